@@ -1,0 +1,1 @@
+"""What a user holds: reader, writer, record, payload."""

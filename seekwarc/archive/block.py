@@ -1,0 +1,108 @@
+"""The block of a record that is being written: bytes, or a stream read once."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from collections.abc import Iterator
+from typing import BinaryIO, Literal
+
+from seekwarc.errors import FormatError
+from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, parse_http_head
+from seekwarc.format.zstd import Buffer
+
+__all__ = ["BlockDigests", "BlockSource", "DigestAlgorithm"]
+
+DigestAlgorithm = Literal["sha1", "sha256"]
+
+
+class BlockSource:
+    """Reads a block forward, with the bytes that were looked at too early given back.
+
+    Args:
+        block: The block's bytes, or a binary stream that holds them.
+        length: Length of the block, or None where the stream's end will tell.
+
+    Raises:
+        FormatError: From `read`, where the stream ends before `length` bytes.
+    """
+
+    def __init__(self, block: Buffer | BinaryIO, length: int | None) -> None:
+        if isinstance(block, bytes | bytearray | memoryview):
+            length = len(block) if length is None else length
+            block = io.BytesIO(block)
+        self._stream = block
+        self._length = length
+        self._read = 0
+        self._returned = b""
+
+    def read(self, size: int) -> bytes:
+        """Return the next `size` bytes, fewer only where the block ends."""
+        data, self._returned = self._returned[:size], self._returned[size:]
+        if len(data) == size:
+            return data
+        pieces = [data]
+        wanted = size - len(data)
+        if self._length is not None:
+            wanted = min(wanted, self._length - self._read)
+        while wanted and (piece := self._stream.read(wanted)):
+            pieces.append(piece)
+            wanted -= len(piece)
+            self._read += len(piece)
+        if self._length is not None and wanted and self._read < self._length:
+            raise FormatError(
+                f"the block ended after {self._read} bytes, its Content-Length is {self._length}"
+            )
+        return b"".join(pieces) if len(pieces) != 2 or data else pieces[1]
+
+    def peek(self, size: int) -> bytes:
+        """Return the next `size` bytes, fewer where the block ends, and keep them to be read."""
+        data = self.read(size)
+        self._returned = data + self._returned
+        return data
+
+    def http_head(self) -> HttpHead | None:
+        """Return the HTTP head that the block begins with, if it does; it is kept to be read."""
+        return parse_http_head(self.peek(MAX_HTTP_HEAD_SIZE))
+
+    def chunks(self, first: int, size: int) -> Iterator[tuple[bytes, bool]]:
+        """Yield (chunk, whether it is the last): `first` bytes, then `size` bytes at a time."""
+        chunk = self.read(first)
+        while chunk:
+            following = self.read(size)
+            yield chunk, not following
+            chunk = following
+
+
+class BlockDigests:
+    """WARC-Block-Digest and WARC-Payload-Digest, made while the block goes by.
+
+    Args:
+        algorithm: "sha1", written in base32, or "sha256", written in base16, as the field's tools do.
+    """
+
+    def __init__(self, algorithm: DigestAlgorithm) -> None:
+        self._algorithm = algorithm
+        self._block = hashlib.new(algorithm)
+        self._payload = hashlib.new(algorithm)
+
+    def add(self, data: Buffer, *, payload: bool) -> None:
+        """Add bytes of the block, which may be part of the payload too."""
+        self._block.update(data)
+        if payload:
+            self._payload.update(data)
+
+    @property
+    def block(self) -> str:
+        """Value of WARC-Block-Digest."""
+        return self._labelled(self._block.digest())
+
+    @property
+    def payload(self) -> str:
+        """Value of WARC-Payload-Digest."""
+        return self._labelled(self._payload.digest())
+
+    def _labelled(self, digest: bytes) -> str:
+        value = base64.b32encode(digest).decode() if self._algorithm == "sha1" else digest.hex()
+        return f"{self._algorithm}:{value}"

@@ -1,0 +1,128 @@
+"""What all records of one open file share."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Final
+
+from seekwarc.archive.tables import FileTables
+from seekwarc.errors import FormatError, FormatWarning
+from seekwarc.format.warc import RecordHeader, parse_record_header
+from seekwarc.frames.decoder import FrameDecoder
+from seekwarc.frames.dictionary import Dictionary, load_dictionary
+from seekwarc.frames.run import FrameReader
+from seekwarc.frames.scan import Window
+from seekwarc.frames.stream import Compression, ContentStream, detect, pieces_from
+from seekwarc.storage.source import CountingSource, RangeSource, Stats
+
+__all__ = ["ArchiveFile"]
+
+MAGIC_SIZE: Final = 8
+
+
+class ArchiveFile:
+    """An open file: its bytes, its decoder, its tables, its counters.
+
+    Args:
+        source: The stored bytes.
+        stats: Counts what is read and decoded.
+        threads: Threads that decode a long read.
+        cache_size: Bytes of decoded frames to keep.
+        max_window_size: Largest Zstandard window to allocate.
+        max_dictionary_size: Largest dictionary to load.
+    """
+
+    def __init__(
+        self,
+        source: RangeSource,
+        stats: Stats,
+        *,
+        threads: int | None,
+        cache_size: int,
+        max_window_size: int,
+        max_dictionary_size: int,
+    ) -> None:
+        self.source = CountingSource(source, stats)
+        self.name = source.name
+        self.lock = threading.RLock()
+        self.decoder = FrameDecoder(self._load_dictionary, max_window_size=max_window_size)
+        self.frames = FrameReader(
+            self.source,
+            self.decoder,
+            stats,
+            cache_size=cache_size,
+            threads=threads or min(os.cpu_count() or 1, 4),
+        )
+        # A pipe has one window for good: what was read to tell its kind is read on from there.
+        self._pipe_window = Window(self.source) if source.size is None else None
+        self._max_dictionary_size = max_dictionary_size
+        self._tables: FileTables | None = None
+        self._warned = False
+
+    def window(self) -> Window:
+        """Return a window for reading on from some place."""
+        return self._pipe_window or Window(self.source)
+
+    def detect(self, window: Window, offset: int) -> Compression:
+        """Tell what stands at `offset`."""
+        return detect(window.take(offset, MAGIC_SIZE), self.name, offset)
+
+    @property
+    def tables(self) -> FileTables:
+        """The tables at the end of the file, loaded when first needed."""
+        with self.lock:
+            if self._tables is None:
+                self._tables = FileTables(self.source)
+            return self._tables
+
+    def stream(
+        self,
+        window: Window,
+        offset: int,
+        compression: Compression,
+        tap: Callable[[bytes], object] | None = None,
+    ) -> ContentStream:
+        """Open the content from `offset` on as a forward stream."""
+
+        def count(data: bytes) -> None:
+            if compression != "none":
+                self.frames.count(decoded=len(data))
+            if tap is not None:
+                tap(data)
+
+        pieces = pieces_from(window, offset, compression, self.decoder)
+        return ContentStream(pieces, plain=compression == "none", tap=count)
+
+    def parse_header(self, raw: bytes, offset: int) -> RecordHeader:
+        """Parse a record header; errors name the place."""
+        try:
+            return parse_record_header(raw)
+        except FormatError as error:
+            raise error.located(self.name, offset) from None
+
+    def warn_shared(self, offset: int) -> None:
+        """Warn, once a file, that records share a frame or gzip member."""
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{self.name}, offset {offset}: several records share one frame or gzip member; they can "
+                "be read in order, but their offsets lead nowhere. `seekwarc convert` mends that",
+                FormatWarning,
+                stacklevel=2,
+            )
+
+    def close(self) -> None:
+        """Stop the threads and close the source."""
+        self.frames.close()
+        self.source.close()
+
+    def _load_dictionary(self) -> Dictionary | None:
+        window = self.window()
+
+        def read(start: int, stop: int) -> bytes:
+            return window.take(start, stop - start)
+
+        return load_dictionary(read, self.name, limit=self._max_dictionary_size)

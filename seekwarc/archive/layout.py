@@ -1,0 +1,127 @@
+"""What goes where in a file that is being written: frames, seek tables, the table at the end.
+
+Source: spec-notes/seekable-records.md, sections 2 to 4.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from array import array
+from typing import Final, Literal
+
+from seekwarc.archive.output import Output
+from seekwarc.format.seektable import MAX_ENTRIES, SeekTable
+from seekwarc.format.zstd import PADDING_MAGIC, skippable_frame
+from seekwarc.frames.decoder import content_checksum
+from seekwarc.frames.encoder import EncodedFrame
+
+__all__ = ["FileLayout", "Spool", "TableMode"]
+
+TableMode = Literal["large", "every", "none"]
+
+CHECKSUM_OF_NOTHING: Final = content_checksum(b"")
+SPOOL_IN_MEMORY: Final = 8 << 20
+COPY_SIZE: Final = 1 << 20
+
+
+class FileLayout:
+    """Appends frames to an output and remembers their sizes for the tables.
+
+    Args:
+        output: Where the frames go.
+        tables: Which tables to write.
+    """
+
+    def __init__(self, output: Output, tables: TableMode) -> None:
+        self._output = output
+        self._tables: TableMode = tables
+        self.offset = 0
+        """Bytes written so far."""
+        self._stored = array("I")
+        self._contents = array("I")
+        self._checksums = array("I")
+        self._record_offset = 0
+        self._record_index = 0
+        self._covered = False
+
+    def add(self, frame: EncodedFrame) -> None:
+        """Append a frame of the current record."""
+        self._append(frame.data, frame.content_size, frame.checksum)
+
+    def add_skippable(self, frame: bytes) -> None:
+        """Append a frame without content."""
+        self._append(frame, 0, CHECKSUM_OF_NOTHING)
+
+    def _append(self, data: bytes, content_size: int, checksum: int) -> None:
+        self._output.write(data)
+        self.note(len(data), content_size, checksum)
+
+    def note(self, stored_size: int, content_size: int, checksum: int) -> None:
+        """Account for a frame that was appended to the output by other means."""
+        self.offset += stored_size
+        self._covered = False
+        if self._tables != "none":
+            self._stored.append(stored_size)
+            self._contents.append(content_size)
+            self._checksums.append(checksum)
+
+    def begin_record(self) -> int:
+        """Begin a record and return its offset."""
+        self._record_offset = self.offset
+        self._record_index = len(self._stored)
+        return self.offset
+
+    def end_record(self, *, large: bool) -> int:
+        """End the record, with its table where it gets one, and return how many bytes it takes."""
+        if self._tables == "every" or (self._tables == "large" and large):
+            first = self._record_index
+            table = SeekTable(self._stored[first:], self._contents[first:], self._checksums[first:])
+            self.add_skippable(table.build())
+            # The last nine bytes then already describe the whole file.
+            self._covered = self._record_offset == 0
+        return self.offset - self._record_offset
+
+    def abandon_record(self) -> bool:
+        """Take back what was written of the current record; False where that cannot be done."""
+        if not self._output.roll_back(self._record_offset):
+            return False
+        self.offset = self._record_offset
+        for entries in (self._stored, self._contents, self._checksums):
+            del entries[self._record_index :]
+        return True
+
+    def end_file(self) -> None:
+        """Append the file table, where the mode asks for one and no record's table serves as such."""
+        if self._tables != "large" or self._covered:
+            return
+        if len(self._stored) <= MAX_ENTRIES:
+            self.add_skippable(SeekTable(self._stored, self._contents, self._checksums).build())
+        else:
+            # Too many frames for any table. The file must still not end in the last record's own:
+            # generic readers would take that for the whole file's.
+            self.add_skippable(skippable_frame(PADDING_MAGIC, b""))
+
+
+class Spool:
+    """Compressed frames put aside until the header that goes in front of them is known."""
+
+    def __init__(self, folder: str | None) -> None:
+        self._file = tempfile.SpooledTemporaryFile(SPOOL_IN_MEMORY, dir=folder)  # noqa: SIM115
+        self._frames: list[tuple[int, int, int]] = []
+
+    def add(self, frame: EncodedFrame) -> None:
+        """Put a frame aside."""
+        self._file.write(frame.data)
+        self._frames.append((len(frame.data), frame.content_size, frame.checksum))
+
+    def pour(self, output: Output, layout: FileLayout) -> None:
+        """Append all frames to the output, in order."""
+        self._file.seek(0)
+        while data := self._file.read(COPY_SIZE):
+            output.write(data)
+        for frame in self._frames:
+            layout.note(*frame)
+
+    def close(self) -> None:
+        """Throw the frames away."""
+        self._file.close()

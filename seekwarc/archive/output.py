@@ -1,0 +1,182 @@
+"""Where a new file is written: beside its final name until it is whole, or into an open file object."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from typing import BinaryIO, Final, Protocol
+
+from seekwarc.errors import SourceError
+
+__all__ = ["FileObjectOutput", "Output", "PathOutput", "open_output"]
+
+BUFFER_SIZE: Final = 256 << 10
+
+
+class Output(Protocol):
+    """A place that stored bytes are appended to."""
+
+    name: str
+    spool_directory: str | None
+    """Where temporary data of the same order of size may be put; None for the system's place."""
+
+    def write(self, data: bytes) -> None:
+        """Append all of `data`."""
+
+    def roll_back(self, size: int) -> bool:
+        """Cut the output back to `size` bytes; False where that cannot be done."""
+
+    def commit(self) -> None:
+        """Make what was written the final file."""
+
+    def discard(self) -> None:
+        """Leave nothing under the final name."""
+
+
+class PathOutput:
+    """A path. Until `commit` the data are in a hidden file beside it, so nobody sees half a file.
+
+    Raises:
+        SourceError: The folder is missing or cannot be written to.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.name = os.fspath(path)
+        # Through a symbolic link it is the file that is replaced, not the link.
+        self._target = os.path.realpath(self.name)
+        folder, base = os.path.split(self._target)
+        self.spool_directory: str | None = folder
+        try:
+            if os.path.isdir(self.name):
+                raise IsADirectoryError(None, "is a directory")
+            descriptor, self._temporary = tempfile.mkstemp(".partial", f".{base[:180]}.", folder)
+        except OSError as error:
+            raise SourceError(f"{self.name}: cannot be written: {error.strerror}") from error
+        self._file = os.fdopen(descriptor, "wb", BUFFER_SIZE)
+
+    def write(self, data: bytes) -> None:
+        """See `Output.write`."""
+        try:
+            _write_all(self._file, data)
+        except OSError as error:
+            raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
+
+    def roll_back(self, size: int) -> bool:
+        """See `Output.roll_back`."""
+        try:
+            self._file.truncate(size)
+            self._file.seek(size)
+        except OSError:
+            return False
+        return True
+
+    def commit(self) -> None:
+        """See `Output.commit`: on disk first, then under its name."""
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            os.fchmod(self._file.fileno(), _mode_for(self._target))
+            self._file.close()
+            os.replace(self._temporary, self._target)
+            _sync_folder(os.path.dirname(self._target))
+        except OSError as error:
+            self.discard()
+            raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
+
+    def discard(self) -> None:
+        """See `Output.discard`."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._temporary)
+
+
+class FileObjectOutput:
+    """A binary file object, which may be a pipe. It is flushed, and closed only if `owned`."""
+
+    spool_directory: str | None = None
+
+    def __init__(self, file: BinaryIO, *, owned: bool = False) -> None:
+        self._owned = owned
+        self.name = str(getattr(file, "name", "<file object>"))
+        self._file = file
+        self._start: int | None = None
+        # A pipe says so, or is silent about it: neither can be rolled back.
+        with contextlib.suppress(OSError, AttributeError):
+            if file.seekable():
+                self._start = file.tell()
+
+    def write(self, data: bytes) -> None:
+        """See `Output.write`."""
+        try:
+            _write_all(self._file, data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
+
+    def roll_back(self, size: int) -> bool:
+        """See `Output.roll_back`."""
+        if self._start is None:
+            return False
+        try:
+            self._file.seek(self._start + size)
+            self._file.truncate()
+        except OSError:
+            return False
+        return True
+
+    def commit(self) -> None:
+        """See `Output.commit`."""
+        self._file.flush()
+        self.discard()
+
+    def discard(self) -> None:
+        """See `Output.discard`: what went into the object cannot be taken back."""
+        if self._owned:
+            self._file.close()
+
+
+def _write_all(file: BinaryIO, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        # A raw file object may take less than it is given.
+        view = view[file.write(view) :]
+
+
+def _mode_for(path: str) -> int:
+    """Keep the mode of a file that is replaced; else what `open` would have given a new one."""
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def _sync_folder(folder: str) -> None:
+    # Not every system lets a folder be opened; the file's own data are safe by then.
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def open_output(target: str | os.PathLike[str] | BinaryIO) -> Output:
+    """Make an output of a path or a binary file object.
+
+    Raises:
+        SourceError: The path cannot be written to.
+        TypeError: `target` is neither.
+    """
+    if isinstance(target, str | os.PathLike):
+        if os.path.exists(target) and not (os.path.isfile(target) or os.path.isdir(target)):
+            return FileObjectOutput(open(target, "wb"), owned=True)
+        return PathOutput(target)
+    if hasattr(target, "write"):
+        return FileObjectOutput(target)
+    raise TypeError(f"cannot write WARC records to {type(target).__name__}")

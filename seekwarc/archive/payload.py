@@ -1,0 +1,144 @@
+"""A readable part of a record: its block or its payload."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from seekwarc.errors import RangeError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+    from seekwarc.archive.content import Content
+    from seekwarc.frames.run import ReadPlan
+
+__all__ = ["Extent", "ExtentFile"]
+
+
+class Extent:
+    """Bytes of a record that can be read by range, from any thread.
+
+    Positions count from the first byte of the extent; ranges are half-open, [start, stop).
+
+    Args:
+        content: The record's content.
+        start: Where the extent begins in it.
+        stop: Where it ends.
+    """
+
+    __slots__ = ("_content", "_start", "size")
+
+    def __init__(self, content: Content, start: int, stop: int) -> None:
+        self._content = content
+        self._start = start
+        self.size = stop - start
+        """Length in bytes."""
+
+    def pread(self, start: int, length: int, *, verify: bool = True) -> bytes:
+        """Read up to `length` bytes from `start` on, as `os.pread` does.
+
+        Args:
+            start: Position of the first byte, 0 or more.
+            length: Bytes wanted; fewer come where the extent ends before, none behind its end.
+            verify: Decode whole frames and check them. Without it decoding may stop where the range ends,
+                and damage may go unnoticed.
+
+        Raises:
+            RangeError: `start` or `length` is negative.
+            ChecksumError: A frame that the range touches is damaged.
+            SourceError: The stored bytes cannot be had.
+        """
+        length = self._clamp(start, length)
+        # A BytesIO hands out the bytes object that it was filled in, so nothing is copied.
+        out = io.BytesIO(bytes(length))
+        with out.getbuffer() as view:
+            self._content.read_into(self._start + start, view, verify=verify)
+        return out.getvalue()
+
+    def pread_into(self, start: int, buffer: WriteableBuffer, *, verify: bool = True) -> int:
+        """Fill `buffer` from `start` on and return how many bytes came; see `pread`."""
+        with memoryview(buffer).cast("B") as view:
+            length = self._clamp(start, len(view))
+            self._content.read_into(self._start + start, view[:length], verify=verify)
+        return length
+
+    def read(self) -> bytes:
+        """Read all of it."""
+        return self.pread(0, self.size)
+
+    def open(self) -> ExtentFile:
+        """Open it as a raw binary file that can seek; wrap it in `io.BufferedReader` as you like."""
+        return ExtentFile(self)
+
+    def plan(self, start: int, stop: int) -> ReadPlan:
+        """Tell what reading [start, stop) costs, without fetching any frame.
+
+        The record's seek table is loaded if it was not yet: that is the only I/O.
+
+        Raises:
+            RangeError: A negative or inverted range.
+        """
+        if start < 0 or stop < start:
+            raise RangeError(f"[{start}, {stop}) is not a byte range")
+        begin = min(start, self.size)
+        return self._content.plan(self._start + begin, self._start + min(stop, self.size))
+
+    def _clamp(self, start: int, length: int) -> int:
+        if start < 0 or length < 0:
+            raise RangeError(f"cannot read {length} bytes at position {start}")
+        return max(min(length, self.size - start), 0)
+
+
+class ExtentFile(io.RawIOBase):
+    """An extent as a raw, read-only binary file with a position of its own."""
+
+    def __init__(self, extent: Extent) -> None:
+        super().__init__()
+        self._extent = extent
+        self._position = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Fill `buffer` from the current position on; 0 at the end."""
+        self._check_open()
+        count = self._extent.pread_into(self._position, buffer)
+        self._position += count
+        return count
+
+    def readall(self) -> bytes:
+        """Read from the current position to the end, as one range."""
+        self._check_open()
+        data = self._extent.pread(self._position, max(self._extent.size - self._position, 0))
+        self._position += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move the position, as `io.IOBase.seek`; a position behind the end reads nothing.
+
+        Raises:
+            RangeError: The position would be negative.
+        """
+        self._check_open()
+        if whence not in (io.SEEK_SET, io.SEEK_CUR, io.SEEK_END):
+            raise ValueError(f"whence {whence} is not one of 0, 1, 2")
+        base = (0, self._position, self._extent.size)[whence]
+        if base + offset < 0:
+            raise RangeError(f"cannot seek to position {base + offset}")
+        self._position = base + offset
+        return self._position
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise ValueError("I/O operation on closed file")

@@ -1,0 +1,182 @@
+"""Reading WARC files: iterate all records, or go to one by its offset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Self
+
+from seekwarc.archive.file import ArchiveFile
+from seekwarc.archive.framed import framed_record_at, framed_records
+from seekwarc.archive.plain import plain_record_at, plain_records
+from seekwarc.archive.streamed import StreamedRecords
+from seekwarc.errors import FormatError, RangeError, SourceError
+from seekwarc.frames.decoder import MAX_WINDOW_SIZE
+from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary
+from seekwarc.storage.source import RangeSource, Stats, open_source
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+    from types import TracebackType
+    from typing import BinaryIO
+
+    from seekwarc.archive.record import Record
+    from seekwarc.frames.stream import Compression
+
+__all__ = ["Reader"]
+
+CACHE_SIZE: Final = 32 << 20
+ONE_READ: Final = 64 << 10
+"""A record known to take no more than this in the file is fetched whole."""
+FIRST_BYTES: Final = 8
+
+
+class Reader:
+    """An open WARC file: .warc.zst, .warc.gz or .warc, told apart by its content.
+
+    Iterating yields every record in file order; each iteration starts anew. Records stay usable, in any
+    order and from several threads, until the reader is closed.
+
+    Args:
+        target: A path, the bytes themselves, a `RangeSource`, or a binary file object. One that cannot
+            seek is read once, in order.
+        threads: Threads that decode a long read; the number of cores, four at most, unless given.
+        cache_size: Bytes of decoded frames to keep; 0 for none.
+        max_window_size: Largest Zstandard window to allocate for frames that have to be streamed.
+        max_dictionary_size: Largest dictionary to load, stored or decompressed.
+
+    Raises:
+        SourceError: The target cannot be opened.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
+        *,
+        threads: int | None = None,
+        cache_size: int = CACHE_SIZE,
+        max_window_size: int = MAX_WINDOW_SIZE,
+        max_dictionary_size: int = MAX_DICTIONARY_SIZE,
+    ) -> None:
+        self.stats = Stats()
+        """What the archive has cost so far: requests, bytes fetched, bytes decoded, cache hits."""
+        self._file = ArchiveFile(
+            open_source(target),
+            self.stats,
+            threads=threads,
+            cache_size=cache_size,
+            max_window_size=max_window_size,
+            max_dictionary_size=max_dictionary_size,
+        )
+        self._passed = False
+
+    def __repr__(self) -> str:
+        return f"<Reader of {self.name}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, unless it was handed over open, and stop the threads. Twice does no harm."""
+        self._file.close()
+
+    @property
+    def name(self) -> str:
+        """What messages call the file."""
+        return self._file.name
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the stored file; None for a pipe."""
+        return self._file.source.size
+
+    @property
+    def compression(self) -> Compression:
+        """What the file is compressed with: "zst", "gz" or "none".
+
+        Raises:
+            UnsupportedError: The file is no WARC file.
+        """
+        return self._file.detect(self._file.window(), 0)
+
+    @property
+    def dictionary(self) -> Dictionary | None:
+        """The dictionary of a .warc.zst file; None where it has none."""
+        return self._file.decoder.dictionary if self.compression == "zst" else None
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield every record, in file order.
+
+        Raises:
+            FormatError: When damage is reached; what was yielded before stays good.
+            SourceError: The stored bytes cannot be had.
+        """
+        file = self._file
+        if file.source.size is None:
+            return iter(self.in_order())
+        window = file.window()
+        compression = file.detect(window, 0)
+        if compression == "none":
+            return plain_records(file, window)
+        if compression == "gz":
+            return iter(StreamedRecords(file, window, 0, compression))
+        # Known before the first frame: a frame need not name the dictionary to depend on it.
+        _ = file.decoder.dictionary
+        return framed_records(file, window)
+
+    def in_order(self, tap: Callable[[bytes], object] | None = None) -> StreamedRecords:
+        """Read the file once from beginning to end, decompressing everything.
+
+        What a tool that copies whole files wants, and the only way to read a pipe.
+
+        Args:
+            tap: Shown every decompressed byte of the file, in order, before it is parsed.
+
+        Raises:
+            SourceError: A pipe was iterated before.
+        """
+        file = self._file
+        if file.source.size is None and self._passed:
+            raise SourceError(f"{self.name}: a pipe can be read once only")
+        self._passed = True
+        window = file.window()
+        compression = file.detect(window, 0)
+        if compression == "zst":
+            _ = file.decoder.dictionary
+        return StreamedRecords(file, window, 0, compression, tap)
+
+    def record_at(self, offset: int, length: int | None = None) -> Record:
+        """Return the record that starts at a stored offset, as an index gives it.
+
+        Args:
+            offset: Offset of the record's first frame, gzip member or byte.
+            length: Stored bytes up to the next record. With it the record's seek table is found by one
+                read; without it, through the table at the end of the file, or by scanning.
+
+        Raises:
+            FormatError: No record starts there.
+            RangeError: `offset` is negative, or `length` not positive.
+        """
+        if offset < 0 or (length is not None and length <= 0):
+            raise RangeError(f"no record can be {length} bytes long at offset {offset}")
+        file = self._file
+        window = file.window()
+        whole = length if length is not None and length <= ONE_READ else FIRST_BYTES
+        window.get(offset, offset + whole)
+        compression = file.detect(window, offset)
+        if compression == "none":
+            return plain_record_at(file, window, offset)
+        if compression == "zst":
+            record = framed_record_at(file, window, offset, length)
+        else:
+            record = StreamedRecords(file, window, offset, compression).step()
+        if record is None:
+            raise FormatError("no record starts here", source=self.name, offset=offset)
+        return record

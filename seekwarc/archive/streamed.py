@@ -1,0 +1,166 @@
+"""Records of a file that is decompressed in order: .warc.gz, pipes, and whatever cannot be seeked in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from seekwarc.archive.content import StreamContent
+from seekwarc.archive.record import Layout, Record, TableStatus
+from seekwarc.errors import FormatError, TruncatedError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from seekwarc.archive.file import ArchiveFile
+    from seekwarc.format.warc import RecordHeader
+    from seekwarc.frames.scan import Window
+    from seekwarc.frames.stream import Compression, ContentStream
+
+__all__ = ["StreamedRecords", "stream_content"]
+
+
+def stream_content(
+    file: ArchiveFile,
+    offset: int,
+    skip: int,
+    compression: Compression,
+    live: tuple[ContentStream, int] | None = None,
+) -> StreamContent:
+    """Return the content of a record that is read from its beginning on.
+
+    Args:
+        file: The file.
+        offset: Offset of the unit that the record begins in.
+        skip: Content bytes in front of the record in that unit.
+        compression: What the file is compressed with.
+        live: A stream that is being read, and the position in it at which the record begins.
+    """
+
+    def reopen() -> ContentStream:
+        return file.stream(file.window(), offset, compression)
+
+    stream, position = live or (reopen(), skip)
+    return StreamContent(file.source, offset, skip, reopen, live=stream, live_position=position)
+
+
+class _StreamPlace:
+    __slots__ = ("_compression", "_file", "_live", "lock", "offset", "skip")
+
+    def __init__(
+        self,
+        file: ArchiveFile,
+        offset: int,
+        skip: int,
+        compression: Compression,
+        live: tuple[ContentStream, int],
+    ) -> None:
+        self._file = file
+        self._compression = compression
+        self._live = live
+        self.offset = offset
+        self.skip = skip
+        self.lock: AbstractContextManager[object] = file.lock
+
+    def layout(self, header: RecordHeader) -> Layout:  # noqa: ARG002
+        content = stream_content(self._file, self.offset, self.skip, self._compression, self._live)
+        return Layout(content, TableStatus.STREAM)
+
+    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
+        return streamed_length(self._file, self.offset, self._compression)
+
+
+def streamed_length(file: ArchiveFile, offset: int, compression: Compression) -> int:
+    """Return how many stored bytes the record takes that begins at `offset`, by decompressing it."""
+    records = StreamedRecords(file, file.window(), offset, compression)
+    next(iter(records))
+    records.finish()
+    return records.next_offset - offset
+
+
+class StreamedRecords:
+    """All records from some offset on, in order. Each is yielded before its block is decompressed.
+
+    Args:
+        file: The file.
+        window: What the stored bytes are read through.
+        offset: Offset of the first unit.
+        compression: What the file is compressed with.
+        tap: Shown all content in order, before it is parsed.
+    """
+
+    def __init__(
+        self,
+        file: ArchiveFile,
+        window: Window,
+        offset: int,
+        compression: Compression,
+        tap: Callable[[bytes], object] | None = None,
+    ) -> None:
+        self._file = file
+        self._compression: Compression = compression
+        self._stream = file.stream(window, offset, compression, tap)
+        self._record: Record | None = None
+        self._block_end = 0
+        self.next_offset = offset
+        """Offset of the unit in which the next record begins; the file's end behind the last one."""
+        self.at_unit = True
+        """Whether the next record begins its unit, as it should."""
+        self.trailer = b""
+        """The line breaks behind the record that was finished last: CRLF CRLF unless its writer erred."""
+
+    def __iter__(self) -> Iterator[Record]:
+        while (record := self.step()) is not None:
+            yield record
+
+    def step(self) -> Record | None:
+        """Pass the rest of the current record and return the next one, None at the end of the file.
+
+        Raises:
+            TruncatedError: The file ends inside a record.
+            FormatError: What follows is no record.
+        """
+        self.finish()
+        file, stream = self._file, self._stream
+        mark = stream.mark()
+        if mark is None:
+            return None
+        if mark.skip:
+            file.warn_shared(mark.unit)
+        try:
+            raw = stream.read_header()
+        except FormatError as error:
+            raise error.located(file.name, mark.unit) from None
+        if not raw.endswith((b"\n\r\n", b"\n\n")):
+            raise TruncatedError(
+                "the file ends inside this record's header", source=file.name, offset=mark.unit
+            )
+        header = file.parse_header(raw, mark.unit)
+        live = (stream, mark.position)
+        place = _StreamPlace(file, mark.unit, mark.skip, self._compression, live)
+        self._record = Record(header, place)
+        self._block_end = mark.position + len(raw) + header.content_length
+        return self._record
+
+    def finish(self) -> None:
+        """Pass the rest of the current record and the line breaks behind it.
+
+        Raises:
+            TruncatedError: The file ends inside the block.
+        """
+        record, self._record = self._record, None
+        if record is None:
+            return
+        reached = self._stream.skip_to(self._block_end)
+        if reached < self._block_end:
+            raise TruncatedError(
+                f"the file ends inside this record: {self._block_end - reached} of "
+                f"{record.content_length} bytes of its block are missing",
+                source=self._file.name,
+                offset=record.offset,
+            )
+        self.trailer = self._stream.read_blank_lines()
+        mark = self._stream.mark()
+        self.at_unit = mark is None or not mark.skip
+        self.next_offset = mark.unit if mark else (self._stream.unit_end or record.offset)
+        record.note_length(self.next_offset - record.offset)

@@ -1,0 +1,90 @@
+"""The tables at the end of a file, and the chain of them that plain concatenation leaves.
+
+Source: spec-notes/seekable-records.md, sections 4 (file table) and 5 (concatenation).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from seekwarc.errors import FormatError
+from seekwarc.format.seektable import SeekTable, table_frame_size
+from seekwarc.storage.source import RangeSource
+
+__all__ = ["FileTables", "read_table_before"]
+
+FIRST_TAIL: Final = 64 << 10
+NEXT_TAIL: Final = 4 << 10
+MOST_LINKS: Final = 1000
+"""How far the chain is followed; what lies in front is found by scanning."""
+
+
+class _Link(NamedTuple):
+    start: int
+    stop: int
+    table: SeekTable
+
+
+def read_table_before(
+    source: RangeSource, end: int, *, floor: int, tail: int
+) -> tuple[SeekTable, int] | None:
+    """Read the seek table whose last byte stands right in front of `end`.
+
+    Args:
+        source: The file.
+        end: Offset behind the table.
+        floor: Offset that no byte of the table, nor of the frames it lists, lies in front of.
+        tail: Bytes to read at first; a larger table takes a second read.
+
+    Returns:
+        The table and the offset it starts at, or None where no table ends there.
+
+    Raises:
+        FormatError: A table ends there but breaks the format.
+    """
+    begin = max(end - tail, floor)
+    data = source.read(begin, end)
+    if len(data) < end - begin:
+        return None
+    size = table_frame_size(data, bytes_in_front=end - floor)
+    if size is None:
+        return None
+    offset = end - size
+    if size > len(data):
+        data = source.read(offset, begin) + data
+    return SeekTable.parse(memoryview(data)[len(data) - size :]), offset
+
+
+class FileTables:
+    """All file tables of one file, walked backward from its end.
+
+    Args:
+        source: The file; its size must be known.
+    """
+
+    def __init__(self, source: RangeSource) -> None:
+        self._links: list[_Link] = []
+        end = source.size or 0
+        tail = FIRST_TAIL
+        while end and len(self._links) < MOST_LINKS:
+            try:
+                found = read_table_before(source, end, floor=0, tail=tail)
+                if found is None:
+                    break
+                table, offset = found
+                start = table.anchor(offset)
+            except FormatError:
+                # A table is a hint: one that cannot be used is as good as none.
+                break
+            if start == offset:
+                break
+            self._links.append(_Link(start, offset, table))
+            end = start
+            tail = NEXT_TAIL
+
+    def find(self, offset: int, size: int) -> SeekTable | None:
+        """Return the frames of the record at `offset` that holds `size` content bytes, if listed."""
+        for link in self._links:
+            if link.start <= offset < link.stop:
+                return link.table.part(offset - link.start, size)
+        return None

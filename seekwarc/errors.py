@@ -1,0 +1,89 @@
+"""The one hierarchy of errors.
+
+Every error that seekwarc raises on purpose is a `SeekWarcError`. Each also derives from the built-in
+exception a caller would expect, so `except ValueError` and `except OSError` do what they say.
+Messages name the file, the byte offset in it and, where there is one, the way out.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+__all__ = [
+    "ChecksumError",
+    "FormatError",
+    "FormatWarning",
+    "LimitError",
+    "NotFoundError",
+    "RangeError",
+    "SeekWarcError",
+    "SourceError",
+    "TruncatedError",
+    "UnsupportedError",
+]
+
+
+class SeekWarcError(Exception):
+    """Base of all errors raised by seekwarc."""
+
+
+class FormatError(SeekWarcError, ValueError):
+    """The bytes are not what the format allows.
+
+    Attributes:
+        message: What is wrong, without the place.
+        source: Name of the file or object, where known.
+        offset: Byte offset in the stored file, where known.
+    """
+
+    def __init__(self, message: str, *, source: str | None = None, offset: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.source = source
+        self.offset = offset
+
+    def __str__(self) -> str:
+        place = [self.source] if self.source is not None else []
+        if self.offset is not None:
+            place.append(f"offset {self.offset}")
+        return ": ".join([", ".join(place), self.message] if place else [self.message])
+
+    def located(self, source: str | None, offset: int | None) -> Self:
+        """Return the same error with the place filled in where it was not known."""
+        return type(self)(
+            self.message,
+            source=self.source if self.source is not None else source,
+            offset=self.offset if self.offset is not None else offset,
+        )
+
+
+class TruncatedError(FormatError):
+    """The file ends before the structure does."""
+
+
+class ChecksumError(FormatError):
+    """Decoded bytes do not match a checksum or a declared size: the file is damaged."""
+
+
+class LimitError(FormatError):
+    """A declared size exceeds a limit that the caller may raise."""
+
+
+class UnsupportedError(FormatError):
+    """A known format, or a feature of it, that seekwarc does not read or write."""
+
+
+class SourceError(SeekWarcError, OSError):
+    """Bytes could not be had from where they are stored."""
+
+
+class NotFoundError(SeekWarcError, LookupError):
+    """No record answers to what was asked for."""
+
+
+class RangeError(SeekWarcError, ValueError):
+    """A byte range that cannot be meant: negative, inverted, or not a range at all."""
+
+
+class FormatWarning(UserWarning):
+    """The file breaks a rule of the format but can still be read."""

@@ -1,0 +1,261 @@
+"""The seek table of the Zstandard Seekable Format 0.1.0.
+
+A seek table is a skippable frame that lists, for each frame in front of it, how many bytes the frame
+takes in the file and how many it decompresses to:
+
+    magic 0x184D2A5E | Frame_Size | entries (8 or 12 bytes each) | count | descriptor | magic 0x8F92EAB1
+
+It is a hint from whoever wrote the file. `SeekTable.parse` checks its form, `anchor` where it would
+have to begin; what else a reader must check is in spec-notes/seekable-records.md, section 6.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from bisect import bisect_left, bisect_right
+from functools import cached_property
+from itertools import accumulate
+from struct import Struct
+from typing import Final, NamedTuple
+
+from seekwarc.errors import FormatError, LimitError, TruncatedError
+from seekwarc.format.zstd import (
+    MAX_SKIPPABLE_DATA,
+    SEEK_TABLE_MAGIC,
+    SKIPPABLE_HEADER_SIZE,
+    Buffer,
+    parse_skippable_header,
+    skippable_frame,
+)
+
+__all__ = ["FOOTER_SIZE", "MAX_ENTRIES", "FrameEntry", "SeekTable", "table_frame_size"]
+
+FOOTER_SIZE: Final = 9
+FOOTER_MAGIC: Final = 0x8F92EAB1
+CHECKSUM_FLAG: Final = 0x80
+RESERVED_BITS: Final = 0x7C
+MIN_FRAME_SIZE: Final = 8
+"""No frame of any kind is shorter: an empty skippable frame takes eight bytes."""
+MAX_ENTRIES: Final = 0x0800_0000
+"""The most entries that the format's C library accepts (ZSTD_SEEKABLE_MAXFRAMES)."""
+
+_FOOTER = Struct("<IBI")
+_SWAP = sys.byteorder == "big"
+
+
+class FrameEntry(NamedTuple):
+    """One frame as the table lists it, with the places that follow from the entries before it."""
+
+    number: int
+    """Position of the frame in the table, from 0."""
+    stored_start: int
+    """Offset of the frame from the table's first frame, in the file."""
+    stored_size: int
+    content_start: int
+    """Offset of the frame's first decompressed byte."""
+    content_size: int
+    checksum: int | None
+    """Low 32 bits of XXH64 (seed 0) of the content, or None where the table has no checksums."""
+
+    @property
+    def content_stop(self) -> int:
+        """End of the frame's content, exclusive."""
+        return self.content_start + self.content_size
+
+
+class SeekTable:
+    """Sizes of consecutive frames, and the running sums that make them searchable.
+
+    Args:
+        stored_sizes: Bytes each frame takes in the file.
+        content_sizes: Bytes each frame decompresses to; 0 for skippable frames.
+        checksums: Low 32 bits of XXH64 of each frame's content, or None.
+    """
+
+    def __init__(
+        self,
+        stored_sizes: array[int],
+        content_sizes: array[int],
+        checksums: array[int] | None = None,
+    ) -> None:
+        if len(stored_sizes) != len(content_sizes) or (
+            checksums is not None and len(checksums) != len(stored_sizes)
+        ):
+            raise ValueError("a seek table needs one size of each kind, and checksum, per frame")
+        self.stored_sizes = stored_sizes
+        self.content_sizes = content_sizes
+        self.checksums = checksums
+
+    def __len__(self) -> int:
+        return len(self.stored_sizes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SeekTable):
+            return NotImplemented
+        return (
+            self.stored_sizes == other.stored_sizes
+            and self.content_sizes == other.content_sizes
+            and self.checksums == other.checksums
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"<SeekTable of {len(self)} frames: {self.stored_size} bytes stored, "
+            f"{self.content_size} bytes of content>"
+        )
+
+    def __getitem__(self, index: int) -> FrameEntry:
+        return FrameEntry(
+            index,
+            self._stored_ends[index],
+            self.stored_sizes[index],
+            self._content_ends[index],
+            self.content_sizes[index],
+            None if self.checksums is None else self.checksums[index],
+        )
+
+    @cached_property
+    def _stored_ends(self) -> array[int]:
+        return array("Q", accumulate(self.stored_sizes, initial=0))
+
+    @cached_property
+    def _content_ends(self) -> array[int]:
+        return array("Q", accumulate(self.content_sizes, initial=0))
+
+    @property
+    def stored_size(self) -> int:
+        """Bytes that all frames take in the file, the table itself not counted."""
+        return self._stored_ends[-1]
+
+    @property
+    def content_size(self) -> int:
+        """Bytes that all frames decompress to."""
+        return self._content_ends[-1]
+
+    def anchor(self, table_offset: int) -> int:
+        """Return where the table's first frame starts, given the offset of the table itself.
+
+        Raises:
+            FormatError: The frames would begin before the file does.
+        """
+        start = table_offset - self.stored_size
+        if start < 0:
+            raise FormatError("seek table lists more bytes than the file has in front of it")
+        return start
+
+    def locate(self, start: int, stop: int) -> range:
+        """Return the indices of the frames that hold content bytes [start, stop).
+
+        Frames without content are never first or last in the answer. An empty range needs no frame.
+        """
+        if stop <= start:
+            return range(0)
+        ends = self._content_ends
+        return range(bisect_right(ends, start) - 1, min(bisect_left(ends, stop), len(self)))
+
+    def part(self, stored_start: int, content_size: int) -> SeekTable | None:
+        """Return the run of frames that starts at `stored_start` and holds `content_size` bytes.
+
+        Args:
+            stored_start: Offset from the table's first frame.
+            content_size: Content bytes of the run, more than 0.
+
+        Returns:
+            None where no frame starts or ends exactly there.
+        """
+        first = bisect_left(self._stored_ends, stored_start)
+        if first >= len(self) or self._stored_ends[first] != stored_start:
+            return None
+        content_stop = self._content_ends[first] + content_size
+        last = bisect_left(self._content_ends, content_stop, first)
+        if last > len(self) or self._content_ends[last] != content_stop:
+            return None
+        run = slice(first, last)
+        return SeekTable(
+            self.stored_sizes[run],
+            self.content_sizes[run],
+            None if self.checksums is None else self.checksums[run],
+        )
+
+    @classmethod
+    def parse(cls, frame: Buffer) -> SeekTable:
+        """Parse a seek table from its whole skippable frame.
+
+        Nothing is allocated beyond the size of `frame`.
+
+        Raises:
+            TruncatedError: `frame` is shorter than it says.
+            FormatError: Not a seek table, or one that breaks the format (spec-notes, section 6.1).
+        """
+        magic, size = parse_skippable_header(frame)
+        if magic != SEEK_TABLE_MAGIC:
+            raise FormatError("the skippable frame is not a seek table")
+        if len(frame) - SKIPPABLE_HEADER_SIZE < size:
+            raise TruncatedError("the data ends inside a seek table")
+        if table_frame_size(frame) != len(frame):
+            raise FormatError("the skippable frame's size does not fit the seek table's entry count")
+        count, descriptor, _ = _FOOTER.unpack_from(frame, len(frame) - FOOTER_SIZE)
+        words = array("I")
+        words.frombytes(memoryview(frame)[SKIPPABLE_HEADER_SIZE : len(frame) - FOOTER_SIZE])
+        if _SWAP:
+            words.byteswap()
+        checked = bool(descriptor & CHECKSUM_FLAG)
+        stride = 3 if checked else 2
+        stored_sizes, content_sizes = words[0::stride], words[1::stride]
+        if 0 in stored_sizes and any(
+            content and not stored for stored, content in zip(stored_sizes, content_sizes, strict=True)
+        ):
+            raise FormatError("seek table has an entry with content but without stored bytes")
+        if count != len(stored_sizes):
+            raise FormatError("seek table's entry count does not fit its entries")
+        return cls(stored_sizes, content_sizes, words[2::3] if checked else None)
+
+    def build(self) -> bytes:
+        """Return the table as a skippable frame.
+
+        Raises:
+            LimitError: More entries, or larger frames, than the format can state.
+        """
+        stride = 2 if self.checksums is None else 3
+        if len(self) > min(MAX_ENTRIES, (MAX_SKIPPABLE_DATA - FOOTER_SIZE) // (4 * stride)):
+            raise LimitError(f"a seek table of {len(self)} entries exceeds what readers accept")
+        words = array("I", bytes(4 * stride * len(self)))
+        try:
+            words[0::stride] = array("I", self.stored_sizes)
+            words[1::stride] = array("I", self.content_sizes)
+        except OverflowError as error:
+            raise LimitError("a frame of 4 GiB or more cannot stand in a seek table") from error
+        if self.checksums is not None:
+            words[2::3] = array("I", self.checksums)
+        if _SWAP:
+            words.byteswap()
+        descriptor = 0 if self.checksums is None else CHECKSUM_FLAG
+        footer = _FOOTER.pack(len(self), descriptor, FOOTER_MAGIC)
+        return skippable_frame(SEEK_TABLE_MAGIC, words.tobytes() + footer)
+
+
+def table_frame_size(tail: Buffer, *, bytes_in_front: int | None = None) -> int | None:
+    """Tell how large a seek table is whose last byte is the last byte of `tail`.
+
+    Args:
+        tail: At least the last nine bytes up to where a table may end.
+        bytes_in_front: Offset in the file at which `tail` ends. With it the entry count is bounded
+            before anything is read or allocated for the table.
+
+    Returns:
+        Size of the table's whole skippable frame, or None where no usable table ends here: no footer,
+        reserved bits set, or more entries than there can be frames.
+    """
+    if len(tail) < FOOTER_SIZE:
+        return None
+    count, descriptor, magic = _FOOTER.unpack_from(tail, len(tail) - FOOTER_SIZE)
+    if magic != FOOTER_MAGIC or descriptor & RESERVED_BITS:
+        return None
+    entry_size = 12 if descriptor & CHECKSUM_FLAG else 8
+    size: int = SKIPPABLE_HEADER_SIZE + count * entry_size + FOOTER_SIZE
+    if bytes_in_front is not None and count * MIN_FRAME_SIZE > bytes_in_front - size:
+        return None
+    return size

@@ -1,0 +1,188 @@
+"""The header of a WARC record: version line, named fields, blank line.
+
+Source: WARC 1.1, clause 4 (grammar) and clause 5 (named fields). WARC 1.0 differs only in writing every
+URI in angle brackets, which `RecordHeader.uri` takes away again.
+
+Reading is tolerant where real files are: bare LF ends a line as CRLF does, field names may be followed by
+blanks, any version is taken. The bytes are kept exactly as read in `RecordHeader.raw`, so that copying
+a record never changes it. Writing is strict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Final
+
+from seekwarc.errors import FormatError
+from seekwarc.format.zstd import Buffer
+
+__all__ = [
+    "MAX_HEADER_SIZE",
+    "RECORD_END",
+    "RecordHeader",
+    "build_record_header",
+    "find_header_end",
+    "format_fields",
+    "parse_fields",
+    "parse_record_header",
+]
+
+RECORD_END: Final = b"\r\n\r\n"
+"""What follows every block (clause 4: `warc-record = header CRLF block CRLF CRLF`)."""
+MAX_HEADER_SIZE: Final = 1 << 20
+"""Where the search for a header's blank line is given up."""
+
+_VERSION = re.compile(rb"WARC/(\d{1,4}\.\d{1,4})[ \t]*\r?\n")
+_BLANK_LINE = re.compile(rb"\n\r?\n")
+# One match for nearly every file in the field; anything else goes through all the fields.
+_USUAL_CONTENT_LENGTH = re.compile(rb"\n[Cc]ontent-[Ll]ength: *([0-9]{1,18})\r\n(?![ \t])")
+_DIGITS = re.compile(r"[0-9]{1,18}")
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_LINE_BREAK_OR_NUL = re.compile(r"[\r\n\0]")
+_FOLD = re.compile(r"[ \t]*\r?\n[ \t]+")
+
+
+def find_header_end(data: Buffer, start: int = 0) -> int:
+    """Return the index behind the blank line that ends a header, or -1 where there is none yet."""
+    match = _BLANK_LINE.search(data, start)
+    return match.end() if match else -1
+
+
+def parse_fields(data: Buffer) -> Iterator[tuple[str, str]]:
+    """Yield (name, value) of each named field, in order, folded lines joined by one space.
+
+    Bytes that are not UTF-8 come as surrogate escapes, so nothing is lost: encode with
+    `errors="surrogateescape"` to have them back. Lines without a colon are passed over.
+    """
+    text = bytes(data).decode("utf-8", "surrogateescape")
+    for line in _FOLD.sub(" ", text).split("\n"):
+        name, colon, value = line.partition(":")
+        if colon:
+            yield name.strip(" \t"), value.strip(" \t\r")
+
+
+class RecordHeader:
+    """The header of one record, exactly as it stands in the file.
+
+    Field names are not case-sensitive. Iterating yields (name, value) in file order, repeated fields
+    included.
+
+    Attributes:
+        raw: All bytes of the header, from the version line to the blank line, both included.
+    """
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+
+    def __repr__(self) -> str:
+        return f"<RecordHeader {self.get('WARC-Type')} {self.uri('WARC-Target-URI') or ''}>"
+
+    def __eq__(self, other: object) -> bool:
+        return self.raw == other.raw if isinstance(other, RecordHeader) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.raw)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self.fields)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._values
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name.lower()][0]
+
+    @cached_property
+    def version(self) -> str:
+        """The version of the first line, such as "1.1"."""
+        match = _VERSION.match(self.raw)
+        return match[1].decode("ascii") if match else ""
+
+    @cached_property
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """All named fields as (name, value), in order."""
+        return tuple(parse_fields(self.raw[self.raw.index(b"\n") + 1 :]))
+
+    @cached_property
+    def _values(self) -> dict[str, list[str]]:
+        values: dict[str, list[str]] = {}
+        for name, value in self.fields:
+            values.setdefault(name.lower(), []).append(value)
+        return values
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        """Return the first value of a field, or `default` where the header has none."""
+        values = self._values.get(name.lower())
+        return values[0] if values else default
+
+    def get_all(self, name: str) -> tuple[str, ...]:
+        """Return every value of a field that may be repeated, such as WARC-Concurrent-To."""
+        return tuple(self._values.get(name.lower(), ()))
+
+    def uri(self, name: str) -> str | None:
+        """Return a URI field without the angle brackets that WARC 1.0 and some writers put round it."""
+        value = self.get(name)
+        if value is not None and value.startswith("<") and value.endswith(">"):
+            return value[1:-1]
+        return value
+
+    @cached_property
+    def content_length(self) -> int:
+        """Length of the block in bytes (clause 5.3); the first value where the field is repeated.
+
+        Raises:
+            FormatError: The field is missing or is not a number of at most 18 digits.
+        """
+        match = _USUAL_CONTENT_LENGTH.search(self.raw)
+        if match:
+            return int(match[1])
+        value = self.get("Content-Length")
+        if value is None:
+            raise FormatError("the record has no Content-Length field")
+        if not _DIGITS.fullmatch(value):
+            raise FormatError(f"Content-Length {value[:40]!r} is not a length")
+        return int(value)
+
+
+def parse_record_header(raw: bytes) -> RecordHeader:
+    """Make a record header of its bytes, from the version line to the blank line.
+
+    Raises:
+        FormatError: The bytes do not begin with a WARC version line, or Content-Length is unusable.
+    """
+    if not _VERSION.match(raw):
+        raise FormatError(f"a WARC record should start here, but these bytes do: {raw[:16]!r}")
+    header = RecordHeader(raw)
+    _ = header.content_length
+    return header
+
+
+def format_fields(fields: Iterable[tuple[str, str]]) -> bytes:
+    """Serialise named fields, one CRLF-ended line each: an `application/warc-fields` block.
+
+    Raises:
+        ValueError: A name that is no token, or a value with a line break or NUL in it.
+    """
+    lines = []
+    for name, value in fields:
+        if not _TOKEN.fullmatch(name):
+            raise ValueError(f"{name!r} cannot name a field (WARC 1.1, clause 4: token)")
+        if _LINE_BREAK_OR_NUL.search(value):
+            raise ValueError(f"the value of {name} has a line break or NUL in it: {value[:80]!r}")
+        lines.append(f"{name}: {value}\r\n")
+    return "".join(lines).encode("utf-8", "surrogateescape")
+
+
+def build_record_header(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> RecordHeader:
+    """Build a header from its fields.
+
+    Raises:
+        ValueError: As `format_fields`.
+        FormatError: No usable Content-Length among the fields, or a header of more than 1 MiB.
+    """
+    raw = b"WARC/" + version.encode("ascii") + b"\r\n" + format_fields(fields) + b"\r\n"
+    if len(raw) > MAX_HEADER_SIZE:
+        raise FormatError(f"a record header of {len(raw)} bytes exceeds {MAX_HEADER_SIZE}")
+    return parse_record_header(raw)

@@ -1,0 +1,186 @@
+"""Zstandard and skippable frame headers, and walking a frame without decompressing it.
+
+Source: RFC 8878, section 3.1.1 (Zstandard frames), 3.1.2 (skippable frames) and 5 (dictionaries);
+the magic numbers of WARC use are from "Zstandard Compression for WARC Files 1.0".
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final, NamedTuple
+
+from seekwarc.errors import FormatError, LimitError, TruncatedError
+
+__all__ = [
+    "DICTIONARY_FRAME_MAGIC",
+    "DICTIONARY_MAGIC",
+    "FRAME_MAGIC",
+    "MAX_BLOCK_SIZE",
+    "MAX_FRAME_HEADER_SIZE",
+    "PADDING_MAGIC",
+    "SEEK_TABLE_MAGIC",
+    "SKIPPABLE_HEADER_SIZE",
+    "Buffer",
+    "FrameHeader",
+    "is_skippable",
+    "parse_frame_header",
+    "parse_skippable_header",
+    "skippable_frame",
+    "walk_blocks",
+]
+
+Buffer = bytes | bytearray | memoryview
+
+FRAME_MAGIC: Final = 0xFD2FB528
+DICTIONARY_MAGIC: Final = 0xEC30A437
+"""First four bytes of a dictionary (RFC 8878, section 5)."""
+DICTIONARY_FRAME_MAGIC: Final = 0x184D2A5D
+SEEK_TABLE_MAGIC: Final = 0x184D2A5E
+PADDING_MAGIC: Final = 0x184D2A50
+
+SKIPPABLE_HEADER_SIZE: Final = 8
+MAX_FRAME_HEADER_SIZE: Final = 18
+MAX_BLOCK_SIZE: Final = 128 << 10
+"""Largest Block_Maximum_Size (RFC 8878, section 3.1.1.2.4)."""
+MAX_SKIPPABLE_DATA: Final = 0xFFFF_FFFF
+
+_U32 = Struct("<I")
+_SKIPPABLE = Struct("<II")
+_RAW, _RLE, _COMPRESSED, _RESERVED = range(4)
+
+
+class FrameHeader(NamedTuple):
+    """What a Zstandard frame says of itself (RFC 8878, section 3.1.1.1)."""
+
+    size: int
+    """Bytes of the header itself, magic number included."""
+    content_size: int | None
+    """Frame_Content_Size, or None where the field is absent."""
+    window_size: int
+    """Window_Size; the content size of a Single_Segment frame."""
+    dictionary_id: int
+    """Dictionary_ID, 0 where the field is absent."""
+    has_checksum: bool
+    """Whether four bytes of Content_Checksum end the frame."""
+
+
+class _Layout(NamedTuple):
+    """How the bytes after one value of Frame_Header_Descriptor are laid out."""
+
+    fields: Struct
+    has_window: bool
+    has_dictionary_id: bool
+    has_content_size: bool
+    content_size_bias: int
+    has_checksum: bool
+    valid: bool
+
+
+def _layout(descriptor: int) -> _Layout:
+    content_size_flag = descriptor >> 6
+    single_segment = bool(descriptor & 0x20)
+    window = "" if single_segment else "B"
+    dictionary_id = ("", "B", "H", "I")[descriptor & 3]
+    content_size = ("B" if single_segment else "", "H", "I", "Q")[content_size_flag]
+    return _Layout(
+        fields=Struct("<5x" + window + dictionary_id + content_size),
+        has_window=not single_segment,
+        has_dictionary_id=bool(dictionary_id),
+        has_content_size=bool(content_size),
+        content_size_bias=256 if content_size_flag == 1 else 0,
+        has_checksum=bool(descriptor & 4),
+        valid=not descriptor & 8,
+    )
+
+
+_LAYOUTS: Final = tuple(map(_layout, range(256)))
+
+
+def parse_frame_header(data: Buffer, position: int = 0) -> FrameHeader:
+    """Parse the header of the Zstandard frame that starts at `data[position]`.
+
+    Raises:
+        TruncatedError: `data` ends inside the header.
+        FormatError: No Zstandard frame starts here, or a reserved bit is set.
+    """
+    available = len(data) - position
+    if available < 5:
+        raise TruncatedError("the data ends inside a frame header")
+    if _U32.unpack_from(data, position)[0] != FRAME_MAGIC:
+        raise FormatError("no Zstandard frame starts here")
+    fields, has_window, has_id, has_content_size, bias, has_checksum, valid = _LAYOUTS[data[position + 4]]
+    if not valid:
+        raise FormatError("reserved bit set in a Zstandard frame header")
+    if available < fields.size:
+        raise TruncatedError("the data ends inside a frame header")
+    values = fields.unpack_from(data, position)
+    content_size = values[-1] + bias if has_content_size else None
+    if has_window:
+        exponent, mantissa = values[0] >> 3, values[0] & 7
+        window_base = 1 << (10 + exponent)
+        window_size = window_base + (window_base >> 3) * mantissa
+    else:
+        window_size = content_size
+    dictionary_id = values[has_window] if has_id else 0
+    return FrameHeader(fields.size, content_size, window_size, dictionary_id, has_checksum)
+
+
+def is_skippable(magic: int) -> bool:
+    """Tell whether a magic number is one of the sixteen of skippable frames."""
+    return magic & 0xFFFF_FFF0 == 0x184D2A50
+
+
+def parse_skippable_header(data: Buffer, position: int = 0) -> tuple[int, int]:
+    """Return (magic number, size of User_Data) of the skippable frame at `data[position]`.
+
+    Raises:
+        TruncatedError: Fewer than eight bytes are left.
+        FormatError: No skippable frame starts here.
+    """
+    if len(data) - position < SKIPPABLE_HEADER_SIZE:
+        raise TruncatedError("the data ends inside a skippable frame's header")
+    magic, size = _SKIPPABLE.unpack_from(data, position)
+    if not is_skippable(magic):
+        raise FormatError("no skippable frame starts here")
+    return magic, size
+
+
+def skippable_frame(magic: int, user_data: Buffer) -> bytes:
+    """Build a skippable frame round `user_data`.
+
+    Raises:
+        LimitError: User_Data of 4 GiB or more, whose size the frame cannot state.
+    """
+    if len(user_data) > MAX_SKIPPABLE_DATA:
+        raise LimitError(f"a skippable frame holds at most {MAX_SKIPPABLE_DATA} bytes")
+    return _SKIPPABLE.pack(magic, len(user_data)) + bytes(user_data)
+
+
+def walk_blocks(data: Buffer, position: int) -> tuple[int, bool]:
+    """Step over the blocks of a frame as far as their headers lie in `data`.
+
+    Only the three bytes of each block header are looked at (RFC 8878, section 3.1.1.2), so this costs
+    the same for a megabyte of content as for eight bytes.
+
+    Args:
+        data: Part of a frame.
+        position: Index in `data` of a block header.
+
+    Returns:
+        The index behind the last block that was stepped over, which may lie beyond `data`, and whether
+        that was the frame's last block. If not, go on from that index with more data.
+
+    Raises:
+        FormatError: A reserved block type, or a block larger than the format allows.
+    """
+    last_header = len(data) - 3
+    while position <= last_header:
+        header = data[position] | data[position + 1] << 8 | data[position + 2] << 16
+        size = header >> 3
+        kind = header >> 1 & 3
+        if kind == _RESERVED or size > MAX_BLOCK_SIZE:
+            raise FormatError("a block header of this Zstandard frame is damaged")
+        position += 4 if kind == _RLE else 3 + size
+        if header & 1:
+            return position, True
+    return position, False

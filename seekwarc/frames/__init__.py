@@ -1,0 +1,1 @@
+"""Frames to content and back. The only floor that imports zstandard and xxhash."""

@@ -1,0 +1,200 @@
+"""One frame to content: decoded into the caller's buffer, verified, in any thread."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+import xxhash
+import zstandard
+
+from seekwarc.errors import ChecksumError, FormatError, LimitError
+from seekwarc.format.zstd import Buffer, FrameHeader
+from seekwarc.frames.dictionary import Dictionary
+
+__all__ = ["MAX_WINDOW_SIZE", "FrameCache", "FrameDecoder", "content_checksum"]
+
+MAX_WINDOW_SIZE: Final = 128 << 20
+"""Largest Window_Size decoded unless the caller raises it; the standard asks for 8 MiB."""
+
+
+def content_checksum(content: Buffer) -> int:
+    """Return the low 32 bits of XXH64, seed 0: Content_Checksum, and Checksum of a seek table."""
+    return xxhash.xxh64_intdigest(content) & 0xFFFF_FFFF
+
+
+class FrameDecoder:
+    """Decodes the frames of one file. Every thread works in a context of its own.
+
+    Args:
+        load_dictionary: Called at most once, when a frame first needs it: returns the file's
+            dictionary or None.
+        max_window_size: Largest Window_Size to decode where a window has to be allocated.
+    """
+
+    def __init__(
+        self,
+        load_dictionary: Callable[[], Dictionary | None],
+        *,
+        max_window_size: int = MAX_WINDOW_SIZE,
+    ) -> None:
+        self._load = load_dictionary
+        self._loaded = False
+        self._dictionary: Dictionary | None = None
+        self._max_window_size = max_window_size
+        self._lock = threading.Lock()
+        self._contexts = threading.local()
+
+    @property
+    def dictionary(self) -> Dictionary | None:
+        """The file's dictionary, loaded now if it was not yet."""
+        with self._lock:
+            if not self._loaded:
+                self._dictionary = self._load()
+                self._loaded = True
+        return self._dictionary
+
+    def _context(self, header: FrameHeader) -> zstandard.ZstdDecompressor:
+        dictionary = self._dictionary
+        if header.dictionary_id:
+            dictionary = self.dictionary
+            if dictionary is None or dictionary.id != header.dictionary_id:
+                found = f"dictionary {dictionary.id}" if dictionary else "no dictionary"
+                raise FormatError(
+                    f"the frame needs dictionary {header.dictionary_id}, but the file has {found}"
+                )
+        key = dictionary.id if dictionary else 0
+        context: zstandard.ZstdDecompressor | None = getattr(self._contexts, "context", None)
+        if context is None or self._contexts.key != key:
+            context = zstandard.ZstdDecompressor(
+                dict_data=dictionary.codec if dictionary else None,
+                max_window_size=self._max_window_size,
+            )
+            self._contexts.context = context
+            self._contexts.key = key
+        return context
+
+    def decode(self, frame: Buffer, header: FrameHeader) -> bytes:
+        """Decode a whole frame that states its content size.
+
+        The caller has checked that size against a limit. Content_Checksum, where present, is verified.
+
+        Raises:
+            ChecksumError: The frame is damaged.
+        """
+        try:
+            content = self._context(header).decompress(frame)
+        except zstandard.ZstdError as error:
+            if self._dictionary_helps(header):
+                return self.decode(frame, header)
+            raise _damaged(error) from error
+        if len(content) != header.content_size:
+            raise ChecksumError(f"the frame holds {len(content)} bytes, not {header.content_size}")
+        return content
+
+    def decode_into(self, frame: Buffer, header: FrameHeader, out: memoryview, *, whole: bool) -> None:
+        """Decode the first `len(out)` content bytes of a frame.
+
+        With room for the whole content this is the codec's single pass straight into `out`, and
+        Content_Checksum, where present, is verified. With less room it stops when `out` is full and
+        verifies nothing.
+
+        Args:
+            frame: The stored frame.
+            header: Its header.
+            out: Where the content goes.
+            whole: `out` is meant to hold all the content.
+
+        Raises:
+            ChecksumError: The frame is damaged, ends before `out` is full, or holds more than it should.
+        """
+        filled = 0
+        try:
+            with self._context(header).stream_reader(frame) as reader:
+                while filled < len(out):
+                    count = reader.readinto(out[filled:])
+                    if not count:
+                        break
+                    filled += count
+                # A frame that does not state its size is done, and its checksum looked at, only when
+                # the codec says that nothing follows.
+                if whole and header.content_size is None and reader.readinto(bytearray(1)):
+                    raise ChecksumError(f"the frame holds more than {len(out)} bytes")
+        except zstandard.ZstdError as error:
+            if self._dictionary_helps(header):
+                return self.decode_into(frame, header, out, whole=whole)
+            raise _damaged(error) from error
+        if filled < len(out):
+            raise ChecksumError(f"the frame holds {filled} bytes, not {len(out)}")
+        return None
+
+    def incremental(self, header: FrameHeader) -> Callable[[bytes], bytes]:
+        """Return a function that takes a frame piece by piece and returns what each piece decodes to.
+
+        Raises:
+            LimitError: The frame's window exceeds the limit.
+        """
+        if header.window_size > self._max_window_size:
+            raise LimitError(
+                f"the frame needs a window of {header.window_size} bytes, the limit is "
+                f"{self._max_window_size}; open with max_window_size={header.window_size} to allow it"
+            )
+        # A context of its own: the caller may keep this for long, and use it in another thread.
+        decompressor = zstandard.ZstdDecompressor(
+            dict_data=self.dictionary.codec if self.dictionary else None,
+            max_window_size=max(self._max_window_size, 1 << 10),
+        ).decompressobj()
+
+        def decode(piece: bytes) -> bytes:
+            try:
+                return decompressor.decompress(piece)
+            except zstandard.ZstdError as error:
+                raise _damaged(error) from error
+
+        return decode
+
+    def _dictionary_helps(self, header: FrameHeader) -> bool:
+        """Tell whether a frame that failed without a dictionary should be tried again with one.
+
+        Frames of such a file must name the dictionary, but not all writers do.
+        """
+        return not (header.dictionary_id or self._loaded) and self.dictionary is not None
+
+
+def _damaged(error: zstandard.ZstdError) -> ChecksumError:
+    return ChecksumError(f"the frame is damaged ({str(error).rpartition('error: ')[2]})")
+
+
+class FrameCache:
+    """Decoded frames, most recently used last, at most `capacity` bytes of them.
+
+    Args:
+        capacity: Bytes; 0 keeps nothing.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._size = 0
+        self._frames: OrderedDict[int, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, offset: int) -> bytes | None:
+        """Return the content of the frame at `offset`, if it is there."""
+        with self._lock:
+            content = self._frames.get(offset)
+            if content is not None:
+                self._frames.move_to_end(offset)
+            return content
+
+    def put(self, offset: int, content: bytes) -> None:
+        """Keep the content of the frame at `offset`; older ones go to make room."""
+        if len(content) > self._capacity:
+            return
+        with self._lock:
+            previous = self._frames.pop(offset, None)
+            self._size += len(content) - (len(previous) if previous is not None else 0)
+            self._frames[offset] = content
+            while self._size > self._capacity:
+                self._size -= len(self._frames.popitem(last=False)[1])

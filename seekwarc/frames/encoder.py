@@ -1,0 +1,164 @@
+"""Content to frames: one at a time, adaptively split, or many in parallel and in order."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, NamedTuple, TypeVar
+
+import zstandard
+
+from seekwarc.format.zstd import Buffer
+from seekwarc.frames.dictionary import Dictionary
+
+__all__ = [
+    "MAX_FRAME_SIZE",
+    "MAX_LEVEL",
+    "MIN_FRAME_SIZE",
+    "MIN_LEVEL",
+    "SMALL_FRAME_SIZE",
+    "EncodedFrame",
+    "FrameEncoder",
+    "OrderedWork",
+]
+
+MIN_LEVEL: Final = -7
+MAX_LEVEL: Final = 22
+MIN_FRAME_SIZE: Final = 64 << 10
+MAX_FRAME_SIZE: Final = 8 << 20
+"""No frame holds more content, so that none needs a window above what every decoder must have."""
+SMALL_FRAME_SIZE: Final = 128 << 10
+"""Frame size for data that does not compress."""
+NOT_WORTH_IT: Final = 0.95
+"""A frame that takes more than this share of its content counts as not compressible."""
+
+_T = TypeVar("_T")
+
+
+class EncodedFrame(NamedTuple):
+    """A frame ready to be written."""
+
+    data: bytes
+    content_size: int
+
+    @property
+    def checksum(self) -> int:
+        """Content_Checksum: the low 32 bits of XXH64 of the content, as the frame itself ends."""
+        return int.from_bytes(self.data[-4:], "little")
+
+
+class FrameEncoder:
+    """Makes frames that state Frame_Content_Size, Content_Checksum and, with a dictionary, its ID.
+
+    May be used from several threads; each has a context of its own. The same content always makes the
+    same bytes.
+
+    Args:
+        level: Compression level, -7 to 22.
+        dictionary: The dictionary of the file, or None.
+    """
+
+    def __init__(self, level: int, dictionary: Dictionary | None) -> None:
+        self._level = level
+        self._dictionary = dictionary
+        self._contexts = threading.local()
+
+    def _compressor(self, level: int) -> zstandard.ZstdCompressor:
+        contexts: dict[int, zstandard.ZstdCompressor] | None = getattr(self._contexts, "of_level", None)
+        if contexts is None:
+            contexts = self._contexts.of_level = {}
+        compressor = contexts.get(level)
+        if compressor is None:
+            codec = None
+            if self._dictionary is not None:
+                # Digested for this level once, not again for each frame.
+                codec = zstandard.ZstdCompressionDict(
+                    self._dictionary.data, dict_type=zstandard.DICT_TYPE_FULLDICT
+                )
+                codec.precompute_compress(level=level)
+            compressor = zstandard.ZstdCompressor(
+                level=level,
+                dict_data=codec,
+                write_checksum=True,
+                write_content_size=True,
+                write_dict_id=True,
+            )
+            contexts[level] = compressor
+        return compressor
+
+    def encode(self, content: Buffer) -> EncodedFrame:
+        """Make one frame."""
+        return EncodedFrame(self._compressor(self._level).compress(content), len(content))
+
+    def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:
+        """Make one frame, or several of `small_frame` bytes where the content does not compress.
+
+        Small frames of such content cost next to nothing in size, and a reader of a short range then has
+        less to fetch.
+        """
+        frame = self.encode(content)
+        if len(content) <= small_frame or len(frame.data) <= len(content) * NOT_WORTH_IT:
+            return [frame]
+        # The lowest effort does: there is little to be gained whatever is tried.
+        compressor = self._compressor(min(self._level, 1))
+        view = memoryview(content)
+        parts = [view[start : start + small_frame] for start in range(0, len(view), small_frame)]
+        return [EncodedFrame(compressor.compress(part), len(part)) for part in parts]
+
+
+class OrderedWork:
+    """Jobs done in other threads, their results delivered in the order of the jobs.
+
+    Delivery happens in the caller's thread, inside `submit`, `mark` and `drain`. No more than a few jobs a
+    thread are ever waiting, which bounds the memory that they hold.
+
+    Args:
+        threads: Threads to work in; with one, jobs are done at once in the caller's.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._most = 2 * threads
+        self._pool = ThreadPoolExecutor(threads, "seekwarc-encode") if threads > 1 else None
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._jobs = 0
+
+    def submit(self, job: Callable[[], _T], deliver: Callable[[_T], None]) -> None:
+        """Start `job`; hand its result to `deliver` after all that was submitted before."""
+        if self._pool is None:
+            deliver(job())
+            return
+        while self._jobs >= self._most:
+            self._deliver_one()
+        future: Future[_T] = self._pool.submit(job)
+
+        def finish() -> None:
+            self._jobs -= 1
+            deliver(future.result())
+
+        self._jobs += 1
+        self._waiting.append(finish)
+
+    def mark(self, reached: Callable[[], None]) -> None:
+        """Call `reached` once everything that was submitted before is delivered."""
+        if self._waiting:
+            self._waiting.append(reached)
+        else:
+            reached()
+
+    def drain(self) -> None:
+        """Wait until everything is delivered."""
+        while self._waiting:
+            self._deliver_one()
+
+    def _deliver_one(self) -> None:
+        self._waiting.popleft()()
+
+    def close(self) -> None:
+        """Stop the threads; what is still waiting is dropped."""
+        self._waiting.clear()
+        self._jobs = 0
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)

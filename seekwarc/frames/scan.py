@@ -1,0 +1,183 @@
+"""Finding frames by their headers, without decompressing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from seekwarc.errors import FormatError, TruncatedError
+from seekwarc.format.zstd import (
+    FRAME_MAGIC,
+    MAX_FRAME_HEADER_SIZE,
+    SKIPPABLE_HEADER_SIZE,
+    FrameHeader,
+    is_skippable,
+    parse_frame_header,
+    parse_skippable_header,
+    walk_blocks,
+)
+from seekwarc.storage.source import RangeSource
+
+__all__ = ["Frame", "Window", "frame_at", "frame_start_at", "frames_from"]
+
+FIRST_READ: Final = 16 << 10
+LARGEST_READ: Final = 1 << 20
+CHECKSUM_SIZE: Final = 4
+
+
+class Frame(NamedTuple):
+    """One frame in a file."""
+
+    offset: int
+    size: int
+    """Bytes in the file, from the magic number to the frame's end."""
+    magic: int
+    header: FrameHeader | None
+    """Header of a Zstandard frame, None for a skippable frame."""
+
+    @property
+    def end(self) -> int:
+        """Offset behind the frame."""
+        return self.offset + self.size
+
+    @property
+    def content_size(self) -> int | None:
+        """Bytes that the frame says it decompresses to; 0 for skippable frames, None if it is silent."""
+        return self.header.content_size if self.header else 0
+
+
+class Window:
+    """The part of a source that was read last, kept so that small steps forward cost no read.
+
+    Reads grow from 16 KiB to 1 MiB while access goes on from where the last read ended, and shrink again
+    after a jump: stepping over the blocks of a video should not read the video.
+    """
+
+    def __init__(self, source: RangeSource, *, first_read: int = FIRST_READ) -> None:
+        self.source = source
+        self._data = b""
+        self._start = 0
+        self._first_read = first_read
+        self._next_read = first_read
+
+    @property
+    def end(self) -> int:
+        """Offset behind the last byte at hand."""
+        return self._start + len(self._data)
+
+    def get(self, start: int, stop: int) -> tuple[bytes, int]:
+        """Return bytes that include [start, stop), and the index among them at which `start` lies.
+
+        What lies beyond the end of the source is missing from the answer.
+        """
+        index = start - self._start
+        if index >= 0 and stop <= self._start + len(self._data):
+            return self._data, index
+        kept = self._data[index:] if 0 <= index <= len(self._data) else b""
+        position = start + len(kept)
+        # A pipe is never jumped in: what is thrown away must be read all the same.
+        near = 0 <= index <= len(self._data) + FIRST_READ
+        self._next_read = min(self._next_read * 2, LARGEST_READ) if near else self._first_read
+        wanted = max(stop, position + self._next_read)
+        self._data = kept + self.source.read(position, wanted)
+        self._start = start
+        return self._data, 0
+
+    def take(self, start: int, size: int) -> bytes:
+        """Return [start, start + size), fewer bytes only where the source ends."""
+        data, index = self.get(start, start + size)
+        return data[index : index + size]
+
+    def at_hand(self, start: int, limit: int) -> bytes:
+        """Return what is at hand from `start` on: 1 to `limit` bytes, none at the source's end."""
+        data, index = self.get(start, start + 1)
+        return data[index : index + limit]
+
+
+def frame_start_at(window: Window, offset: int) -> tuple[int, FrameHeader | None, int] | None:
+    """Read the header of the frame at `offset`, of whichever kind.
+
+    Returns:
+        (magic, header, size): header and size are None and the whole frame's size for a skippable frame;
+        the parsed header and its own size for a Zstandard frame. None at the end of the source.
+
+    Raises:
+        TruncatedError: The source ends inside the header.
+        FormatError: No frame starts here.
+    """
+    data, index = window.get(offset, offset + MAX_FRAME_HEADER_SIZE)
+    if index == len(data):
+        return None
+    magic = int.from_bytes(data[index : index + 4], "little")
+    try:
+        if magic == FRAME_MAGIC:
+            header = parse_frame_header(data, index)
+            return magic, header, header.size
+        if is_skippable(magic):
+            return magic, None, SKIPPABLE_HEADER_SIZE + parse_skippable_header(data, index)[1]
+    except FormatError as error:
+        raise error.located(window.source.name, offset) from None
+    if len(data) - index < 4:
+        raise TruncatedError("the file ends inside a frame header", source=window.source.name, offset=offset)
+    raise FormatError(
+        f"a frame should start here, but these bytes do: {data[index : index + 8]!r}",
+        source=window.source.name,
+        offset=offset,
+    )
+
+
+def frame_at(window: Window, offset: int) -> Frame | None:
+    """Measure the frame at `offset` by stepping over its block headers.
+
+    Returns:
+        None at the end of the source.
+
+    Raises:
+        TruncatedError: The source ends inside the frame.
+        FormatError: No frame starts here, or its block headers are damaged.
+    """
+    start = frame_start_at(window, offset)
+    if start is None:
+        return None
+    magic, header, size = start
+    source = window.source
+    if header is None:
+        if source.size is not None and offset + size > source.size:
+            raise TruncatedError(
+                f"the file ends inside a skippable frame of {size} bytes",
+                source=source.name,
+                offset=offset,
+            )
+        return Frame(offset, size, magic, None)
+    position = offset + size
+    done = False
+    while not done:
+        data, index = window.get(position, position + 3)
+        if len(data) - index < 3:
+            raise _cut(source, offset)
+        try:
+            index_after, done = walk_blocks(data, index)
+        except FormatError as error:
+            raise error.located(source.name, offset) from None
+        position += index_after - index
+    end = position + CHECKSUM_SIZE * header.has_checksum
+    # The blocks were stepped over by their stated sizes: see that the last of them is really there.
+    data, index = window.get(end - 1, end)
+    if index == len(data):
+        raise _cut(source, offset)
+    return Frame(offset, end - offset, magic, header)
+
+
+def _cut(source: RangeSource, offset: int) -> TruncatedError:
+    return TruncatedError("the file ends inside this frame", source=source.name, offset=offset)
+
+
+def frames_from(window: Window, offset: int) -> Iterator[Frame]:
+    """Yield all frames from `offset` to the end of the source, measured but not decompressed.
+
+    Raises:
+        TruncatedError, FormatError: As `frame_at`, when the damaged frame is reached.
+    """
+    while (frame := frame_at(window, offset)) is not None:
+        yield frame
+        offset = frame.end

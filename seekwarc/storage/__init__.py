@@ -1,0 +1,1 @@
+"""Bytes by range: where stored bytes come from."""

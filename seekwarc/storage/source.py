@@ -1,0 +1,248 @@
+"""Sources of stored bytes: a local file, bytes in memory, a binary file object, a pipe.
+
+A source answers one question: which bytes stand in [start, stop)? Everything above asks nothing else.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import BinaryIO, Final, Protocol, runtime_checkable
+
+from seekwarc.errors import SourceError
+
+__all__ = [
+    "BytesSource",
+    "CountingSource",
+    "FileObjectSource",
+    "LocalFileSource",
+    "PipeSource",
+    "RangeSource",
+    "Stats",
+    "open_source",
+]
+
+PIPE_STEP: Final = 1 << 20
+"""How much of a pipe is thrown away at a time where nobody asked for it."""
+
+
+@runtime_checkable
+class RangeSource(Protocol):
+    """What a place of stored bytes must be able to do. Methods may be called from any thread."""
+
+    @property
+    def name(self) -> str:
+        """What error messages call the source."""
+
+    @property
+    def size(self) -> int | None:
+        """Bytes in all, or None where only the end will tell (a pipe)."""
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Return the bytes in [start, stop), fewer only where the source ends before `stop`.
+
+        Raises:
+            SourceError: The bytes cannot be had.
+        """
+
+    def close(self) -> None:
+        """Give back what the source holds open. Closing twice does nothing."""
+
+
+def _read_fully(read: Callable[[int, int], bytes], start: int, stop: int) -> bytes:
+    """Call `read` again after every short answer, until [start, stop) is whole or the end is reached."""
+    data = read(start, stop)
+    if len(data) >= stop - start or not data:
+        return data
+    pieces = [data]
+    position = start + len(data)
+    while position < stop and (data := read(position, stop)):
+        pieces.append(data)
+        position += len(data)
+    return b"".join(pieces)
+
+
+class LocalFileSource:
+    """A file on a local disk, read with positioned reads: no shared file position and no lock."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.name = os.fspath(path)
+        try:
+            self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        except OSError as error:
+            raise SourceError(error.errno, error.strerror, self.name) from error
+        self._closed = False
+        self.size: int = os.fstat(self._descriptor).st_size
+
+    def read(self, start: int, stop: int) -> bytes:
+        """See `RangeSource.read`."""
+        if self._closed:
+            raise SourceError(f"{self.name}: the archive is closed")
+        try:
+            return _read_fully(self._pread, start, stop)
+        except OSError as error:
+            raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
+
+    def _pread(self, start: int, stop: int) -> bytes:
+        return os.pread(self._descriptor, stop - start, start)
+
+    def close(self) -> None:
+        """See `RangeSource.close`."""
+        if not self._closed:
+            self._closed = True
+            os.close(self._descriptor)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_closed"):
+            self.close()
+
+
+class BytesSource:
+    """Bytes in memory."""
+
+    def __init__(self, data: bytes, name: str = "<bytes>") -> None:
+        self.name = name
+        self.size: int = len(data)
+        self._data = data
+
+    def read(self, start: int, stop: int) -> bytes:
+        """See `RangeSource.read`."""
+        return self._data[start:stop]
+
+    def close(self) -> None:
+        """See `RangeSource.close`."""
+
+
+class FileObjectSource:
+    """A seekable binary file object. It stays the caller's: closing the source leaves it open."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.name = str(getattr(file, "name", "<file object>"))
+        self._file = file
+        self._lock = threading.Lock()
+        self.size: int = file.seek(0, io.SEEK_END)
+
+    def read(self, start: int, stop: int) -> bytes:
+        """See `RangeSource.read`."""
+        try:
+            with self._lock:
+                return _read_fully(self._seek_and_read, start, stop)
+        except (OSError, ValueError) as error:
+            raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
+
+    def _seek_and_read(self, start: int, stop: int) -> bytes:
+        self._file.seek(start)
+        return self._file.read(stop - start) or b""
+
+    def close(self) -> None:
+        """See `RangeSource.close`."""
+
+
+class PipeSource:
+    """A binary stream that cannot seek: each byte can be read once, in order.
+
+    Args:
+        file: The stream.
+        owned: Whether closing the source closes the stream.
+    """
+
+    size: None = None
+
+    def __init__(self, file: BinaryIO, *, owned: bool = False) -> None:
+        self._owned = owned
+        self.name = str(getattr(file, "name", "<pipe>"))
+        self._file = file
+        self._position = 0
+        self._lock = threading.Lock()
+
+    def read(self, start: int, stop: int) -> bytes:
+        """See `RangeSource.read`; what lies between the last read and `start` is thrown away."""
+        with self._lock:
+            if start < self._position:
+                raise SourceError(
+                    f"{self.name}: offset {start} has gone by, and a pipe cannot be read twice; "
+                    "store it in a file first"
+                )
+            try:
+                while self._position < start:
+                    gap = min(start - self._position, PIPE_STEP)
+                    if not self._take(self._position, self._position + gap):
+                        return b""
+                return _read_fully(self._take, start, stop)
+            except OSError as error:
+                raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
+
+    def _take(self, start: int, stop: int) -> bytes:
+        data = self._file.read(stop - start) or b""
+        self._position += len(data)
+        return data
+
+    def close(self) -> None:
+        """See `RangeSource.close`."""
+        if self._owned:
+            self._file.close()
+
+
+@dataclass(slots=True)
+class Stats:
+    """What an open archive has cost so far."""
+
+    requests: int = 0
+    """Reads of the source."""
+    bytes_fetched: int = 0
+    """Stored bytes that those reads returned."""
+    bytes_decoded: int = 0
+    """Content bytes that came out of a decompressor."""
+    cache_hits: int = 0
+    """Frames that were found decoded in the cache."""
+
+
+class CountingSource:
+    """Another source, with each read counted."""
+
+    def __init__(self, source: RangeSource, stats: Stats) -> None:
+        self._source = source
+        self._stats = stats
+        self._lock = threading.Lock()
+        self.name = source.name
+        self.size = source.size
+
+    def read(self, start: int, stop: int) -> bytes:
+        """See `RangeSource.read`."""
+        data = self._source.read(start, stop)
+        with self._lock:
+            self._stats.requests += 1
+            self._stats.bytes_fetched += len(data)
+        return data
+
+    def close(self) -> None:
+        """See `RangeSource.close`."""
+        self._source.close()
+
+
+def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource) -> RangeSource:
+    """Make a source of whatever names or holds stored bytes.
+
+    Args:
+        target: A path, the bytes themselves, a binary file object (seekable or not), or a source.
+
+    Raises:
+        SourceError: The path cannot be opened, or is a directory.
+        TypeError: `target` is none of these.
+    """
+    if isinstance(target, bytes):
+        return BytesSource(target)
+    if isinstance(target, str | os.PathLike):
+        if os.path.isdir(target):
+            raise SourceError(f"{os.fspath(target)}: is a directory, not a WARC file")
+        if os.path.isfile(target) or not os.path.exists(target):
+            return LocalFileSource(target)
+        return PipeSource(open(target, "rb"), owned=True)
+    if isinstance(target, RangeSource):
+        return target
+    if hasattr(target, "read"):
+        return FileObjectSource(target) if target.seekable() else PipeSource(target)
+    raise TypeError(f"cannot read WARC records from {type(target).__name__}")
