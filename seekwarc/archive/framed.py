@@ -84,8 +84,9 @@ class _FramedPlace:
                 if own is not None:
                     return self._run(own, TableStatus.RECORD)
         listed = self._file.tables.find(self.offset, size)
-        if listed is not None and self._ends_as_listed(listed):
-            return self._run(listed, TableStatus.FILE, problem)
+        if listed is not None and self._ends_as_listed(listed[0]):
+            table, own_table = listed
+            return self._run(table, TableStatus.RECORD if own_table else TableStatus.FILE, problem)
         return self._scan(size, problem)
 
     def _run(self, table: SeekTable, status: TableStatus, problem: str | None = None) -> Layout:

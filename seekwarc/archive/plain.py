@@ -36,7 +36,7 @@ class _PlainPlace:
         content = PlainContent(self._file.source, self.offset)
         return Layout(content, TableStatus.STORED, data_end=end)
 
-    def length(self, header: RecordHeader, layout: Layout) -> int:
+    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
         end = self.offset + len(header.raw) + header.content_length
         return _blank_end(self._file.window(), end) - self.offset
 

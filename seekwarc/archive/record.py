@@ -75,8 +75,9 @@ class Place(Protocol):
 
 
 class Record:
-    """A record: header, block, payload. Made by a `Reader`, and usable in any order and from any thread
-    as long as that reader is open.
+    """A record: header, block, payload.
+
+    Made by a `Reader`, and usable in any order and from any thread as long as that reader is open.
 
     Attributes:
         header: The record header, exactly as it stands in the file.

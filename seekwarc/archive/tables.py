@@ -5,6 +5,7 @@ Source: spec-notes/seekable-records.md, sections 4 (file table) and 5 (concatena
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
@@ -82,9 +83,17 @@ class FileTables:
             end = start
             tail = NEXT_TAIL
 
-    def find(self, offset: int, size: int) -> SeekTable | None:
-        """Return the frames of the record at `offset` that holds `size` content bytes, if listed."""
-        for link in self._links:
-            if link.start <= offset < link.stop:
-                return link.table.part(offset - link.start, size)
-        return None
+        self._links.reverse()
+
+    def find(self, offset: int, size: int) -> tuple[SeekTable, bool] | None:
+        """Return the frames of the record at `offset` that holds `size` content bytes, if listed.
+
+        Returns:
+            The frames, and whether the table lists nothing else: then it is the record's own.
+        """
+        index = bisect_right(self._links, offset, key=lambda link: link.start) - 1
+        if index < 0 or offset >= self._links[index].stop:
+            return None
+        link = self._links[index]
+        part = link.table.part(offset - link.start, size)
+        return None if part is None else (part, len(part) == len(link.table))
