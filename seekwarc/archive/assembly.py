@@ -314,8 +314,8 @@ class RecordAssembly:
         try:
             http = source.http_head() if is_http_block(header.get("Content-Type")) else None
             shape = self._shape(source, http, header.content_length)
-            for content in self._head_contents(header, shape, http):
-                self._submit_chunk(content, shape, layout.add)
+            heads = self._head_contents(header, shape, http)
+            self._submit(lambda: [self._encoder.encode(content) for content in heads], layout.add)
             for content in _with_trailer(source.chunks(shape.first, shape.frame), trailer):
                 self._submit_chunk(content, shape, layout.add)
         except BaseException:
@@ -325,12 +325,14 @@ class RecordAssembly:
         self._guarded(lambda: self._work.mark(end))
 
     def _submit_chunk(self, content: bytes, shape: _Shape, deliver: Callable[[EncodedFrame], None]) -> None:
+        self._submit(lambda: self._encoder.encode_chunk(content, shape.small), deliver)
+
+    def _submit(
+        self, encode: Callable[[], list[EncodedFrame]], deliver: Callable[[EncodedFrame], None]
+    ) -> None:
         def deliver_all(frames: list[EncodedFrame]) -> None:
             for frame in frames:
                 deliver(frame)
-
-        def encode() -> list[EncodedFrame]:
-            return self._encoder.encode_chunk(content, shape.small)
 
         self._guarded(lambda: self._work.submit(encode, deliver_all))
 

@@ -6,15 +6,22 @@ import base64
 import hashlib
 import io
 from collections.abc import Iterator
-from typing import BinaryIO, Literal
+from typing import Literal, Protocol
 
 from seekwarc.errors import FormatError
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, parse_http_head
 from seekwarc.format.zstd import Buffer
 
-__all__ = ["BlockDigests", "BlockSource", "DigestAlgorithm"]
+__all__ = ["BlockDigests", "BlockSource", "DigestAlgorithm", "ReadableStream"]
 
 DigestAlgorithm = Literal["sha1", "sha256"]
+
+
+class ReadableStream(Protocol):
+    """What a block can be read from: any binary file object."""
+
+    def read(self, size: int, /) -> bytes | None:
+        """Return up to `size` bytes, nothing at the end."""
 
 
 class BlockSource:
@@ -28,11 +35,11 @@ class BlockSource:
         FormatError: From `read`, where the stream ends before `length` bytes.
     """
 
-    def __init__(self, block: Buffer | BinaryIO, length: int | None) -> None:
+    def __init__(self, block: Buffer | ReadableStream, length: int | None) -> None:
         if isinstance(block, bytes | bytearray | memoryview):
             length = len(block) if length is None else length
             block = io.BytesIO(block)
-        self._stream = block
+        self._stream: ReadableStream = block
         self._length = length
         self._read = 0
         self._returned = b""

@@ -6,7 +6,7 @@ import contextlib
 import os
 import stat
 import tempfile
-from typing import BinaryIO, Final, Protocol
+from typing import BinaryIO, Final, Protocol, runtime_checkable
 
 from seekwarc.errors import SourceError
 
@@ -15,6 +15,7 @@ __all__ = ["FileObjectOutput", "Output", "PathOutput", "open_output"]
 BUFFER_SIZE: Final = 256 << 10
 
 
+@runtime_checkable
 class Output(Protocol):
     """A place that stored bytes are appended to."""
 
@@ -71,6 +72,11 @@ class PathOutput:
         except OSError:
             return False
         return True
+
+    def reopen(self) -> BinaryIO:
+        """Open what was written so far to read it back; the caller closes it."""
+        self._file.flush()
+        return open(self._temporary, "rb")
 
     def commit(self) -> None:
         """See `Output.commit`: on disk first, then under its name."""
@@ -166,8 +172,8 @@ def _sync_folder(folder: str) -> None:
             os.close(descriptor)
 
 
-def open_output(target: str | os.PathLike[str] | BinaryIO) -> Output:
-    """Make an output of a path or a binary file object.
+def open_output(target: str | os.PathLike[str] | BinaryIO | Output) -> Output:
+    """Make an output of a path or a binary file object; an output stays what it is.
 
     Raises:
         SourceError: The path cannot be written to.
@@ -177,6 +183,8 @@ def open_output(target: str | os.PathLike[str] | BinaryIO) -> Output:
         if os.path.exists(target) and not (os.path.isfile(target) or os.path.isdir(target)):
             return FileObjectOutput(open(target, "wb"), owned=True)
         return PathOutput(target)
+    if isinstance(target, Output):
+        return target
     if hasattr(target, "write"):
         return FileObjectOutput(target)
     raise TypeError(f"cannot write WARC records to {type(target).__name__}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from seekwarc.archive.content import Content
 from seekwarc.archive.payload import Extent
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, is_http_block, parse_http_head
-from seekwarc.format.warc import RecordHeader
+from seekwarc.format.warc import RECORD_END, RecordHeader
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -171,6 +171,16 @@ class Record:
     def seek_table_status(self) -> TableStatus:
         """Whether a seek table was found and used."""
         return self.layout.table_status
+
+    @property
+    def whole(self) -> Extent:
+        """The whole record: header, block and the two line breaks behind it."""
+        return Extent(self.layout.content, 0, self.size)
+
+    @property
+    def size(self) -> int:
+        """Length in bytes of the whole record, decompressed."""
+        return len(self.header.raw) + self.content_length + len(RECORD_END)
 
     @property
     def block(self) -> Extent:

@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import BinaryIO, Final, Self
 
 from seekwarc.archive.assembly import RecordAssembly, Written
-from seekwarc.archive.block import BlockDigests, BlockSource, DigestAlgorithm
+from seekwarc.archive.block import BlockDigests, BlockSource, DigestAlgorithm, ReadableStream
 from seekwarc.archive.layout import TableMode
-from seekwarc.archive.output import open_output
+from seekwarc.archive.output import Output, open_output
 from seekwarc.format.http import is_http_block, parse_http_head
 from seekwarc.format.warc import (
     RECORD_END,
@@ -69,7 +69,7 @@ class Writer:
 
     def __init__(
         self,
-        target: str | os.PathLike[str] | BinaryIO,
+        target: str | os.PathLike[str] | BinaryIO | Output,
         *,
         level: int = DEFAULT_LEVEL,
         frame_size: int = DEFAULT_FRAME_SIZE,
@@ -128,7 +128,7 @@ class Writer:
         type: str,  # noqa: A002
         *,
         target_uri: str | None = None,
-        block: Buffer | BinaryIO = b"",
+        block: Buffer | ReadableStream = b"",
         content_type: str | None = None,
         date: datetime | str | None = None,
         record_id: str | None = None,
@@ -223,7 +223,7 @@ class Writer:
     def write_raw(
         self,
         header: bytes | RecordHeader,
-        block: Buffer | BinaryIO,
+        block: Buffer | ReadableStream,
         *,
         trailer: bytes | Callable[[], bytes] = RECORD_END,
     ) -> Written:

@@ -73,7 +73,7 @@ class LocalFileSource:
         try:
             self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except OSError as error:
-            raise SourceError(error.errno, error.strerror, self.name) from error
+            raise SourceError(f"{self.name}: cannot be opened: {error.strerror}") from error
         self._closed = False
         self.size: int = os.fstat(self._descriptor).st_size
 

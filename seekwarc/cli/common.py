@@ -1,0 +1,229 @@
+"""What several verbs share: progress, sizes, ranges, finding a record."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, BinaryIO
+
+from seekwarc.archive.reader import Reader
+from seekwarc.archive.record import Record
+from seekwarc.errors import NotFoundError, RangeError, SourceError
+from seekwarc.storage.source import RangeSource, open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "add_record_arguments",
+    "add_writer_arguments",
+    "human_size",
+    "input_target",
+    "open_archive",
+    "output_target",
+    "parse_range",
+    "parse_size",
+    "printable",
+    "settled",
+    "wanted_record",
+    "watch",
+    "writer_options",
+]
+
+_RANGE = re.compile(r"(-?[0-9]{1,18})?:(-?[0-9]{1,18})?|([0-9]{1,18})\+([0-9]{1,18})")
+_SIZE = re.compile(r"([0-9]{1,15})([kKmMgG]i?[bB]?|[bB])?")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\udc80-\udcff]")
+
+
+def printable(text: str | None) -> str:
+    """Make archived text safe for a terminal: control characters are shown, not obeyed."""
+    if text is None:
+        return "-"
+    return _UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def human_size(size: float) -> str:
+    """Write a number of bytes the short way."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(size) < 1024 or unit == "GiB":
+            break
+        size /= 1024
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+
+
+def parse_size(text: str) -> int:
+    """Parse a size such as 65536, 64K or 1MiB (all powers of 1024), for argparse."""
+    match = _SIZE.fullmatch(text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 65536, 64K or 1M")
+    unit = (match[2] or "B")[0].upper()
+    return int(match[1]) << {"B": 0, "K": 10, "M": 20, "G": 30}[unit]
+
+
+def parse_range(text: str, size: int) -> tuple[int, int]:
+    """Turn START:STOP (as a Python slice) or START+LENGTH into [start, stop) within `size` bytes.
+
+    Raises:
+        RangeError: `text` is neither.
+    """
+    match = _RANGE.fullmatch(text)
+    if not match:
+        raise RangeError(
+            f"{text!r} is not a range: write START:STOP as in a Python slice (1000:2000, :100, -4096:) "
+            "or START+LENGTH"
+        )
+    if match[3] is not None:
+        start = min(int(match[3]), size)
+        return start, min(start + int(match[4]), size)
+    bounds = slice(*(int(group) if group else None for group in match.group(1, 2)))
+    start, stop, _ = bounds.indices(size)
+    return start, max(start, stop)
+
+
+class _WatchedSource:
+    """A source whose reads move a progress bar."""
+
+    def __init__(self, source: RangeSource, label: str) -> None:
+        # Imported here: most commands show no progress and need not wait for it.
+        from tqdm import tqdm  # noqa: PLC0415
+
+        self._source = source
+        self.name = source.name
+        self.size = source.size
+        self._bar = tqdm(
+            total=source.size, desc=label, unit="B", unit_scale=True, leave=False, file=sys.stderr
+        )
+
+    def read(self, start: int, stop: int) -> bytes:
+        data = self._source.read(start, stop)
+        self._bar.update(max(start + len(data) - self._bar.n, 0))
+        return data
+
+    def close(self) -> None:
+        self._bar.close()
+        self._source.close()
+
+
+def watch(source: RangeSource, label: str) -> RangeSource:
+    """Show on a terminal how far `source` has been read; elsewhere do nothing."""
+    return _WatchedSource(source, label) if sys.stderr.isatty() else source
+
+
+def input_target(name: str) -> str | BinaryIO:
+    """Return what a reader opens for a file name, in which `-` is standard input."""
+    return sys.stdin.buffer if name == "-" else name
+
+
+def output_target(name: str) -> str | BinaryIO:
+    """Return what a writer opens for a file name, in which `-` is standard output.
+
+    Raises:
+        SourceError: Standard output is a terminal.
+    """
+    if name != "-":
+        return name
+    if sys.stdout.isatty():
+        raise SourceError("standard output is a terminal; name a file, or send it into a pipe")
+    return sys.stdout.buffer
+
+
+def open_archive(name: str) -> Reader:
+    """Open the file that a command names."""
+    return Reader(open_source(input_target(name)))
+
+
+def settled(archive: Reader) -> Iterator[Record]:
+    """Yield each record once the one behind it was found, so that its length is known for nothing."""
+    previous = None
+    for record in archive:
+        if previous is not None:
+            yield previous
+        previous = record
+    if previous is not None:
+        yield previous
+
+
+def add_record_arguments(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """Add the ways to say which record is meant."""
+    parser.add_argument("file", metavar="FILE", help=".warc.zst, .warc.gz or .warc")
+    which = parser.add_mutually_exclusive_group(required=required)
+    which.add_argument(
+        "offset", metavar="OFFSET", nargs="?", type=_offset, help="stored offset, as `ls` and CDX have it"
+    )
+    which.add_argument("--uri", metavar="URI", help="the first response or resource with this target URI")
+    which.add_argument("--id", metavar="ID", help="the record with this WARC-Record-ID")
+    parser.add_argument(
+        "--length",
+        metavar="N",
+        type=_offset,
+        help="stored length, where an index tells it: saves reading the end of the file",
+    )
+
+
+def _offset(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes")
+    return int(text)
+
+
+def wanted_record(archive: Reader, options: argparse.Namespace) -> Record | None:
+    """Return the record that the arguments ask for, None where they ask for none.
+
+    Raises:
+        NotFoundError: No record has that URI or ID.
+    """
+    if options.offset is not None:
+        return archive.record_at(options.offset, options.length)
+    if options.id is not None:
+        wanted = options.id.strip("<>")
+        for record in archive:
+            if record.id == wanted:
+                return record
+        raise NotFoundError(f"{archive.name}: no record has the ID {wanted}")
+    if options.uri is not None:
+        for record in archive:
+            if record.target_uri == options.uri and record.type in ("response", "resource"):
+                return record
+        raise NotFoundError(f"{archive.name}: no response or resource has the URI {options.uri}")
+    return None
+
+
+def add_writer_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of writing .warc.zst."""
+    group = parser.add_argument_group("writing .warc.zst")
+    group.add_argument("--level", type=int, metavar="N", help="compression level, -7 to 22 (default: 3)")
+    group.add_argument(
+        "--frame-size",
+        type=parse_size,
+        metavar="SIZE",
+        help="content of a frame, 64K to 8M (default: 1M): larger compresses better, smaller reads faster",
+    )
+    group.add_argument(
+        "--tables",
+        choices=("large", "every", "none"),
+        help="which records get a seek table (default: large ones)",
+    )
+    group.add_argument(
+        "--threads", type=int, metavar="N", help="threads that compress (default: cores, 4 at most)"
+    )
+    group.add_argument("--dictionary", metavar="FILE", help="Zstandard dictionary for all frames")
+
+
+def writer_options(options: argparse.Namespace) -> dict[str, object]:
+    """Return the options of `Writer` that were given.
+
+    Raises:
+        SourceError: The dictionary cannot be read.
+    """
+    names = ("level", "frame_size", "tables", "threads")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    if options.dictionary is not None:
+        try:
+            with open(options.dictionary, "rb") as file:
+                given["dictionary"] = file.read()
+        except OSError as error:
+            text = f"{os.fspath(options.dictionary)}: cannot be read: {error.strerror}"
+            raise SourceError(text) from error
+    return given

@@ -1,0 +1,93 @@
+"""Show on an example what a range read costs.
+
+Makes a crawl with a large film in it, stores it as .warc.gz and as .warc.zst, reads the same range of the
+film from both, and shows what each had to read and decompress.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from seekwarc.archive.reader import Reader
+from seekwarc.cli.common import human_size, parse_size, watch
+from seekwarc.errors import ChecksumError
+from seekwarc.tools.convert import convert
+from seekwarc.tools.example import FILM, RangeCost, make_example, measure
+
+__all__ = ["add_arguments", "run"]
+
+RANGE_SIZE = 64 << 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the verb takes."""
+    parser.add_argument(
+        "folder", metavar="FOLDER", nargs="?", help="keep the two files there (default: a temporary folder)"
+    )
+    parser.add_argument("--size", type=parse_size, default=192 << 20, metavar="SIZE", help="size of the film")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    if options.folder is not None:
+        folder = Path(options.folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        return _demo(folder, options, kept=True)
+    with tempfile.TemporaryDirectory(prefix="seekwarc-demo-") as name:
+        return _demo(Path(name), options, kept=False)
+
+
+def _demo(folder: Path, options: argparse.Namespace, *, kept: bool) -> int:
+    seekable, gzipped = folder / "demo.warc.zst", folder / "demo.warc.gz"
+    if not options.json:
+        print(f"Making a crawl of 50 pages and a film of {human_size(options.size)} ...", flush=True)
+    offset = make_example(seekable, options.size)
+    convert(str(seekable), str(gzipped), "gz", watch=watch)
+    start = options.size * 9 // 10
+    costs = {
+        gzipped: measure(gzipped, start, RANGE_SIZE, _film_offset),
+        seekable: measure(seekable, start, RANGE_SIZE, lambda _: offset),
+    }
+    old, new = costs[gzipped], costs[seekable]
+    if old.data != new.data:
+        raise ChecksumError("the two files gave different bytes", source=str(seekable))
+    if options.json:
+        print(json.dumps({path.name: _figures(path, cost) for path, cost in costs.items()}))
+        return 0
+    print(f"Reading {human_size(RANGE_SIZE)} at 90 % of the film, from each file opened anew:\n")
+    print(f"  {'':<14} {'file':>10} {'read':>10} {'decompressed':>13} {'time':>10}")
+    for path, cost in costs.items():
+        print(
+            f"  {path.name:<14} {human_size(path.stat().st_size):>10} "
+            f"{human_size(cost.stats.bytes_fetched):>10} {human_size(cost.stats.bytes_decoded):>13} "
+            f"{cost.seconds * 1000:>7.1f} ms"
+        )
+    print(
+        f"\nThe bytes are the same. The seekable file took 1/{old.seconds / new.seconds:.0f} of the time.\n"
+    )
+    if kept:
+        print(f"Look at it:  seekwarc info {seekable} {offset}")
+        print(f"             seekwarc cat {seekable} --uri {FILM} --range {start}+{RANGE_SIZE} | wc -c")
+    print("Your own:    seekwarc convert FILE.warc.gz FILE.warc.zst")
+    print("             seekwarc ls FILE.warc.zst")
+    print("             seekwarc cat FILE.warc.zst OFFSET --range 1000000+65536")
+    sys.stdout.flush()
+    return 0
+
+
+def _film_offset(archive: Reader) -> int:
+    return next(record.offset for record in archive if record.target_uri == FILM)
+
+
+def _figures(path: Path, cost: RangeCost) -> dict[str, float]:
+    return {
+        "file_size": path.stat().st_size,
+        "bytes_fetched": cost.stats.bytes_fetched,
+        "bytes_decoded": cost.stats.bytes_decoded,
+        "seconds": cost.seconds,
+    }

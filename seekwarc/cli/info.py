@@ -1,0 +1,169 @@
+"""Tell about a file, or about one record: its frames, their sizes, its seek table, what a range costs.
+
+seekwarc info crawl.warc.zst
+seekwarc info crawl.warc.zst 3117
+seekwarc info crawl.warc.zst 3117 --frames
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+from seekwarc.archive.record import TableStatus
+from seekwarc.cli.common import (
+    add_record_arguments,
+    human_size,
+    open_archive,
+    parse_range,
+    printable,
+    wanted_record,
+)
+from seekwarc.tools.describe import (
+    FileSummary,
+    RecordSummary,
+    describe_file,
+    describe_record,
+    frame_picture,
+)
+
+if TYPE_CHECKING:
+    from seekwarc.archive.record import Record
+    from seekwarc.format.seektable import SeekTable
+    from seekwarc.frames.run import ReadPlan
+
+__all__ = ["add_arguments", "run"]
+
+STATUS = {
+    TableStatus.RECORD: "seek table of its own",
+    TableStatus.FILE: "listed by the table at the file's end",
+    TableStatus.NONE: "no seek table; frames found by scanning",
+    TableStatus.UNUSABLE: "seek table not usable; frames found by scanning",
+    TableStatus.SINGLE: "one frame, which needs no seek table",
+    TableStatus.STORED: "not compressed",
+    TableStatus.STREAM: "cannot be seeked in; read from its beginning",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the verb takes."""
+    add_record_arguments(parser, required=False)
+    parser.add_argument("--frames", action="store_true", help="list every frame of the record")
+    parser.add_argument("--range", metavar="RANGE", help="tell what this range of the payload would cost")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    with open_archive(options.file) as archive:
+        record = wanted_record(archive, options)
+        if record is None:
+            summary = describe_file(archive)
+            print(json.dumps(dataclasses.asdict(summary)) if options.json else _file_text(summary))
+            return 0
+        about = describe_record(record)
+        plan, label = about.example, "64 KiB from its middle"
+        if options.range is not None:
+            plan = record.payload.plan(*parse_range(options.range, about.payload_size))
+            label = f"payload range {options.range}"
+        if options.json:
+            print(json.dumps(_record_json(about, plan, frames=options.frames)))
+            return 0
+        print(_record_text(record, about))
+        print(f"{'cost':<12} {label}: {_cost(plan)}")
+        if options.frames and about.frames is not None:
+            _print_frames(about.frames, record.offset)
+    return 0
+
+
+def _file_text(summary: FileSummary) -> str:
+    lines = [
+        f"{'file':<12} {summary.name}",
+        f"{'compression':<12} {summary.compression}",
+        f"{'records':<12} {summary.records}"
+        + "".join(f", {count} {printable(kind)}" for kind, count in summary.types.most_common()),
+        f"{'content':<12} {human_size(summary.content_size)}",
+    ]
+    if summary.size is not None:
+        share = f" ({summary.size / summary.content_size:.1%} of the content)" if summary.content_size else ""
+        lines.append(f"{'stored':<12} {human_size(summary.size)}{share}")
+    if summary.dictionary is not None:
+        lines.append(f"{'dictionary':<12} {summary.dictionary}")
+    for status, count in summary.table_status.most_common():
+        lines.append(f"{'access':<12} {count} records: {STATUS[TableStatus(status)]}")
+    for size, offset, uri in summary.largest:
+        lines.append(f"{'large':<12} {human_size(size):>10} at {offset}: {printable(uri)}")
+    return "\n".join(lines)
+
+
+def _record_text(record: Record, about: RecordSummary) -> str:
+    lines = [
+        f"{'record':<12} {printable(about.type)} at {about.offset}, {about.length} bytes stored",
+        f"{'URI':<12} {printable(about.uri)}",
+        f"{'id':<12} {printable(about.id)}",
+        f"{'date':<12} {printable(about.date)}",
+        (
+            f"{'block':<12} {human_size(about.block_size)} ({about.block_size} bytes), "
+            f"{printable(about.content_type)}"
+        ),
+        f"{'payload':<12} {human_size(about.payload_size)} ({about.payload_size} bytes)",
+        f"{'access':<12} {STATUS[TableStatus(about.table_status)]}",
+    ]
+    if about.table_problem is not None:
+        lines.append(f"{'':<12} {about.table_problem}")
+    if about.frames is not None:
+        table = about.frames
+        sizes = [size for size in table.content_sizes if size]
+        lines += [
+            (
+                f"{'frames':<12} {len(sizes)}, of {human_size(min(sizes))} to {human_size(max(sizes))}; "
+                f"stored {table.stored_size / record.size:.1%} of {human_size(record.size)}"
+            ),
+            f"{'':<12} {frame_picture(table, min(shutil.get_terminal_size().columns, 100) - 14)}",
+            f"{'':<12} (left to right: the record; █ stored as it is, ▓ ▒ ░ ever better compressed)",
+        ]
+    return "\n".join(lines)
+
+
+def _cost(plan: ReadPlan) -> str:
+    if not plan.frames:
+        decoded = f", {human_size(plan.bytes_decoded)} decompressed" if plan.bytes_decoded else ""
+        return f"up to {human_size(plan.bytes_fetched)} read{decoded}"
+    return (
+        f"{plan.frames} frame{'s' if plan.frames > 1 else ''}, {human_size(plan.bytes_fetched)} read, "
+        f"{human_size(plan.bytes_decoded)} decompressed"
+    )
+
+
+def _print_frames(table: SeekTable, offset: int) -> None:
+    print(
+        f"{'FRAME':>8} {'OFFSET':>14} {'STORED':>10} {'CONTENT FROM':>14} {'SIZE':>10} {'RATIO':>7}  CHECKSUM"
+    )
+    for number in range(len(table)):
+        frame = table[number]
+        ratio = f"{frame.stored_size / frame.content_size:.1%}" if frame.content_size else "-"
+        checksum = "-" if frame.checksum is None else f"{frame.checksum:08x}"
+        print(
+            f"{number:>8} {offset + frame.stored_start:>14} {frame.stored_size:>10} "
+            f"{frame.content_start:>14} {frame.content_size:>10} {ratio:>7}  {checksum}"
+        )
+
+
+def _record_json(about: RecordSummary, plan: ReadPlan, *, frames: bool) -> dict[str, object]:
+    data: dict[str, object] = {
+        name: getattr(about, name) for name in about.__slots__ if name not in ("frames", "example")
+    }
+    table = about.frames
+    data["frames"] = len(table) if table is not None else None
+    data["plan"] = {
+        "ranges": plan.ranges,
+        "bytes_fetched": plan.bytes_fetched,
+        "bytes_decoded": plan.bytes_decoded,
+        "frames": plan.frames,
+    }
+    if frames and table is not None:
+        data["frame_list"] = [table[number]._asdict() for number in range(len(table))]
+    return data

@@ -1,0 +1,90 @@
+"""Put files of any kind into a new .warc.zst, as resource records with seek tables.
+
+  seekwarc pack talk.mp4 slides.pdf photos/ -o talk.warc.zst
+
+Folders are packed with all that is below them. `-o -` writes to standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from seekwarc.cli.common import (
+    add_writer_arguments,
+    human_size,
+    output_target,
+    printable,
+    writer_options,
+)
+from seekwarc.errors import SourceError
+from seekwarc.tools.pack import files_below, pack
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the verb takes."""
+    parser.add_argument("files", metavar="FILE", nargs="+")
+    parser.add_argument("-o", "--output", metavar="OUT", required=True)
+    parser.add_argument(
+        "--base-uri", metavar="URI", help="target URIs begin with this (default: file:// and the full path)"
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON object for each record, one a line")
+    add_writer_arguments(parser)
+
+
+class _WatchedFile:
+    """A file whose reads move a progress bar."""
+
+    def __init__(self, file: BinaryIO, advance: object) -> None:
+        self._file = file
+        self._advance = advance
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self._advance.update(len(data))  # type: ignore[attr-defined]
+        return data
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    files = [file for file in files_below(options.files) if not _same(file, options.output)]
+    if not files:
+        raise SourceError("there is no file to pack")
+    target = output_target(options.output)
+    settings = {"base_uri": options.base_uri, **writer_options(options)}
+    if sys.stderr.isatty():
+        from tqdm import tqdm  # noqa: PLC0415
+
+        total = sum(file.stat().st_size for file in files)
+        with tqdm(total=total, desc="packing", unit="B", unit_scale=True, leave=False) as bar:
+            settings["opened"] = lambda _, file: cast("BinaryIO", _WatchedFile(file, bar))
+            written = pack(files, target, **settings)
+    else:
+        written = pack(files, target, **settings)
+    out = sys.stderr if options.output == "-" else sys.stdout
+    for path, record in written:
+        size = record.header.content_length
+        if options.json:
+            line = json.dumps(
+                {
+                    "file": str(path),
+                    "offset": record.offset,
+                    "length": record.length,
+                    "id": record.id,
+                    "uri": record.header.uri("WARC-Target-URI"),
+                    "size": size,
+                }
+            )
+        else:
+            line = f"{record.offset:>12} {record.length:>12} {human_size(size):>10}  {printable(str(path))}"
+        print(line, file=out)
+    return 0
+
+
+def _same(file: Path, output: str) -> bool:
+    return output != "-" and Path(output).exists() and file.samefile(output)

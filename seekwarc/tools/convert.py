@@ -1,0 +1,267 @@
+"""Copying a file from one compression to another without changing a byte of its content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Protocol
+
+from seekwarc.archive.output import Output, PathOutput, open_output
+from seekwarc.archive.reader import Reader
+from seekwarc.archive.writer import Writer
+from seekwarc.errors import ChecksumError, FormatError, SourceError
+from seekwarc.frames.decoder import FrameDecoder
+from seekwarc.frames.dictionary import load_dictionary
+from seekwarc.frames.scan import Window
+from seekwarc.frames.stream import Compression, detect, pieces_from
+from seekwarc.storage.source import PipeSource, RangeSource, open_source
+from seekwarc.tools.sinks import RecordSink, gzip_sink, plain_sink
+
+__all__ = ["Conversion", "Watch", "content_digest", "convert"]
+
+FIRST_BYTES = 8
+
+
+class Watch(Protocol):
+    """Shows how far a source has been read."""
+
+    def __call__(self, source: RangeSource, label: str) -> RangeSource:
+        """Return a source that answers as `source` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What a conversion did.
+
+    Attributes:
+        records: How many records there were.
+        source_size: Stored bytes of the file that was read.
+        target_size: Stored bytes of the file that was written.
+        content_size: Bytes of the content, the same in both.
+        sha256: SHA-256 of that content: what `zcat FILE | sha256sum` prints.
+        verified: Whether the new file was decompressed and found to hold the same.
+    """
+
+    records: int
+    source_size: int
+    target_size: int
+    content_size: int
+    sha256: str
+    verified: bool
+
+
+def _unwatched(source: RangeSource, label: str) -> RangeSource:  # noqa: ARG001
+    return source
+
+
+def content_digest(source: RangeSource) -> str:
+    """Return the SHA-256 of everything that a file decompresses to, in base16.
+
+    No record is looked for and no table believed: units are decompressed one after the other.
+
+    Raises:
+        FormatError: The file is damaged.
+    """
+    window = Window(source)
+
+    def read(start: int, stop: int) -> bytes:
+        return window.take(start, stop - start)
+
+    decoder = FrameDecoder(lambda: load_dictionary(read, source.name))
+    compression = detect(window.take(0, FIRST_BYTES), source.name)
+    if compression == "zst":
+        _ = decoder.dictionary
+    digest = hashlib.sha256()
+    for piece in pieces_from(window, 0, compression, decoder):
+        digest.update(piece.data)
+    return digest.hexdigest()
+
+
+class _CheckedOutput:
+    """An output that is decompressed again, and compared, before it becomes the final file.
+
+    A path is read back from the disk. What goes into a pipe is read by a thread as it goes by.
+
+    Args:
+        output: Where the file goes.
+        expected: Tells the digest that it must have; None to check nothing.
+        watch: Shows how far the reading back is.
+    """
+
+    def __init__(self, output: Output, expected: Callable[[], str] | None, watch: Watch) -> None:
+        self.name = output.name
+        self.spool_directory = output.spool_directory
+        self.size = 0
+        """Bytes written so far."""
+        self._output = output
+        self._expected = expected
+        self._watch = watch
+        passes = expected is not None and not isinstance(output, PathOutput)
+        self._passing = _PassingDigest(output.name) if passes else None
+
+    def write(self, data: bytes) -> None:
+        self.size += len(data)
+        if self._passing is not None:
+            self._passing.add(data)
+        self._output.write(data)
+
+    def roll_back(self, size: int) -> bool:  # noqa: ARG002
+        # A record that cannot be read ends the conversion; there is nothing to go on with.
+        return False
+
+    def commit(self) -> None:
+        try:
+            if self._expected is not None:
+                self._compare(self._expected())
+        except BaseException:
+            self.discard()
+            raise
+        self._output.commit()
+
+    def _compare(self, expected: str) -> None:
+        try:
+            found = self._found()
+        except FormatError as error:
+            raise ChecksumError(f"the new file cannot be read back: {error}", source=self.name) from error
+        if found != expected:
+            raise ChecksumError(
+                f"the new file decompresses to {found}, the original to {expected} (sha256)",
+                source=self.name,
+            )
+
+    def _found(self) -> str:
+        if self._passing is not None:
+            return self._passing.result()
+        if isinstance(self._output, PathOutput):
+            with self._output.reopen() as file:
+                return content_digest(self._watch(open_source(file), "checking"))
+        raise TypeError(f"{self.name} cannot be read back")
+
+    def discard(self) -> None:
+        if self._passing is not None:
+            self._passing.close()
+        self._output.discard()
+
+
+class _PassingDigest:
+    """The digest of what a stream of stored bytes decompresses to, made in a thread of its own."""
+
+    def __init__(self, name: str) -> None:
+        reader, writer = os.pipe()
+        self._name = name
+        self._in = os.fdopen(writer, "wb", 0)
+        self._out = os.fdopen(reader, "rb", 1 << 16)
+        self._found = ""
+        self._error: FormatError | None = None
+        self._thread = threading.Thread(target=self._work, name="seekwarc-check", daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        with self._out:
+            try:
+                self._found = content_digest(PipeSource(self._out))
+            except FormatError as error:
+                self._error = error
+            # Whatever went wrong, the writer must not be left waiting.
+            while self._out.read(1 << 16):
+                pass
+
+    def add(self, data: bytes) -> None:
+        self._in.write(data)
+
+    def result(self) -> str:
+        self.close()
+        if self._error is not None:
+            raise self._error
+        return self._found
+
+    def close(self) -> None:
+        self._in.close()
+        self._thread.join()
+
+
+def convert(
+    source: str | os.PathLike[str] | BinaryIO | RangeSource,
+    target: str | os.PathLike[str] | BinaryIO,
+    compression: Compression,
+    *,
+    verify: bool = True,
+    watch: Watch = _unwatched,
+    **options: Any,  # noqa: ANN401
+) -> Conversion:
+    """Copy a WARC file into another compression. Every byte of its content stays as it was.
+
+    Args:
+        source: .warc, .warc.gz or .warc.zst, told apart by content; may be a pipe.
+        target: Where the new file goes; may be a pipe.
+        compression: "zst", "gz" or "none".
+        verify: Decompress the new file and compare before it gets its name.
+        watch: Shows how far the reading is.
+        **options: For `Writer` (zst); "level" also for gz.
+
+    Raises:
+        FormatError: The source is damaged or no WARC file.
+        ChecksumError: The new file did not hold the same; it was not kept.
+        SourceError: Either file cannot be read or written.
+    """
+    digest = hashlib.sha256()
+    content_size = 0
+
+    def tap(data: bytes) -> None:
+        nonlocal content_size
+        content_size += len(data)
+        digest.update(data)
+
+    stored = open_source(source)
+    _refuse_same_file(stored.name, target)
+    with Reader(watch(stored, "converting")) as archive:
+        records = archive.in_order(tap)
+        output = _CheckedOutput(open_output(target), digest.hexdigest if verify else None, watch)
+        sink = _sink(output, compression, options)
+        count = 0
+
+        def trailer() -> bytes:
+            records.finish()
+            return records.trailer
+
+        try:
+            for record in records:
+                sink.write_raw(record.header, record.block.open(), trailer=trailer)
+                count += 1
+            sink.close()
+        except BaseException:
+            sink.abort()
+            raise
+        return Conversion(
+            records=count,
+            source_size=archive.stats.bytes_fetched,
+            target_size=output.size,
+            content_size=content_size,
+            sha256=digest.hexdigest(),
+            verified=verify,
+        )
+
+
+def _sink(output: Output, compression: Compression, options: dict[str, Any]) -> RecordSink:
+    if compression == "zst":
+        return Writer(output, **options)
+    level = options.pop("level", None)
+    if options or (compression == "none" and level is not None):
+        raise ValueError(f"a file of compression {compression!r} takes no {', '.join(options) or 'level'}")
+    if compression == "none":
+        return plain_sink(output)
+    return gzip_sink(output) if level is None else gzip_sink(output, level=level)
+
+
+def _refuse_same_file(name: str, target: object) -> None:
+    """Refuse to write a file over the one that it is made from."""
+    if (
+        isinstance(target, str | os.PathLike)
+        and os.path.isfile(target)
+        and os.path.isfile(name)
+        and os.path.samefile(name, target)
+    ):
+        raise SourceError(f"{name}: source and target are the same file")

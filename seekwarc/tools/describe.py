@@ -1,0 +1,128 @@
+"""What there is to say of a file and of a record's frames."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from seekwarc.archive.reader import Reader
+from seekwarc.archive.record import Record
+from seekwarc.format.seektable import SeekTable
+from seekwarc.frames.run import ReadPlan
+
+__all__ = ["FileSummary", "RecordSummary", "describe_file", "describe_record", "frame_picture"]
+
+STORED, DENSE, MEDIUM, LIGHT = "█▓▒░"
+TYPICAL_RANGE = 64 << 10
+
+
+@dataclass(slots=True)
+class FileSummary:
+    """A file in numbers."""
+
+    name: str
+    compression: str
+    size: int | None
+    """Stored bytes."""
+    dictionary: int | None = None
+    """ID of the dictionary."""
+    records: int = 0
+    content_size: int = 0
+    """Bytes of all records, decompressed."""
+    types: Counter[str] = field(default_factory=Counter)
+    """Records of each type."""
+    table_status: Counter[str] = field(default_factory=Counter)
+    """Records by how their frames became known."""
+    largest: list[tuple[int, int, str]] = field(default_factory=list)
+    """The largest records: (size of the block, offset, URI)."""
+
+
+def describe_file(archive: Reader, *, largest: int = 5) -> FileSummary:
+    """Go through a file once, without decompressing the blocks of large records.
+
+    Raises:
+        FormatError: Damage is reached.
+    """
+    dictionary = archive.dictionary
+    summary = FileSummary(
+        archive.name, archive.compression, archive.size, dictionary.id if dictionary else None
+    )
+    for record in archive:
+        summary.records += 1
+        summary.content_size += record.size
+        summary.types[record.type or "-"] += 1
+        summary.table_status[record.seek_table_status] += 1
+        summary.largest.append(
+            (record.content_length, record.offset, record.target_uri or record.type or "-")
+        )
+        if len(summary.largest) > 8 * largest:
+            summary.largest = sorted(summary.largest, reverse=True)[:largest]
+    summary.largest = sorted(summary.largest, reverse=True)[:largest]
+    return summary
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSummary:
+    """A record and its frames in numbers."""
+
+    offset: int
+    length: int
+    """Stored bytes up to the next record."""
+    type: str | None
+    id: str | None
+    date: str | None
+    uri: str | None
+    content_type: str | None
+    block_size: int
+    payload_size: int
+    table_status: str
+    table_problem: str | None
+    frames: SeekTable | None
+    example: ReadPlan
+    """What 64 KiB from the middle of the payload would cost."""
+
+
+def describe_record(record: Record) -> RecordSummary:
+    """Describe a record without decompressing more than its head."""
+    payload = record.payload
+    layout = record.layout
+    middle = max(payload.size // 2 - TYPICAL_RANGE // 2, 0)
+    return RecordSummary(
+        offset=record.offset,
+        length=record.length,
+        type=record.type,
+        id=record.id,
+        date=record.date,
+        uri=record.target_uri,
+        content_type=record.content_type,
+        block_size=record.content_length,
+        payload_size=payload.size,
+        table_status=layout.table_status,
+        table_problem=layout.table_problem,
+        frames=layout.frames,
+        example=payload.plan(middle, middle + TYPICAL_RANGE),
+    )
+
+
+def frame_picture(table: SeekTable, width: int) -> str:
+    """Draw a record's frames: each character an equal share of the content, darker the less it compressed."""
+    total = table.content_size
+    if not total:
+        return ""
+    width = min(width, total)
+    picture = []
+    for column in range(width):
+        start, stop = total * column // width, total * (column + 1) // width
+        frames = [table[index] for index in table.locate(start, stop)]
+        content = sum(frame.content_size for frame in frames)
+        share = sum(frame.stored_size for frame in frames) / content if content else 0
+        picture.append(_shade(share))
+    return "".join(picture)
+
+
+def _shade(share: float) -> str:
+    if share > 0.95:
+        return STORED
+    if share > 0.6:
+        return DENSE
+    return MEDIUM if share > 0.3 else LIGHT
