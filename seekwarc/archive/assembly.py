@@ -27,6 +27,8 @@ __all__ = ["RecordAssembly", "Written"]
 
 MOST_TABLE_ENTRIES: Final = 1 << 20
 """Frames are made larger rather than that a record of known length gets a longer table."""
+HEAD_ENTRIES: Final = 4
+"""Entries that the header, the HTTP head and a shorter first and last chunk may take."""
 BATCH_SIZE: Final = 256 << 10
 """Content of small records that is handed to a thread in one go."""
 
@@ -74,13 +76,15 @@ class Written:
         if self._length < 0:
             self._settle()
         if self._length < 0:
-            raise SeekWarcError("the record was not written: writing failed before it was reached")
+            raise SeekWarcError("the record was not written: writing ended before it was reached")
 
 
 @dataclass(frozen=True, slots=True)
 class _SmallRecord:
     contents: tuple[bytes, ...]
     """What each of its frames holds."""
+    regular: bool
+    """Whether it ends as records should."""
     written: Written
 
 
@@ -127,7 +131,9 @@ class RecordAssembly:
         self._batch: list[_SmallRecord] = []
         self._batch_size = 0
         self._records = 0
+        self._last: Written | None = None
         self._broken = False
+        self._closed = False
 
     def add_extension(self, frame: bytes) -> None:
         """Append a skippable frame."""
@@ -180,7 +186,7 @@ class RecordAssembly:
                     size += len(chunk)
                     yield chunk, last
 
-            for content in _with_trailer(observed(), RECORD_END):
+            for content in _with_trailer(observed(), lambda: RECORD_END):
                 self._submit_chunk(content, shape, spool.add)
             self._guarded(self._work.drain)
             written.header = complete(size)
@@ -205,6 +211,8 @@ class RecordAssembly:
 
     def flush(self) -> None:
         """Wait until everything so far is compressed and in the output."""
+        if self._closed:
+            return
         self._check()
         self._submit_batch()
         self._guarded(self._work.drain)
@@ -219,9 +227,13 @@ class RecordAssembly:
             raise FormatError("no record was written, so no file was made", source=self._output.name)
         self.flush()
         self._guarded(self._layout.end_file)
+        if self._records == 1 and self._last is not None and self._last.offset == 0:
+            # The file table lists the one record's frames and nothing else: it is that record's own.
+            self._last.place(0, self._layout.offset)
 
     def close(self) -> None:
-        """Stop the threads."""
+        """Stop the threads; what was not written by now never will be."""
+        self._closed = True
         self._work.close()
 
     def _check(self) -> None:
@@ -245,7 +257,7 @@ class RecordAssembly:
             contents = (header.raw, block + trailer)
         else:
             contents = (header.raw + trailer,)
-        self._batch.append(_SmallRecord(contents, written))
+        self._batch.append(_SmallRecord(contents, trailer == RECORD_END, written))
         self._batch_size += len(header.raw) + len(block)
         if self._batch_size >= BATCH_SIZE:
             self._submit_batch()
@@ -263,7 +275,9 @@ class RecordAssembly:
                 offset = self._layout.begin_record()
                 for frame in frames:
                     self._layout.add(frame)
-                record.written.place(offset, self._layout.end_record(large=False))
+                length = self._layout.end_record(large=False, regular=record.regular)
+                record.written.place(offset, length)
+                self._last = record.written
 
         self._guarded(lambda: self._work.submit(encode, deliver))
 
@@ -271,8 +285,12 @@ class RecordAssembly:
 
     def _shape(self, source: BlockSource, http: HttpHead | None, length: int | None) -> _Shape:
         frame, small = self._frame_size, min(SMALL_FRAME_SIZE, self._frame_size)
-        while length is not None and small < MAX_FRAME_SIZE and length > small * MOST_TABLE_ENTRIES:
-            small *= 2
+        while (
+            length is not None
+            and small < MAX_FRAME_SIZE
+            and -(-length // frame) * -(-frame // small) > MOST_TABLE_ENTRIES - HEAD_ENTRIES
+        ):
+            small = min(small * 2, MAX_FRAME_SIZE)
             frame = max(frame, small)
         lead_size = first = 0
         if http is not None:
@@ -301,14 +319,20 @@ class RecordAssembly:
     ) -> None:
         self._submit_batch()
         layout = self._layout
-        begun = -1
+        begun, ended = -1, RECORD_END
 
         def begin() -> None:
             nonlocal begun
             begun = layout.begin_record()
 
+        def end_of_block() -> bytes:
+            nonlocal ended
+            ended = trailer() if callable(trailer) else trailer
+            return ended
+
         def end() -> None:
-            written.place(begun, layout.end_record(large=True))
+            written.place(begun, layout.end_record(large=True, regular=ended == RECORD_END))
+            self._last = written
 
         self._guarded(lambda: self._work.mark(begin))
         try:
@@ -316,7 +340,7 @@ class RecordAssembly:
             shape = self._shape(source, http, header.content_length)
             heads = self._head_contents(header, shape, http)
             self._submit(lambda: [self._encoder.encode(content) for content in heads], layout.add)
-            for content in _with_trailer(source.chunks(shape.first, shape.frame), trailer):
+            for content in _with_trailer(source.chunks(shape.first, shape.frame), end_of_block):
                 self._submit_chunk(content, shape, layout.add)
         except BaseException:
             if not self._broken:
@@ -343,13 +367,13 @@ class RecordAssembly:
             self._broken = True
 
 
-def _with_trailer(chunks: Iterator[tuple[bytes, bool]], trailer: Trailer) -> Iterator[bytes]:
+def _with_trailer(chunks: Iterator[tuple[bytes, bool]], trailer: Callable[[], bytes]) -> Iterator[bytes]:
     """Yield the chunks of a block, the last with what follows the block."""
     for chunk, last in chunks:
         if not last:
             yield chunk
             continue
-        content = chunk + (trailer() if callable(trailer) else trailer)
+        content = chunk + trailer()
         if len(content) > MAX_FRAME_SIZE:
             yield content[: len(content) // 2]
             content = content[len(content) // 2 :]

@@ -12,15 +12,16 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.archive.record import Layout, Record, TableStatus
-from seekwarc.archive.streamed import StreamedRecords, stream_content, streamed_length
+from seekwarc.archive.streamed import StreamedRecords, extensions_end, stream_content, streamed_length
 from seekwarc.archive.tables import read_table_before
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.seektable import SeekTable
-from seekwarc.format.warc import RECORD_END, find_header_end
-from seekwarc.format.zstd import SEEK_TABLE_MAGIC, FrameHeader
-from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun
+from seekwarc.format.warc import RECORD_END, find_header_end, parse_record_header
+from seekwarc.format.zstd import SEEK_TABLE_MAGIC, FrameHeader, measure_frame, parse_frame_header
+from seekwarc.frames.decoder import CodecError
+from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun, SingleFrame
 from seekwarc.frames.scan import Window, frame_at, frame_start_at
-from seekwarc.frames.stream import WHOLE_FRAME, whole_frame
+from seekwarc.frames.stream import WHOLE_FRAME, Extension, extension_at, whole_frame
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -32,11 +33,44 @@ __all__ = ["framed_record_at", "framed_records"]
 
 SMALL_RECORD: Final = 64 << 10
 """A record known to take no more than this in the file is fetched in one read."""
+AT_HAND: Final = 16 << 10
+"""Frames that take no more than this are never split between two reads."""
 LEAST_TAIL: Final = 64 << 10
 STORED_PER_TABLE_BYTE: Final = (128 << 10) // 12
 """Stored bytes for each byte of the table, in a record that does not compress."""
 LARGEST_ENTRY: Final = 12
 TABLE_OVERHEAD: Final = 17
+
+
+class _SinglePlace:
+    """A record that is one small frame.
+
+    Args:
+        file: The file.
+        offset: Offset of the frame.
+        stored_size: Bytes it takes in the file.
+    """
+
+    __slots__ = ("_file", "_stored_size", "offset")
+    skip = 0
+
+    def __init__(self, file: ArchiveFile, offset: int, stored_size: int) -> None:
+        self._file = file
+        self._stored_size = stored_size
+        self.offset = offset
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        return self._file.lock
+
+    def layout(self, header: RecordHeader) -> Layout:
+        size = _record_size(header)
+        frame = SingleFrame(self._file.frames, self.offset, self._stored_size, size)
+        table = SeekTable(array("Q", [self._stored_size]), array("Q", [size]))
+        return Layout(frame, TableStatus.SINGLE, None, table, self.offset + self._stored_size)
+
+    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
+        return _length(self._file, self.offset, self.offset + self._stored_size)
 
 
 class _FramedPlace:
@@ -47,10 +81,10 @@ class _FramedPlace:
         offset: Offset of the record's first frame.
         length: Stored bytes up to the next record, where an index told.
         head: Stored bytes from `offset` on that are at hand.
-        single: Size in the file of the record's only frame, where it has only one.
     """
 
-    __slots__ = ("_file", "_head", "_length", "_single", "lock", "offset", "skip")
+    __slots__ = ("_file", "_head", "_length", "offset")
+    skip = 0
 
     def __init__(
         self,
@@ -59,21 +93,18 @@ class _FramedPlace:
         *,
         length: int | None = None,
         head: bytes = b"",
-        single: int | None = None,
     ) -> None:
         self._file = file
         self._length = length
         self._head = head
-        self._single = single
         self.offset = offset
-        self.skip = 0
-        self.lock: AbstractContextManager[object] = file.lock
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        return self._file.lock
 
     def layout(self, header: RecordHeader) -> Layout:
-        size = len(header.raw) + header.content_length + len(RECORD_END)
-        if self._single is not None:
-            table = SeekTable(array("Q", [self._single]), array("Q", [size]))
-            return self._run(table, TableStatus.SINGLE)
+        size = _record_size(header)
         problem = None
         if self._length is not None:
             try:
@@ -105,8 +136,11 @@ class _FramedPlace:
         if found is None:
             return None
         table, offset = found
-        if table.anchor(offset) != self.offset:
-            raise FormatError("the seek table's frames do not begin where the record does")
+        begin = table.anchor(offset)
+        if begin < self.offset:
+            return None  # It lists other records too: a file table.
+        if begin > self.offset:
+            raise FormatError("the seek table's frames begin behind the record's first one")
         if table.content_size != size:
             raise FormatError(f"the seek table lists {table.content_size} bytes, the record has {size}")
         return table
@@ -167,7 +201,7 @@ class _FramedPlace:
             # It lists more frames than the record has: a file table, or not ours.
             return None
         table = SeekTable.parse(window.take(offset, size))
-        if table.anchor(offset) != self.offset:
+        if table.anchor(offset) < self.offset:
             return None
         if (table.stored_sizes, table.content_sizes) != (scanned.stored_sizes, scanned.content_sizes):
             raise FormatError("the seek table does not list the frames that are there")
@@ -176,26 +210,26 @@ class _FramedPlace:
     def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
         if layout.data_end is None:
             return streamed_length(self._file, self.offset, "zst")
-        window = Window(self._file.source)
-        return _extensions_end(window, layout.data_end, self.offset) - self.offset
+        return _length(self._file, self.offset, layout.data_end)
 
 
-def _extensions_end(window: Window, end: int, record_offset: int) -> int:
-    """Return where the frames without content behind a record are over: the next record, or a file table."""
-    while (start := frame_start_at(window, end)) is not None:
-        magic, header, _ = start
-        if header is not None and header.content_size != 0:
-            break
-        size = _frame_size(window, end)
-        if magic == SEEK_TABLE_MAGIC:
-            try:
-                table = SeekTable.parse(window.take(end, size))
-                if table.anchor(end) != record_offset:
-                    break
-            except FormatError:
-                pass  # No table then, but an extension frame like any other.
-        end += size
-    return end
+def _length(file: ArchiveFile, offset: int, data_end: int) -> int:
+    """Return the stored length of the record whose frames with content end at `data_end`."""
+    return extensions_end(data_end, _extensions_from(file.window(), data_end), offset) - offset
+
+
+def _extensions_from(window: Window, offset: int) -> Iterator[Extension]:
+    """Yield the frames without content that stand at `offset`."""
+    while (start := frame_start_at(window, offset)) is not None:
+        _, header, size = start
+        if header is None:
+            extension = extension_at(window, offset, size)
+        elif header.content_size == 0:
+            extension = Extension(offset + _frame_size(window, offset), None)
+        else:
+            return
+        yield extension
+        offset = extension.end
 
 
 def _frame_size(window: Window, offset: int) -> int:
@@ -203,27 +237,19 @@ def _frame_size(window: Window, offset: int) -> int:
     return frame.size if frame else 0
 
 
-def _whole_content(file: ArchiveFile, window: Window, offset: int, header: FrameHeader) -> tuple[bytes, int]:
-    """Decode the frame at `offset` if it is small; return (content, stored size), or nothing."""
-    if header.content_size is None or header.content_size > WHOLE_FRAME:
-        return b"", 0
-    frame = whole_frame(window, offset, header)
-    if not frame:
-        return b"", 0
+def _decode_first(file: ArchiveFile, offset: int, frame: bytes, header: FrameHeader) -> bytes:
+    """Decode the first frame of a record, and keep it for the reads that are likely to follow."""
     try:
         content = file.decoder.decode(frame, header)
     except FormatError as error:
         raise error.located(file.name, offset) from None
     file.frames.count(decoded=len(content))
-    file.frames.cache.put(offset, content)
-    return content, len(frame)
+    file.frames.cache.latest = (offset, content)
+    return content
 
 
-def _read_header(file: ArchiveFile, offset: int, content: bytes) -> RecordHeader:
-    """Parse the header of the record at `offset`, whose first frame decoded to `content`, if it did."""
-    end = find_header_end(content)
-    if end >= 0:
-        return file.parse_header(content[:end], offset)
+def _read_header(file: ArchiveFile, offset: int) -> RecordHeader:
+    """Read the header of the record at `offset`, however many frames it takes."""
     stream = file.stream(file.window(), offset, "zst")
     try:
         return file.parse_header(stream.read_header(), offset)
@@ -250,17 +276,21 @@ def framed_record_at(file: ArchiveFile, window: Window, offset: int, length: int
             size = _frame_size(window, offset)
             offset += size
             length = length - size if length is not None else None
-    content, stored = _whole_content(file, window, offset, header)
-    record_header = _read_header(file, offset, content)
-    size = len(record_header.raw) + record_header.content_length + len(RECORD_END)
-    place = _FramedPlace(
-        file,
-        offset,
-        length=length,
-        head=b"" if stored and size == len(content) else window.at_hand(offset, SMALL_RECORD),
-        single=stored if stored and size == len(content) else None,
-    )
-    return Record(record_header, place, length=length)
+    frame = whole_frame(window, offset, header)
+    if frame:
+        content = _decode_first(file, offset, frame, header)
+        end = find_header_end(content)
+        if end >= 0:
+            record_header = file.parse_header(content[:end], offset)
+            if _record_size(record_header) == len(content):
+                return Record(record_header, _SinglePlace(file, offset, len(frame)), length=length)
+    head = window.at_hand(offset, SMALL_RECORD)
+    place = _FramedPlace(file, offset, length=length, head=head)
+    return Record(_read_header(file, offset), place, length=length)
+
+
+def _record_size(header: RecordHeader) -> int:
+    return len(header.raw) + header.content_length + len(RECORD_END)
 
 
 def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
@@ -270,32 +300,68 @@ def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
         FormatError: When damage is reached.
     """
     offset = 0
-    while (start := frame_start_at(window, offset)) is not None:
+    while True:
+        offset = yield from _single_frame_records(file, window, offset)
+        start = frame_start_at(window, offset)
+        if start is None:
+            return
         _, header, _ = start
         if header is None or header.content_size == 0:
-            offset += _frame_size(window, offset)
+            offset = next(_extensions_from(window, offset)).end
             continue
         if header.content_size is None:
             offset = yield from _streamed_group(file, window, offset)
             continue
-        content, stored = _whole_content(file, window, offset, header)
-        record_header = _read_header(file, offset, content)
-        size = len(record_header.raw) + record_header.content_length + len(RECORD_END)
-        if size < header.content_size or (size == len(content) and not content.endswith(RECORD_END)):
+        record_header = _read_header(file, offset)
+        if _record_size(record_header) <= header.content_size:
+            # Several records in the frame, or one that does not end as it should.
             offset = yield from _streamed_group(file, window, offset)
-        elif stored and size == len(content):
-            end = offset + stored
-            # The next frame's header is at hand nearly always, and tells the record's length.
-            length = _extensions_end(window, end, offset) - offset
-            yield Record(record_header, _FramedPlace(file, offset, single=stored), length=length)
-            offset = end
+            continue
+        record = Record(record_header, _FramedPlace(file, offset))
+        yield record
+        if record.layout.data_end is not None:
+            offset = record.layout.data_end
         else:
-            record = Record(record_header, _FramedPlace(file, offset))
-            yield record
-            if record.layout.data_end is not None:
-                offset = record.layout.data_end
-            else:
-                offset = yield from _streamed_group(file, window, offset, yielded=True)
+            offset = yield from _streamed_group(file, window, offset, yielded=True)
+
+
+def _single_frame_records(file: ArchiveFile, window: Window, offset: int) -> Generator[Record, None, int]:
+    """Yield records as long as each is one small frame, and return the offset of what is something else.
+
+    This is the loop that most files spend their time in, so it looks at each frame's header once only.
+    """
+    frames = file.frames
+    decompress = file.decoder.private()
+    data, index = window.get(offset, offset + AT_HAND)
+    frame = measure_frame(data, index)
+    while frame is not None and 0 < frame[1] <= WHOLE_FRAME:
+        end, size = frame
+        try:
+            content = decompress(data[index:end])
+        except CodecError:
+            content = _decode_first(file, offset, data[index:end], parse_frame_header(data, index))
+        frames.count(decoded=size)
+        frames.cache.latest = (offset, content)
+        header_end = find_header_end(content)
+        if header_end < 0:
+            break
+        try:
+            header = parse_record_header(content[:header_end])
+        except FormatError as error:
+            raise error.located(file.name, offset) from None
+        whole = header_end + header.content_length + len(RECORD_END) == len(content) == size
+        if not whole or not content.endswith(RECORD_END):
+            break
+        length = end - index
+        behind = offset + length
+        place = _SinglePlace(file, offset, length)
+        data, index = window.get(behind, behind + AT_HAND)
+        frame = measure_frame(data, index)
+        if frame is None or not frame[1]:
+            length = extensions_end(behind, _extensions_from(window, behind), offset) - offset
+        yield Record(header, place, length=length)
+        offset = behind
+    return offset
 
 
 def _streamed_group(

@@ -71,9 +71,14 @@ class FileLayout:
         self._record_index = len(self._stored)
         return self.offset
 
-    def end_record(self, *, large: bool) -> int:
-        """End the record, with its table where it gets one, and return how many bytes it takes."""
-        if self._tables == "every" or (self._tables == "large" and large):
+    def end_record(self, *, large: bool, regular: bool = True) -> int:
+        """End the record, with its table where it gets one, and return how many bytes it takes.
+
+        Args:
+            large: The record has more than one frame.
+            regular: It ends as records should. Readers reject the table of one that does not.
+        """
+        if regular and (self._tables == "every" or (self._tables == "large" and large)):
             first = self._record_index
             table = SeekTable(self._stored[first:], self._contents[first:], self._checksums[first:])
             self.add_skippable(table.build())

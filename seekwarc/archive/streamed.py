@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from seekwarc.archive.content import StreamContent
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from seekwarc.archive.file import ArchiveFile
     from seekwarc.format.warc import RecordHeader
     from seekwarc.frames.scan import Window
-    from seekwarc.frames.stream import Compression, ContentStream
+    from seekwarc.frames.stream import Compression, ContentStream, Extension
 
-__all__ = ["StreamedRecords", "stream_content"]
+__all__ = ["StreamedRecords", "extensions_end", "stream_content", "streamed_length"]
 
 
 def stream_content(
@@ -70,12 +70,26 @@ class _StreamPlace:
         return streamed_length(self._file, self.offset, self._compression)
 
 
+def extensions_end(end: int, extensions: Iterable[Extension], record_offset: int) -> int:
+    """Return where the frames without content behind a record are over.
+
+    They belong to the record, but for a table that lists other records too (spec-notes, section 6.5).
+    """
+    for extension in extensions:
+        if extension.anchor is not None and extension.anchor < record_offset:
+            break
+        end = extension.end
+    return end
+
+
 def streamed_length(file: ArchiveFile, offset: int, compression: Compression) -> int:
     """Return how many stored bytes the record takes that begins at `offset`, by decompressing it."""
     records = StreamedRecords(file, file.window(), offset, compression)
-    next(iter(records))
+    record = records.step()
+    if record is None:
+        return 0
     records.finish()
-    return records.next_offset - offset
+    return record.length
 
 
 class StreamedRecords:
@@ -103,7 +117,7 @@ class StreamedRecords:
         self._record: Record | None = None
         self._block_end = 0
         self.next_offset = offset
-        """Offset of the unit in which the next record begins; the file's end behind the last one."""
+        """Offset of the unit in which the next record begins; the end of the last unit behind the last."""
         self.at_unit = True
         """Whether the next record begins its unit, as it should."""
         self.trailer = b""
@@ -162,5 +176,10 @@ class StreamedRecords:
         self.trailer = self._stream.read_blank_lines()
         mark = self._stream.mark()
         self.at_unit = mark is None or not mark.skip
-        self.next_offset = mark.unit if mark else (self._stream.unit_end or record.offset)
-        record.note_length(self.next_offset - record.offset)
+        end, extensions = self._stream.passed
+        self.next_offset = mark.unit if mark else end
+        if self._compression == "none" or not self.at_unit:
+            end = self.next_offset
+        else:
+            end = extensions_end(end, extensions, record.offset)
+        record.note_length(end - record.offset)

@@ -29,7 +29,14 @@ from seekwarc.format.zstd import (
     skippable_frame,
 )
 
-__all__ = ["FOOTER_SIZE", "MAX_ENTRIES", "FrameEntry", "SeekTable", "table_frame_size"]
+__all__ = [
+    "FOOTER_SIZE",
+    "MAX_ENTRIES",
+    "FrameEntry",
+    "SeekTable",
+    "largest_table_behind",
+    "table_frame_size",
+]
 
 FOOTER_SIZE: Final = 9
 FOOTER_MAGIC: Final = 0x8F92EAB1
@@ -235,6 +242,11 @@ class SeekTable:
         descriptor = 0 if self.checksums is None else CHECKSUM_FLAG
         footer = _FOOTER.pack(len(self), descriptor, FOOTER_MAGIC)
         return skippable_frame(SEEK_TABLE_MAGIC, words.tobytes() + footer)
+
+
+def largest_table_behind(offset: int) -> int:
+    """Return how large a seek table at `offset` can be, given that every frame takes some bytes."""
+    return SKIPPABLE_HEADER_SIZE + offset // MIN_FRAME_SIZE * 12 + FOOTER_SIZE
 
 
 def table_frame_size(tail: Buffer, *, bytes_in_front: int | None = None) -> int | None:

@@ -14,10 +14,12 @@ from seekwarc.errors import ChecksumError, FormatError, LimitError
 from seekwarc.format.zstd import Buffer, FrameHeader
 from seekwarc.frames.dictionary import Dictionary
 
-__all__ = ["MAX_WINDOW_SIZE", "FrameCache", "FrameDecoder", "content_checksum"]
+__all__ = ["MAX_WINDOW_SIZE", "CodecError", "FrameCache", "FrameDecoder", "content_checksum"]
 
 MAX_WINDOW_SIZE: Final = 128 << 20
 """Largest Window_Size decoded unless the caller raises it; the standard asks for 8 MiB."""
+
+CodecError = zstandard.ZstdError
 
 
 def content_checksum(content: Buffer) -> int:
@@ -75,6 +77,14 @@ class FrameDecoder:
             self._contexts.context = context
             self._contexts.key = key
         return context
+
+    def private(self) -> Callable[[bytes], bytes]:
+        """Return a plain decompressor of whole frames, for one user who decodes very many of them.
+
+        It raises the codec's own errors; `decode` tells what is wrong with a frame that it fails on.
+        """
+        dictionary = self.dictionary
+        return zstandard.ZstdDecompressor(dict_data=dictionary.codec if dictionary else None).decompress
 
     def decode(self, frame: Buffer, header: FrameHeader) -> bytes:
         """Decode a whole frame that states its content size.
@@ -179,9 +189,14 @@ class FrameCache:
         self._size = 0
         self._frames: OrderedDict[int, bytes] = OrderedDict()
         self._lock = threading.Lock()
+        self.latest: tuple[int, bytes] = (-1, b"")
+        """Offset and content of the frame that an iteration decoded last: one more, kept at no cost."""
 
     def get(self, offset: int) -> bytes | None:
         """Return the content of the frame at `offset`, if it is there."""
+        latest, latest_content = self.latest
+        if latest == offset:
+            return latest_content
         with self._lock:
             content = self._frames.get(offset)
             if content is not None:

@@ -8,6 +8,7 @@ where there are several; the frame at either edge goes through the cache.
 from __future__ import annotations
 
 import threading
+from array import array
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
@@ -18,7 +19,7 @@ from seekwarc.format.zstd import FrameHeader, parse_frame_header
 from seekwarc.frames.decoder import FrameCache, FrameDecoder, content_checksum
 from seekwarc.storage.source import RangeSource, Stats
 
-__all__ = ["MAX_FRAME_CONTENT", "FrameReader", "FrameRun", "ReadPlan"]
+__all__ = ["MAX_FRAME_CONTENT", "FrameReader", "FrameRun", "ReadPlan", "SingleFrame"]
 
 MAX_FRAME_CONTENT: Final = 32 << 20
 """Larger frames are streamed: a range read holds at most one frame a thread in memory."""
@@ -273,6 +274,53 @@ class FrameRun:
             source=self._reader.source.name,
             offset=self.offset,
         )
+
+
+class SingleFrame:
+    """A record that is one small frame, which is always decoded, and kept, whole.
+
+    Args:
+        reader: What this file's frames share.
+        offset: Offset of the frame.
+        stored_size: Bytes it takes in the file.
+        content_size: Bytes it holds.
+    """
+
+    __slots__ = ("_offset", "_reader", "_size", "_stored_size")
+
+    def __init__(self, reader: FrameReader, offset: int, stored_size: int, content_size: int) -> None:
+        self._reader = reader
+        self._offset = offset
+        self._stored_size = stored_size
+        self._size = content_size
+
+    def _content(self) -> bytes:
+        content = self._reader.cache.get(self._offset)
+        if content is not None:
+            self._reader.count(cache_hits=1)
+            return content
+        table = SeekTable(array("Q", [self._stored_size]), array("Q", [self._size]))
+        content = FrameRun(self._reader, self._offset, table).peek(0, self._size)
+        self._reader.cache.put(self._offset, content)
+        return content
+
+    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
+        """See `FrameRun.read_into`."""
+        out[:] = memoryview(self._content())[start : start + len(out)]
+
+    def peek(self, start: int, stop: int) -> bytes:
+        """See `FrameRun.peek`."""
+        return self._content()[start:stop]
+
+    def cheap_stop(self, start: int) -> int:  # noqa: ARG002
+        """See `FrameRun.cheap_stop`."""
+        return self._size
+
+    def plan(self, start: int, stop: int) -> ReadPlan:
+        """See `FrameRun.plan`."""
+        if stop <= start:
+            return ReadPlan((), 0, 0)
+        return ReadPlan(((self._offset, self._offset + self._stored_size),), self._size, 1)
 
 
 def _check_fields(stored: memoryview, header: FrameHeader, frame: FrameEntry) -> None:

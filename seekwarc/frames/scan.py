@@ -55,6 +55,7 @@ class Window:
 
     def __init__(self, source: RangeSource, *, first_read: int = FIRST_READ) -> None:
         self.source = source
+        self._size = source.size
         self._data = b""
         self._start = 0
         self._first_read = first_read
@@ -70,6 +71,8 @@ class Window:
 
         What lies beyond the end of the source is missing from the answer.
         """
+        if self._size is not None and stop > self._size:
+            stop = max(self._size, start)
         index = start - self._start
         if index >= 0 and stop <= self._start + len(self._data):
             return self._data, index

@@ -16,12 +16,31 @@ from collections.abc import Callable, Iterator
 from typing import Final, Literal, NamedTuple
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
+from seekwarc.format.seektable import SeekTable, largest_table_behind
 from seekwarc.format.warc import MAX_HEADER_SIZE, find_header_end
-from seekwarc.format.zstd import MAX_FRAME_HEADER_SIZE, FrameHeader, is_skippable, walk_blocks
+from seekwarc.format.zstd import (
+    MAX_FRAME_HEADER_SIZE,
+    SEEK_TABLE_MAGIC,
+    FrameHeader,
+    is_skippable,
+    measure_frame,
+    walk_blocks,
+)
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.scan import Window, frame_start_at
 
-__all__ = ["Compression", "ContentStream", "Mark", "Piece", "detect", "pieces_from", "whole_frame"]
+__all__ = [
+    "WHOLE_FRAME",
+    "Compression",
+    "ContentStream",
+    "Extension",
+    "Mark",
+    "Piece",
+    "detect",
+    "extension_at",
+    "pieces_from",
+    "whole_frame",
+]
 
 Compression = Literal["zst", "gz", "none"]
 
@@ -44,6 +63,15 @@ class Piece(NamedTuple):
     """Whether the piece begins its unit."""
     end: int | None
     """Offset behind the unit where the piece ends it, else None."""
+
+
+class Extension(NamedTuple):
+    """A frame without content: skippable, or empty."""
+
+    end: int
+    """Offset behind it."""
+    anchor: int | None
+    """Where the first frame starts that it lists, if it is a seek table."""
 
 
 def detect(head: bytes, name: str, offset: int = 0) -> Compression:
@@ -70,7 +98,7 @@ def detect(head: bytes, name: str, offset: int = 0) -> Compression:
 
 def pieces_from(
     window: Window, offset: int, compression: Compression, decoder: FrameDecoder
-) -> Iterator[Piece]:
+) -> Iterator[Piece | Extension]:
     """Yield the content of the units from `offset` to the end of the file.
 
     Raises:
@@ -123,20 +151,20 @@ def _gzip_pieces(window: Window, offset: int) -> Iterator[Piece]:
             data = rest or window.at_hand(offset, GZIP_STEP)
 
 
-def _zstd_pieces(window: Window, offset: int, decoder: FrameDecoder) -> Iterator[Piece]:
+def _zstd_pieces(window: Window, offset: int, decoder: FrameDecoder) -> Iterator[Piece | Extension]:
     while (start := frame_start_at(window, offset)) is not None:
         _, header, size = start
         if header is None:
+            yield extension_at(window, offset, size)
             offset += size
             continue
         try:
-            if header.content_size is not None and header.content_size <= WHOLE_FRAME:
-                frame = whole_frame(window, offset, header)
-                if frame:
-                    end = offset + len(frame)
-                    yield Piece(decoder.decode(frame, header), offset, True, end)
-                    offset = end
-                    continue
+            frame = whole_frame(window, offset, header)
+            if frame:
+                end = offset + len(frame)
+                yield Piece(decoder.decode(frame, header), offset, True, end)
+                offset = end
+                continue
             decode = decoder.incremental(header)
         except FormatError as error:
             raise error.located(window.source.name, offset) from None
@@ -152,19 +180,46 @@ def _zstd_pieces(window: Window, offset: int, decoder: FrameDecoder) -> Iterator
             except FormatError as error:
                 raise error.located(window.source.name, unit) from None
             data = b""
-            if out or done:
+            if out:
                 yield Piece(out, unit, first, position if done else None)
                 first = False
+            elif done:
+                # The end of a frame, or the whole of an empty one.
+                yield Extension(position, None) if first else Piece(b"", unit, False, position)
         offset = position
 
 
+def extension_at(window: Window, offset: int, size: int) -> Extension:
+    """Describe the skippable frame of `size` bytes at `offset`.
+
+    Raises:
+        TruncatedError: The file does not hold all of it.
+    """
+    anchor = None
+    magic = int.from_bytes(window.take(offset, 4), "little")
+    # A table that lists more than there can be in front of it is not worth reading.
+    if magic == SEEK_TABLE_MAGIC and size <= largest_table_behind(offset):
+        try:
+            anchor = SeekTable.parse(window.take(offset, size)).anchor(offset)
+        except FormatError:
+            anchor = None  # An extension frame like any other.
+    if not window.take(offset + size - 1, 1):
+        raise TruncatedError(
+            f"the file ends inside a skippable frame of {size} bytes",
+            source=window.source.name,
+            offset=offset,
+        )
+    return Extension(offset + size, anchor)
+
+
 def whole_frame(window: Window, offset: int, header: FrameHeader) -> bytes:
-    """Return a frame if it takes no more room than its content should need, else nothing."""
-    expected = MAX_FRAME_HEADER_SIZE + 4 + (header.content_size or 0) * 257 // 256 + 64
+    """Return a small frame if it takes no more room than its content should need, else nothing."""
+    if header.content_size is None or header.content_size > WHOLE_FRAME:
+        return b""
+    expected = MAX_FRAME_HEADER_SIZE + 4 + header.content_size * 257 // 256 + 64
     data, index = window.get(offset, offset + expected)
-    end, done = walk_blocks(data, index + header.size)
-    end += 4 * header.has_checksum
-    return data[index:end] if done and end <= len(data) else b""
+    measured = measure_frame(data, index)
+    return data[index : measured[0]] if measured else b""
 
 
 def _next_blocks(window: Window, position: int, unit: int, *, checksum: bool) -> tuple[bytes, bool]:
@@ -204,7 +259,7 @@ class ContentStream:
 
     def __init__(
         self,
-        pieces: Iterator[Piece],
+        pieces: Iterator[Piece | Extension],
         *,
         plain: bool,
         tap: Callable[[bytes], object] | None = None,
@@ -217,8 +272,10 @@ class ContentStream:
         self._units: deque[tuple[int, int]] = deque()
         self._produced = 0
         self._lock = threading.Lock()
-        self.unit_end: int | None = None
-        """Offset behind the last unit that was decoded to its end."""
+        self._unit_end = 0
+        self._extensions: list[Extension] = []
+        self.passed: tuple[int, tuple[Extension, ...]] = (0, ())
+        """The end of the unit in front of the current one, and the extensions between the two."""
 
     @property
     def position(self) -> int:
@@ -228,10 +285,14 @@ class ContentStream:
     def _pull(self) -> bool:
         """Add the next piece to what is at hand; False at the end of the file."""
         for piece in self._pieces:
+            if isinstance(piece, Extension):
+                self._extensions.append(piece)
+                continue
             if piece.first:
+                self._pass_unit()
                 self._units.append((self._produced, piece.unit))
             if piece.end is not None:
-                self.unit_end = piece.end
+                self._unit_end = piece.end
             if piece.data:
                 if self._tap is not None:
                     self._tap(piece.data)
@@ -239,7 +300,13 @@ class ContentStream:
                 self._index = 0
                 self._produced += len(piece.data)
                 return True
+        if self._extensions or self._unit_end > self.passed[0]:
+            self._pass_unit()
         return False
+
+    def _pass_unit(self) -> None:
+        self.passed = (self._unit_end, tuple(self._extensions))
+        self._extensions.clear()
 
     def _at_hand(self) -> int:
         return len(self._data) - self._index

@@ -16,7 +16,7 @@ from seekwarc.errors import ChecksumError, FormatError, SourceError
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.dictionary import load_dictionary
 from seekwarc.frames.scan import Window
-from seekwarc.frames.stream import Compression, detect, pieces_from
+from seekwarc.frames.stream import Compression, Piece, detect, pieces_from
 from seekwarc.storage.source import PipeSource, RangeSource, open_source
 from seekwarc.tools.sinks import RecordSink, gzip_sink, plain_sink
 
@@ -76,7 +76,8 @@ def content_digest(source: RangeSource) -> str:
         _ = decoder.dictionary
     digest = hashlib.sha256()
     for piece in pieces_from(window, 0, compression, decoder):
-        digest.update(piece.data)
+        if isinstance(piece, Piece):
+            digest.update(piece.data)
     return digest.hexdigest()
 
 

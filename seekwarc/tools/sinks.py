@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from seekwarc.archive.block import ReadableStream
 from seekwarc.archive.output import Output
 from seekwarc.errors import FormatError
-from seekwarc.format.warc import RECORD_END, RecordHeader
+from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
 
 __all__ = ["RecordSink", "StreamSink", "gzip_sink", "plain_sink"]
 
@@ -73,7 +73,7 @@ class StreamSink:
         trailer: bytes | Callable[[], bytes] = RECORD_END,
     ) -> None:
         """See `RecordSink.write_raw`."""
-        parsed = header if isinstance(header, RecordHeader) else RecordHeader(header)
+        parsed = header if isinstance(header, RecordHeader) else parse_record_header(header)
         encoder = self._new_encoder()
         write = self._output.write
         write(encoder.compress(parsed.raw))

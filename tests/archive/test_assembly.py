@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import random
+from functools import partial
 from typing import Any
 
 import pytest
@@ -97,8 +98,6 @@ def test_a_payload_of_8_mib_frames_stays_on_their_boundaries() -> None:
 
 
 def test_a_long_header_that_does_not_compress_is_still_one_frame() -> None:
-    chance = random.Random(1)
-    value = "".join(map(chr, chance.choices([*range(0x21, 0x7F), *range(0xA1, 0x2FF)], k=200_000)))
     # Bytes that are not UTF-8 come as surrogates; such headers exist, and must be copied as they are.
     value = noise(300 * KIB).translate(None, b"\r\n\0 \t").decode("utf-8", "surrogateescape")
     header = header_for(200_000, ("X-Noise", value))
@@ -131,7 +130,7 @@ def shape_for(length: int, frame_size: int) -> Any:
 @pytest.mark.parametrize("frame_size", [64 * KIB, 100_000, 129 * KIB, 192 * KIB, MIB, MIB + 1, 8 * MIB])
 @pytest.mark.parametrize(
     "length",
-    [1 << 30, (1 << 36) - 1, 1 << 36, (1 << 36) + 1, (1 << 37) - 1, 1 << 37, 1 << 40, 5 << 40, (1 << 43) - MIB],
+    [1 << 30, (1 << 36) - 1, 1 << 36, (1 << 36) + 1, (1 << 37) - 1, 1 << 37, 1 << 40, (1 << 43) - (64 << 20)],
 )
 def test_a_table_keeps_within_two_to_the_20_entries(length: int, frame_size: int) -> None:
     shape = shape_for(length, frame_size)
@@ -300,11 +299,9 @@ def test_an_exception_in_the_stream_comes_through_and_the_file_goes_on(raw: bool
     with seekwarc.Writer(target, frame_size=FRAME) as writer:
         writer.write_raw(header_for(5), b"small")
         source = stream(text(MIB), 600_000)
+        write = partial(writer.write_raw, header_for(MIB)) if raw else partial(writer.write, "resource")
         with pytest.raises(ConnectionResetError):
-            if raw:
-                writer.write_raw(header_for(MIB), source)
-            else:
-                writer.write("resource", block=source)
+            write(block=source)
         writer.write_raw(header_for(9), b"the other")
     assert target.getvalue() == expected
 

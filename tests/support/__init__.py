@@ -1,0 +1,5 @@
+"""What tests share: files made by hand, ways to read them, sources that remember, strategies."""
+
+import pytest
+
+pytest.register_assert_rewrite("tests.support.reading")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import seekwarc
 from tests.support.foreign import Foreign, Put
@@ -84,3 +87,19 @@ def status_of(made: Foreign, number: int = 0, *, length: bool = True) -> seekwar
     put = made.records[number]
     with seekwarc.open(RecordingSource(made.bytes())) as archive:
         return archive.record_at(put.offset, put.length if length else None).seek_table_status
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise where something goes on forever, so that a hang is a failure like any other."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"still not done after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

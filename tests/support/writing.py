@@ -7,7 +7,7 @@ import random
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import xxhash
@@ -86,7 +86,7 @@ def walk(data: bytes, dictionary: bytes | None = None) -> list[StoredFrame]:
             assert end <= len(data)
             frames.append(StoredFrame(position, data[position:end], magic, b"", None, 0, 0, False))
         else:
-            end = _frame_end(data, position)
+            end = frame_end(data, position)
             raw = data[position:end]
             fields = zstandard.get_frame_parameters(raw)
             stated = fields.content_size if fields.content_size != (1 << 64) - 1 else None
@@ -107,7 +107,8 @@ def walk(data: bytes, dictionary: bytes | None = None) -> list[StoredFrame]:
     return frames
 
 
-def _frame_end(data: bytes, position: int) -> int:
+def frame_end(data: bytes, position: int) -> int:
+    """Where the Zstandard frame at `position` ends, by its block headers."""
     fields = zstandard.get_frame_parameters(data[position : position + 18])
     position += zstandard.frame_header_size(data[position : position + 18])
     last = False
@@ -142,7 +143,7 @@ def entries_of(frames: Iterable[StoredFrame]) -> list[Entry]:
     return [Entry(frame.size, len(frame.content), frame.checksum) for frame in frames]
 
 
-@cache
+@lru_cache(maxsize=64)
 def text(size: int, seed: int = 0) -> bytes:
     """Bytes that compress about as well as markup does, the same for the same arguments."""
     chance = random.Random(seed)
@@ -154,7 +155,7 @@ def text(size: int, seed: int = 0) -> bytes:
     return b"".join(pages)[:size] if size > MIB else page
 
 
-@cache
+@lru_cache(maxsize=64)
 def noise(size: int, seed: int = 0) -> bytes:
     """Bytes that do not compress, the same for the same arguments."""
     return random.Random(seed).randbytes(size)

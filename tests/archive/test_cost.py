@@ -1,0 +1,272 @@
+"""What reads cost, counted in requests and bytes, not timed (spec-notes: "Cost is counted")."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import seekwarc
+from tests.support.writing import (
+    DATE,
+    HTTP_HEAD,
+    KIB,
+    MIB,
+    RESPONSE,
+    CountedSource,
+    Repeated,
+    frame_end,
+    noise,
+    small_dictionary,
+    text,
+)
+
+MOST_HEAD = 64 * KIB
+MOST_TABLE = 256 * KIB
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A file whose middle record is large."""
+
+    stored: bytes
+    place: seekwarc.Written
+    payload: Any
+    """Tells the payload's bytes [start, stop)."""
+    size: int
+    head: int
+    """Length of the HTTP head."""
+
+
+class Headed:
+    """A stream with an HTTP head in front."""
+
+    def __init__(self, stream: Any) -> None:
+        self._head = io.BytesIO(HTTP_HEAD)
+        self._stream = stream
+
+    def read(self, size: int = -1) -> bytes:
+        return self._head.read(size) or self._stream.read(size)
+
+
+def sample(
+    page: bytes, size: int, *, http: bool = False, first: bool = False, last: bool = False, **options: Any
+) -> Sample:
+    target = io.BytesIO()
+    stream = Repeated(page, size)
+    small = {"type": "resource", "block": b"small", "date": DATE}
+    with seekwarc.Writer(target, digest=None, level=1, **options) as writer:
+        if not first:
+            writer.write(**small)
+        place = writer.write(
+            "response",
+            block=Headed(stream) if http else stream,
+            length=size + http * len(HTTP_HEAD),
+            content_type=RESPONSE if http else "video/mp4",
+        )
+        if not last:
+            writer.write(**small)
+    return Sample(target.getvalue(), place, stream.content, size, http * len(HTTP_HEAD))
+
+
+@pytest.fixture(scope="module")
+def gigabyte() -> Sample:
+    """1 GiB of markup behind an HTTP head."""
+    return sample(text(MIB), GIB, http=True)
+
+
+@pytest.fixture(scope="module")
+def video() -> Sample:
+    """96 MiB that do not compress, in frames of 128 KiB."""
+    return sample(noise(4 * MIB + 7), 96 * MIB)
+
+
+@pytest.fixture(params=["gigabyte", "video"])
+def large(request: pytest.FixtureRequest) -> Sample:
+    return request.getfixturevalue(request.param)
+
+
+@contextlib.contextmanager
+def opened(
+    one: Sample, *, by_length: bool = True
+) -> Iterator[tuple[CountedSource, seekwarc.Reader, seekwarc.Record]]:
+    """The large record, opened by its offset and, if asked, its length."""
+    source = CountedSource.of(one.stored)
+    with seekwarc.Reader(source) as archive:
+        yield source, archive, archive.record_at(one.place.offset, one.place.length if by_length else None)
+
+
+def spans(reads: list[tuple[int, int]]) -> list[int]:
+    return [stop - start for start, stop in reads]
+
+
+def test_a_first_read_by_offset_and_length_takes_three_requests(large: Sample) -> None:
+    with opened(large) as (source, _, record):
+        start = large.size // 2
+        assert record.payload.pread(start, KIB) == large.payload(start, start + KIB)
+        assert len(source.reads) <= 3
+        head, table, frames = source.reads
+        assert spans([head])[0] <= MOST_HEAD
+        assert head[0] == large.place.offset
+        assert table[1] == large.place.offset + large.place.length
+        assert spans([table])[0] <= MOST_TABLE
+        assert frames[1] == frame_end(large.stored, frames[0]), "exactly the one frame that is needed"
+        print(f"{large.size} bytes: reads of {spans(source.reads)} bytes")
+
+
+def test_the_next_read_takes_one_request(large: Sample) -> None:
+    with opened(large) as (source, _, record):
+        record.payload.pread(large.size // 2, KIB)
+        for start in (100, large.size // 3, large.size - KIB, large.size // 3 + 2 * MIB):
+            source.reads.clear()
+            assert record.payload.pread(start, KIB) == large.payload(start, start + KIB)
+            assert len(source.reads) <= 1
+            assert sum(spans(source.reads)) <= 2 * MIB
+
+
+def test_a_read_within_the_frame_read_last_takes_no_request(large: Sample) -> None:
+    with opened(large) as (source, _, record):
+        record.payload.pread(10 * MIB, KIB)
+        source.reads.clear()
+        assert record.payload.pread(10 * MIB + 5 * KIB, KIB) == large.payload(
+            10 * MIB + 5 * KIB, 10 * MIB + 6 * KIB
+        )
+        assert source.reads == []
+
+
+@pytest.mark.parametrize(
+    ("offset", "length"), [(0, 1), (5 * MIB - 10, 20), (7 * MIB, MIB), (3 * MIB + 1, 5 * MIB)]
+)
+def test_the_plan_tells_what_a_read_will_cost(large: Sample, offset: int, length: int) -> None:
+    with opened(large) as (source, archive, record):
+        assert record.payload.size == large.size
+        record.seek_table_status  # noqa: B018
+        before = len(source.reads)
+        plan = record.payload.plan(offset, offset + length)
+        assert len(source.reads) == before, "a plan reads nothing once the table is there"
+        decoded, fetched = archive.stats.bytes_decoded, archive.stats.bytes_fetched
+        assert record.payload.pread(offset, length) == large.payload(offset, offset + length)
+        done = source.reads[before:]
+        # What lies in the bytes fetched with the head need not be read again.
+        at_hand = plan.ranges[0][1] <= source.reads[0][1]
+        assert done == ([] if at_hand else list(plan.ranges))
+        assert archive.stats.bytes_decoded - decoded == plan.bytes_decoded
+        assert archive.stats.bytes_fetched - fetched == (0 if at_hand else plan.bytes_fetched)
+
+
+def test_the_plan_of_a_long_read_covers_consecutive_requests(large: Sample) -> None:
+    with opened(large) as (source, _, record):
+        start, stop = 20 * MIB, 80 * MIB
+        plan = record.payload.plan(start, stop)
+        before = len(source.reads)
+        data = record.payload.pread(start, stop - start)
+        assert data == large.payload(start, stop)
+        done = source.reads[before:]
+        assert (done[0][0], done[-1][1]) == (plan.ranges[0][0], plan.ranges[-1][1])
+        assert all(one[1] == two[0] for one, two in itertools.pairwise(done))
+        assert sum(spans(done)) == plan.bytes_fetched
+        assert max(spans(done)) <= 16 * MIB
+
+
+def test_a_plan_of_one_kibibyte_names_one_frame(large: Sample) -> None:
+    with opened(large) as (_, _, record):
+        plan = record.payload.plan(10 * MIB + 1, 10 * MIB + 1 + KIB)
+        assert plan.frames == 1
+        assert plan.bytes_decoded in (MIB, 128 * KIB)
+        assert record.payload.plan(5, 5).ranges == ()
+
+
+def test_without_a_length_the_file_table_costs_no_more_requests(large: Sample) -> None:
+    with opened(large, by_length=False) as (source, _, record):
+        start = large.size // 2
+        assert record.payload.pread(start, KIB) == large.payload(start, start + KIB)
+        assert record.seek_table_status == "file"
+        # Head, file table, a look at the record's last frame to see that the table is right, frame.
+        assert len(source.reads) <= 4
+        assert sum(spans(source.reads)) <= MOST_HEAD + MOST_TABLE + MOST_HEAD + MIB
+
+
+@pytest.mark.parametrize("page", [text(MIB), noise(MIB)], ids=["text", "noise"])
+@pytest.mark.parametrize("http", [True, False])
+@pytest.mark.parametrize("last", [True, False])
+def test_a_large_record_that_is_the_first_takes_no_more(page: bytes, http: bool, last: bool) -> None:
+    """Its header shares a frame with the beginning of the block."""
+    one = sample(page, 40 * MIB, http=http, first=True, last=last)
+    with opened(one) as (source, _, record):
+        assert record.payload.pread(20 * MIB, KIB) == one.payload(20 * MIB, 20 * MIB + KIB)
+        print(f"reads of {spans(source.reads)} bytes")
+        assert len(source.reads) <= 3
+        assert spans(source.reads)[0] <= MOST_HEAD
+
+
+@pytest.mark.parametrize("frame_size", [64 * KIB, 8 * MIB])
+@pytest.mark.parametrize("page", [text(MIB), noise(MIB)], ids=["text", "noise"])
+def test_other_frame_sizes_take_no_more(page: bytes, frame_size: int) -> None:
+    one = sample(page, 100 * MIB, frame_size=frame_size)
+    with opened(one) as (source, _, record):
+        assert record.payload.pread(50 * MIB, KIB) == one.payload(50 * MIB, 50 * MIB + KIB)
+        assert len(source.reads) <= 3
+
+
+def test_a_long_table_over_little_data_takes_no_more() -> None:
+    """Zeros in the smallest frames: the table is a third of the record."""
+    one = sample(bytes(MIB), GIB, frame_size=64 * KIB)
+    with opened(one) as (source, _, record):
+        start = GIB // 2
+        assert record.payload.pread(start, KIB) == one.payload(start, start + KIB)
+        print(f"{one.place.length} bytes stored: reads of {spans(source.reads)} bytes")
+        assert len(source.reads) <= 3
+
+
+def test_with_a_dictionary_the_head_of_the_file_is_read_once_more() -> None:
+    one = sample(text(MIB), 40 * MIB, dictionary=small_dictionary())
+    with opened(one) as (source, _, record):
+        for start in (20 * MIB, 10 * MIB):
+            assert record.payload.pread(start, KIB) == one.payload(start, start + KIB)
+        # Head, dictionary, table, and a frame for each read.
+        assert len(source.reads) <= 5
+
+
+def test_a_small_record_by_offset_and_length_takes_one_request() -> None:
+    one = sample(text(MIB), 10 * MIB)
+    source = CountedSource.of(one.stored)
+    with seekwarc.open(source) as archive:
+        record = archive.record_at(0, one.place.offset)
+        assert record.block.read() == b"small"
+    assert len(source.reads) == 1
+
+
+def test_iterating_skips_a_large_block_without_decompressing_it(large: Sample) -> None:
+    source = CountedSource.of(large.stored)
+    with seekwarc.open(source) as archive:
+        records = list(archive)
+        assert len(records) == 3
+        assert records[1].content_length == large.size + large.head
+        assert archive.stats.bytes_decoded < 4 * KIB
+        assert archive.stats.bytes_fetched < 400 * KIB
+        assert archive.stats.requests <= 10
+        print(f"iterating: {archive.stats}")
+
+
+def test_iterating_a_file_without_tables_decompresses_no_large_block_either() -> None:
+    one = sample(text(MIB), 100 * MIB, tables="none")
+    with seekwarc.open(one.stored) as archive:
+        assert len(list(archive)) == 3
+        assert archive.stats.bytes_decoded < 4 * KIB
+
+
+def test_reading_everything_fetches_everything_once(large: Sample) -> None:
+    with opened(large) as (source, _, record):
+        position = 0
+        with record.payload.open() as file:
+            while data := file.read(32 * MIB):
+                assert data == large.payload(position, position + len(data))
+                position += len(data)
+        assert position == large.size
+        assert sum(spans(source.reads)) <= len(large.stored) + MOST_HEAD + MOST_TABLE + 96 * MIB // 32

@@ -1,0 +1,162 @@
+"""Frames as the standard wants them, and work that comes back in order."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from seekwarc.frames.encoder import FrameEncoder, OrderedWork
+from tests.support.writing import KIB, MIB, noise, small_dictionary, text, walk
+
+
+@pytest.mark.parametrize("level", [-7, 0, 3, 22])
+@pytest.mark.parametrize(
+    "content", [b"", b"x", b"0" * 255, b"0" * 256, text(65_791), text(MIB), noise(300_000)]
+)
+def test_a_frame_states_its_size_and_checksum(level: int, content: bytes) -> None:
+    encoded = FrameEncoder(level, None).encode(content)
+    (frame,) = walk(encoded.data)
+    assert frame.content == content
+    assert frame.stated_size == encoded.content_size == len(content)
+    assert frame.has_checksum
+    assert encoded.checksum == frame.checksum == frame.trailer
+    assert frame.dictionary_id == 0
+
+
+@pytest.mark.parametrize("level", [-7, 3, 19])
+def test_a_frame_names_its_dictionary(level: int) -> None:
+    dictionary = small_dictionary()
+    encoder = FrameEncoder(level, dictionary)
+    for content in (b"x", text(1000), text(300_000), noise(300_000)):
+        for encoded in [encoder.encode(content), *encoder.encode_chunk(content, 128 * KIB)]:
+            (frame,) = walk(encoded.data, dictionary.data)
+            assert frame.dictionary_id == dictionary.id
+            assert encoded.checksum == frame.checksum
+
+
+def test_a_dictionary_makes_small_frames_smaller() -> None:
+    content = text(700, seed=1000)
+    with_one, without = (FrameEncoder(3, d).encode(content).data for d in (small_dictionary(), None))
+    assert len(with_one) < len(without)
+
+
+def test_content_that_compresses_stays_in_one_frame() -> None:
+    content = text(MIB)
+    encoder = FrameEncoder(3, None)
+    assert encoder.encode_chunk(content, 128 * KIB) == [encoder.encode(content)]
+
+
+def test_content_that_does_not_compress_is_split() -> None:
+    content = noise(MIB + 1000)
+    frames = FrameEncoder(3, None).encode_chunk(content, 128 * KIB)
+    assert [frame.content_size for frame in frames] == [128 * KIB] * 8 + [1000]
+    assert b"".join(walk(frame.data)[0].content for frame in frames) == content
+    assert all(frame.checksum == walk(frame.data)[0].checksum for frame in frames)
+
+
+def test_little_content_is_not_split_whatever_it_is() -> None:
+    assert len(FrameEncoder(3, None).encode_chunk(noise(128 * KIB), 128 * KIB)) == 1
+
+
+def test_the_same_content_makes_the_same_bytes_in_any_thread() -> None:
+    encoder = FrameEncoder(3, small_dictionary())
+    contents = [text(20_000 * n, n) for n in range(1, 9)]
+    expected = [encoder.encode(content).data for content in contents]
+    found: list[list[bytes]] = []
+    threads = [
+        threading.Thread(target=lambda: found.append([encoder.encode(c).data for c in contents]))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 4
+
+
+# Work in order.
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_results_and_marks_come_in_the_order_of_the_jobs(threads: int) -> None:
+    chance = random.Random(3)
+    seen: list[object] = []
+    work = OrderedWork(threads)
+    expected: list[object] = []
+
+    def job(number: int, pause: float) -> Callable[[], int]:
+        def run() -> int:
+            time.sleep(pause)
+            return number
+
+        return run
+
+    for number in range(60):
+        work.submit(job(number, chance.random() / 500), seen.append)
+        expected.append(number)
+        if number % 7 == 0:
+            work.mark(lambda number=number: seen.append(("mark", number)))  # type: ignore[misc]
+            expected.append(("mark", number))
+    work.drain()
+    work.close()
+    assert seen == expected
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_no_more_than_a_few_jobs_are_ever_waiting(threads: int) -> None:
+    work = OrderedWork(threads)
+    delivered = 0
+
+    def deliver(_: object) -> None:
+        nonlocal delivered
+        delivered += 1
+
+    for submitted in range(1, 100):
+        work.submit(lambda: None, deliver)
+        assert submitted - delivered <= 2 * threads
+    work.close()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_results_are_delivered_in_the_callers_thread(threads: int) -> None:
+    here = []
+    work = OrderedWork(threads)
+    for _ in range(10):
+        work.submit(lambda: None, lambda _: here.append(threading.current_thread()))
+    work.mark(lambda: here.append(threading.current_thread()))
+    work.drain()
+    work.close()
+    assert set(here) == {threading.current_thread()}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_error_in_a_job_reaches_the_caller(threads: int) -> None:
+    work = OrderedWork(threads)
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    def go_on() -> None:
+        for _ in range(20):
+            work.submit(fail, lambda _: None)
+        work.drain()
+
+    with pytest.raises(ZeroDivisionError):
+        go_on()
+    work.close()
+
+
+def test_closing_drops_what_is_waiting_and_stops_the_threads() -> None:
+    before = threading.active_count()
+    work = OrderedWork(3)
+    seen: list[int] = []
+    for number in range(6):
+        work.submit(lambda number=number: number, seen.append)  # type: ignore[misc]
+    work.close()
+    assert seen == []
+    assert threading.active_count() == before
+    work.drain()

@@ -1,0 +1,171 @@
+"""Whatever is written is read back: any records, sizes, options; by the whole and by ranges."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import seekwarc
+from tests.support.writing import (
+    HTTP_HEAD,
+    KIB,
+    RESPONSE,
+    Pipe,
+    entries_of,
+    header_for,
+    noise,
+    small_dictionary,
+    table_entries,
+    text,
+    walk,
+    written,
+)
+
+FRAME = 64 * KIB
+
+FRAME_SIZES = st.sampled_from([FRAME, FRAME + 1, 100_000, 128 * KIB, 200_000])
+TABLES = st.sampled_from(["large", "every", "none"])
+THREADS = st.sampled_from([1, 2, 3])
+LEVELS = st.sampled_from([-7, 1, 3])
+
+NEAR_MULTIPLES = st.builds(
+    lambda k, d: max(k * FRAME + d, 0), st.integers(0, 5), st.sampled_from([-5, -4, -3, -1, 0, 1, 4, 17])
+)
+SIZES = st.one_of(st.integers(0, 300), NEAR_MULTIPLES, st.integers(0, 400_000))
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> bytes:
+    """Markup, noise, one after the other, or a few arbitrary bytes."""
+    kind = draw(st.sampled_from(["text", "noise", "mixed", "zeros", "any"]))
+    if kind == "any":
+        return draw(st.binary(max_size=200))
+    size = draw(SIZES)
+    if kind == "zeros":
+        return bytes(size)
+    seed = draw(st.integers(0, 3))
+    if kind == "mixed":
+        cut = draw(st.integers(0, size))
+        return text(400_100, seed)[:cut] + noise(400_100, seed)[: size - cut]
+    return (text if kind == "text" else noise)(400_100, seed)[:size]
+
+
+VALUES = st.text(st.characters(blacklist_characters="\r\n\0", blacklist_categories=["Cs"]), max_size=40)
+NAMES = st.from_regex(r"X-[A-Za-z0-9-]{0,10}", fullmatch=True)
+
+
+@st.composite
+def raw_records(draw: st.DrawFn) -> tuple[bytes, bytes]:
+    block = draw(blocks())
+    http = draw(st.booleans())
+    if http:
+        block = HTTP_HEAD + block
+    fields = draw(st.lists(st.tuples(NAMES, VALUES), max_size=4))
+    content_type = RESPONSE if http else draw(st.sampled_from(["text/plain", RESPONSE]))
+    return header_for(len(block), *fields, content_type=content_type), block
+
+
+DICTIONARIES = st.booleans().map(lambda wanted: small_dictionary() if wanted else None)
+OPTIONS = st.fixed_dictionaries(
+    {
+        "frame_size": FRAME_SIZES,
+        "tables": TABLES,
+        "threads": THREADS,
+        "level": LEVELS,
+        "dictionary": DICTIONARIES,
+        "compress_dictionary": st.booleans(),
+    }
+)
+ROUND_TRIP = settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+def check_ranges(extent: seekwarc.Extent, expected: bytes, data: st.DataObject) -> None:
+    assert extent.size == len(expected)
+    for _ in range(3):
+        start = data.draw(st.one_of(st.integers(0, len(expected) + 2), NEAR_MULTIPLES), label="start")
+        length = data.draw(st.one_of(st.integers(0, 2000), NEAR_MULTIPLES), label="length")
+        verify = data.draw(st.booleans(), label="verify")
+        assert extent.pread(start, length, verify=verify) == expected[start : start + length]
+
+
+@given(records=st.lists(raw_records(), min_size=1, max_size=6), options=OPTIONS, data=st.data())
+@ROUND_TRIP
+def test_raw_records_come_back_byte_for_byte(
+    records: list[tuple[bytes, bytes]], options: dict[str, Any], data: st.DataObject
+) -> None:
+    stored, places = written(*records, **options)
+    with seekwarc.open(stored) as archive:
+        found = list(archive)
+        assert [record.header.raw for record in found] == [header for header, _ in records]
+        assert [record.block.read() for record in found] == [block for _, block in records]
+        assert [(r.offset, r.length) for r in found] == [(p.offset, p.length) for p in places]
+    with seekwarc.open(stored, cache_size=data.draw(st.sampled_from([0, 1 << 20]))) as archive:
+        number = data.draw(st.integers(0, len(records) - 1), label="record")
+        place, (header, block) = places[number], records[number]
+        length = data.draw(st.sampled_from([None, place.length]), label="length")
+        record = archive.record_at(place.offset, length)
+        assert record.header.raw == header
+        check_ranges(record.block, block, data)
+        head = record.http.size if record.http else 0
+        assert head in (0, len(HTTP_HEAD))
+        check_ranges(record.payload, block[head:], data)
+
+
+@given(
+    items=st.lists(st.tuples(blocks(), st.booleans(), st.booleans()), min_size=1, max_size=5),
+    options=OPTIONS,
+    digest=st.sampled_from(["sha1", "sha256", None]),
+)
+@ROUND_TRIP
+def test_built_records_come_back_with_their_fields(
+    items: list[tuple[bytes, bool, bool]], options: dict[str, Any], digest: Any
+) -> None:
+    target = io.BytesIO()
+    expected = []
+    with seekwarc.Writer(target, digest=digest, **options) as writer:
+        for block, piped, with_length in items:
+            source = Pipe(block, most=30_000) if piped else block
+            length = len(block) if with_length else None
+            place = writer.write("resource", target_uri="urn:x:é", block=source, length=length)
+            expected.append((place, block))
+    with seekwarc.open(target.getvalue()) as archive:
+        for record, (place, block) in zip(archive, expected, strict=True):
+            assert record.header.raw == place.header.raw
+            assert record.target_uri == "urn:x:é"
+            assert record.block.read() == block
+            assert (record.offset, record.length) == (place.offset, place.length)
+
+
+@given(records=st.lists(raw_records(), min_size=1, max_size=4), options=OPTIONS)
+@ROUND_TRIP
+def test_every_table_lists_exactly_the_frames_in_front_of_it(
+    records: list[tuple[bytes, bytes]], options: dict[str, Any]
+) -> None:
+    stored, _ = written(*records, **options)
+    dictionary = options["dictionary"]
+    frames = walk(stored, dictionary.data if dictionary else None)
+    for index, table in enumerate(frames):
+        if table.is_table:
+            entries = table_entries(table)
+            assert entries == entries_of(frames[index - len(entries) : index])
+    for frame in frames:
+        if frame.is_data:
+            assert frame.stated_size == len(frame.content) > 0
+            assert frame.trailer == frame.checksum
+            assert frame.dictionary_id == (dictionary.id if dictionary else 0)
+            assert len(frame.content) <= 8 << 20
+    if options["tables"] == "large":
+        assert frames[-1].is_table
+        assert len(table_entries(frames[-1])) == len(frames) - 1
+
+
+@given(records=st.lists(raw_records(), min_size=1, max_size=5), options=OPTIONS)
+@ROUND_TRIP
+def test_threads_do_not_show(records: list[tuple[bytes, bytes]], options: dict[str, Any]) -> None:
+    one, two = (written(*records, **{**options, "threads": threads})[0] for threads in (1, 3))
+    assert one == two
