@@ -27,6 +27,8 @@ __all__ = ["RecordAssembly", "Written"]
 
 MOST_TABLE_ENTRIES: Final = 1 << 20
 """Frames are made larger rather than that a record of known length gets a longer table."""
+MERGED_LEAD: Final = 4 << 10
+"""Bytes of the block that share the header's frame where that must hold some: little to decode."""
 HEAD_ENTRIES: Final = 4
 """Entries that the header, the HTTP head and a shorter first and last chunk may take."""
 BATCH_SIZE: Final = 256 << 10
@@ -74,9 +76,10 @@ class Written:
 
     def _wait(self) -> None:
         if self._length < 0:
-            self._settle()
-        if self._length < 0:
-            raise SeekWarcError("the record was not written: writing ended before it was reached")
+            try:
+                self._settle()
+            except SeekWarcError as error:
+                raise SeekWarcError(f"the record was not written: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,7 @@ class RecordAssembly:
         self._check()
         self._submit_batch()
         written = Written(self.flush)
-        spool = Spool(self._output.spool_directory)
+        spool = Spool(self._output)
         try:
             shape = self._shape(source, http, length)
             observe(shape.lead, False)
@@ -195,7 +198,7 @@ class RecordAssembly:
                 offset = self._layout.begin_record()
                 for content in self._head_contents(written.header, shape, http):
                     self._layout.add(self._encoder.encode(content))
-                spool.pour(self._output, self._layout)
+                spool.pour(self._layout)
                 written.place(offset, self._layout.end_record(large=True))
 
             self._guarded(emit)
@@ -211,8 +214,6 @@ class RecordAssembly:
 
     def flush(self) -> None:
         """Wait until everything so far is compressed and in the output."""
-        if self._closed:
-            return
         self._check()
         self._submit_batch()
         self._guarded(self._work.drain)
@@ -227,9 +228,9 @@ class RecordAssembly:
             raise FormatError("no record was written, so no file was made", source=self._output.name)
         self.flush()
         self._guarded(self._layout.end_file)
-        if self._records == 1 and self._last is not None and self._last.offset == 0:
+        if self._records == 1 and self._last is not None and self._last.offset == self._output.begin:
             # The file table lists the one record's frames and nothing else: it is that record's own.
-            self._last.place(0, self._layout.offset)
+            self._last.place(self._output.begin, self._layout.offset - self._output.begin)
 
     def close(self) -> None:
         """Stop the threads; what was not written by now never will be."""
@@ -237,6 +238,8 @@ class RecordAssembly:
         self._work.close()
 
     def _check(self) -> None:
+        if self._closed:
+            raise SeekWarcError(f"{self._output.name}: the writer is closed")
         if self._broken:
             raise SeekWarcError(f"{self._output.name}: writing failed before; the file cannot go on")
 
@@ -296,7 +299,7 @@ class RecordAssembly:
         if http is not None:
             lead_size = http.size
         elif self._merged:
-            lead_size = min(SMALL_FRAME_SIZE, self._frame_size // 2)
+            lead_size = MERGED_LEAD
             first = frame - lead_size
         return _Shape(frame, small, source.read(lead_size), first or frame)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
 from collections.abc import Iterator
 from typing import Literal, Protocol
 
@@ -24,6 +23,17 @@ class ReadableStream(Protocol):
         """Return up to `size` bytes, nothing at the end."""
 
 
+class _BytesStream:
+    """Bytes in memory, handed out piece by piece and copied no earlier."""
+
+    def __init__(self, view: memoryview) -> None:
+        self._view = view
+
+    def read(self, size: int) -> bytes:
+        data, self._view = bytes(self._view[:size]), self._view[size:]
+        return data
+
+
 class BlockSource:
     """Reads a block forward, with the bytes that were looked at too early given back.
 
@@ -37,8 +47,9 @@ class BlockSource:
 
     def __init__(self, block: Buffer | ReadableStream, length: int | None) -> None:
         if isinstance(block, bytes | bytearray | memoryview):
-            length = len(block) if length is None else length
-            block = io.BytesIO(block)
+            view = memoryview(block).cast("B")
+            length = len(view) if length is None else length
+            block = _BytesStream(view)
         self._stream: ReadableStream = block
         self._length = length
         self._read = 0

@@ -15,7 +15,7 @@ from seekwarc.archive.record import Layout, Record, TableStatus
 from seekwarc.archive.streamed import StreamedRecords, extensions_end, stream_content, streamed_length
 from seekwarc.archive.tables import read_table_before
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.seektable import SeekTable
+from seekwarc.format.seektable import FrameEntry, SeekTable
 from seekwarc.format.warc import RECORD_END, find_header_end, parse_record_header
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC, FrameHeader, measure_frame, parse_frame_header
 from seekwarc.frames.decoder import CodecError
@@ -35,7 +35,10 @@ SMALL_RECORD: Final = 64 << 10
 """A record known to take no more than this in the file is fetched in one read."""
 AT_HAND: Final = 16 << 10
 """Frames that take no more than this are never split between two reads."""
+MOST_EMPTY_FRAMES: Final = 16
+"""A table that lists more frames without content in a record is not worth checking."""
 LEAST_TAIL: Final = 64 << 10
+LITTLE_DATA: Final = 1 << 20
 STORED_PER_TABLE_BYTE: Final = (128 << 10) // 12
 """Stored bytes for each byte of the table, in a record that does not compress."""
 LARGEST_ENTRY: Final = 12
@@ -112,10 +115,10 @@ class _FramedPlace:
             except FormatError as error:
                 problem = error.message
             else:
-                if own is not None:
+                if own is not None and self._plausible(own):
                     return self._run(own, TableStatus.RECORD)
         listed = self._file.tables.find(self.offset, size)
-        if listed is not None and self._ends_as_listed(listed[0]):
+        if listed is not None and self._plausible(listed[0]):
             table, own_table = listed
             return self._run(table, TableStatus.RECORD if own_table else TableStatus.FILE, problem)
         return self._scan(size, problem)
@@ -130,7 +133,9 @@ class _FramedPlace:
 
     def _own_table(self, size: int, length: int) -> SeekTable | None:
         """Read the table at the end of the record (spec-notes, sections 6.1 and 6.2)."""
-        tail = max(LEAST_TAIL, length // STORED_PER_TABLE_BYTE + TABLE_OVERHEAD)
+        # Of little data, a long table means that they compress very well: then it is a good part of them.
+        share = length // STORED_PER_TABLE_BYTE if length > LITTLE_DATA else length // 3
+        tail = max(LEAST_TAIL, share + TABLE_OVERHEAD)
         end = self.offset + length
         found = read_table_before(self._file.source, end, floor=self.offset, tail=tail)
         if found is None:
@@ -145,16 +150,31 @@ class _FramedPlace:
             raise FormatError(f"the seek table lists {table.content_size} bytes, the record has {size}")
         return table
 
-    def _ends_as_listed(self, table: SeekTable) -> bool:
-        """See that the last frame of the record is where a file table says."""
-        last = table[table.locate(table.content_size - 1, table.content_size)[0]]
+    def _plausible(self, table: SeekTable) -> bool:
+        """See that the record's last frame, and those without content, are where a table says.
+
+        All others are looked at when they are used. A frame that is called empty never would be, and
+        everything behind it would be taken for what it is not.
+        """
+        suspects = [number for number, size in enumerate(table.content_sizes) if not size]
+        if len(suspects) > MOST_EMPTY_FRAMES:
+            return False
+        if self._length is None:
+            suspects.append(table.locate(table.content_size - 1, table.content_size)[0])
         window = Window(self._file.source, first_read=0)
         try:
-            start = frame_start_at(window, self.offset + last.stored_start)
+            return all(self._is_there(window, table[number]) for number in suspects)
         except FormatError:
             return False
-        header = start[1] if start else None
-        return header is not None and header.content_size == last.content_size
+
+    def _is_there(self, window: Window, entry: FrameEntry) -> bool:
+        start = frame_start_at(window, self.offset + entry.stored_start)
+        if start is None:
+            return False
+        _, header, size = start
+        if header is None:
+            return (size, 0) == (entry.stored_size, entry.content_size)
+        return header.content_size == entry.content_size
 
     def _scan(self, size: int, problem: str | None) -> Layout:
         """Step over the record's frames by their headers."""
@@ -164,13 +184,13 @@ class _FramedPlace:
         position, content = self.offset, 0
         while content < size:
             frame = frame_at(window, position)
-            if frame is None:
+            if frame is None and content < size - len(RECORD_END):
                 raise TruncatedError(
                     f"the file ends inside this record: {content} of {size} bytes are there",
                     source=file.name,
                     offset=self.offset,
                 )
-            if frame.content_size is None:
+            if frame is None or frame.content_size is None:
                 break
             stored.append(frame.size)
             contents.append(frame.content_size)
@@ -248,9 +268,9 @@ def _decode_first(file: ArchiveFile, offset: int, frame: bytes, header: FrameHea
     return content
 
 
-def _read_header(file: ArchiveFile, offset: int) -> RecordHeader:
+def _read_header(file: ArchiveFile, window: Window, offset: int) -> RecordHeader:
     """Read the header of the record at `offset`, however many frames it takes."""
-    stream = file.stream(file.window(), offset, "zst")
+    stream = file.stream(window, offset, "zst")
     try:
         return file.parse_header(stream.read_header(), offset)
     except FormatError as error:
@@ -277,16 +297,16 @@ def framed_record_at(file: ArchiveFile, window: Window, offset: int, length: int
             offset += size
             length = length - size if length is not None else None
     frame = whole_frame(window, offset, header)
-    if frame:
-        content = _decode_first(file, offset, frame, header)
-        end = find_header_end(content)
-        if end >= 0:
-            record_header = file.parse_header(content[:end], offset)
-            if _record_size(record_header) == len(content):
-                return Record(record_header, _SinglePlace(file, offset, len(frame)), length=length)
     head = window.at_hand(offset, SMALL_RECORD)
-    place = _FramedPlace(file, offset, length=length, head=head)
-    return Record(_read_header(file, offset), place, length=length)
+    content = _decode_first(file, offset, frame, header) if frame else b""
+    end = find_header_end(content)
+    if end < 0:
+        record_header = _read_header(file, window, offset)
+    else:
+        record_header = file.parse_header(content[:end], offset)
+        if _record_size(record_header) == len(content):
+            return Record(record_header, _SinglePlace(file, offset, len(frame)), length=length)
+    return Record(record_header, _FramedPlace(file, offset, length=length, head=head), length=length)
 
 
 def _record_size(header: RecordHeader) -> int:
@@ -312,7 +332,7 @@ def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
         if header.content_size is None:
             offset = yield from _streamed_group(file, window, offset)
             continue
-        record_header = _read_header(file, offset)
+        record_header = _read_header(file, window, offset)
         if _record_size(record_header) <= header.content_size:
             # Several records in the frame, or one that does not end as it should.
             offset = yield from _streamed_group(file, window, offset)
@@ -375,5 +395,5 @@ def _streamed_group(
         yielded = False
         records.finish()
         if records.at_unit:
-            break
-    return records.next_offset
+            return records.next_offset
+    return file.source.size or offset

@@ -5,11 +5,13 @@ Source: spec-notes/seekable-records.md, sections 2 to 4.
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from array import array
 from typing import Final, Literal
 
 from seekwarc.archive.output import Output
+from seekwarc.errors import SourceError
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable
 from seekwarc.format.zstd import PADDING_MAGIC, skippable_frame
 from seekwarc.frames.decoder import content_checksum
@@ -35,12 +37,13 @@ class FileLayout:
     def __init__(self, output: Output, tables: TableMode) -> None:
         self._output = output
         self._tables: TableMode = tables
-        self.offset = 0
-        """Bytes written so far."""
+        self._begin = output.begin
+        self.offset = output.begin
+        """Offset in the output of what is written next."""
         self._stored = array("I")
         self._contents = array("I")
         self._checksums = array("I")
-        self._record_offset = 0
+        self._record_offset = output.begin
         self._record_index = 0
         self._covered = False
 
@@ -83,12 +86,12 @@ class FileLayout:
             table = SeekTable(self._stored[first:], self._contents[first:], self._checksums[first:])
             self.add_skippable(table.build())
             # The last nine bytes then already describe the whole file.
-            self._covered = self._record_offset == 0
+            self._covered = self._record_offset == self._begin
         return self.offset - self._record_offset
 
     def abandon_record(self) -> bool:
         """Take back what was written of the current record; False where that cannot be done."""
-        if not self._output.roll_back(self._record_offset):
+        if not self._output.roll_back(self._record_offset - self._begin):
             return False
         self.offset = self._record_offset
         for entries in (self._stored, self._contents, self._checksums):
@@ -110,23 +113,36 @@ class FileLayout:
 class Spool:
     """Compressed frames put aside until the header that goes in front of them is known."""
 
-    def __init__(self, folder: str | None) -> None:
-        self._file = tempfile.SpooledTemporaryFile(SPOOL_IN_MEMORY, dir=folder)  # noqa: SIM115
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._file = tempfile.SpooledTemporaryFile(  # noqa: SIM115
+            SPOOL_IN_MEMORY, dir=output.spool_directory
+        )
         self._frames: list[tuple[int, int, int]] = []
 
     def add(self, frame: EncodedFrame) -> None:
-        """Put a frame aside."""
-        self._file.write(frame.data)
+        """Put a frame aside.
+
+        Raises:
+            SourceError: There is no room for it.
+        """
+        try:
+            self._file.write(frame.data)
+        except OSError as error:
+            raise SourceError(
+                f"{self._output.name}: frames cannot be put aside: {error.strerror or error}"
+            ) from error
         self._frames.append((len(frame.data), frame.content_size, frame.checksum))
 
-    def pour(self, output: Output, layout: FileLayout) -> None:
+    def pour(self, layout: FileLayout) -> None:
         """Append all frames to the output, in order."""
         self._file.seek(0)
         while data := self._file.read(COPY_SIZE):
-            output.write(data)
+            self._output.write(data)
         for frame in self._frames:
             layout.note(*frame)
 
     def close(self) -> None:
         """Throw the frames away."""
-        self._file.close()
+        with contextlib.suppress(OSError):
+            self._file.close()

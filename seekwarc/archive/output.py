@@ -20,6 +20,8 @@ class Output(Protocol):
     """A place that stored bytes are appended to."""
 
     name: str
+    begin: int
+    """Offset at which the first byte is written: not 0 in a file object that holds something."""
     spool_directory: str | None
     """Where temporary data of the same order of size may be put; None for the system's place."""
 
@@ -45,6 +47,7 @@ class PathOutput:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
+        self.begin = 0
         # Through a symbolic link it is the file that is replaced, not the link.
         self._target = os.path.realpath(self.name)
         folder, base = os.path.split(self._target)
@@ -107,12 +110,14 @@ class FileObjectOutput:
     def __init__(self, file: BinaryIO, *, owned: bool = False) -> None:
         self._owned = owned
         self.name = str(getattr(file, "name", "<file object>"))
+        self.begin = 0
         self._file = file
-        self._start: int | None = None
+        self._seekable = False
         # A pipe says so, or is silent about it: neither can be rolled back.
         with contextlib.suppress(OSError, AttributeError):
             if file.seekable():
-                self._start = file.tell()
+                self.begin = file.tell()
+                self._seekable = True
 
     def write(self, data: bytes) -> None:
         """See `Output.write`."""
@@ -125,10 +130,10 @@ class FileObjectOutput:
 
     def roll_back(self, size: int) -> bool:
         """See `Output.roll_back`."""
-        if self._start is None:
+        if not self._seekable:
             return False
         try:
-            self._file.seek(self._start + size)
+            self._file.seek(self.begin + size)
             self._file.truncate()
         except OSError:
             return False
@@ -136,13 +141,20 @@ class FileObjectOutput:
 
     def commit(self) -> None:
         """See `Output.commit`."""
-        self._file.flush()
-        self.discard()
+        try:
+            self._file.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
+        finally:
+            self.discard()
 
     def discard(self) -> None:
         """See `Output.discard`: what went into the object cannot be taken back."""
         if self._owned:
-            self._file.close()
+            with contextlib.suppress(OSError):
+                self._file.close()
 
 
 def _write_all(file: BinaryIO, data: bytes) -> None:

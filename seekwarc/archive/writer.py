@@ -16,6 +16,7 @@ from seekwarc.archive.assembly import RecordAssembly, Written
 from seekwarc.archive.block import BlockDigests, BlockSource, DigestAlgorithm, ReadableStream
 from seekwarc.archive.layout import TableMode
 from seekwarc.archive.output import Output, open_output
+from seekwarc.errors import FormatError
 from seekwarc.format.http import is_http_block, parse_http_head
 from seekwarc.format.warc import (
     RECORD_END,
@@ -27,6 +28,7 @@ from seekwarc.format.warc import (
 from seekwarc.format.zstd import Buffer
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import (
+    DEFAULT_LEVEL,
     MAX_FRAME_SIZE,
     MAX_LEVEL,
     MIN_FRAME_SIZE,
@@ -37,7 +39,6 @@ from seekwarc.frames.encoder import (
 
 __all__ = ["Writer", "Written"]
 
-DEFAULT_LEVEL: Final = 3
 DEFAULT_FRAME_SIZE: Final = 1 << 20
 
 Headers = Mapping[str, str] | Iterable[tuple[str, str]]
@@ -170,12 +171,16 @@ class Writer:
             length = int(stated)
         # Whatever cannot stand in a header is refused before gigabytes have been read for it.
         format_fields(fields)
+        if length is not None and length < 0:
+            raise ValueError(f"length is {length}")
         source = BlockSource(block, length)
-        beginning = source.peek(self._frame_size + 1)
+        # All of the block where it is at hand already, or small.
+        whole = _as_bytes(block, length)
+        beginning = source.peek(self._frame_size + 1) if whole is None else whole
         http = parse_http_head(beginning) if is_http_block(fields.get("Content-Type")) else None
         payload = http is not None and http.status is not None and not http.chunked
         digests = BlockDigests(self._digest) if self._digest is not None else None
-        if len(beginning) <= self._frame_size:
+        if whole is not None or len(beginning) <= self._frame_size:
             if digests is not None:
                 start = http.size if http is not None else 0
                 digests.add(memoryview(beginning)[:start], payload=False)
@@ -304,6 +309,20 @@ class _Fields:
             self.add("WARC-Block-Digest", digests.block)
             if payload:
                 self.add("WARC-Payload-Digest", digests.payload)
+
+
+def _as_bytes(block: Buffer | ReadableStream, length: int | None) -> memoryview | None:
+    """Return a block that is bytes as such, None for a stream.
+
+    Raises:
+        FormatError: It has fewer bytes than it should.
+    """
+    if not isinstance(block, bytes | bytearray | memoryview):
+        return None
+    view = memoryview(block).cast("B")
+    if length is not None and length > len(view):
+        raise FormatError(f"the block ended after {len(view)} bytes, its Content-Length is {length}")
+    return view[:length]
 
 
 def _check_range(name: str, value: int, low: int, high: int) -> None:

@@ -66,6 +66,11 @@ class FrameEntry(NamedTuple):
     """Low 32 bits of XXH64 (seed 0) of the content, or None where the table has no checksums."""
 
     @property
+    def stored_stop(self) -> int:
+        """End of the frame in the file, exclusive; counted as `stored_start`."""
+        return self.stored_start + self.stored_size
+
+    @property
     def content_stop(self) -> int:
         """End of the frame's content, exclusive."""
         return self.content_start + self.content_size

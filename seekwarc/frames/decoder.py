@@ -19,6 +19,8 @@ __all__ = ["MAX_WINDOW_SIZE", "CodecError", "FrameCache", "FrameDecoder", "conte
 MAX_WINDOW_SIZE: Final = 128 << 20
 """Largest Window_Size decoded unless the caller raises it; the standard asks for 8 MiB."""
 
+TOO_LARGE: Final = "too much memory"
+"""What the codec says of a window beyond the limit it was given."""
 CodecError = zstandard.ZstdError
 
 
@@ -58,15 +60,18 @@ class FrameDecoder:
                 self._loaded = True
         return self._dictionary
 
+    def _dictionary_for(self, header: FrameHeader) -> Dictionary | None:
+        """Return the dictionary to decode a frame with; the file's is loaded only if it is named."""
+        if not header.dictionary_id:
+            return self._dictionary
+        dictionary = self.dictionary
+        if dictionary is None or dictionary.id != header.dictionary_id:
+            found = f"dictionary {dictionary.id}" if dictionary else "no dictionary"
+            raise FormatError(f"the frame needs dictionary {header.dictionary_id}, but the file has {found}")
+        return dictionary
+
     def _context(self, header: FrameHeader) -> zstandard.ZstdDecompressor:
-        dictionary = self._dictionary
-        if header.dictionary_id:
-            dictionary = self.dictionary
-            if dictionary is None or dictionary.id != header.dictionary_id:
-                found = f"dictionary {dictionary.id}" if dictionary else "no dictionary"
-                raise FormatError(
-                    f"the frame needs dictionary {header.dictionary_id}, but the file has {found}"
-                )
+        dictionary = self._dictionary_for(header)
         key = dictionary.id if dictionary else 0
         context: zstandard.ZstdDecompressor | None = getattr(self._contexts, "context", None)
         if context is None or self._contexts.key != key:
@@ -135,6 +140,8 @@ class FrameDecoder:
         except zstandard.ZstdError as error:
             if self._dictionary_helps(header):
                 return self.decode_into(frame, header, out, whole=whole)
+            if TOO_LARGE in str(error):
+                raise self._window_error(header) from error
             raise _damaged(error) from error
         if filled < len(out):
             raise ChecksumError(f"the frame holds {filled} bytes, not {len(out)}")
@@ -147,13 +154,12 @@ class FrameDecoder:
             LimitError: The frame's window exceeds the limit.
         """
         if header.window_size > self._max_window_size:
-            raise LimitError(
-                f"the frame needs a window of {header.window_size} bytes, the limit is "
-                f"{self._max_window_size}; open with max_window_size={header.window_size} to allow it"
-            )
+            raise self._window_error(header)
+        # Loaded even if it is not named: a stream cannot be begun anew once it fails.
+        dictionary = self._dictionary_for(header) if header.dictionary_id else self.dictionary
         # A context of its own: the caller may keep this for long, and use it in another thread.
         decompressor = zstandard.ZstdDecompressor(
-            dict_data=self.dictionary.codec if self.dictionary else None,
+            dict_data=dictionary.codec if dictionary else None,
             max_window_size=max(self._max_window_size, 1 << 10),
         ).decompressobj()
 
@@ -164,6 +170,12 @@ class FrameDecoder:
                 raise _damaged(error) from error
 
         return decode
+
+    def _window_error(self, header: FrameHeader) -> LimitError:
+        return LimitError(
+            f"the frame needs a window of {header.window_size} bytes, the limit is "
+            f"{self._max_window_size}; open with max_window_size={header.window_size} to allow it"
+        )
 
     def _dictionary_helps(self, header: FrameHeader) -> bool:
         """Tell whether a frame that failed without a dictionary should be tried again with one.

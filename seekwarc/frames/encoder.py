@@ -14,6 +14,7 @@ from seekwarc.format.zstd import Buffer
 from seekwarc.frames.dictionary import Dictionary
 
 __all__ = [
+    "DEFAULT_LEVEL",
     "MAX_FRAME_SIZE",
     "MAX_LEVEL",
     "MIN_FRAME_SIZE",
@@ -26,6 +27,7 @@ __all__ = [
 
 MIN_LEVEL: Final = -7
 MAX_LEVEL: Final = 22
+DEFAULT_LEVEL: Final = 3
 MIN_FRAME_SIZE: Final = 64 << 10
 MAX_FRAME_SIZE: Final = 8 << 20
 """No frame holds more content, so that none needs a window above what every decoder must have."""
@@ -63,7 +65,8 @@ class FrameEncoder:
     """
 
     def __init__(self, level: int, dictionary: Dictionary | None) -> None:
-        self._level = level
+        # Level 0 is the codec's name for its default, which not all of its functions know.
+        self._level = level or DEFAULT_LEVEL
         self._dictionary = dictionary
         self._contexts = threading.local()
 

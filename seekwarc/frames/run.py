@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
-from seekwarc.errors import ChecksumError, FormatError, TruncatedError
+from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError
 from seekwarc.format.seektable import FrameEntry, SeekTable
-from seekwarc.format.zstd import FrameHeader, parse_frame_header
+from seekwarc.format.zstd import FrameHeader, parse_frame_header, walk_blocks
 from seekwarc.frames.decoder import FrameCache, FrameDecoder, content_checksum
 from seekwarc.storage.source import RangeSource, Stats
 
@@ -25,6 +25,8 @@ MAX_FRAME_CONTENT: Final = 32 << 20
 """Larger frames are streamed: a range read holds at most one frame a thread in memory."""
 MOST_PER_READ: Final = 16 << 20
 """Most stored bytes asked of the source at a time, one larger frame excepted."""
+LARGEST_GAP: Final = 256 << 10
+"""Stored bytes between two frames that are read along rather than asked around."""
 PARALLEL_FROM: Final = 512 << 10
 """Content bytes below which handing frames to other threads costs more than it saves."""
 
@@ -128,15 +130,18 @@ class FrameRun:
 
     def plan(self, start: int, stop: int) -> ReadPlan:
         """Tell what reading content bytes [start, stop) costs with whole frames verified."""
-        frames = self.table.locate(start, stop)
-        if not frames:
-            return ReadPlan((), 0, 0)
-        first, last = self.table[frames[0]], self.table[frames[-1]]
-        span = (
-            self.offset + first.stored_start,
-            self.offset + last.stored_start + last.stored_size,
-        )
-        return ReadPlan((span,), last.content_stop - first.content_start, len(frames))
+        ranges: list[tuple[int, int]] = []
+        decoded = frames = 0
+        for number in self.table.locate(start, stop):
+            frame = self.table[number]
+            if frame.content_size:
+                begin = self.offset + frame.stored_start
+                if ranges and begin - ranges[-1][1] <= LARGEST_GAP:
+                    begin = ranges.pop()[0]
+                ranges.append((begin, self.offset + frame.stored_stop))
+                decoded += frame.content_size
+                frames += 1
+        return ReadPlan(tuple(ranges), decoded, frames)
 
     def cheap_stop(self, start: int) -> int:
         """Return the end of the frame that holds content byte `start`, which is decoded with it."""
@@ -161,13 +166,15 @@ class FrameRun:
             if parts and self._from_cache(parts[edge]):
                 del parts[edge]
         batch: list[_Part] = []
-        stored = 0
         for part in parts:
-            if batch and stored + part.frame.stored_size > MOST_PER_READ:
+            frame = part.frame
+            if batch and (
+                frame.stored_stop - batch[0].frame.stored_start > MOST_PER_READ
+                or frame.stored_start - batch[-1].frame.stored_stop > LARGEST_GAP
+            ):
                 self._read_batch(batch, verify=verify)
-                batch, stored = [], 0
+                batch = []
             batch.append(part)
-            stored += part.frame.stored_size
         if batch:
             self._read_batch(batch, verify=verify)
 
@@ -204,7 +211,7 @@ class FrameRun:
     def _read_batch(self, parts: list[_Part], *, verify: bool) -> None:
         first, last = parts[0].frame, parts[-1].frame
         base = first.stored_start
-        stored = self._fetch(base, last.stored_start + last.stored_size)
+        stored = self._fetch(base, last.stored_stop)
 
         def decode(some: list[_Part]) -> None:
             for part in some:
@@ -266,7 +273,7 @@ class FrameRun:
 
     def _named(self, error: FormatError, frame: FrameEntry) -> FormatError:
         """Say which frame of which record is damaged, and what of the record is lost by it."""
-        kind = type(error) if isinstance(error, ChecksumError) else ChecksumError
+        kind = type(error) if isinstance(error, ChecksumError | LimitError) else ChecksumError
         start = self.offset + frame.stored_start
         return kind(
             f"frame {frame.number} (stored bytes {start} to {start + frame.stored_size}, record bytes "
@@ -325,6 +332,11 @@ class SingleFrame:
 
 def _check_fields(stored: memoryview, header: FrameHeader, frame: FrameEntry) -> None:
     """Compare the frame's own fields with what the table says (spec-notes, section 6.3)."""
+    if frame.checksum is None:
+        # Nothing else would show that the frame ends where the next entry does not begin.
+        end, done = walk_blocks(stored, header.size)
+        if not done or end + 4 * header.has_checksum != len(stored):
+            raise ChecksumError("the frame does not end where the seek table says")
     if header.content_size not in (None, frame.content_size):
         raise ChecksumError(
             f"the frame states {header.content_size} bytes of content, the seek table {frame.content_size}"

@@ -94,6 +94,7 @@ class _CheckedOutput:
 
     def __init__(self, output: Output, expected: Callable[[], str] | None, watch: Watch) -> None:
         self.name = output.name
+        self.begin = output.begin
         self.spool_directory = output.spool_directory
         self.size = 0
         """Bytes written so far."""

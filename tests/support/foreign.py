@@ -133,8 +133,8 @@ def warc_header(length: int, number: int = 0, *, kind: str = "resource", newline
 class Put:
     """A record that was put into a file, and where it went."""
 
-    header: bytes
-    block: bytes
+    header: bytes = field(repr=False)
+    block: bytes = field(repr=False)
     offset: int = 0
     stop: int = 0
     """Offset behind everything that belongs to it: extension frames too, a table of the whole file not."""
@@ -149,11 +149,11 @@ class Foreign:
     """A .warc.zst file put together frame by frame; it knows what a reader must find in it."""
 
     frame_options: dict = field(default_factory=dict)
-    data: bytearray = field(default_factory=bytearray)
+    data: bytearray = field(default_factory=bytearray, repr=False)
     records: list[Put] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     """What a correct table of the whole file lists."""
-    record_entries: list[Entry] = field(default_factory=list)
+    record_entries: list[Entry] = field(default_factory=list, repr=False)
     """What a correct table of the last record lists."""
 
     # The parts of a file, in the order in which they are called.

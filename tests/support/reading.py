@@ -97,7 +97,8 @@ def time_limit(seconds: float) -> Iterator[None]:
         raise TimeoutError(f"still not done after {seconds} s")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # Again and again, for hypothesis would take the first for one failing example of many.
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1)
     try:
         yield
     finally:
