@@ -7,6 +7,7 @@ hold several records, is read in order instead (`StreamedRecords`).
 
 from __future__ import annotations
 
+import contextlib
 from array import array
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Final
@@ -238,18 +239,24 @@ def _length(file: ArchiveFile, offset: int, data_end: int) -> int:
     return extensions_end(data_end, _extensions_from(file.window(), data_end), offset) - offset
 
 
+def _extension(window: Window, offset: int) -> Extension | None:
+    """Return the frame without content that stands at `offset`, None where something else does."""
+    start = frame_start_at(window, offset)
+    if start is None:
+        return None
+    _, header, size = start
+    if header is None:
+        return extension_at(window, offset, size)
+    return Extension(offset + _frame_size(window, offset), None) if header.content_size == 0 else None
+
+
 def _extensions_from(window: Window, offset: int) -> Iterator[Extension]:
-    """Yield the frames without content that stand at `offset`."""
-    while (start := frame_start_at(window, offset)) is not None:
-        _, header, size = start
-        if header is None:
-            extension = extension_at(window, offset, size)
-        elif header.content_size == 0:
-            extension = Extension(offset + _frame_size(window, offset), None)
-        else:
-            return
-        yield extension
-        offset = extension.end
+    """Yield the frames without content that stand at `offset`, as far as they are whole."""
+    # Damage belongs to what comes next: it is reported when that is reached.
+    with contextlib.suppress(FormatError):
+        while (extension := _extension(window, offset)) is not None:
+            yield extension
+            offset = extension.end
 
 
 def _frame_size(window: Window, offset: int) -> int:
@@ -292,10 +299,10 @@ def framed_record_at(file: ArchiveFile, window: Window, offset: int, length: int
         if start is None:
             return None
         header = start[1]
-        if header is None or header.content_size == 0:
-            size = _frame_size(window, offset)
-            offset += size
-            length = length - size if length is not None else None
+        extension = _extension(window, offset)
+        if extension is not None:
+            length = length - (extension.end - offset) if length is not None else None
+            offset = extension.end
     frame = whole_frame(window, offset, header)
     head = window.at_hand(offset, SMALL_RECORD)
     content = _decode_first(file, offset, frame, header) if frame else b""
@@ -325,11 +332,12 @@ def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
         start = frame_start_at(window, offset)
         if start is None:
             return
-        _, header, _ = start
-        if header is None or header.content_size == 0:
-            offset = next(_extensions_from(window, offset)).end
+        extension = _extension(window, offset)
+        if extension is not None:
+            offset = extension.end
             continue
-        if header.content_size is None:
+        header = start[1]
+        if header is None or header.content_size is None:
             offset = yield from _streamed_group(file, window, offset)
             continue
         record_header = _read_header(file, window, offset)

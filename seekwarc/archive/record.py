@@ -154,6 +154,11 @@ class Record:
             self._length = self._place.length(self.header, self.layout)
         return self._length
 
+    @property
+    def has_length(self) -> bool:
+        """Whether `length` is known without reading on."""
+        return self._length is not None
+
     def note_length(self, length: int) -> None:
         """Keep the stored length, learnt by reading on."""
         self._length = length

@@ -173,8 +173,13 @@ class StreamedRecords:
                 source=self._file.name,
                 offset=record.offset,
             )
-        self.trailer = self._stream.read_blank_lines()
-        mark = self._stream.mark()
+        try:
+            self.trailer = self._stream.read_blank_lines()
+            mark = self._stream.mark()
+        except FormatError:
+            # What follows is damaged; this record is not.
+            record.note_length(max(self._stream.unit_end - record.offset, 0))
+            raise
         self.at_unit = mark is None or not mark.skip
         end, extensions = self._stream.passed
         self.next_offset = mark.unit if mark else end

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
-from seekwarc.errors import NotFoundError, RangeError, SourceError
+from seekwarc.errors import FormatError, NotFoundError, RangeError, SourceError
 from seekwarc.storage.source import RangeSource, open_source
 
 if TYPE_CHECKING:
@@ -136,13 +136,21 @@ def open_archive(name: str) -> Reader:
 
 def settled(archive: Reader) -> Iterator[Record]:
     """Yield each record once the one behind it was found, so that its length is known for nothing."""
-    previous = None
-    for record in archive:
-        if previous is not None:
+    previous: Record | None = None
+    records = iter(archive)
+    while True:
+        damage = None
+        try:
+            record = next(records, None)
+        except FormatError as error:
+            record, damage = None, error
+        if previous is not None and (damage is None or previous.has_length):
             yield previous
+        if damage is not None:
+            raise damage
+        if record is None:
+            return
         previous = record
-    if previous is not None:
-        yield previous
 
 
 def add_record_arguments(parser: argparse.ArgumentParser, *, required: bool) -> None:

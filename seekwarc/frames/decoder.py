@@ -99,10 +99,11 @@ class FrameDecoder:
         Raises:
             ChecksumError: The frame is damaged.
         """
+        dictionary = self._dictionary
         try:
             content = self._context(header).decompress(frame)
         except zstandard.ZstdError as error:
-            if self._dictionary_helps(header):
+            if dictionary is None and self._dictionary_helps(header):
                 return self.decode(frame, header)
             raise _damaged(error) from error
         if len(content) != header.content_size:
@@ -126,6 +127,7 @@ class FrameDecoder:
             ChecksumError: The frame is damaged, ends before `out` is full, or holds more than it should.
         """
         filled = 0
+        dictionary = self._dictionary
         try:
             with self._context(header).stream_reader(frame) as reader:
                 while filled < len(out):
@@ -138,7 +140,7 @@ class FrameDecoder:
                 if whole and header.content_size is None and reader.readinto(bytearray(1)):
                     raise ChecksumError(f"the frame holds more than {len(out)} bytes")
         except zstandard.ZstdError as error:
-            if self._dictionary_helps(header):
+            if dictionary is None and self._dictionary_helps(header):
                 return self.decode_into(frame, header, out, whole=whole)
             if TOO_LARGE in str(error):
                 raise self._window_error(header) from error
@@ -182,7 +184,7 @@ class FrameDecoder:
 
         Frames of such a file must name the dictionary, but not all writers do.
         """
-        return not (header.dictionary_id or self._loaded) and self.dictionary is not None
+        return not header.dictionary_id and self.dictionary is not None
 
 
 def _damaged(error: zstandard.ZstdError) -> ChecksumError:

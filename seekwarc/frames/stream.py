@@ -272,7 +272,8 @@ class ContentStream:
         self._units: deque[tuple[int, int]] = deque()
         self._produced = 0
         self._lock = threading.Lock()
-        self._unit_end = 0
+        self.unit_end = 0
+        """Offset behind the last unit that was decoded to its end."""
         self._extensions: list[Extension] = []
         self.passed: tuple[int, tuple[Extension, ...]] = (0, ())
         """The end of the unit in front of the current one, and the extensions between the two."""
@@ -292,7 +293,7 @@ class ContentStream:
                 self._pass_unit()
                 self._units.append((self._produced, piece.unit))
             if piece.end is not None:
-                self._unit_end = piece.end
+                self.unit_end = piece.end
             if piece.data:
                 if self._tap is not None:
                     self._tap(piece.data)
@@ -300,12 +301,12 @@ class ContentStream:
                 self._index = 0
                 self._produced += len(piece.data)
                 return True
-        if self._extensions or self._unit_end > self.passed[0]:
+        if self._extensions or self.unit_end > self.passed[0]:
             self._pass_unit()
         return False
 
     def _pass_unit(self) -> None:
-        self.passed = (self._unit_end, tuple(self._extensions))
+        self.passed = (self.unit_end, tuple(self._extensions))
         self._extensions.clear()
 
     def _at_hand(self) -> int:

@@ -13,7 +13,7 @@ MIB = 1 << 20
 MOST = 200 * MIB
 
 SCRIPT = """
-import os, random, resource, sys, time
+import os, random, resource, sys, threading, time
 import seekwarc
 from tests.support.writing import Repeated, noise, text
 
@@ -68,13 +68,15 @@ with seekwarc.open(path) as archive:
     assert position == size
 report("in order")
 read_end, write_end = os.pipe()
-if not os.fork():
-    os.close(read_end)
+
+def feed():
     with open(path, "rb") as file, os.fdopen(write_end, "wb") as pipe:
         while data := file.read(MIB):
             pipe.write(data)
-    os._exit(0)
-os.close(write_end)
+
+
+feeder = threading.Thread(target=feed)
+feeder.start()
 with os.fdopen(read_end, "rb") as pipe, seekwarc.open(pipe) as archive:
     for record in archive:
         position = 0
@@ -82,7 +84,7 @@ with os.fdopen(read_end, "rb") as pipe, seekwarc.open(pipe) as archive:
             while data := file.read(MIB):
                 position += len(data)
     assert position == size
-os.wait()
+feeder.join()
 print(report("piped"))
 """
 

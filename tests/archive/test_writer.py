@@ -9,6 +9,7 @@ import io
 import os
 import re
 import tempfile
+import threading
 import uuid
 from array import array
 from pathlib import Path
@@ -257,15 +258,16 @@ def test_a_block_comes_from_anything_that_holds_bytes(size: int, with_length: bo
 def test_an_operating_system_pipe_is_a_source() -> None:
     block = text(500_000)
     read_end, write_end = os.pipe()
-    if not os.fork():
-        os.close(read_end)
+
+    def feed() -> None:
         with os.fdopen(write_end, "wb") as file:
             file.write(block)
-        os._exit(0)
-    os.close(write_end)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
     with os.fdopen(read_end, "rb") as file:
         data, _ = written({"block": file}, frame_size=FRAME)
-    os.wait()
+    feeder.join()
     assert read_back(data) == [block]
 
 
