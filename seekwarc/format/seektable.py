@@ -163,10 +163,11 @@ class SeekTable:
 
         Frames without content are never first or last in the answer. An empty range needs no frame.
         """
+        ends = self._content_ends
+        stop = min(stop, ends[-1])
         if stop <= start:
             return range(0)
-        ends = self._content_ends
-        return range(bisect_right(ends, start) - 1, min(bisect_left(ends, stop), len(self)))
+        return range(bisect_right(ends, start) - 1, bisect_left(ends, stop))
 
     def part(self, stored_start: int, content_size: int) -> SeekTable | None:
         """Return the run of frames that starts at `stored_start` and holds `content_size` bytes.
@@ -207,7 +208,7 @@ class SeekTable:
             raise FormatError("the skippable frame is not a seek table")
         if len(frame) - SKIPPABLE_HEADER_SIZE < size:
             raise TruncatedError("the data ends inside a seek table")
-        if table_frame_size(frame) != len(frame):
+        if not size + SKIPPABLE_HEADER_SIZE == len(frame) == table_frame_size(frame):
             raise FormatError("the skippable frame's size does not fit the seek table's entry count")
         count, descriptor, _ = _FOOTER.unpack_from(frame, len(frame) - FOOTER_SIZE)
         words = array("I")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from seekwarc.errors import FormatError
@@ -46,21 +47,8 @@ _FOLD = re.compile(r"[ \t]*\r?\n[ \t]+")
 
 def find_header_end(data: Buffer, start: int = 0) -> int:
     """Return the index behind the blank line that ends a header, or -1 where there is none yet."""
-    if isinstance(data, bytes):
-        # What ends nearly every header is found several times faster than any blank line.
-        usual = data.find(RECORD_END, start)
-        if usual >= 0 and data.find(b"\n\n", start, usual) < 0 and data.find(b"\n\r\n", start, usual) < 0:
-            return usual + len(RECORD_END)
     match = _BLANK_LINE.search(data, start)
     return match.end() if match else -1
-
-
-def _lines(data: bytes) -> list[str]:
-    """Return the lines of some named fields, folded ones joined by a space, CR still at their ends."""
-    text = data.decode("utf-8", "surrogateescape")
-    if "\n " in text or "\n\t" in text:
-        text = _FOLD.sub(" ", text)
-    return text.split("\n")
 
 
 def parse_fields(data: Buffer) -> Iterator[tuple[str, str]]:
@@ -69,7 +57,8 @@ def parse_fields(data: Buffer) -> Iterator[tuple[str, str]]:
     Bytes that are not UTF-8 come as surrogate escapes, so nothing is lost: encode with
     `errors="surrogateescape"` to have them back. Lines without a colon are passed over.
     """
-    for line in _lines(bytes(data)):
+    text = bytes(data).decode("utf-8", "surrogateescape")
+    for line in _FOLD.sub(" ", text).split("\n"):
         name, colon, value = line.partition(":")
         if colon:
             yield name.strip(" \t"), value.strip(" \t\r")
@@ -87,13 +76,11 @@ class RecordHeader:
             repeated.
     """
 
-    __slots__ = ("_values", "content_length", "raw")
+    __slots__ = ("content_length", "raw")
 
     def __init__(self, raw: bytes, content_length: int) -> None:
         self.raw = raw
         self.content_length = content_length
-        # Filled when a field is first asked for: whoever only counts records never does.
-        self._values: dict[str, list[str]] | None = None
 
     def __repr__(self) -> str:
         return f"<RecordHeader {self.get('WARC-Type')} {self.uri('WARC-Target-URI') or ''}>"
@@ -108,10 +95,13 @@ class RecordHeader:
         return iter(self.fields)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name.lower() in self._by_name()
+        return isinstance(name, str) and self.get(name) is not None
 
     def __getitem__(self, name: str) -> str:
-        return self._by_name()[name.lower()][0]
+        value = self.get(name)
+        if value is None:
+            raise KeyError(name)
+        return value
 
     @property
     def version(self) -> str:
@@ -124,19 +114,15 @@ class RecordHeader:
         """All named fields as (name, value), in order."""
         return tuple(parse_fields(self.raw[self.raw.index(b"\n") + 1 :]))
 
-    def _by_name(self) -> dict[str, list[str]]:
-        if self._values is None:
-            self._values = _values(self.raw)
-        return self._values
-
     def get(self, name: str, default: str | None = None) -> str | None:
         """Return the first value of a field, or `default` where the header has none."""
-        values = self._by_name().get(name.lower())
-        return values[0] if values else default
+        # Found in the bytes: most readers want a few fields of each record, never all of them.
+        match = _field(name).search(self.raw)
+        return _value(match[1]) if match else default
 
     def get_all(self, name: str) -> tuple[str, ...]:
         """Return every value of a field that may be repeated, such as WARC-Concurrent-To."""
-        return tuple(self._by_name().get(name.lower(), ()))
+        return tuple(map(_value, _field(name).findall(self.raw)))
 
     def uri(self, name: str) -> str | None:
         """Return a URI field without the angle brackets that WARC 1.0 and some writers put round it."""
@@ -146,38 +132,42 @@ class RecordHeader:
         return value
 
 
-def _values(raw: bytes) -> dict[str, list[str]]:
-    """Return all values of each field by its name in lower case; `parse_fields` for the hot path."""
-    values: dict[str, list[str]] = {}
-    for line in _lines(raw):
-        name, colon, value = line.partition(":")
-        if colon:
-            key = name.strip(" \t").lower()
-            if key in values:
-                values[key].append(value.strip(" \t\r"))
-            else:
-                values[key] = [value.strip(" \t\r")]
-    return values
+@lru_cache(maxsize=256)
+def _field(name: str) -> re.Pattern[bytes]:
+    """Return what matches a field of that name, folded lines included."""
+    escaped = re.escape(name.encode("utf-8", "surrogateescape"))
+    return re.compile(rb"\n(?i:" + escaped + rb")[ \t]*:([^\n]*(?:\n[ \t][^\n]*)*)")
+
+
+def _value(raw: bytes) -> str:
+    text = raw.decode("utf-8", "surrogateescape")
+    if "\n" in text:
+        text = _FOLD.sub(" ", text)
+    return text.strip(" \t\r")
 
 
 def _content_length(raw: bytes) -> int:
     match = _USUAL_CONTENT_LENGTH.search(raw)
     if match:
         return int(match[1])
-    values = _values(raw).get("content-length")
-    if values is None:
+    field = _field("Content-Length").search(raw)
+    if field is None:
         raise FormatError("the record has no Content-Length field")
-    if not _DIGITS.fullmatch(values[0]):
-        raise FormatError(f"Content-Length {values[0][:40]!r} is not a length")
-    return int(values[0])
+    value = _value(field[1])
+    if not _DIGITS.fullmatch(value):
+        raise FormatError(f"Content-Length {value[:40]!r} is not a length")
+    return int(value)
 
 
 def parse_record_header(raw: bytes) -> RecordHeader:
     """Make a record header of its bytes, from the version line to the blank line.
 
     Raises:
-        FormatError: The bytes do not begin with a WARC version line, or Content-Length is unusable.
+        FormatError: The bytes do not begin with a WARC version line, are more than 1 MiB, or have no
+            usable Content-Length.
     """
+    if len(raw) > MAX_HEADER_SIZE:
+        raise FormatError(f"a record header of {len(raw)} bytes exceeds the limit of {MAX_HEADER_SIZE}")
     if not raw.startswith(_USUAL_VERSIONS) and not _VERSION.match(raw):
         raise FormatError(f"a WARC record should start here, but these bytes do: {raw[:16]!r}")
     return RecordHeader(raw, _content_length(raw))
@@ -206,7 +196,4 @@ def build_record_header(fields: Iterable[tuple[str, str]], *, version: str = "1.
         ValueError: As `format_fields`.
         FormatError: No usable Content-Length among the fields, or a header of more than 1 MiB.
     """
-    raw = b"WARC/" + version.encode("ascii") + b"\r\n" + format_fields(fields) + b"\r\n"
-    if len(raw) > MAX_HEADER_SIZE:
-        raise FormatError(f"a record header of {len(raw)} bytes exceeds {MAX_HEADER_SIZE}")
-    return parse_record_header(raw)
+    return parse_record_header(b"WARC/" + version.encode("ascii") + b"\r\n" + format_fields(fields) + b"\r\n")

@@ -27,6 +27,8 @@ MOST_PER_READ: Final = 16 << 20
 """Most stored bytes asked of the source at a time, one larger frame excepted."""
 LARGEST_GAP: Final = 256 << 10
 """Stored bytes between two frames that are read along rather than asked around."""
+MOST_SCRATCH: Final = 1 << 20
+"""Memory that each thread keeps for frames of which only the beginning is decoded."""
 PARALLEL_FROM: Final = 512 << 10
 """Content bytes below which handing frames to other threads costs more than it saves."""
 
@@ -74,6 +76,7 @@ class FrameReader:
         self.cache = FrameCache(cache_size)
         self._stats = stats
         self._lock = threading.Lock()
+        self._local = threading.local()
         self._pool: ThreadPoolExecutor | None = None
 
     def count(self, *, decoded: int = 0, cache_hits: int = 0) -> None:
@@ -81,6 +84,14 @@ class FrameReader:
         with self._lock:
             self._stats.bytes_decoded += decoded
             self._stats.cache_hits += cache_hits
+
+    def scratch(self, size: int) -> memoryview:
+        """Return a buffer that this thread may use until it asks for the next one."""
+        if size > MOST_SCRATCH:
+            return memoryview(bytearray(size))
+        if len(getattr(self._local, "scratch", b"")) < size:
+            self._local.scratch = bytearray(MOST_SCRATCH)
+        return memoryview(self._local.scratch)[:size]
 
     @property
     def pool(self) -> ThreadPoolExecutor:
@@ -248,7 +259,7 @@ class FrameRun:
                 content = self._decode_whole(stored, header, frame)
                 part.out[:] = memoryview(content)[part.start : part.start + len(part.out)]
             else:
-                content = memoryview(bytearray(part.start + len(part.out)))
+                content = self._reader.scratch(part.start + len(part.out))
                 decoder.decode_into(stored, header, content, whole=False)
                 part.out[:] = content[part.start :]
             if verify and frame.checksum is not None and not header.has_checksum:

@@ -317,6 +317,16 @@ def test_a_raw_header_that_is_none_is_refused() -> None:
                 writer.write_raw(header, b"")
 
 
+@pytest.mark.parametrize("size", [MIB, 9 * MIB])
+def test_a_raw_header_longer_than_readers_take_is_refused(size: int) -> None:
+    target = io.BytesIO()
+    with seekwarc.Writer(target) as writer:
+        with pytest.raises(seekwarc.FormatError):
+            writer.write_raw(header_for(5, ("X", "y" * size)), b"small")
+        writer.write("resource", block=b"good")
+    assert read_back(target.getvalue()) == [b"good"]
+
+
 def test_a_warcinfo_record_names_its_file(tmp_path: Path) -> None:
     path = tmp_path / "crawl.warc.zst"
     with seekwarc.Writer(path) as writer:

@@ -1,0 +1,188 @@
+"""Record headers: kept as they are, read as they are meant, written as they should be."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from seekwarc.errors import FormatError
+from seekwarc.format.warc import (
+    MAX_HEADER_SIZE,
+    build_record_header,
+    find_header_end,
+    format_fields,
+    parse_fields,
+    parse_record_header,
+)
+from tests.support.strategies import DrawnHeader, field_names, field_values, record_headers
+
+USUAL = (
+    b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: <http://example.org/>\r\n"
+    b"WARC-Concurrent-To: <urn:a>\r\nwarc-concurrent-to:<urn:b>\r\nContent-Length: 12\r\n\r\n"
+)
+
+
+@given(record_headers())
+def test_a_header_is_read_as_it_is_meant(drawn: DrawnHeader) -> None:
+    header = parse_record_header(drawn.raw)
+    assert header.raw == drawn.raw
+    assert list(header) == list(header.fields) == drawn.fields
+    assert header.content_length == drawn.content_length
+    for name, _ in drawn.fields:
+        values = tuple(value for other, value in drawn.fields if other.lower() == name.lower())
+        assert header.get_all(name.upper()) == values
+        assert header[name.lower()] == header.get(name) == values[0]
+        assert name.swapcase() in header
+
+
+@given(record_headers(), st.binary(max_size=50))
+def test_the_end_of_a_header_is_found_in_front_of_any_block(drawn: DrawnHeader, block: bytes) -> None:
+    # A block that begins with a line break must not be taken for part of the header.
+    for data in (drawn.raw + block, drawn.raw + b"\r\n" + block):
+        assert find_header_end(data) == len(drawn.raw)
+        assert find_header_end(b"xyz" + data, 3) == len(drawn.raw) + 3
+
+
+@given(st.text("\r\na :", max_size=14))
+@example("a\n\r\n\r\n")
+@example("a\r\n\n\r\n\r\n")
+@example("\r\n\r\n")
+def test_the_end_of_a_header_is_its_first_blank_line(text: str) -> None:
+    data = text.encode()
+    blank = re.search(rb"\n\r?\n", data)
+    expected = blank.end() if blank else -1
+    assert find_header_end(data) == expected
+    assert find_header_end(bytearray(data)) == expected
+    assert find_header_end(memoryview(data)) == expected
+
+
+@given(st.lists(st.tuples(field_names, field_values), max_size=8), st.integers(0, 10**18 - 1))
+def test_parsing_undoes_building(fields: list[tuple[str, str]], length: int) -> None:
+    fields = [*fields, ("Content-Length", str(length))]
+    header = build_record_header(fields)
+    assert parse_record_header(header.raw) == header
+    assert list(header) == fields
+    assert header.content_length == length
+    assert header.version == "1.1"
+    assert find_header_end(header.raw) == len(header.raw)
+    assert header.raw.startswith(b"WARC/1.1\r\n")
+    assert header.raw.endswith(b"\r\n\r\n")
+
+
+def test_fields_by_name() -> None:
+    header = parse_record_header(USUAL)
+    assert header.version == "1.0"
+    assert header.get("warc-type") == header["WARC-TYPE"] == "response"
+    assert header.get_all("WARC-Concurrent-To") == ("<urn:a>", "<urn:b>")
+    assert header.get("WARC-Date") is None
+    assert header.get("WARC-Date", "never") == "never"
+    assert header.get_all("WARC-Date") == ()
+    assert "WARC-Date" not in header
+    assert 5 not in header
+    with pytest.raises(KeyError):
+        header["WARC-Date"]
+
+
+def test_uris_lose_their_angle_brackets() -> None:
+    header = parse_record_header(USUAL)
+    assert header.uri("WARC-Target-URI") == "http://example.org/"
+    assert header.uri("WARC-Type") == "response"
+    assert header.uri("WARC-Date") is None
+
+
+def test_bytes_that_are_not_utf_8_survive() -> None:
+    raw = b"WARC/1.1\r\nWARC-Target-URI: http://ex/\xe9\xff\r\nContent-Length: 0\r\n\r\n"
+    header = parse_record_header(raw)
+    value = header["WARC-Target-URI"]
+    assert value.encode("utf-8", "surrogateescape") == b"http://ex/\xe9\xff"
+    assert build_record_header(header).raw == raw
+
+
+def test_folded_values_are_one_line() -> None:
+    raw = b"WARC/1.1\r\nX-A: one\r\n two\r\n\tthree\r\nX-B:\r\n four\r\nContent-Length: 0\r\n\r\n"
+    assert list(parse_record_header(raw))[:2] == [("X-A", "one two three"), ("X-B", "four")]
+
+
+def test_lines_without_a_colon_are_passed_over() -> None:
+    assert list(parse_fields(b"a: 1\r\nnonsense\r\n: no name\r\nb:2:3\r\n")) == [
+        ("a", "1"),
+        ("", "no name"),
+        ("b", "2:3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"Content-Length: 12",
+        b"content-length: 12",
+        b"CONTENT-LENGTH:12",
+        b"Content-Length  : \t12  ",
+        b"Content-Length: 000012",
+        b"Content-Length:\r\n 12",
+        b"Content-Length: 12\r\nContent-Length: 13",
+    ],
+)
+@pytest.mark.parametrize("newline", [b"\r\n", b"\n"])
+def test_content_length_however_it_is_written(line: bytes, newline: bytes) -> None:
+    raw = b"WARC/1.1\r\nX: y\r\n" + line + b"\r\nZ: 5\r\n\r\n"
+    assert parse_record_header(raw.replace(b"\r\n", newline)).content_length == 12
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"", b"-1", b"+1", b"1.5", b"0x10", b"twelve", b"1 2", b"1" * 19, b"\xd9\xa1", b"1_0", b"1\r\n 2"],
+)
+def test_an_unusable_content_length_is_refused(value: bytes) -> None:
+    with pytest.raises(FormatError, match="Content-Length"):
+        parse_record_header(b"WARC/1.1\r\nContent-Length: " + value + b"\r\n\r\n")
+
+
+def test_a_missing_content_length_is_refused() -> None:
+    for raw in (b"WARC/1.1\r\n\r\n", b"WARC/1.1\r\nX-Content-Length: 5\r\n\r\n"):
+        with pytest.raises(FormatError, match="no Content-Length"):
+            parse_record_header(raw)
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"WARC/1\r\n\r\n", b"warc/1.1\r\n\r\n", b" WARC/1.1\r\n\r\n"]
+)
+def test_what_is_no_record_is_refused_with_its_first_bytes(raw: bytes) -> None:
+    with pytest.raises(FormatError, match=r"WARC record should start here.*b'"):
+        parse_record_header(raw + b"Content-Length: 0\r\n\r\n")
+
+
+@pytest.mark.parametrize("version", [b"0.18", b"1.0", b"1.1", b"2.0"])
+def test_any_version_is_read(version: bytes) -> None:
+    header = parse_record_header(b"WARC/" + version + b" \nContent-Length: 1\n\n")
+    assert header.version == version.decode()
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a:b", "ä", "a\r\nb", "(a)"])
+def test_names_that_are_no_tokens_cannot_be_written(name: str) -> None:
+    with pytest.raises(ValueError, match="cannot name a field"):
+        format_fields([(name, "value")])
+
+
+@pytest.mark.parametrize("value", ["a\r\nX: y", "a\nb", "a\rb", "a\0b"])
+def test_values_cannot_smuggle_fields_in(value: str) -> None:
+    with pytest.raises(ValueError, match="X-Some"):
+        format_fields([("X-Some", value)])
+
+
+def test_a_header_beyond_the_limit_cannot_be_written() -> None:
+    with pytest.raises(FormatError, match=str(MAX_HEADER_SIZE)):
+        build_record_header([("X", "y" * MAX_HEADER_SIZE), ("Content-Length", "0")])
+
+
+def test_headers_are_values() -> None:
+    one, same = parse_record_header(USUAL), parse_record_header(bytes(bytearray(USUAL)))
+    other = parse_record_header(USUAL.replace(b"response", b"request"))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other
+    assert one != USUAL
+    assert "response http://example.org/" in repr(one)
