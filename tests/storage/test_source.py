@@ -190,6 +190,28 @@ def test_a_pipe_that_was_closed_is_a_source_error() -> None:
         source.read(0, 1)
 
 
+class Waiting(io.BytesIO):
+    """What a stream that does not block answers while there is nothing: None, which is not the end."""
+
+    def __init__(self, *, can_seek: bool) -> None:
+        super().__init__(DATA)
+        self._can_seek = can_seek
+
+    def seekable(self) -> bool:
+        return self._can_seek
+
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(size) if self.tell() < 1000 else None
+
+
+@pytest.mark.parametrize("can_seek", [True, False])
+def test_a_stream_that_would_block_has_not_ended(can_seek: bool) -> None:
+    source = open_source(Waiting(can_seek=can_seek))
+    assert source.read(0, 1000) == DATA[:1000]
+    with pytest.raises(SourceError, match="offset 1000"):
+        source.read(1000, 2000)
+
+
 # Whose it is.
 
 

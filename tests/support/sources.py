@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import io
 import random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 
 class RecordingSource:
@@ -48,7 +52,9 @@ class Pipe(io.RawIOBase):
     def seekable(self) -> bool:
         return False
 
-    def readinto(self, buffer) -> int:
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        if self.closed:
+            raise ValueError("I/O operation on closed file")
         self.reads += 1
         count = min(len(buffer), self._random.randint(1, self._most))
         return self._data.readinto(memoryview(buffer)[:count])

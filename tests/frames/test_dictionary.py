@@ -1,0 +1,129 @@
+"""Dictionaries: as values, trained, and at the head of a file."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+import zstandard
+
+from seekwarc import Dictionary
+from seekwarc.errors import FormatError, LimitError, TruncatedError
+from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, load_dictionary
+from tests.support.foreign import dictionary_frame, skippable, some_dictionary, text, zstd_frame
+
+DATA = some_dictionary().as_bytes()
+
+
+def load(data: bytes, **options: int) -> Dictionary | None:
+    return load_dictionary(lambda start, stop: data[start:stop], "some.warc.zst", **options)
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_a_dictionary_is_loaded_from_the_head_of_a_file(compressed: bool) -> None:
+    found = load(dictionary_frame(some_dictionary(), compressed=compressed) + zstd_frame(b"record"))
+    assert found == Dictionary(DATA)
+    assert found is not None
+    assert found.id == 0x1234_5678
+    assert found.data == DATA
+
+
+@pytest.mark.parametrize("data", [b"", b"\x5d\x2a", zstd_frame(b"x"), skippable(0x184D2A5E, DATA)])
+def test_a_file_without_a_dictionary_has_none(data: bytes) -> None:
+    assert load(data) is None
+
+
+@pytest.mark.parametrize("compress", [True, False])
+def test_the_frame_that_is_written_is_the_standards(compress: bool) -> None:
+    frame = Dictionary(DATA).frame(compress=compress)
+    magic, size = struct.unpack_from("<II", frame)
+    assert (magic, size) == (0x184D2A5D, len(frame) - 8)
+    if compress:
+        parameters = zstandard.get_frame_parameters(frame[8:])
+        assert parameters.content_size == len(DATA)
+        assert parameters.has_checksum
+        assert parameters.dict_id == 0
+        assert zstandard.ZstdDecompressor().decompress(frame[8:]) == DATA
+        assert len(frame) < len(DATA)
+    else:
+        assert frame[8:] == DATA
+    assert load(frame) == Dictionary(DATA)
+
+
+@pytest.mark.parametrize("size", [5, 64, 4000])
+def test_a_dictionary_frame_that_is_cut_is_truncated(size: int) -> None:
+    frame = dictionary_frame(some_dictionary(), compressed=False)
+    with pytest.raises(TruncatedError, match=r"some\.warc\.zst, offset 0"):
+        load(frame[:size])
+
+
+NOT_DICTIONARIES = {
+    "nothing": b"",
+    "something else": b"raw content is no dictionary",
+    "only a magic number": b"\x37\xa4\x30\xec",
+    "ID 0": b"\x37\xa4\x30\xec\0\0\0\0" + DATA[8:],
+    "compressed nonsense": zstd_frame(b"raw content is no dictionary"),
+    "compressed without size": zstd_frame(DATA, content_size=False),
+    "compressed and cut": zstd_frame(DATA)[:-100],
+    "compressed and damaged": zstd_frame(DATA)[:-1] + b"\0",
+    "compressed twice": zstd_frame(zstd_frame(DATA)),
+}
+
+
+@pytest.mark.parametrize("data", NOT_DICTIONARIES.values(), ids=NOT_DICTIONARIES)
+def test_a_dictionary_frame_without_a_dictionary_is_refused(data: bytes) -> None:
+    with pytest.raises(FormatError, match=r"some\.warc\.zst, offset 0"):
+        load(skippable(0x184D2A5D, data))
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_limits_hold_for_what_is_stored_and_what_it_becomes(compressed: bool) -> None:
+    frame = dictionary_frame(some_dictionary(), compressed=compressed)
+    assert load(frame, limit=len(DATA)) == Dictionary(DATA)
+    with pytest.raises(LimitError, match=f"limit of {len(DATA) - 1}"):
+        load(frame, limit=len(DATA) - 1)
+
+
+def test_nothing_is_read_or_allocated_for_sizes_beyond_the_limit() -> None:
+    reads = []
+
+    def read(start: int, stop: int) -> bytes:
+        reads.append(stop - start)
+        return (struct.pack("<II", 0x184D2A5D, 2**32 - 1) + bytes(100))[start:stop]
+
+    with pytest.raises(LimitError, match="4294967295"):
+        load_dictionary(read, "x")
+    assert max(reads) <= 8
+    bomb = b"\x28\xb5\x2f\xfd\xe0" + struct.pack("<Q", 2**50) + b"\x01\0\0"
+    with pytest.raises(LimitError, match=str(2**50)):
+        load(skippable(0x184D2A5D, bomb))
+    assert MAX_DICTIONARY_SIZE == 8 << 20
+
+
+def test_only_dictionaries_are_dictionaries() -> None:
+    for data in (b"", b"raw", DATA[1:], b"\x37\xa4\x30\xec\0\0\0\0"):
+        with pytest.raises(FormatError):
+            Dictionary(data)
+    assert repr(Dictionary(DATA)) == f"<Dictionary 305419896, {len(DATA)} bytes>"
+
+
+def test_training_makes_a_dictionary_that_helps() -> None:
+    samples = [text(1500, seed=n) for n in range(300)]
+    trained = Dictionary.train(samples, size=8192)
+    assert len(trained.data) <= 8192
+    assert 32_768 <= trained.id <= 2_147_483_647
+    record = text(1500, seed=1000)
+    helped = zstandard.ZstdCompressor(dict_data=trained.codec).compress(record)
+    assert len(helped) < len(zstd_frame(record)) * 0.9
+    assert zstandard.ZstdDecompressor(dict_data=trained.codec).decompress(helped) == record
+
+
+def test_ids_of_trained_dictionaries_differ() -> None:
+    samples = [text(1000, seed=n) for n in range(100)]
+    assert Dictionary.train(samples, size=4096).id != Dictionary.train(samples, size=4096).id
+
+
+@pytest.mark.parametrize("samples", [[], [b""], [b"one"], [b"a", b"b"]])
+def test_too_few_samples_are_refused(samples: list[bytes]) -> None:
+    with pytest.raises(FormatError, match=f"{len(samples)} samples"):
+        Dictionary.train(samples)

@@ -1,0 +1,165 @@
+"""Frames found by their headers: where they are, and what finding them costs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seekwarc.errors import FormatError, TruncatedError
+from seekwarc.frames.scan import Frame, Window, frame_at, frame_start_at, frames_from
+from seekwarc.storage.source import open_source
+from tests.support import strategies
+from tests.support.foreign import Foreign, noise, skippable, text, zstd_frame
+from tests.support.sources import Pipe, RecordingSource
+
+DATA = noise(200_000, seed=21)
+
+
+# The window.
+
+
+@given(st.lists(st.tuples(st.integers(0, 110_000), st.integers(0, 30_000)), max_size=15))
+def test_a_window_answers_as_the_source_would(steps: list[tuple[int, int]]) -> None:
+    window = Window(RecordingSource(DATA[:100_000]))
+    for start, size in steps:
+        expected = DATA[:100_000][start : start + size]
+        data, index = window.get(start, start + size)
+        assert data[index : index + size] == expected
+        assert window.take(start, size) == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 5000), st.integers(1, 5000)), max_size=25), st.integers(1, 5000))
+def test_a_window_goes_forward_through_a_pipe(steps: list[tuple[int, int]], most: int) -> None:
+    window = Window(open_source(Pipe(DATA, most=most)))
+    start = 0
+    for gap, size in steps:
+        start += gap
+        assert window.take(start, size) == DATA[start : start + size]
+
+
+def test_small_steps_forward_cost_few_reads() -> None:
+    source = RecordingSource(DATA)
+    window = Window(source)
+    for start in range(0, len(DATA), 50):
+        assert window.take(start, 50) == DATA[start : start + 50]
+    assert len(source.requests) < 10
+    assert source.bytes_asked == len(DATA)
+
+
+def test_jumps_read_little() -> None:
+    source = RecordingSource(bytes(50 << 20))
+    window = Window(source)
+    for start in range(0, source.size, 1 << 20):
+        window.take(start, 3)
+    assert len(source.requests) == 50
+    assert source.bytes_asked <= 50 * (16 << 10)
+
+
+def test_the_end_of_a_source() -> None:
+    window = Window(RecordingSource(b"abc"))
+    assert window.take(2, 10) == b"c"
+    assert window.take(3, 10) == b""
+    assert window.take(30, 10) == b""
+    assert window.at_hand(0, 2) == b"ab"
+    assert window.at_hand(0, 20) == b"abc"
+    assert window.at_hand(3, 20) == b""
+
+
+# Frames.
+
+
+@settings(deadline=None)
+@given(strategies.layouts(), st.booleans())
+def test_the_frames_of_a_file_are_those_that_were_put_in(made: Foreign, pipe: bool) -> None:
+    source = open_source(Pipe(made.bytes()) if pipe else made.bytes())
+    frames = list(frames_from(Window(source), 0))
+    assert [frame.size for frame in frames] == [entry[0] for entry in made.entries]
+    offset = 0
+    for frame, (stored, content, _) in zip(frames, made.entries, strict=True):
+        assert (frame.offset, frame.end) == (offset, offset + stored)
+        assert frame.magic == int.from_bytes(made.data[offset : offset + 4], "little")
+        assert frame.content_size in (content, None)
+        offset += stored
+
+
+def test_a_skippable_frame_has_no_header_and_no_content() -> None:
+    frame = frame_at(Window(RecordingSource(b"..." + skippable(0x184D2A57, b"abc"))), 3)
+    assert frame == Frame(3, 11, 0x184D2A57, None)
+    assert frame.content_size == 0
+
+
+def test_no_frame_starts_at_the_end() -> None:
+    data = zstd_frame(b"abc")
+    assert frame_at(Window(RecordingSource(data)), len(data)) is None
+    assert frame_start_at(Window(RecordingSource(data)), len(data) + 5) is None
+
+
+def test_a_large_frame_is_measured_without_being_read() -> None:
+    data = zstd_frame(noise(12 << 20)) + zstd_frame(b"abc")
+    source = RecordingSource(data)
+    frames = list(frames_from(Window(source), 0))
+    assert [frame.content_size for frame in frames] == [12 << 20, 3]
+    assert source.bytes_asked < len(data) / 4
+
+
+def test_a_large_skippable_frame_is_passed_without_being_read() -> None:
+    data = skippable(0x184D2A50, bytes(30 << 20)) + zstd_frame(b"abc")
+    source = RecordingSource(data)
+    assert len(list(frames_from(Window(source), 0))) == 2
+    assert source.bytes_asked < 100_000
+
+
+@pytest.mark.parametrize("pipe", [False, True])
+@pytest.mark.parametrize(
+    "frame",
+    [
+        zstd_frame(text(500)),
+        zstd_frame(text(500), content_size=False, checksum=False),
+        zstd_frame(noise(300_000)),
+        zstd_frame(b"", checksum=False),
+    ],
+)
+def test_a_frame_that_is_cut_is_truncated_at_its_offset(frame: bytes, pipe: bool) -> None:
+    front = zstd_frame(b"front")
+    for cut in {*range(1, 20), len(frame) // 2, *range(len(frame) - 8, len(frame))}:
+        if not 0 < cut < len(frame):
+            continue
+        data = front + frame[:cut]
+        source = open_source(Pipe(data)) if pipe else RecordingSource(data)
+        with pytest.raises(TruncatedError, match=f"offset {len(front)}: the file ends inside") as caught:
+            list(frames_from(Window(source), 0))
+        assert caught.value.offset == len(front)
+        assert caught.value.source == source.name
+
+
+def test_a_skippable_frame_that_is_cut_is_truncated() -> None:
+    frame = skippable(0x184D2A50, bytes(100))
+    for cut in range(1, len(frame)):
+        with pytest.raises(TruncatedError, match="offset 0"):
+            list(frames_from(Window(RecordingSource(frame[:cut])), 0))
+
+
+def test_what_is_no_frame_is_named_with_its_place() -> None:
+    data = zstd_frame(b"abc") + b"something else"
+    with pytest.raises(FormatError, match=rf"offset {len(data) - 14}: .*b'somethin'") as caught:
+        list(frames_from(Window(RecordingSource(data)), 0))
+    assert not isinstance(caught.value, TruncatedError)
+
+
+def test_a_damaged_block_header_is_reported_at_the_frame() -> None:
+    frame = bytearray(zstd_frame(text(500)))
+    position = frame_start_at(Window(RecordingSource(bytes(frame))), 0)[2]
+    frame[position] |= 0b110
+    with pytest.raises(FormatError, match=r"recorded.*offset 0: .*block header"):
+        frame_at(Window(RecordingSource(bytes(frame))), 0)
+
+
+def test_the_start_of_a_frame_tells_what_it_is() -> None:
+    frame = zstd_frame(text(500))
+    window = Window(RecordingSource(frame + skippable(0x184D2A5E, b"abc")))
+    magic, header, size = frame_start_at(window, 0)
+    assert magic == 0xFD2FB528
+    assert header.content_size == 500
+    assert size == header.size
+    assert frame_start_at(window, len(frame)) == (0x184D2A5E, None, 11)
