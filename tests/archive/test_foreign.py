@@ -6,13 +6,15 @@ The cases are those of section 3 of the format decisions, and of "Zstandard Comp
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 import seekwarc
 from seekwarc import TableStatus
 from tests.support import foreign
-from tests.support.foreign import CRLF2, EMPTY, EXTENSIONS, SEEK_TABLE_FRAME, Foreign, noise, text
+from tests.support.foreign import CRLF2, EMPTY, EXTENSIONS, SEEK_TABLE_FRAME, Entry, Foreign, noise, text
 from tests.support.reading import (
     assert_is,
     assert_reads_back,
@@ -29,58 +31,61 @@ LARGE = text(20_000, seed=2)
 LAST = noise(700, seed=3)
 
 
-def three(**options) -> Foreign:
+def three(**options: Any) -> Foreign:
     """A small record, one of several frames, another small one."""
     return Foreign(options).record(FIRST).record(LARGE, cuts=3000).record(LAST)
+
+
+Change = Callable[[list[Entry]], list[Entry]]
 
 
 # Frames and records.
 
 
-def test_a_frame_a_record():
+def test_a_frame_a_record() -> None:
     assert_reads_back(Foreign().record(FIRST).record(b"").record(LAST))
 
 
 @pytest.mark.parametrize("size", [1, 13, 100, 3000, 19_999])
-def test_several_frames_a_record(size):
+def test_several_frames_a_record(size: int) -> None:
     block = LARGE if size >= 100 else LARGE[:40]
     assert_reads_back(Foreign().record(FIRST).record(block, cuts=size).record(LAST))
 
 
-def test_header_split_over_frames():
+def test_header_split_over_frames() -> None:
     assert_reads_back(Foreign().record(LARGE, cuts=(5, 60, 120, 9000)).record(FIRST, cuts=(1,)))
 
 
-def test_header_in_a_frame_of_its_own():
+def test_header_in_a_frame_of_its_own() -> None:
     header = foreign.warc_header(len(LARGE))
     assert_reads_back(Foreign().record(LARGE, header=header, cuts=(len(header),)).record(FIRST))
 
 
-def test_blank_line_split_over_frames():
+def test_blank_line_split_over_frames() -> None:
     header = foreign.warc_header(len(LARGE))
     for back in (1, 2, 3):
         assert_reads_back(Foreign().record(LARGE, header=header, cuts=(len(header) - back,)).record(FIRST))
 
 
 @pytest.mark.parametrize("back", [1, 2, 3, 4])
-def test_trailer_in_its_own_frame(back):
+def test_trailer_in_its_own_frame(back: int) -> None:
     header = foreign.warc_header(len(LARGE))
     end = len(header) + len(LARGE) + 4 - back
     made = Foreign().record(LARGE, header=header, cuts=(3000, end)).record(FIRST)
     assert_reads_back(made)
 
 
-def test_empty_block_with_its_trailer_in_its_own_frame():
+def test_empty_block_with_its_trailer_in_its_own_frame() -> None:
     header = foreign.warc_header(0)
     assert_reads_back(Foreign().record(b"", header=header, cuts=(len(header),)).record(FIRST))
 
 
-def test_block_that_looks_like_records_and_frames():
+def test_block_that_looks_like_records_and_frames() -> None:
     inner = three().bytes() + three().plain().bytes() + CRLF2
     assert_reads_back(Foreign().record(inner, cuts=500).record(inner).record(FIRST))
 
 
-def test_one_huge_frame_is_streamed_in_pieces():
+def test_one_huge_frame_is_streamed_in_pieces() -> None:
     block = text(1 << 20, seed=5) * 40
     made = Foreign().record(FIRST).record(block).record(LAST)
     with seekwarc.open(made.bytes()) as archive:
@@ -97,7 +102,7 @@ def test_one_huge_frame_is_streamed_in_pieces():
     assert sizes == [len(FIRST), len(block), len(LAST)]
 
 
-def test_a_huge_frame_with_a_table_is_streamed_all_the_same():
+def test_a_huge_frame_with_a_table_is_streamed_all_the_same() -> None:
     block = bytes(40 << 20)
     made = Foreign().record(block, cuts=(100,), table=True).record(LAST)
     put = made.records[0]
@@ -112,11 +117,11 @@ def test_a_huge_frame_with_a_table_is_streamed_all_the_same():
 
 @pytest.mark.parametrize("content_size", [True, False], ids=["size", "no size"])
 @pytest.mark.parametrize("checksum", [True, False], ids=["checksum", "no checksum"])
-def test_frames_without_optional_fields(content_size, checksum):
+def test_frames_without_optional_fields(content_size: bool, checksum: bool) -> None:
     assert_reads_back(three(content_size=content_size, checksum=checksum))
 
 
-def test_frames_with_and_without_content_size_mixed():
+def test_frames_with_and_without_content_size_mixed() -> None:
     made = Foreign()
     for number in range(8):
         made.record(
@@ -129,14 +134,14 @@ def test_frames_with_and_without_content_size_mixed():
     assert_reads_back(made.record(LAST))
 
 
-def test_a_record_that_cannot_be_seeked_in_says_so():
+def test_a_record_that_cannot_be_seeked_in_says_so() -> None:
     made = three(content_size=False)
     assert status_of(made, 1) == TableStatus.STREAM
     assert status_of(three(), 1) == TableStatus.NONE
     assert status_of(three(), 0) == TableStatus.SINGLE
 
 
-def test_frames_without_content_size_are_seeked_by_the_records_own_table():
+def test_frames_without_content_size_are_seeked_by_the_records_own_table() -> None:
     made = Foreign({"content_size": False}).record(FIRST).record(LARGE, cuts=3000, table=True).record(LAST)
     put = made.records[1]
     source = RecordingSource(made.bytes())
@@ -148,7 +153,7 @@ def test_frames_without_content_size_are_seeked_by_the_records_own_table():
 
 
 @pytest.mark.parametrize("content_size", [True, False])
-def test_empty_block_header_and_last_block_of_a_stream(content_size):
+def test_empty_block_header_and_last_block_of_a_stream(content_size: bool) -> None:
     # Flushed streams hold many blocks, empty ones too.
     made = Foreign()
     header = foreign.warc_header(len(LARGE))
@@ -168,10 +173,10 @@ def test_empty_block_header_and_last_block_of_a_stream(content_size):
 # Empty frames.
 
 
-def test_empty_frames_anywhere():
+def test_empty_frames_anywhere() -> None:
     made = Foreign().empty().empty(content_size=False)
 
-    def between(to, number):
+    def between(to: Foreign, number: int) -> None:
         to.empty(content_size=bool(number & 1), checksum=bool(number & 2))
 
     made.record(FIRST).empty(checksum=False).record(LARGE, cuts=3000, between=between).empty().record(LAST)
@@ -185,7 +190,7 @@ def test_empty_frames_anywhere():
 
 @pytest.mark.parametrize("behind", [b"", foreign.skippable(0x184D2A50, b"abc")], ids=["", "extension"])
 @pytest.mark.parametrize("record", [True, False], ids=["record", "no record"])
-def test_empty_frame_without_content_size_at_the_end_ends_the_file(behind, record):
+def test_empty_frame_without_content_size_at_the_end_ends_the_file(behind: bytes, record: bool) -> None:
     made = Foreign()
     if record:
         made.record(FIRST)
@@ -194,21 +199,21 @@ def test_empty_frame_without_content_size_at_the_end_ends_the_file(behind, recor
         assert contents(made.bytes() + behind) == put_contents(made)
 
 
-def test_empty_frames_that_state_their_size_anywhere():
+def test_empty_frames_that_state_their_size_anywhere() -> None:
     made = Foreign().empty()
     made.record(FIRST).empty().record(LARGE, cuts=3000, between=lambda to, _: to.empty()).empty()
     made.record(LAST).empty().empty()
     assert_reads_back(made)
 
 
-def test_empty_frame_of_a_dictionary_file():
+def test_empty_frame_of_a_dictionary_file() -> None:
     made = (
         Foreign().dictionary(compressed=True).empty().record(FIRST).empty().record(LARGE, cuts=3000).empty()
     )
     assert_reads_back(made)
 
 
-def test_frames_without_content_need_no_record():
+def test_frames_without_content_need_no_record() -> None:
     assert contents(Foreign().empty().extension(data=b"x").empty().bytes()) == []
 
 
@@ -216,7 +221,7 @@ def test_frames_without_content_need_no_record():
 
 
 @pytest.mark.parametrize("magic", EXTENSIONS, ids=hex)
-def test_extension_frames_of_any_magic_and_size_anywhere(magic):
+def test_extension_frames_of_any_magic_and_size_anywhere(magic: int) -> None:
     for size in (0, 1, 70_000):
         data = noise(size)
         made = Foreign().empty().extension(magic, data)
@@ -227,7 +232,7 @@ def test_extension_frames_of_any_magic_and_size_anywhere(magic):
 
 
 @pytest.mark.parametrize("content_size", [True, False])
-def test_extension_frames_in_front_of_a_record_do_not_belong_to_it_by_content(content_size):
+def test_extension_frames_in_front_of_a_record_do_not_belong_to_it_by_content(content_size: bool) -> None:
     made = Foreign({"content_size": content_size}).record(FIRST)
     for magic in EXTENSIONS:
         made.extension(magic, b"some").extension(magic)
@@ -236,14 +241,14 @@ def test_extension_frames_in_front_of_a_record_do_not_belong_to_it_by_content(co
     assert_streams_back(made)
 
 
-def test_extension_frames_that_hold_frames():
+def test_extension_frames_that_hold_frames() -> None:
     hidden = three().bytes()
     made = Foreign().record(FIRST).extension(0x184D2A5E, hidden)
     made.record(LARGE, cuts=6000, between=lambda to, _: to.extension(0x184D2A53, hidden))
     assert_reads_back(made.record(LAST).extension(0x184D2A5F, hidden))
 
 
-def test_an_extension_frame_cut_short_is_reported():
+def test_an_extension_frame_cut_short_is_reported() -> None:
     made = three().extension(0x184D2A55, bytes(1000))
     with (
         seekwarc.open(RecordingSource(made.bytes()[:-1])) as archive,
@@ -252,7 +257,7 @@ def test_an_extension_frame_cut_short_is_reported():
         list(archive)
 
 
-def test_reading_over_an_extension_frame_does_not_read_it():
+def test_reading_over_an_extension_frame_does_not_read_it() -> None:
     # 40 MiB of somebody's data between two frames of a record, of which 2000 bytes are wanted.
     gap = 20 << 20
     made = Foreign().record(LARGE, cuts=5000, between=lambda to, _: to.extension(0x184D2A52, bytes(gap)))
@@ -270,25 +275,25 @@ def test_reading_over_an_extension_frame_does_not_read_it():
 @pytest.mark.parametrize("name", [True, False], ids=["named", "unnamed"])
 @pytest.mark.parametrize("checksum", [True, False], ids=["checksum", "no checksum"])
 @pytest.mark.parametrize("content_size", [True, False], ids=["size", "no size"])
-def test_dictionaries(compressed, name, checksum, content_size):
+def test_dictionaries(compressed: bool, name: bool, checksum: bool, content_size: bool) -> None:
     made = Foreign().dictionary(compressed=compressed, name=name)
     made.frame_options |= {"checksum": checksum, "content_size": content_size}
     made.record(FIRST).record(LARGE, cuts=3000).record(text(500, seed=9)).record(LAST)
     assert_reads_back(made)
 
 
-def test_dictionary_file_with_extension_frames_and_tables():
+def test_dictionary_file_with_extension_frames_and_tables() -> None:
     made = Foreign().dictionary(compressed=True).extension(data=b"x" * 100)
     made.record(FIRST).record(LARGE, cuts=3000, table=True).extension().record(LAST).file_table()
     assert_reads_back(made)
 
 
-def test_a_frame_of_a_dictionary_file_that_is_compressed_without_it():
+def test_a_frame_of_a_dictionary_file_that_is_compressed_without_it() -> None:
     made = Foreign().dictionary(compressed=True).record(FIRST).record(LARGE, cuts=3000, dictionary=None)
     assert_reads_back(made.record(LAST, dictionary=None).record(FIRST))
 
 
-def test_dictionary_is_loaded_once_and_only_when_needed():
+def test_dictionary_is_loaded_once_and_only_when_needed() -> None:
     made = Foreign().dictionary(compressed=False).record(FIRST).record(LARGE, cuts=3000)
     source = RecordingSource(made.bytes())
     with seekwarc.open(source) as archive:
@@ -298,7 +303,7 @@ def test_dictionary_is_loaded_once_and_only_when_needed():
     assert sum(start == 0 for start, _ in source.requests) <= 2
 
 
-def test_wrong_dictionary_is_named_in_the_error():
+def test_wrong_dictionary_is_named_in_the_error() -> None:
     dictionary = foreign.some_dictionary()
     other = bytearray(dictionary.as_bytes())
     other[4:8] = (77).to_bytes(4, "little")
@@ -311,7 +316,7 @@ def test_wrong_dictionary_is_named_in_the_error():
         list(archive)
 
 
-def test_missing_dictionary_is_named_in_the_error():
+def test_missing_dictionary_is_named_in_the_error() -> None:
     made = Foreign().record(FIRST, dictionary=foreign.some_dictionary())
     with (
         seekwarc.open(RecordingSource(made.bytes())) as archive,
@@ -321,7 +326,7 @@ def test_missing_dictionary_is_named_in_the_error():
 
 
 @pytest.mark.parametrize("content_size", [True, False])
-def test_missing_dictionary_is_named_in_a_record_of_several_frames(content_size):
+def test_missing_dictionary_is_named_in_a_record_of_several_frames(content_size: bool) -> None:
     # The header's frame needs none: the error comes from the frame of the block.
     options = {"dictionary": foreign.some_dictionary(), "content_size": content_size}
     header = foreign.warc_header(len(LARGE))
@@ -335,7 +340,7 @@ def test_missing_dictionary_is_named_in_a_record_of_several_frames(content_size)
 
 
 @pytest.mark.parametrize("compressed", [True, False])
-def test_dictionary_beyond_the_limit_is_refused_and_the_limit_can_be_raised(compressed):
+def test_dictionary_beyond_the_limit_is_refused_and_the_limit_can_be_raised(compressed: bool) -> None:
     made = Foreign().dictionary(compressed=compressed).record(FIRST)
     size = len(foreign.some_dictionary().as_bytes())
     with (
@@ -346,7 +351,7 @@ def test_dictionary_beyond_the_limit_is_refused_and_the_limit_can_be_raised(comp
     assert_reads_back(made, max_dictionary_size=size)
 
 
-def test_dictionary_frame_that_lies_about_its_size_allocates_nothing():
+def test_dictionary_frame_that_lies_about_its_size_allocates_nothing() -> None:
     data = b"\x5d\x2a\x4d\x18\xff\xff\xff\xff" + Foreign().record(FIRST).bytes()
     with seekwarc.open(data) as archive, pytest.raises(seekwarc.LimitError, match="4294967295"):
         list(archive)
@@ -355,13 +360,13 @@ def test_dictionary_frame_that_lies_about_its_size_allocates_nothing():
 # Windows.
 
 
-def test_windows_up_to_128_mib_are_read():
+def test_windows_up_to_128_mib_are_read() -> None:
     made = three(window_log=27, content_size=False)
     assert_reads_back(made)
 
 
 @pytest.mark.parametrize("pipe", [False, True])
-def test_windows_beyond_the_limit_are_refused_and_the_limit_can_be_raised(pipe):
+def test_windows_beyond_the_limit_are_refused_and_the_limit_can_be_raised(pipe: bool) -> None:
     made = three(window_log=27, content_size=False)
     data = made.bytes()
     with (
@@ -375,7 +380,7 @@ def test_windows_beyond_the_limit_are_refused_and_the_limit_can_be_raised(pipe):
     assert_reads_back(made, max_window_size=1 << 28)
 
 
-def test_window_beyond_the_limit_is_no_damage_where_a_table_leads_to_the_frame():
+def test_window_beyond_the_limit_is_no_damage_where_a_table_leads_to_the_frame() -> None:
     header = foreign.warc_header(len(LARGE))
     made = Foreign().begin(header, LARGE).frame(header)
     for piece in (LARGE[:9000], LARGE[9000:] + CRLF2):
@@ -392,7 +397,7 @@ def test_window_beyond_the_limit_is_no_damage_where_a_table_leads_to_the_frame()
 # Several records in one frame.
 
 
-def shared(**options) -> Foreign:
+def shared(**options: Any) -> Foreign:
     """Two frames with three records in them, and a record of its own behind."""
     made = Foreign(options)
     content, starts = b"", []
@@ -411,7 +416,7 @@ def shared(**options) -> Foreign:
 
 
 @pytest.mark.parametrize("content_size", [True, False])
-def test_several_records_in_a_frame_are_read_in_order_with_a_warning(content_size):
+def test_several_records_in_a_frame_are_read_in_order_with_a_warning(content_size: bool) -> None:
     made = shared(content_size=content_size)
     with pytest.warns(seekwarc.FormatWarning, match="share one frame"):
         assert contents(made.bytes()) == put_contents(made)
@@ -421,7 +426,7 @@ def test_several_records_in_a_frame_are_read_in_order_with_a_warning(content_siz
         assert contents(Pipe(made.bytes())) == put_contents(made)
 
 
-def test_several_records_in_a_frame_stay_readable_after_the_iteration():
+def test_several_records_in_a_frame_stay_readable_after_the_iteration() -> None:
     made = shared()
     with seekwarc.open(made.bytes()) as archive:
         with pytest.warns(seekwarc.FormatWarning):
@@ -430,7 +435,7 @@ def test_several_records_in_a_frame_stay_readable_after_the_iteration():
             assert_is(record, put)
 
 
-def test_a_file_that_is_one_frame():
+def test_a_file_that_is_one_frame() -> None:
     content = three().plain().bytes()
     data = foreign.zstd_frame(content)
     with pytest.warns(seekwarc.FormatWarning):
@@ -441,7 +446,7 @@ def test_a_file_that_is_one_frame():
 
 
 @pytest.mark.parametrize("content_size", [True, False])
-def test_truncated_last_frame_costs_only_the_last_record(content_size):
+def test_truncated_last_frame_costs_only_the_last_record(content_size: bool) -> None:
     made = three(content_size=content_size)
     for cut in (1, 5, 300, len(LAST) - 10):
         found = []
@@ -454,7 +459,7 @@ def test_truncated_last_frame_costs_only_the_last_record(content_size):
         assert found == put_contents(made)[:2]
 
 
-def test_a_record_cut_between_its_frames_is_an_error():
+def test_a_record_cut_between_its_frames_is_an_error() -> None:
     made = Foreign().record(LARGE, cuts=3000, table=True)
     data = made.bytes()
     end = sum(entry[0] for entry in made.entries[:4])
@@ -462,12 +467,12 @@ def test_a_record_cut_between_its_frames_is_an_error():
         for length in (None, stop, len(data)):
             with (
                 seekwarc.open(RecordingSource(data[:stop])) as archive,
-                pytest.raises(seekwarc.TruncatedError, match=r"recorded.*offset (0|%d)" % end),
+                pytest.raises(seekwarc.TruncatedError, match=rf"recorded.*offset (0|{end})"),
             ):
                 archive.record_at(0, length).block.read()
 
 
-def test_garbage_behind_the_last_record_is_reported_after_it():
+def test_garbage_behind_the_last_record_is_reported_after_it() -> None:
     made = three()
     with (
         seekwarc.open(RecordingSource(made.bytes() + b"garbage")) as archive,
@@ -482,7 +487,7 @@ def test_garbage_behind_the_last_record_is_reported_after_it():
 
 
 @pytest.mark.parametrize("checksums", [True, False])
-def test_record_tables_are_used(checksums):
+def test_record_tables_are_used(checksums: bool) -> None:
     made = Foreign().record(FIRST).record(LARGE, cuts=3000, table={"checksums": checksums}).record(LAST)
     assert status_of(made, 1) == TableStatus.RECORD
     assert status_of(made, 1, length=False) == TableStatus.RECORD
@@ -490,22 +495,22 @@ def test_record_tables_are_used(checksums):
 
 
 @pytest.mark.parametrize("checksums", [True, False])
-def test_file_tables_are_used(checksums):
+def test_file_tables_are_used(checksums: bool) -> None:
     made = three().file_table(checksums=checksums)
     assert status_of(made, 1) == TableStatus.FILE
     assert status_of(made, 1, length=False) == TableStatus.FILE
     assert_reads_back(made)
 
 
-def test_unused_bits_of_a_table_mean_nothing():
+def test_unused_bits_of_a_table_mean_nothing() -> None:
     for bits in (1, 2, 3):
         made = Foreign().record(LARGE, cuts=3000, table={"descriptor": 0x80 | bits}).record(LAST)
         assert status_of(made) == TableStatus.RECORD
         assert_reads_back(made)
 
 
-def test_tables_list_extension_and_empty_frames():
-    def between(to, _):
+def test_tables_list_extension_and_empty_frames() -> None:
+    def between(to: Foreign, _: int) -> None:
         to.extension(0x184D2A51, b"abc").empty()
 
     made = Foreign().record(FIRST).extension().record(LARGE, cuts=3000, between=between, table=True)
@@ -514,7 +519,7 @@ def test_tables_list_extension_and_empty_frames():
     assert_reads_back(made)
 
 
-def test_cat_of_two_files_with_tables():
+def test_cat_of_two_files_with_tables() -> None:
     one = three().file_table()
     two = Foreign().empty().record(LARGE, cuts=2000, table=True).record(FIRST).record(LARGE, cuts=500)
     two.file_table()
@@ -525,7 +530,7 @@ def test_cat_of_two_files_with_tables():
         assert status_of(made, number, length=False) in expected
 
 
-def test_cat_of_files_with_and_without_tables():
+def test_cat_of_files_with_and_without_tables() -> None:
     plain, listed = three(), three().file_table()
     for parts in ((plain, listed), (listed, plain), (plain, listed, plain)):
         made = Foreign()
@@ -547,22 +552,22 @@ def assert_reads_back_but_lengths_in_front_of_tables(made: Foreign) -> None:
 # Tables that are wrong. Nothing but the truth may come out.
 
 
-def shifted(entries):
+def shifted(entries: list[Entry]) -> list[Entry]:
     """The same content sizes in another order: every offset but the ends is wrong."""
     sizes = [entry[1] for entry in entries]
     sizes = [*sizes[1:], sizes[0]]
     return [(stored, size, check) for (stored, _, check), size in zip(entries, sizes, strict=True)]
 
 
-def moved(entries):
+def moved(entries: list[Entry]) -> list[Entry]:
     """Stored sizes in another order: every frame but the first is elsewhere."""
     sizes = [entry[0] for entry in entries]
     sizes = [*sizes[1:], sizes[0]]
     return [(size, content, check) for (_, content, check), size in zip(entries, sizes, strict=True)]
 
 
-def one_entry(number, stored=0, content=0):
-    def change(entries):
+def one_entry(number: int, stored: int = 0, content: int = 0) -> Change:
+    def change(entries: list[Entry]) -> list[Entry]:
         old = entries[number]
         entries[number] = (old[0] + stored, old[1] + content, old[2])
         return entries
@@ -594,7 +599,7 @@ UNUSABLE = {
 
 
 @pytest.mark.parametrize("wrong", UNUSABLE.values(), ids=UNUSABLE)
-def test_an_unusable_record_table_is_an_extension_frame(wrong):
+def test_an_unusable_record_table_is_an_extension_frame(wrong: dict[str, Any]) -> None:
     made = Foreign().record(FIRST).record(LARGE, cuts=3000, table=wrong).record(LAST)
     assert len(made.records[1].block) == len(LARGE)
     assert status_of(made, 1) in (TableStatus.UNUSABLE, TableStatus.NONE)
@@ -605,7 +610,7 @@ def test_an_unusable_record_table_is_an_extension_frame(wrong):
 
 @pytest.mark.parametrize("wrong", UNUSABLE.values(), ids=UNUSABLE)
 @pytest.mark.parametrize("checksums", [True, False])
-def test_an_unusable_file_table_is_an_extension_frame(wrong, checksums):
+def test_an_unusable_file_table_is_an_extension_frame(wrong: dict[str, Any], checksums: bool) -> None:
     made = three().file_table(**({"checksums": checksums} | wrong))
     for number in range(3):
         assert status_of(made, number) != TableStatus.RECORD
@@ -613,13 +618,13 @@ def test_an_unusable_file_table_is_an_extension_frame(wrong, checksums):
     assert_reads_back(made, lengths=False)
 
 
-def test_a_table_whose_form_is_wrong_is_called_unusable():
+def test_a_table_whose_form_is_wrong_is_called_unusable() -> None:
     for wrong in ("anchor inside the record", "content sum too large", "content without stored bytes"):
         made = Foreign().record(FIRST).record(LARGE, cuts=3000, table=UNUSABLE[wrong]).record(LAST)
         assert status_of(made, 1) == TableStatus.UNUSABLE
 
 
-def test_a_table_whose_skippable_frame_is_cut_or_padded():
+def test_a_table_whose_skippable_frame_is_cut_or_padded() -> None:
     for change in (-1, 1, 8):
         made = Foreign().record(LARGE, cuts=3000)
         table = foreign.seek_table(made.record_entries)
@@ -629,13 +634,13 @@ def test_a_table_whose_skippable_frame_is_cut_or_padded():
         assert_reads_back(made)
 
 
-def test_a_right_table_in_a_frame_of_another_magic_is_no_table():
+def test_a_right_table_in_a_frame_of_another_magic_is_no_table() -> None:
     made = Foreign().record(LARGE, cuts=3000, table={"frame_magic": 0x184D2A5F}).record(LAST)
     assert status_of(made) in (TableStatus.UNUSABLE, TableStatus.NONE)
     assert_reads_back(made)
 
 
-def test_a_huge_count_is_refused_before_anything_is_read_for_it():
+def test_a_huge_count_is_refused_before_anything_is_read_for_it() -> None:
     made = Foreign().record(LARGE, cuts=3000, table={"count": 2**32 - 1})
     source = RecordingSource(made.bytes())
     with seekwarc.open(source) as archive:
@@ -669,7 +674,9 @@ def reads_right_or_fails(made: Foreign, number: int) -> bool:
 @pytest.mark.parametrize("content_size", [True, False], ids=["size", "no size"])
 @pytest.mark.parametrize("change", [shifted, moved])
 @pytest.mark.parametrize("checksums", [True, False], ids=["checksums", "no checksums"])
-def test_sizes_in_another_order_give_no_wrong_bytes(content_size, change, checksums):
+def test_sizes_in_another_order_give_no_wrong_bytes(
+    content_size: bool, change: Change, checksums: bool
+) -> None:
     options = {"content_size": content_size}
     block = noise(20_000, seed=4)
     made = Foreign(options).record(FIRST)
@@ -679,7 +686,7 @@ def test_sizes_in_another_order_give_no_wrong_bytes(content_size, change, checks
     reads_right_or_fails(made.file_table(change, checksums=checksums), 1)
 
 
-def test_a_file_table_that_joins_two_frames_gives_no_wrong_bytes():
+def test_a_file_table_that_joins_two_frames_gives_no_wrong_bytes() -> None:
     # [A+B as one][C][D ...]: every frame that is listed holds as many bytes as is said.
     made = Foreign()
     pieces = [noise(2000, seed=n) for n in range(6)]
@@ -689,7 +696,7 @@ def test_a_file_table_that_joins_two_frames_gives_no_wrong_bytes():
     second = foreign.noise(size - 4 - len(foreign.warc_header(11_000, 1)), seed=50)
     made.record(second, cuts=2000)
 
-    def join(entries):
+    def join(entries: list[Entry]) -> list[Entry]:
         a, b, *rest = entries
         return [a, (rest[0][0] + b[0], b[1], b[2]), *rest[1:]]
 
@@ -697,13 +704,13 @@ def test_a_file_table_that_joins_two_frames_gives_no_wrong_bytes():
     reads_right_or_fails(made, 0)
 
 
-def test_a_file_table_that_calls_a_frame_empty_gives_no_wrong_bytes():
+def test_a_file_table_that_calls_a_frame_empty_gives_no_wrong_bytes() -> None:
     header = foreign.warc_header(11_000)
     made = Foreign()
     size = 12_000 - 4 - len(header)
     made.record(noise(size, seed=1), cuts=2000).record(noise(size, seed=2), cuts=2000)
 
-    def skip(entries):
+    def skip(entries: list[Entry]) -> list[Entry]:
         entries[2] = (entries[2][0], 0, EMPTY)
         return entries
 
@@ -720,8 +727,8 @@ def test_a_file_table_that_calls_a_frame_empty_gives_no_wrong_bytes():
 
 @pytest.mark.parametrize("kind", ["record", "file"])
 @pytest.mark.parametrize("frame_checksum", [True, False], ids=["checksum", "no checksum"])
-def test_wrong_checksums_in_a_table_are_damage(kind, frame_checksum):
-    def change(entries):
+def test_wrong_checksums_in_a_table_are_damage(kind: str, frame_checksum: bool) -> None:
+    def change(entries: list[Entry]) -> list[Entry]:
         number = next(i for i, e in enumerate(entries) if e[1] == 3000 and i >= wanted)
         stored, content, check = entries[number]
         entries[number] = (stored, content, check ^ 1)
@@ -750,7 +757,7 @@ def test_wrong_checksums_in_a_table_are_damage(kind, frame_checksum):
             assert block.pread(begin + 3000, 3000) == put.block[begin + 3000 : begin + 6000]
 
 
-def test_a_damaged_frame_is_named():
+def test_a_damaged_frame_is_named() -> None:
     made = three().file_table()
     put = made.records[1]
     start = put.offset + sum(entry[0] for entry in made.entries[1:3])
@@ -766,7 +773,7 @@ def test_a_damaged_frame_is_named():
 # The other two forms of WARC files.
 
 
-def test_plain():
+def test_plain() -> None:
     made = three().record(b"").plain()
     assert_reads_back(made)
     with seekwarc.open(made.bytes()) as archive:
@@ -774,7 +781,7 @@ def test_plain():
         assert {record.seek_table_status for record in archive} == {TableStatus.STORED}
 
 
-def test_gzip():
+def test_gzip() -> None:
     made = three().record(b"").gzip()
     assert_reads_back(made)
     with seekwarc.open(made.bytes()) as archive:
@@ -784,7 +791,7 @@ def test_gzip():
 
 @pytest.mark.parametrize("form", ["plain", "gzip"])
 @pytest.mark.parametrize("trailer", [b"", b"\n\n", b"\r\n", b"\r\n" * 5])
-def test_records_that_end_otherwise(form, trailer):
+def test_records_that_end_otherwise(form: str, trailer: bytes) -> None:
     made = getattr(three().record(b"").record(LAST), form)(trailer=trailer)
     assert contents(made.bytes()) == put_contents(made)
     assert_streams_back(made)
@@ -795,7 +802,7 @@ def test_records_that_end_otherwise(form, trailer):
 
 @pytest.mark.parametrize("trailer", [b"", b"\n\n", b"\r\n", b"\r\n" * 5])
 @pytest.mark.parametrize("content_size", [True, False])
-def test_records_of_a_zstandard_file_that_end_otherwise(trailer, content_size):
+def test_records_of_a_zstandard_file_that_end_otherwise(trailer: bytes, content_size: bool) -> None:
     made = Foreign({"content_size": content_size}).record(FIRST, trailer=trailer)
     made.record(LARGE, cuts=3000, trailer=trailer).record(b"", trailer=trailer).record(LAST, trailer=trailer)
     assert contents(made.bytes()) == put_contents(made)
@@ -807,7 +814,7 @@ def test_records_of_a_zstandard_file_that_end_otherwise(trailer, content_size):
 
 @pytest.mark.parametrize("trailer", [b"", b"\n\n", b"\r\n" * 5])
 @pytest.mark.parametrize("tables", ["large", "every", "none"])
-def test_records_that_end_otherwise_can_be_read_from_what_the_writer_makes_of_them(trailer, tables):
+def test_records_that_end_otherwise_are_read_from_what_the_writer_makes(trailer: bytes, tables: str) -> None:
     large = text(200_000, seed=3)
     for blocks in ((FIRST,), (large,), (FIRST, large, LAST), (FIRST, large), (b"",)):
         made = Foreign()
@@ -825,7 +832,7 @@ def test_records_that_end_otherwise_can_be_read_from_what_the_writer_makes_of_th
                 assert_is(archive.record_at(put.offset, put.length), put, ranges=3)
 
 
-def test_bare_lf_headers():
+def test_bare_lf_headers() -> None:
     made = Foreign()
     for number, block in enumerate((FIRST, LARGE, LAST, b"")):
         made.record(block, header=foreign.warc_header(len(block), number, newline=b"\n"))
@@ -834,7 +841,7 @@ def test_bare_lf_headers():
     assert_reads_back(made.gzip())
 
 
-def test_one_gzip_member_for_the_whole_file():
+def test_one_gzip_member_for_the_whole_file() -> None:
     data = foreign.gzip_member(three().plain().bytes())
     with pytest.warns(seekwarc.FormatWarning, match="share one frame or gzip member"):
         assert contents(data) == put_contents(three())
@@ -847,7 +854,7 @@ def test_one_gzip_member_for_the_whole_file():
             assert record.block.read() == put.block
 
 
-def test_a_gzip_record_in_several_members():
+def test_a_gzip_record_in_several_members() -> None:
     content = three().plain()
     made = Foreign()
     for put in content.records:
@@ -859,20 +866,20 @@ def test_a_gzip_record_in_several_members():
 
 
 @pytest.mark.parametrize("size", [1, 512, 100_000])
-def test_zero_padding_behind_gzip_members(size):
+def test_zero_padding_behind_gzip_members(size: int) -> None:
     made = three().gzip()
     made.data += bytes(size)
     assert contents(made.bytes()) == put_contents(made)
     assert_streams_back(made)
 
 
-def test_highly_compressed_gzip():
+def test_highly_compressed_gzip() -> None:
     made = Foreign().record(bytes(3 << 20)).record(LAST).gzip()
     assert_reads_back(made)
 
 
 @pytest.mark.parametrize("form", ["plain", "gzip"])
-def test_truncated_plain_and_gzip_files(form):
+def test_truncated_plain_and_gzip_files(form: str) -> None:
     made = getattr(three(), form)()
     for cut in (10, 400):
         found = []
@@ -885,7 +892,7 @@ def test_truncated_plain_and_gzip_files(form):
         assert found[:2] == [put.offset for put in made.records[:2]]
 
 
-def test_damaged_gzip_is_reported():
+def test_damaged_gzip_is_reported() -> None:
     made = three().gzip()
     data = bytearray(made.data)
     data[made.records[1].offset + 200] ^= 1
@@ -909,7 +916,7 @@ def test_damaged_gzip_is_reported():
         b"WARD/1.0",
     ],
 )
-def test_what_is_no_warc_file_is_refused(data):
+def test_what_is_no_warc_file_is_refused(data: bytes) -> None:
     with (
         seekwarc.open(RecordingSource(data)) as archive,
         pytest.raises(seekwarc.UnsupportedError, match=r"recorded.*(not a WARC file|empty)"),
@@ -921,7 +928,7 @@ def test_what_is_no_warc_file_is_refused(data):
 
 
 @pytest.mark.parametrize("tables", ["large", "every", "none"])
-def test_lengths_of_a_forward_reading_are_those_of_a_seeking_one(tables):
+def test_lengths_of_a_forward_reading_are_those_of_a_seeking_one(tables: str) -> None:
     made = Foreign().record(FIRST, table=tables == "every").record(LARGE, cuts=3000, table=tables != "none")
     made.record(text(8000, seed=8), cuts=3000, table=tables != "none")
     if tables == "large":
@@ -936,7 +943,7 @@ def test_lengths_of_a_forward_reading_are_those_of_a_seeking_one(tables):
 
 
 @pytest.mark.parametrize("content_size", [True, False])
-def test_extension_frames_behind_the_last_record_count_to_it(content_size):
+def test_extension_frames_behind_the_last_record_count_to_it(content_size: bool) -> None:
     made = three(content_size=content_size).extension(0x184D2A53, b"abc").extension()
     with seekwarc.open(made.bytes()) as archive:
         assert [record.length for record in list(archive)] == [put.length for put in made.records]
@@ -945,7 +952,7 @@ def test_extension_frames_behind_the_last_record_count_to_it(content_size):
 # Where there is no record.
 
 
-def test_an_offset_where_no_record_starts_is_an_error_with_the_offset():
+def test_an_offset_where_no_record_starts_is_an_error_with_the_offset() -> None:
     made = three(content_size=True)
     for offset in (1, made.records[1].offset + 3, len(made.data), len(made.data) + 1000):
         with (
@@ -955,7 +962,7 @@ def test_an_offset_where_no_record_starts_is_an_error_with_the_offset():
             archive.record_at(offset)
 
 
-def test_the_offset_of_a_frame_in_the_middle_of_a_record_is_an_error():
+def test_the_offset_of_a_frame_in_the_middle_of_a_record_is_an_error() -> None:
     made = Foreign().record(noise(9000), cuts=3000)
     offset = made.entries[0][0]
     with (
@@ -965,7 +972,7 @@ def test_the_offset_of_a_frame_in_the_middle_of_a_record_is_an_error():
         archive.record_at(offset)
 
 
-def test_an_offset_of_extension_frames_leads_to_the_record_behind_them():
+def test_an_offset_of_extension_frames_leads_to_the_record_behind_them() -> None:
     made = Foreign().record(FIRST)
     offset = len(made.data)
     made.extension(0x184D2A50, b"index").empty().record(LARGE, cuts=3000, table=True)
@@ -976,7 +983,7 @@ def test_an_offset_of_extension_frames_leads_to_the_record_behind_them():
 
 
 @pytest.mark.parametrize("length", [1, 50, 5000, 10**9])
-def test_a_wrong_length_costs_speed_and_nothing_else(length):
+def test_a_wrong_length_costs_speed_and_nothing_else(length: int) -> None:
     made = Foreign().record(FIRST).record(LARGE, cuts=3000, table=True).record(LAST).file_table()
     for put in made.records:
         with seekwarc.open(made.bytes()) as archive:

@@ -53,7 +53,7 @@ def test_jumps_read_little() -> None:
     for start in range(0, source.size, 1 << 20):
         window.take(start, 3)
     assert len(source.requests) == 50
-    assert source.bytes_asked <= 50 * (16 << 10)
+    assert source.bytes_asked <= 52 * (16 << 10)
 
 
 def test_the_end_of_a_source() -> None:
@@ -127,7 +127,7 @@ def test_a_frame_that_is_cut_is_truncated_at_its_offset(frame: bytes, pipe: bool
             continue
         data = front + frame[:cut]
         source = open_source(Pipe(data)) if pipe else RecordingSource(data)
-        with pytest.raises(TruncatedError, match=f"offset {len(front)}: the file ends inside") as caught:
+        with pytest.raises(TruncatedError, match=f"offset {len(front)}: .* ends inside") as caught:
             list(frames_from(Window(source), 0))
         assert caught.value.offset == len(front)
         assert caught.value.source == source.name

@@ -9,8 +9,11 @@ from __future__ import annotations
 import random
 import struct
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
+from typing import Any
 
 import xxhash
 import zstandard
@@ -24,6 +27,7 @@ EMPTY = xxhash.xxh64_intdigest(b"") & 0xFFFF_FFFF
 
 Entry = tuple[int, int, int]
 """(stored size, content size, checksum) of a frame, as a seek table lists it."""
+Change = Callable[[list[Entry]], list[Entry]]
 
 
 def checksum(content: bytes) -> int:
@@ -166,7 +170,7 @@ class Foreign:
         self.frame_options |= {"dictionary": dictionary, "name_dictionary": name}
         return self
 
-    def frame(self, content: bytes, **options) -> Foreign:
+    def frame(self, content: bytes, **options: Any) -> Foreign:
         self._put(
             zstd_frame(content, **(self.frame_options | options)),
             len(content),
@@ -179,7 +183,7 @@ class Foreign:
         self._put(skippable(magic, data), 0, EMPTY, record=True)
         return self
 
-    def empty(self, **options) -> Foreign:
+    def empty(self, **options: Any) -> Foreign:
         """Put an empty Zstandard frame."""
         return self.frame(b"", **options)
 
@@ -193,11 +197,11 @@ class Foreign:
         block: bytes,
         *,
         cuts: tuple[int, ...] | int = (),
-        between=None,
+        between: Callable[[Foreign, int], object] | None = None,
         header: bytes | None = None,
         trailer: bytes = CRLF2,
         table: dict | bool | None = None,
-        **options,
+        **options: Any,
     ) -> Foreign:
         """Put a record.
 
@@ -227,13 +231,13 @@ class Foreign:
         self.record_entries = []
         return self
 
-    def table(self, change=None, **options) -> Foreign:
+    def table(self, change: Change | None = None, **options: Any) -> Foreign:
         """Put the last record's table, its entries put through `change`."""
         entries = list(self.record_entries)
         self._put(seek_table(change(entries) if change else entries, **options), 0, EMPTY, record=True)
         return self
 
-    def file_table(self, change=None, **options) -> Foreign:
+    def file_table(self, change: Change | None = None, **options: Any) -> Foreign:
         """Put a table of everything so far. It belongs to no record."""
         entries = list(self.entries)
         self._put(seek_table(change(entries) if change else entries, **options), 0, EMPTY)
@@ -284,7 +288,7 @@ def cut(content: bytes, cuts: tuple[int, ...] | int) -> list[bytes]:
     if isinstance(cuts, int):
         cuts = tuple(range(cuts, len(content), cuts))
     edges = [0, *cuts, len(content)]
-    return [content[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [content[a:b] for a, b in pairwise(edges)]
 
 
 def gzip_member(content: bytes) -> bytes:

@@ -32,7 +32,7 @@ class DrawnHeader:
 
 
 @st.composite
-def record_headers(draw, content_length: int | None = None) -> DrawnHeader:
+def record_headers(draw: st.DrawFn, content_length: int | None = None) -> DrawnHeader:
     """Draw headers as they are found: folded, repeated, not UTF-8, with bare LF, in any order."""
     newline = draw(st.sampled_from([b"\r\n", b"\n"]))
     version = draw(st.sampled_from([b"1.0", b"1.1", b"0.18"]))
@@ -43,8 +43,8 @@ def record_headers(draw, content_length: int | None = None) -> DrawnHeader:
     fields.insert(draw(st.integers(0, len(fields))), ("Content-Length", str(length)))
     lines = [b"WARC/" + version]
     meant = []
-    for name, value in fields:
-        stored = value.encode()
+    for name, plain in fields:
+        value, stored = plain, plain.encode()
         folds = name != "Content-Length" and draw(st.integers(0, 9)) == 0
         if folds:
             more = draw(st.sampled_from([b"more", b"a: b"]))
@@ -79,7 +79,7 @@ def blocks(most: int = 4000) -> st.SearchStrategy[bytes]:
 
 
 @st.composite
-def seek_tables(draw, most: int = 30, largest: int = 2**32 - 1) -> SeekTable:
+def seek_tables(draw: st.DrawFn, most: int = 30, largest: int = 2**32 - 1) -> SeekTable:
     """Draw tables that are well formed; entries without stored bytes have no content."""
     sizes = st.one_of(st.integers(0, 20), st.integers(0, largest))
     entries = draw(st.lists(st.tuples(sizes, sizes), max_size=most))
@@ -93,8 +93,8 @@ def seek_tables(draw, most: int = 30, largest: int = 2**32 - 1) -> SeekTable:
 
 
 @st.composite
-def layouts(draw, most_records: int = 4) -> foreign.Foreign:
-    """Draw whole .warc.zst files that keep the grammar: records cut anywhere, extensions and empties anywhere."""
+def layouts(draw: st.DrawFn, most_records: int = 4) -> foreign.Foreign:
+    """Draw whole .warc.zst files that keep the grammar, with cuts, extensions and empty frames anywhere."""
     made = foreign.Foreign()
     if draw(st.booleans()):
         made.dictionary(compressed=draw(st.booleans()), name=draw(st.booleans()))

@@ -1,0 +1,264 @@
+"""Where a record of a .warc.zst file lies: found by its own seek table, the file's, or a scan.
+
+Source: spec-notes/seekable-records.md, section 6.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from array import array
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from seekwarc.archive.record import Layout, TableStatus
+from seekwarc.archive.streamed import extensions_end, stream_content, streamed_length
+from seekwarc.archive.tables import read_table_before
+from seekwarc.errors import FormatError, TruncatedError
+from seekwarc.format.seektable import FrameEntry, SeekTable
+from seekwarc.format.warc import RECORD_END
+from seekwarc.format.zstd import SEEK_TABLE_MAGIC
+from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun, SingleFrame
+from seekwarc.frames.scan import Window, frame_at, frame_start_at
+from seekwarc.frames.stream import Extension, extension_at
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from seekwarc.archive.file import ArchiveFile
+    from seekwarc.format.warc import RecordHeader
+
+__all__ = ["FramedPlace", "SinglePlace", "extension_here", "extensions_from", "record_size"]
+
+MOST_EMPTY_FRAMES: Final = 16
+"""A table that lists more frames without content in a record is not worth checking."""
+LEAST_TAIL: Final = 64 << 10
+LITTLE_DATA: Final = 1 << 20
+STORED_PER_TABLE_BYTE: Final = (128 << 10) // 12
+"""Stored bytes for each byte of the table, in a record that does not compress."""
+LARGEST_ENTRY: Final = 12
+TABLE_OVERHEAD: Final = 17
+
+
+def record_size(header: RecordHeader) -> int:
+    """Return how many bytes the whole record has, decompressed."""
+    return len(header.raw) + header.content_length + len(RECORD_END)
+
+
+class SinglePlace:
+    """A record that is one small frame.
+
+    Args:
+        file: The file.
+        offset: Offset of the frame.
+        stored_size: Bytes it takes in the file.
+    """
+
+    __slots__ = ("_file", "_stored_size", "offset")
+    skip = 0
+
+    def __init__(self, file: ArchiveFile, offset: int, stored_size: int) -> None:
+        self._file = file
+        self._stored_size = stored_size
+        self.offset = offset
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        return self._file.lock
+
+    def layout(self, header: RecordHeader) -> Layout:
+        size = record_size(header)
+        frame = SingleFrame(self._file.frames, self.offset, self._stored_size, size)
+        table = SeekTable(array("Q", [self._stored_size]), array("Q", [size]))
+        return Layout(frame, TableStatus.SINGLE, None, table, self.offset + self._stored_size)
+
+    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
+        return _length(self._file, self.offset, self.offset + self._stored_size)
+
+
+class FramedPlace:
+    """A record that begins with the frame at `offset`.
+
+    Args:
+        file: The file.
+        offset: Offset of the record's first frame.
+        length: Stored bytes up to the next record, where an index told.
+        head: Stored bytes from `offset` on that are at hand.
+    """
+
+    __slots__ = ("_file", "_head", "_length", "offset")
+    skip = 0
+
+    def __init__(
+        self,
+        file: ArchiveFile,
+        offset: int,
+        *,
+        length: int | None = None,
+        head: bytes = b"",
+    ) -> None:
+        self._file = file
+        self._length = length
+        self._head = head
+        self.offset = offset
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        return self._file.lock
+
+    def layout(self, header: RecordHeader) -> Layout:
+        size = record_size(header)
+        problem = None
+        if self._length is not None:
+            try:
+                own = self._own_table(size, self._length)
+            except FormatError as error:
+                problem = error.message
+            else:
+                if own is not None:
+                    return self._run(own, TableStatus.RECORD)
+        listed = self._file.tables.find(self.offset, size)
+        if listed is not None and self._plausible(listed[0]):
+            table, own_table = listed
+            return self._run(table, TableStatus.RECORD if own_table else TableStatus.FILE, problem)
+        return self._scan(size, problem)
+
+    def _run(self, table: SeekTable, status: TableStatus, problem: str | None = None) -> Layout:
+        end = self.offset + table.stored_size
+        if max(table.content_sizes, default=0) > MAX_FRAME_CONTENT:
+            content = stream_content(self._file, self.offset, 0, "zst")
+            return Layout(content, TableStatus.STREAM, problem, table, end)
+        run = FrameRun(self._file.frames, self.offset, table, self._head)
+        return Layout(run, status, problem, table, end)
+
+    def _own_table(self, size: int, length: int) -> SeekTable | None:
+        """Read the table at the end of the record (spec-notes, sections 6.1 and 6.2)."""
+        # Of little data, a long table means that they compress very well: then it is a good part of them.
+        share = length // STORED_PER_TABLE_BYTE if length > LITTLE_DATA else length // 3
+        tail = max(LEAST_TAIL, share + TABLE_OVERHEAD)
+        end = self.offset + length
+        found = read_table_before(self._file.source, end, floor=self.offset, tail=tail)
+        if found is None:
+            return None
+        table, offset = found
+        begin = table.anchor(offset)
+        if begin < self.offset:
+            return None  # It lists other records too: a file table.
+        if begin > self.offset:
+            raise FormatError("the seek table's frames begin behind the record's first one")
+        if table.content_size != size:
+            raise FormatError(f"the seek table lists {table.content_size} bytes, the record has {size}")
+        if table.content_sizes.count(0) and not self._plausible(table):
+            raise FormatError("the seek table does not list the frames that are there")
+        return table
+
+    def _plausible(self, table: SeekTable) -> bool:
+        """See that the record's last frame, and those without content, are where a table says.
+
+        All others are looked at when they are used. A frame that is called empty never would be, and
+        everything behind it would be taken for what it is not.
+        """
+        empty = table.content_sizes.count(0)
+        if empty > MOST_EMPTY_FRAMES:
+            return False
+        suspects = [number for number, size in enumerate(table.content_sizes) if not size] if empty else []
+        suspects.extend(table.locate(table.content_size - 1, table.content_size))
+        window = Window(self._file.source, first_read=0)
+        try:
+            return all(self._is_there(window, table[number]) for number in suspects)
+        except FormatError:
+            return False
+
+    def _is_there(self, window: Window, entry: FrameEntry) -> bool:
+        start = frame_start_at(window, self.offset + entry.stored_start)
+        if start is None:
+            return False
+        _, header, size = start
+        if header is None:
+            return (size, 0) == (entry.stored_size, entry.content_size)
+        return header.content_size == entry.content_size
+
+    def _scan(self, size: int, problem: str | None) -> Layout:
+        """Step over the record's frames by their headers."""
+        file = self._file
+        window = Window(file.source)
+        stored, contents = array("Q"), array("Q")
+        position, content = self.offset, 0
+        while content < size:
+            frame = frame_at(window, position)
+            if frame is None and content < size - len(RECORD_END):
+                raise TruncatedError(
+                    f"the file ends inside this record: {content} of {size} bytes are there",
+                    source=file.name,
+                    offset=self.offset,
+                )
+            if frame is None or frame.content_size is None:
+                break
+            stored.append(frame.size)
+            contents.append(frame.content_size)
+            content += frame.content_size
+            position = frame.end
+        if content != size:
+            stream = stream_content(file, self.offset, 0, "zst")
+            return Layout(stream, TableStatus.STREAM, problem)
+        scanned = SeekTable(stored, contents)
+        if len(scanned) == 1:
+            return self._run(scanned, TableStatus.SINGLE, problem)
+        try:
+            table = self._table_behind(window, scanned)
+        except FormatError as error:
+            return self._run(scanned, TableStatus.UNUSABLE, error.message)
+        if table is not None:
+            return self._run(table, TableStatus.RECORD)
+        return self._run(scanned, TableStatus.UNUSABLE if problem else TableStatus.NONE, problem)
+
+    def _table_behind(self, window: Window, scanned: SeekTable) -> SeekTable | None:
+        """Return the record's own table where it stands right behind the scanned frames."""
+        offset = self.offset + scanned.stored_size
+        start = frame_start_at(window, offset)
+        if start is None or start[0] != SEEK_TABLE_MAGIC:
+            return None
+        size = start[2]
+        if size > TABLE_OVERHEAD + len(scanned) * LARGEST_ENTRY:
+            # It lists more frames than the record has: a file table, or not ours.
+            return None
+        table = SeekTable.parse(window.take(offset, size))
+        if table.anchor(offset) < self.offset:
+            return None
+        if (table.stored_sizes, table.content_sizes) != (scanned.stored_sizes, scanned.content_sizes):
+            raise FormatError("the seek table does not list the frames that are there")
+        return table
+
+    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
+        if layout.data_end is None:
+            return streamed_length(self._file, self.offset, "zst")
+        return _length(self._file, self.offset, layout.data_end)
+
+
+def _length(file: ArchiveFile, offset: int, data_end: int) -> int:
+    """Return the stored length of the record whose frames with content end at `data_end`."""
+    return extensions_end(data_end, extensions_from(file.window(), data_end), offset) - offset
+
+
+def extension_here(window: Window, offset: int) -> Extension | None:
+    """Return the frame without content that stands at `offset`, None where something else does."""
+    start = frame_start_at(window, offset)
+    if start is None:
+        return None
+    _, header, size = start
+    if header is None:
+        return extension_at(window, offset, size)
+    return Extension(offset + _frame_size(window, offset), None) if header.content_size == 0 else None
+
+
+def extensions_from(window: Window, offset: int) -> Iterator[Extension]:
+    """Yield the frames without content that stand at `offset`, as far as they are whole."""
+    # Damage belongs to what comes next: it is reported when that is reached.
+    with contextlib.suppress(FormatError):
+        while (extension := extension_here(window, offset)) is not None:
+            yield extension
+            offset = extension.end
+
+
+def _frame_size(window: Window, offset: int) -> int:
+    frame = frame_at(window, offset)
+    return frame.size if frame else 0

@@ -1,0 +1,236 @@
+"""The command as a user runs it, and a small crawl in all three forms."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from seekwarc.cli import main
+from tests.support.foreign import Foreign, Put, noise, text
+
+FRAME = 64 << 10
+HTTP_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n"
+FILM_URI = "http://example.org/film.mp4"
+FORMS = ("warc", "warc.gz", "warc.zst")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command printed."""
+
+    status: int
+    stdout: bytes
+    stderr: str
+
+    @property
+    def out(self) -> str:
+        return self.stdout.decode()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.stdout)
+
+    @property
+    def json_lines(self) -> list[dict]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+def assert_well_behaved(status: int, stderr: bytes) -> None:
+    """Assert what holds for every run whatever it was asked: no traceback, and a failure says why."""
+    assert b"Traceback" not in stderr
+    assert b"Exception ignored" not in stderr
+    if status in (1, 2):
+        assert b"seekwarc" in stderr, "a failure must have a message"
+
+
+@pytest.fixture
+def command(run_cli) -> Callable[..., Answer]:
+    """Run the command, assert its exit status and that it shows no traceback."""
+
+    def run(*args: object, status: int = 0, stdin: bytes | None = None, **options: Any) -> Answer:
+        done = run_cli(*args, stdin=stdin, **options)
+        assert_well_behaved(done.returncode, done.stderr)
+        assert done.returncode == status, done.stderr.decode()
+        return Answer(done.returncode, done.stdout, done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen]]:
+    """Start the command and leave it running; whatever still runs at the end is killed."""
+    started = []
+
+    def run(*args: object, **options: Any) -> subprocess.Popen:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = subprocess.Popen([sys.executable, "-m", "seekwarc", *map(str, args)], **{**pipes, **options})
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        with process:
+            pass
+
+
+@pytest.fixture
+def run_main() -> Iterator[Callable[..., int]]:
+    """Run the command within this process, where what it uses can be replaced."""
+    handler = signal.getsignal(signal.SIGTERM)
+    with warnings.catch_warnings():
+        yield lambda *args: main([str(arg) for arg in args])
+    signal.signal(signal.SIGTERM, handler)
+
+
+@pytest.fixture
+def only_readable(tmp_path: Path) -> Iterator[Path]:
+    """A folder that nothing can be written to, for root neither."""
+    folder = tmp_path / "read only"
+    folder.mkdir()
+    folder.chmod(0o555)
+    immutable = os.geteuid() == 0
+    if immutable:
+        pytest_skip_unless(subprocess.run(["chattr", "+i", folder], capture_output=True, check=False))
+    yield folder
+    if immutable:
+        subprocess.run(["chattr", "-i", folder], check=True)
+    folder.chmod(0o755)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one MiB."""
+    folder = tmp_path / "small disk"
+    folder.mkdir()
+    options = ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]
+    pytest_skip_unless(subprocess.run(["mount", *options], capture_output=True, check=False))
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def pytest_skip_unless(done: subprocess.CompletedProcess) -> None:
+    if done.returncode:
+        pytest.skip(f"{done.args[0]} is not permitted here: {done.stderr.decode().strip()}")
+
+
+@dataclass(frozen=True)
+class Crawl:
+    """A crawl with a film in it, made without seekwarc: what is on disk, and what must be found there."""
+
+    folder: Path
+    film: bytes
+    made: dict[str, Foreign]
+
+    def path(self, form: str = "warc.zst") -> Path:
+        return self.folder / f"crawl.{form}"
+
+    @property
+    def zst(self) -> Path:
+        return self.path()
+
+    def put(self, number: int, form: str = "warc.zst") -> Put:
+        return self.made[form].records[number]
+
+    @property
+    def film_put(self) -> Put:
+        return self.put(3)
+
+    @property
+    def content(self) -> bytes:
+        """What all three files decompress to."""
+        return self.made["warc"].bytes()
+
+    def whole(self, number: int) -> bytes:
+        """A record with its header, and the line breaks behind it."""
+        return self.put(number).header + self.put(number).block + b"\r\n\r\n"
+
+
+def record_header(kind: str, length: int, number: int, *fields: tuple[str, str]) -> bytes:
+    lines = [
+        "WARC/1.1",
+        f"WARC-Type: {kind}",
+        f"WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-{number:012d}>",
+        "WARC-Date: 2026-01-02T03:04:05Z",
+        *(f"{name}: {value}" for name, value in fields),
+        f"Content-Length: {length}",
+    ]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def response(made: Foreign, uri: str, payload: bytes, **options: Any) -> Foreign:
+    block = HTTP_HEAD + payload
+    number = len(made.records)
+    fields = (("WARC-Target-URI", uri), ("Content-Type", "application/http; msgtype=response"))
+    return made.record(block, header=record_header("response", len(block), number, *fields), **options)
+
+
+@pytest.fixture(scope="session")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
+    """Return warcinfo, a page, a request for the film, the film in its frames, an empty record."""
+    made = Foreign()
+    info = b"software: by hand\r\n"
+    made.record(info, header=record_header("warcinfo", len(info), 0, ("Content-Type", "application/warc-fields")))
+    response(made, "http://example.org/page.html", text(2000))
+    request = b"GET /film.mp4 HTTP/1.1\r\nHost: example.org\r\n\r\n"
+    fields = (("WARC-Target-URI", FILM_URI), ("Content-Type", "application/http; msgtype=request"))
+    made.record(request, header=record_header("request", len(request), 2, *fields))
+    film = noise(900_000) + text(700_000, seed=1)
+    fields = (("WARC-Target-URI", FILM_URI), ("Content-Type", "application/http; msgtype=response"))
+    head = len(record_header("response", len(HTTP_HEAD) + len(film), 3, *fields))
+    begin = head + len(HTTP_HEAD)
+    response(made, FILM_URI, film, cuts=(head, *range(begin, begin + len(film), FRAME)), table=True)
+    made.record(b"", header=record_header("metadata", 0, 4, ("WARC-Target-URI", "http://example.org/")))
+    forms = {"warc.gz": made.gzip(), "warc": made.plain()}
+    made.file_table()
+    crawl = Crawl(tmp_path_factory.mktemp("crawl"), film, {"warc.zst": made, **forms})
+    for form, file in crawl.made.items():
+        crawl.path(form).write_bytes(file.bytes())
+    return crawl
+
+
+@pytest.fixture
+def damaged(crawl: Crawl, tmp_path: Path) -> Path:
+    """The crawl with one bit of the film's middle turned round."""
+    data = bytearray(crawl.zst.read_bytes())
+    data[crawl.film_put.offset + 450_000] ^= 1
+    path = tmp_path / "damaged.warc.zst"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A file whose fields would do things to a terminal."""
+    uri = "http://example.org/\x1b[2J\x1b]0;owned\x07\x9b31m\x08"
+    made = Foreign()
+    made.record(b"x", header=record_header("resource\x1b[1m", 1, 0, ("WARC-Target-URI", uri)))
+    made.record(b"y", header=record_header("resource", 1, 1).replace(b"2026", b"\xff\xfe26"))
+    path = tmp_path / "hostile.warc.zst"
+    path.write_bytes(made.bytes())
+    return path
+
+
+def decompressed(path: Path) -> bytes:
+    """Everything a file decompresses to, by the libraries that everybody has."""
+    data = path.read_bytes()
+    if path.name.endswith(".gz"):
+        return gzip.decompress(data)
+    if path.name.endswith(".zst"):
+        reader = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data), read_across_frames=True)
+        with reader:
+            return reader.read()
+    return data
