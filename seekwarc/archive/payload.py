@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import RangeError
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from seekwarc.frames.run import ReadPlan
 
 __all__ = ["Extent", "ExtentFile"]
+
+LARGEST_STEP: Final = 32 << 20
+"""Memory that is allocated on the word of a Content-Length alone."""
 
 
 class Extent:
@@ -50,10 +53,19 @@ class Extent:
             SourceError: The stored bytes cannot be had.
         """
         length = self._clamp(start, length)
+        step = min(length, LARGEST_STEP)
         # A BytesIO hands out the bytes object that it was filled in, so nothing is copied.
-        out = io.BytesIO(bytes(length))
-        with out.getbuffer() as view:
-            self._content.read_into(self._start + start, view, verify=verify)
+        out = io.BytesIO(bytes(step))
+        done = 0
+        while done < length:
+            if done:
+                # Content-Length may lie: no more room is made before what was asked for so far has come.
+                step = min(length - done, LARGEST_STEP)
+                out.seek(done)
+                out.write(bytes(step))
+            with out.getbuffer() as view:
+                self._content.read_into(self._start + start + done, view[done : done + step], verify=verify)
+            done += step
         return out.getvalue()
 
     def pread_into(self, start: int, buffer: WriteableBuffer, *, verify: bool = True) -> int:

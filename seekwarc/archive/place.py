@@ -22,8 +22,6 @@ from seekwarc.frames.scan import Window, frame_at, frame_start_at
 from seekwarc.frames.stream import Extension, extension_at
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from seekwarc.archive.file import ArchiveFile
     from seekwarc.format.warc import RecordHeader
 
@@ -53,26 +51,24 @@ class SinglePlace:
         stored_size: Bytes it takes in the file.
     """
 
-    __slots__ = ("_file", "_stored_size", "offset")
+    __slots__ = ("_stored_size", "file", "offset")
     skip = 0
 
     def __init__(self, file: ArchiveFile, offset: int, stored_size: int) -> None:
-        self._file = file
+        self.file = file
         self._stored_size = stored_size
         self.offset = offset
 
-    @property
-    def lock(self) -> AbstractContextManager[object]:
-        return self._file.lock
-
     def layout(self, header: RecordHeader) -> Layout:
+        """See `Place.layout`."""
         size = record_size(header)
-        frame = SingleFrame(self._file.frames, self.offset, self._stored_size, size)
+        frame = SingleFrame(self.file.frames, self.offset, self._stored_size, size)
         table = SeekTable(array("Q", [self._stored_size]), array("Q", [size]))
         return Layout(frame, TableStatus.SINGLE, None, table, self.offset + self._stored_size)
 
     def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
-        return _length(self._file, self.offset, self.offset + self._stored_size)
+        """See `Place.length`."""
+        return _length(self.file, self.offset, self.offset + self._stored_size)
 
 
 class FramedPlace:
@@ -85,7 +81,7 @@ class FramedPlace:
         head: Stored bytes from `offset` on that are at hand.
     """
 
-    __slots__ = ("_file", "_head", "_length", "offset")
+    __slots__ = ("_head", "_length", "file", "offset")
     skip = 0
 
     def __init__(
@@ -96,16 +92,13 @@ class FramedPlace:
         length: int | None = None,
         head: bytes = b"",
     ) -> None:
-        self._file = file
+        self.file = file
         self._length = length
         self._head = head
         self.offset = offset
 
-    @property
-    def lock(self) -> AbstractContextManager[object]:
-        return self._file.lock
-
     def layout(self, header: RecordHeader) -> Layout:
+        """See `Place.layout`."""
         size = record_size(header)
         problem = None
         if self._length is not None:
@@ -116,7 +109,7 @@ class FramedPlace:
             else:
                 if own is not None:
                     return self._run(own, TableStatus.RECORD)
-        listed = self._file.tables.find(self.offset, size)
+        listed = self.file.tables.find(self.offset, size)
         if listed is not None and self._plausible(listed[0]):
             table, own_table = listed
             return self._run(table, TableStatus.RECORD if own_table else TableStatus.FILE, problem)
@@ -125,9 +118,9 @@ class FramedPlace:
     def _run(self, table: SeekTable, status: TableStatus, problem: str | None = None) -> Layout:
         end = self.offset + table.stored_size
         if max(table.content_sizes, default=0) > MAX_FRAME_CONTENT:
-            content = stream_content(self._file, self.offset, 0, "zst")
+            content = stream_content(self.file, self.offset, 0, "zst")
             return Layout(content, TableStatus.STREAM, problem, table, end)
-        run = FrameRun(self._file.frames, self.offset, table, self._head)
+        run = FrameRun(self.file.frames, self.offset, table, self._head)
         return Layout(run, status, problem, table, end)
 
     def _own_table(self, size: int, length: int) -> SeekTable | None:
@@ -136,7 +129,7 @@ class FramedPlace:
         share = length // STORED_PER_TABLE_BYTE if length > LITTLE_DATA else length // 3
         tail = max(LEAST_TAIL, share + TABLE_OVERHEAD)
         end = self.offset + length
-        found = read_table_before(self._file.source, end, floor=self.offset, tail=tail)
+        found = read_table_before(self.file.source, end, floor=self.offset, tail=tail)
         if found is None:
             return None
         table, offset = found
@@ -162,7 +155,7 @@ class FramedPlace:
             return False
         suspects = [number for number, size in enumerate(table.content_sizes) if not size] if empty else []
         suspects.extend(table.locate(table.content_size - 1, table.content_size))
-        window = Window(self._file.source, first_read=0)
+        window = Window(self.file.source, first_read=0)
         try:
             return all(self._is_there(window, table[number]) for number in suspects)
         except FormatError:
@@ -179,7 +172,7 @@ class FramedPlace:
 
     def _scan(self, size: int, problem: str | None) -> Layout:
         """Step over the record's frames by their headers."""
-        file = self._file
+        file = self.file
         window = Window(file.source)
         stored, contents = array("Q"), array("Q")
         position, content = self.offset, 0
@@ -229,9 +222,10 @@ class FramedPlace:
         return table
 
     def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
+        """See `Place.length`."""
         if layout.data_end is None:
-            return streamed_length(self._file, self.offset, "zst")
-        return _length(self._file, self.offset, layout.data_end)
+            return streamed_length(self.file, self.offset, "zst")
+        return _length(self.file, self.offset, layout.data_end)
 
 
 def _length(file: ArchiveFile, offset: int, data_end: int) -> int:

@@ -11,8 +11,6 @@ from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.warc import MAX_HEADER_SIZE, RECORD_END, find_header_end
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from seekwarc.archive.file import ArchiveFile
     from seekwarc.format.warc import RecordHeader
     from seekwarc.frames.scan import Window
@@ -23,22 +21,21 @@ HEADER_READ: Final = 4 << 10
 
 
 class _PlainPlace:
-    __slots__ = ("_file", "lock", "offset", "skip")
+    __slots__ = ("file", "offset")
+    skip = 0
 
     def __init__(self, file: ArchiveFile, offset: int) -> None:
-        self._file = file
+        self.file = file
         self.offset = offset
-        self.skip = 0
-        self.lock: AbstractContextManager[object] = file.lock
 
     def layout(self, header: RecordHeader) -> Layout:
         end = self.offset + len(header.raw) + header.content_length + len(RECORD_END)
-        content = PlainContent(self._file.source, self.offset)
+        content = PlainContent(self.file.source, self.offset)
         return Layout(content, TableStatus.STORED, data_end=end)
 
     def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
         end = self.offset + len(header.raw) + header.content_length
-        return _blank_end(self._file.window(), end) - self.offset
+        return _blank_end(self.file.window(), end) - self.offset
 
 
 def _blank_end(window: Window, end: int) -> int:

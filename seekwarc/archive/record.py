@@ -12,8 +12,7 @@ from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, is_http_block, pa
 from seekwarc.format.warc import RECORD_END, RecordHeader
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
+    from seekwarc.archive.file import ArchiveFile
     from seekwarc.format.seektable import SeekTable
 
 __all__ = ["Layout", "Place", "Record", "TableStatus"]
@@ -56,16 +55,16 @@ class Place(Protocol):
     """Where one record lies in its file, and how it is reached from there."""
 
     @property
+    def file(self) -> ArchiveFile:
+        """The file."""
+
+    @property
     def offset(self) -> int:
         """Offset in the stored file of the frame, member or byte that the record begins in."""
 
     @property
     def skip(self) -> int:
         """Content bytes in front of the record in that frame or member."""
-
-    @property
-    def lock(self) -> AbstractContextManager[object]:
-        """Held while the layout is looked for."""
 
     def layout(self, header: RecordHeader) -> Layout:
         """Find where the content lies."""
@@ -167,7 +166,7 @@ class Record:
     def layout(self) -> Layout:
         """Where the content lies. Found when first needed, from a seek table or by scanning."""
         if self._layout is None:
-            with self._place.lock:
+            with self._place.file.lock:
                 if self._layout is None:
                     self._layout = self._place.layout(self.header)
         return self._layout

@@ -10,8 +10,6 @@ from seekwarc.archive.record import Layout, Record, TableStatus
 from seekwarc.errors import FormatError, TruncatedError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from seekwarc.archive.file import ArchiveFile
     from seekwarc.format.warc import RecordHeader
     from seekwarc.frames.scan import Window
@@ -45,7 +43,7 @@ def stream_content(
 
 
 class _StreamPlace:
-    __slots__ = ("_compression", "_file", "_live", "lock", "offset", "skip")
+    __slots__ = ("_compression", "_live", "file", "offset", "skip")
 
     def __init__(
         self,
@@ -55,19 +53,18 @@ class _StreamPlace:
         compression: Compression,
         live: tuple[ContentStream, int],
     ) -> None:
-        self._file = file
+        self.file = file
         self._compression = compression
         self._live = live
         self.offset = offset
         self.skip = skip
-        self.lock: AbstractContextManager[object] = file.lock
 
     def layout(self, header: RecordHeader) -> Layout:  # noqa: ARG002
-        content = stream_content(self._file, self.offset, self.skip, self._compression, self._live)
+        content = stream_content(self.file, self.offset, self.skip, self._compression, self._live)
         return Layout(content, TableStatus.STREAM)
 
     def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
-        return streamed_length(self._file, self.offset, self._compression)
+        return streamed_length(self.file, self.offset, self._compression)
 
 
 def extensions_end(end: int, extensions: Iterable[Extension], record_offset: int) -> int:

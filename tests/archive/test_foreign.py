@@ -6,6 +6,7 @@ The cases are those of section 3 of the format decisions, and of "Zstandard Comp
 from __future__ import annotations
 
 import io
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -483,6 +484,37 @@ def test_garbage_behind_the_last_record_is_reported_after_it() -> None:
         # The third record's end is where the garbage starts: zip has asked for a fourth.
 
 
+LYING = {
+    "plain": lambda data: data,
+    "gzip": foreign.gzip_member,
+    "zst": foreign.zstd_frame,
+    "zst without size": lambda data: foreign.zstd_frame(data, content_size=False),
+    "zst frames": lambda data: foreign.zstd_frame(data[:30]) + foreign.zstd_frame(data[30:]),
+}
+
+
+@pytest.mark.parametrize("make", LYING.values(), ids=LYING)
+@pytest.mark.parametrize("claimed", [500_000_000, 10**17])
+def test_a_content_length_that_lies_allocates_nothing(make: Callable[[bytes], bytes], claimed: int) -> None:
+    data = make(b"WARC/1.1\r\nContent-Length: %d\r\n\r\nonly this much" % claimed)
+    with seekwarc.open(RecordingSource(data)) as archive:
+        tracemalloc.start()
+        try:
+            for read in (lambda record: record.block.read(), lambda record: record.block.open().readall()):
+                with pytest.raises(seekwarc.TruncatedError, match=r"recorded.*offset 0"):
+                    read(archive.record_at(0))
+            assert tracemalloc.get_traced_memory()[1] < 50_000_000
+        finally:
+            tracemalloc.stop()
+
+
+def test_bytes_that_are_there_can_be_read_where_content_length_lies() -> None:
+    for make in (LYING["plain"], LYING["gzip"], LYING["zst without size"]):
+        data = make(b"WARC/1.1\r\nContent-Length: 100000000000\r\n\r\nonly this much")
+        with seekwarc.open(data) as archive:
+            assert archive.record_at(0).block.pread(5, 4) == b"this"
+
+
 # Tables that are right.
 
 
@@ -755,6 +787,26 @@ def test_wrong_checksums_in_a_table_are_damage(kind: str, frame_checksum: bool) 
             # The frames round it are as good as ever.
             assert block.pread(begin - 3000, 3000) == put.block[begin - 3000 : begin]
             assert block.pread(begin + 3000, 3000) == put.block[begin + 3000 : begin + 6000]
+
+
+@pytest.mark.parametrize("checksums", [True, False])
+def test_the_table_of_a_neighbour_that_is_cut_alike(checksums: bool) -> None:
+    # Frames of both records take as many bytes each: only the checksums tell whose table it is.
+    made = Foreign().record(noise(9000, seed=1), cuts=2000)
+    table = foreign.seek_table(made.record_entries, checksums=checksums)
+    made.raw(table).record(noise(9000, seed=2), cuts=2000)
+    sizes = [entry[:2] for entry in made.record_entries]
+    assert sizes == [entry[:2] for entry in made.entries[: len(sizes)]]
+    made.raw(table).record(LAST)
+    put = made.records[1]
+    for length in (None, put.length):
+        with seekwarc.open(RecordingSource(made.bytes())) as archive:
+            block = archive.record_at(put.offset, length).block
+            if checksums:
+                with pytest.raises(seekwarc.ChecksumError, match=rf"recorded.*offset {put.offset}: frame"):
+                    block.read()
+            else:
+                assert block.read() == put.block
 
 
 def test_a_damaged_frame_is_named() -> None:

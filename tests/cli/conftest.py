@@ -104,7 +104,7 @@ def only_readable(tmp_path: Path) -> Iterator[Path]:
     folder.chmod(0o555)
     immutable = os.geteuid() == 0
     if immutable:
-        pytest_skip_unless(subprocess.run(["chattr", "+i", folder], capture_output=True, check=False))
+        skip_unless(subprocess.run(["chattr", "+i", folder], capture_output=True, check=False))
     yield folder
     if immutable:
         subprocess.run(["chattr", "-i", folder], check=True)
@@ -117,12 +117,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "small disk"
     folder.mkdir()
     options = ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]
-    pytest_skip_unless(subprocess.run(["mount", *options], capture_output=True, check=False))
+    skip_unless(subprocess.run(["mount", *options], capture_output=True, check=False))
     yield folder
     subprocess.run(["umount", folder], check=True)
 
 
-def pytest_skip_unless(done: subprocess.CompletedProcess) -> None:
+def skip_unless(done: subprocess.CompletedProcess) -> None:
     if done.returncode:
         pytest.skip(f"{done.args[0]} is not permitted here: {done.stderr.decode().strip()}")
 

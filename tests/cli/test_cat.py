@@ -1,0 +1,184 @@
+"""`seekwarc cat`."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import FILM_URI, FORMS, HTTP_HEAD
+from tests.support.foreign import Foreign
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_payload_comes_out(command, crawl, form) -> None:
+    path, offset = crawl.path(form), crawl.put(3, form).offset
+    assert command("cat", path, offset).stdout == crawl.film
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_part_is_the_record_or_its_block_or_its_payload(command, crawl, number) -> None:
+    offset, block = crawl.put(number).offset, crawl.put(number).block
+    payload = block.partition(b"\r\n\r\n")[2] if b"HTTP/1.1" in block else block
+    assert command("cat", crawl.zst, offset).stdout == payload
+    assert command("cat", crawl.zst, offset, "--part", "payload").stdout == payload
+    assert command("cat", crawl.zst, offset, "--part", "block").stdout == block
+    assert command("cat", crawl.zst, offset, "--part", "record").stdout == crawl.whole(number)
+
+
+SLICES = [
+    slice(None, None),
+    slice(0, 0),
+    slice(0, 1),
+    slice(1000, 2000),
+    slice(None, 100),
+    slice(1_000_000, None),
+    slice(-4096, None),
+    slice(None, -1_500_000),
+    slice(-5000, -4000),
+    slice(-4000, -5000),
+    slice(5000, 4000),
+    slice(1_599_990, 2_000_000),
+    slice(2_000_000, 3_000_000),
+    slice(-2_000_000, 10),
+    slice(10**17, None),
+    slice(65_535, 65_537),
+]
+
+
+def written(part: slice) -> str:
+    return ":".join("" if bound is None else str(bound) for bound in (part.start, part.stop))
+
+
+@pytest.mark.parametrize("part", SLICES, ids=written)
+def test_a_range_means_what_a_python_slice_means(command, crawl, part) -> None:
+    offset = crawl.film_put.offset
+    found = command("cat", crawl.zst, offset, f"--range={written(part)}").stdout
+    assert found == crawl.film[part]
+
+
+@pytest.mark.parametrize("text", ["-4096:", "-5000:-4000", ":-1500000"])
+def test_a_range_from_the_end_is_taken_as_the_help_writes_it(command, crawl, text) -> None:
+    part = slice(*(int(bound) if bound else None for bound in text.split(":")))
+    found = command("cat", crawl.zst, crawl.film_put.offset, "--range", text).stdout
+    assert found == crawl.film[part]
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("0+0", slice(0, 0)),
+        ("1000+65536", slice(1000, 66_536)),
+        ("1599999+10", slice(1_599_999, None)),
+        ("9999999+10", slice(0, 0)),
+        ("0+999999999999999999", slice(None)),
+    ],
+)
+def test_a_range_may_be_a_start_and_a_length(command, crawl, text, part) -> None:
+    assert command("cat", crawl.zst, crawl.film_put.offset, "--range", text).stdout == crawl.film[part]
+
+
+@pytest.mark.parametrize("text", ["", "5", "a:b", "1:2:3", "+5", "5+", "5+-1", "1.5:2", "٣:٤", "1" * 30 + ":", " 1:2"])
+def test_nonsense_is_refused_with_what_to_write(command, crawl, text) -> None:
+    stderr = command("cat", crawl.zst, crawl.film_put.offset, f"--range={text}", status=2).stderr
+    assert "START:STOP" in stderr
+    assert "START+LENGTH" in stderr
+
+
+def test_ranges_count_in_the_part_that_is_asked_for(command, crawl) -> None:
+    offset = crawl.film_put.offset
+    block, whole = crawl.film_put.block, crawl.whole(3)
+    assert command("cat", crawl.zst, offset, "--part", "block", "--range", "40:100").stdout == block[40:100]
+    assert command("cat", crawl.zst, offset, "--part", "record", "--range=-10:").stdout == whole[-10:]
+
+
+def test_without_verification_the_bytes_are_the_same(command, crawl) -> None:
+    offset = crawl.film_put.offset
+    for _ in range(3):
+        start = random.Random(3).randrange(1_500_000)
+        answer = command("cat", crawl.zst, offset, "--no-verify", "--range", f"{start}+1000")
+        assert answer.stdout == crawl.film[start : start + 1000]
+
+
+def test_a_uri_means_the_response_and_not_the_request(command, crawl) -> None:
+    assert command("cat", crawl.zst, "--uri", FILM_URI, "--range", ":10").stdout == crawl.film[:10]
+
+
+def test_an_id_means_that_record_with_or_without_brackets(command, crawl) -> None:
+    name = "urn:uuid:00000000-0000-4000-8000-000000000002"
+    for written_as in (name, f"<{name}>"):
+        answer = command("cat", crawl.zst, "--id", written_as, "--part", "block")
+        assert answer.stdout == crawl.put(2).block
+
+
+def test_a_length_from_an_index_is_taken(command, crawl) -> None:
+    put = crawl.film_put
+    answer = command("cat", crawl.zst, put.offset, "--length", put.length, "--range", "800000+1000")
+    assert answer.stdout == crawl.film[800_000:801_000]
+
+
+@pytest.mark.parametrize("words", [("--uri", "http://example.org/none"), ("--id", "urn:uuid:none")])
+def test_what_is_not_there_is_not_found(command, crawl, words) -> None:
+    answer = command("cat", crawl.zst, *words, status=1)
+    assert answer.stdout == b""
+    assert answer.stderr.startswith(f"seekwarc: {crawl.zst}: no ")
+    assert words[1] in answer.stderr
+
+
+def test_one_has_to_say_which_record(command, crawl) -> None:
+    assert "OFFSET" in command("cat", crawl.zst, status=2).stderr
+
+
+@pytest.mark.parametrize("offset", ["-1", "ten", "1e3", "1" * 30, "٣"])
+def test_an_offset_is_a_number_of_bytes(command, crawl, offset) -> None:
+    command("cat", crawl.zst, offset, status=2)
+
+
+def test_two_ways_to_say_which_record_are_one_too_many(command, crawl) -> None:
+    command("cat", crawl.zst, "0", "--uri", FILM_URI, status=2)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_offset_where_no_record_starts_is_told(command, crawl, form) -> None:
+    for offset in (crawl.put(3, form).offset + 1, 10**12):
+        stderr = command("cat", crawl.path(form), offset, status=1).stderr
+        assert f"{crawl.path(form)}, offset {offset}: " in stderr
+
+
+def test_a_damaged_frame_stops_the_output_in_front_of_it(command, damaged, crawl) -> None:
+    offset = crawl.film_put.offset
+    stderr = command("cat", damaged, offset, status=1).stderr
+    assert stderr.startswith(f"seekwarc: {damaged}, offset ")
+    assert stderr.count("\n") == 1
+    assert command("cat", damaged, offset, "--range", ":1000").stdout == crawl.film[:1000]
+    assert command("cat", damaged, offset, "--range=-1000:").stdout == crawl.film[-1000:]
+    assert command("cat", damaged, offset, "--range", "449000:452000", status=1).stdout == b""
+
+
+def test_a_record_of_a_pipe_is_found(command, crawl) -> None:
+    for form in FORMS:
+        answer = command("cat", "-", "--uri", FILM_URI, stdin=crawl.path(form).read_bytes())
+        assert answer.stdout == crawl.film
+
+
+def test_a_file_may_stand_behind_standard_input(crawl) -> None:
+    run = [sys.executable, "-m", "seekwarc", "cat", "-", str(crawl.film_put.offset), "--range", "900000+10"]
+    with crawl.zst.open("rb") as file:
+        done = subprocess.run(run, stdin=file, capture_output=True, check=True)
+    assert done.stdout == crawl.film[900_000:900_010]
+
+
+def test_an_empty_payload_is_nothing(command, tmp_path) -> None:
+    path = tmp_path / "empty.warc.zst"
+    path.write_bytes(Foreign().record(b"").bytes())
+    assert command("cat", path, "0").stdout == b""
+
+
+def test_a_payload_larger_than_one_step_comes_whole(command, tmp_path) -> None:
+    data = b"0123456789abcdef" * (9 << 16)  # 9 MiB
+    made = Foreign().record(data, cuts=1 << 20, table=True)
+    path = tmp_path / "large.warc.zst"
+    path.write_bytes(made.bytes())
+    assert command("cat", path, "0").stdout == data

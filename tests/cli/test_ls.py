@@ -1,0 +1,120 @@
+"""`seekwarc ls`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+
+import pytest
+
+import seekwarc
+from seekwarc.cli import ls
+from tests.cli.conftest import FORMS
+from tests.support.writing import Repeated
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_json_says_where_each_record_lies(command, crawl, form) -> None:
+    lines = command("ls", "--json", crawl.path(form)).json_lines
+    puts = crawl.made[form].records
+    assert [line["offset"] for line in lines] == [put.offset for put in puts]
+    assert [line["length"] for line in lines] == [put.length for put in puts]
+    assert [line["size"] for line in lines] == [len(put.block) for put in puts]
+    assert [line["type"] for line in lines] == ["warcinfo", "response", "request", "response", "metadata"]
+
+
+def test_json_has_the_fields_of_the_header(command, crawl) -> None:
+    line = command("ls", "--json", crawl.zst).json_lines[3]
+    put = crawl.film_put
+    assert line == {
+        "file": str(crawl.zst),
+        "offset": put.offset,
+        "length": put.length,
+        "type": "response",
+        "id": "urn:uuid:00000000-0000-4000-8000-000000000003",
+        "date": "2026-01-02T03:04:05Z",
+        "uri": "http://example.org/film.mp4",
+        "content_type": "application/http; msgtype=response",
+        "size": len(put.block),
+        "frames": 2 + -(-len(crawl.film) // (64 << 10)),
+    }
+
+
+def test_a_table_for_people_has_a_heading_and_a_line_a_record(command, crawl) -> None:
+    heading, *lines = command("ls", crawl.zst).out.splitlines()
+    assert heading.split() == ["OFFSET", "LENGTH", "TYPE", "DATE", "SIZE", "FRAMES", "URI"]
+    assert [line.split()[0] for line in lines] == [str(put.offset) for put in crawl.made["warc.zst"].records]
+    assert lines[3].split()[-1] == "http://example.org/film.mp4"
+    assert lines[0].split()[-1] == "-", "a warcinfo record has no URI"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_pipe_gives_the_same_as_the_file(command, crawl, form) -> None:
+    path = crawl.path(form)
+    of_file = command("ls", "--json", path).json_lines
+    of_pipe = command("ls", "--json", "-", stdin=path.read_bytes()).json_lines
+    for line in of_file + of_pipe:
+        del line["file"], line["frames"]
+    assert of_pipe == of_file
+
+
+def test_standard_input_may_be_a_file(crawl) -> None:
+    run = [sys.executable, "-m", "seekwarc", "ls", "--json", "-"]
+    with crawl.zst.open("rb") as file:
+        done = subprocess.run(run, stdin=file, capture_output=True, check=True)
+    offsets = [json.loads(line)["offset"] for line in done.stdout.splitlines()]
+    assert offsets == [put.offset for put in crawl.made["warc.zst"].records]
+
+
+def test_several_files_are_listed_in_turn(command, crawl) -> None:
+    lines = command("ls", "--json", crawl.path("warc"), crawl.zst).json_lines
+    assert [line["file"] for line in lines] == [str(crawl.path("warc"))] * 5 + [str(crawl.zst)] * 5
+
+
+def test_control_characters_are_shown_and_not_obeyed(command, hostile) -> None:
+    out = command("ls", hostile).out
+    assert "\\x1b[2J" in out
+    assert all(character.isprintable() for line in out.splitlines() for character in line)
+    assert command("ls", "--json", hostile).json_lines[0]["uri"].startswith("http://example.org/\x1b")
+
+
+def test_records_in_front_of_damage_are_listed(command, crawl, tmp_path) -> None:
+    path = tmp_path / "cut.warc.zst"
+    path.write_bytes(crawl.zst.read_bytes()[: crawl.film_put.offset + 5000])
+    answer = command("ls", path, status=1)
+    assert len(answer.out.splitlines()) == 1 + 3
+    assert f"seekwarc: {path}, offset {crawl.film_put.offset}: " in answer.stderr
+
+
+def test_damage_between_records_has_a_place(command, crawl, tmp_path) -> None:
+    offset = crawl.put(2).offset
+    data = bytearray(crawl.zst.read_bytes())
+    data[offset : offset + 4] = b"\0\0\0\0"
+    path = tmp_path / "damaged.warc.zst"
+    path.write_bytes(data)
+    answer = command("ls", "--json", path, status=1)
+    assert [line["offset"] for line in answer.json_lines] == [crawl.put(0).offset, crawl.put(1).offset]
+    assert f"{path}, offset {offset}: " in answer.stderr
+
+
+def test_the_second_file_is_listed_only_if_the_first_could_be(command, crawl) -> None:
+    answer = command("ls", "--json", crawl.zst, "not-there.warc", status=2)
+    assert len(answer.json_lines) == 5
+    assert "not-there.warc" in answer.stderr
+
+
+def test_large_records_are_not_decompressed(monkeypatch, capsys, tmp_path) -> None:
+    size = 64 << 20
+    with seekwarc.open(tmp_path / "large.warc.zst", "w", digest=None) as out:
+        out.write("resource", block=b"in front", target_uri="http://example.org/front")
+        film = Repeated(b"0123456789abcdef" * 4096, size)
+        out.write("resource", block=film, length=size, target_uri="http://example.org/film")
+        out.write("resource", block=b"behind", target_uri="http://example.org/behind")
+    opened = []
+    monkeypatch.setattr(ls, "open_archive", lambda name: opened.append(seekwarc.open(name)) or opened[0])
+    ls.run(argparse.Namespace(files=[str(tmp_path / "large.warc.zst")], json=False))
+    assert capsys.readouterr().out.count("\n") == 4
+    assert opened[0].stats.bytes_decoded < 100_000
+    assert opened[0].stats.bytes_fetched < 1 << 20

@@ -1,0 +1,174 @@
+"""The command itself: verbs, help, exit statuses, warnings, pipes that close, errors of the system."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import seekwarc
+from seekwarc.cli import VERBS
+from tests.support.foreign import Foreign, gzip_member, warc_header
+
+
+def test_the_version_is_the_packages(command) -> None:
+    assert command("--version").out == f"seekwarc {seekwarc.__version__}\n"
+
+
+@pytest.mark.parametrize("words", [(), ("--help",), ("-h",)])
+def test_help_lists_every_verb_and_the_exit_statuses(command, words) -> None:
+    out = command(*words).out
+    assert all(f"  {verb} " in out for verb in VERBS)
+    assert "exit status" in out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_of_its_own(command, verb) -> None:
+    assert f"usage: seekwarc {verb}" in command(verb, "--help").out
+
+
+def test_every_file_of_a_verb_is_listed() -> None:
+    folder = Path(seekwarc.__file__).parent / "cli"
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "common"}
+    assert files == set(VERBS)
+
+
+def test_an_unknown_verb_is_wrong_usage(command) -> None:
+    assert "frobnicate" in command("frobnicate", status=2).stderr
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_unknown_option_is_wrong_usage(command, verb) -> None:
+    assert f"usage: seekwarc {verb}" in command(verb, "--frobnicate", status=2).stderr
+
+
+def test_the_installed_script_does_the_same(command) -> None:
+    script = Path(sysconfig.get_path("scripts"), "seekwarc")
+    if not script.exists():
+        pytest.skip("seekwarc is not installed, only on the path")
+    done = subprocess.run([script, "--version"], capture_output=True, check=True)
+    assert done.stdout == command("--version").stdout
+
+
+READING = [("ls",), ("info",), ("cat", "0"), ("convert", "out.warc.zst")]
+
+
+def words_with(words: tuple[str, ...], path: object) -> tuple[object, ...]:
+    return (words[0], path, *words[1:])
+
+
+@pytest.mark.parametrize("words", READING)
+def test_a_missing_file_is_an_error_of_use(command, tmp_path, words) -> None:
+    stderr = command(*words_with(words, "not-there.warc.zst"), status=2, cwd=tmp_path).stderr
+    assert "not-there.warc.zst" in stderr
+    assert "No such file" in stderr
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("words", READING)
+def test_a_folder_is_no_file(command, tmp_path, words) -> None:
+    folder = tmp_path / "folder.warc.zst"
+    folder.mkdir()
+    assert str(folder) in command(*words_with(words, folder), status=2, cwd=tmp_path).stderr
+
+
+JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01" + bytes(100)
+ARC = b"filedesc://IAH-2008.arc 0.0.0.0 20080430204825 text/plain 76\n1 0 InternetArchive\n"
+STRANGE = {
+    "empty": b"",
+    "one byte": b"W",
+    "arc": ARC,
+    "arc.gz": gzip_member(ARC),
+    "jpeg": JPEG,
+    "random": bytes(range(7, 256)) * 9,
+    "text": b"WARC is a file format.\n" * 40,
+    "header only": warc_header(100)[:-2],
+    "gzip magic": b"\x1f\x8b",
+    "zstd magic": b"\x28\xb5\x2f\xfd",
+    "gzip of text": gzip_member(b"some text, and no record\n" * 10),
+    "zeros": bytes(1000),
+}
+
+
+@pytest.mark.parametrize("words", READING)
+@pytest.mark.parametrize("kind", STRANGE)
+def test_what_is_no_warc_file_is_said_to_be_none(command, tmp_path, words, kind) -> None:
+    path = tmp_path / "strange.warc.zst"
+    path.write_bytes(STRANGE[kind])
+    stderr = command(*words_with(words, path), status=1, cwd=tmp_path).stderr
+    assert str(path) in stderr
+    assert stderr.count("\n") == 1, "one line, not more"
+    assert os.listdir(tmp_path) == ["strange.warc.zst"]
+
+
+def test_an_empty_file_is_called_empty(command, tmp_path) -> None:
+    path = tmp_path / "nothing.warc.gz"
+    path.touch()
+    assert f"{path}, offset 0: the file is empty" in command("ls", path, status=1).stderr
+
+
+def test_a_file_that_breaks_rules_gives_a_warning(command, tmp_path) -> None:
+    made = Foreign().record(b"first").record(b"second").record(b"third").plain()
+    path = tmp_path / "single.warc.gz"
+    path.write_bytes(gzip_member(made.bytes()))
+    answer = command("ls", path)
+    assert answer.stderr.startswith(f"seekwarc: warning: {path}, offset 0: several records share")
+    assert answer.stderr.count("\n") == 1
+    assert answer.out.count("\n") == 4
+
+
+def test_a_reader_that_has_enough_is_no_error(tmp_path) -> None:
+    made = Foreign()
+    for _ in range(6000):
+        made.record(b"page")
+    (tmp_path / "many.warc.zst").write_bytes(made.bytes())
+    script = f"{sys.executable} -m seekwarc ls many.warc.zst | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True, cwd=tmp_path)
+    assert done.stderr == b""
+    assert done.stdout.startswith(b"      OFFSET")
+    assert done.stdout.endswith(b"\n141\n"), "as a program that SIGPIPE ends"
+
+
+@pytest.mark.parametrize("words", [("cat", "--uri", "http://example.org/film.mp4"), ("convert", "-")])
+def test_a_closed_pipe_ends_other_verbs_as_quietly(crawl, words) -> None:
+    verb, *more = words
+    command = " ".join([sys.executable, "-m seekwarc", verb, str(crawl.zst), *more])
+    script = f"{command} | head -c 10 | wc -c; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
+    assert b"Traceback" not in done.stderr
+    assert done.stdout.split() == [b"10", b"141"]
+
+
+@pytest.mark.parametrize("verb", ["ls", "info", "cat"])
+def test_a_full_disk_behind_standard_output_is_an_error(run_cli, start, crawl, verb) -> None:
+    words = {"ls": ["ls"], "info": ["info"], "cat": ["cat", "--uri", "http://example.org/film.mp4"]}[verb]
+    with open("/dev/full", "wb") as full:
+        process = start(*words, crawl.zst, stdout=full)
+        stderr = process.communicate()[1]
+    assert process.returncode == 2
+    assert b"No space left on device" in stderr
+    assert b"Traceback" not in stderr
+    assert b"Exception ignored" not in stderr
+
+
+def test_a_closed_standard_output_is_no_traceback(crawl) -> None:
+    script = f"{sys.executable} -m seekwarc ls {crawl.zst} >&-"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr
+    assert done.returncode == 2
+
+
+def test_a_terminal_that_knows_ascii_only_is_no_traceback(command, crawl) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    command("info", crawl.zst, "--uri", "http://example.org/film.mp4", env=environment)
+
+
+def test_main_returns_the_exit_status(run_main, crawl, capsys) -> None:
+    assert run_main("ls", crawl.zst) == 0
+    assert run_main("ls", "not-there.warc") == 2
+    assert run_main("cat", crawl.zst, "--id", "urn:none") == 1
+    assert "not-there.warc" in capsys.readouterr().err
