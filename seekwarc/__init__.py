@@ -11,30 +11,34 @@ See README.md for what it is for, and spec-notes/ for what goes on disk.
 
 from __future__ import annotations
 
-import os
-from typing import Any, BinaryIO, Literal, overload
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from seekwarc.archive.assembly import Written
-from seekwarc.archive.payload import Extent
-from seekwarc.archive.reader import Reader
-from seekwarc.archive.record import Record, TableStatus
-from seekwarc.archive.writer import Writer
-from seekwarc.errors import (
-    ChecksumError,
-    FormatError,
-    FormatWarning,
-    LimitError,
-    NotFoundError,
-    RangeError,
-    SeekWarcError,
-    SourceError,
-    TruncatedError,
-    UnsupportedError,
-)
-from seekwarc.format.seektable import SeekTable
-from seekwarc.frames.dictionary import Dictionary
-from seekwarc.frames.run import ReadPlan
-from seekwarc.storage.source import RangeSource, Stats
+if TYPE_CHECKING:
+    import os
+    from typing import BinaryIO
+
+    from seekwarc.archive.assembly import Written
+    from seekwarc.archive.payload import Extent
+    from seekwarc.archive.reader import Reader
+    from seekwarc.archive.record import Record, TableStatus
+    from seekwarc.archive.writer import Writer
+    from seekwarc.errors import (
+        ChecksumError,
+        FormatError,
+        FormatWarning,
+        LimitError,
+        NotFoundError,
+        RangeError,
+        SeekWarcError,
+        SourceError,
+        TruncatedError,
+        UnsupportedError,
+    )
+    from seekwarc.format.seektable import SeekTable
+    from seekwarc.frames.dictionary import Dictionary
+    from seekwarc.frames.run import ReadPlan
+    from seekwarc.storage.source import RangeSource, Stats
 
 __all__ = [
     "ChecksumError",
@@ -63,6 +67,33 @@ __all__ = [
 
 __version__ = "0.1.0"
 
+# Who only reads does not wait for what writing needs: each name is imported when it is first used.
+_HOMES = {
+    "Dictionary": "seekwarc.frames.dictionary",
+    "Extent": "seekwarc.archive.payload",
+    "RangeSource": "seekwarc.storage.source",
+    "ReadPlan": "seekwarc.frames.run",
+    "Reader": "seekwarc.archive.reader",
+    "Record": "seekwarc.archive.record",
+    "SeekTable": "seekwarc.format.seektable",
+    "Stats": "seekwarc.storage.source",
+    "TableStatus": "seekwarc.archive.record",
+    "Writer": "seekwarc.archive.writer",
+    "Written": "seekwarc.archive.assembly",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES.get(name, "seekwarc.errors")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 @overload
 def open(  # noqa: A001
@@ -83,7 +114,7 @@ def open(  # noqa: A001
 def open(  # noqa: A001
     target: Any,
     mode: str = "r",
-    **options: Any,
+    **options: Any,  # noqa: ANN401
 ) -> Reader | Writer:
     """Open a WARC file to read, or a .warc.zst file to write.
 
@@ -97,7 +128,11 @@ def open(  # noqa: A001
         ValueError: Another mode.
     """
     if mode == "r":
+        from seekwarc.archive.reader import Reader  # noqa: PLC0415
+
         return Reader(target, **options)
     if mode == "w":
+        from seekwarc.archive.writer import Writer  # noqa: PLC0415
+
         return Writer(target, **options)
     raise ValueError(f'mode is {mode!r}, not "r" or "w"')

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import threading
 from array import array
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError
 from seekwarc.format.seektable import FrameEntry, SeekTable
 from seekwarc.format.zstd import FrameHeader, parse_frame_header, walk_blocks
 from seekwarc.frames.decoder import FrameCache, FrameDecoder, content_checksum
 from seekwarc.storage.source import RangeSource, Stats
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["MAX_FRAME_CONTENT", "FrameReader", "FrameRun", "ReadPlan", "SingleFrame"]
 
@@ -98,6 +100,9 @@ class FrameReader:
         """Threads that decode beside the caller's; started when first used."""
         with self._lock:
             if self._pool is None:
+                # Imported here: a short read needs no threads, and this takes milliseconds.
+                from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
                 self._pool = ThreadPoolExecutor(max(self.threads - 1, 1), "seekwarc-decode")
             return self._pool
 

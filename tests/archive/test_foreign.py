@@ -484,6 +484,22 @@ def test_garbage_behind_the_last_record_is_reported_after_it() -> None:
         # The third record's end is where the garbage starts: zip has asked for a fourth.
 
 
+@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
+@pytest.mark.parametrize("form", ["frames", "plain", "gzip"])
+@pytest.mark.parametrize("behind", [b"abcd", b"\r\nab", b"abcd" + CRLF2])
+def test_bytes_behind_a_block_that_are_no_line_breaks_are_reported(form: str, behind: bytes) -> None:
+    # A Content-Length that is too small, or a writer that forgot what stands between records.
+    made = Foreign().record(FIRST, trailer=behind).record(LAST, trailer=behind)
+    if form != "frames":
+        made = getattr(made, form)(trailer=behind)
+    with (
+        seekwarc.open(RecordingSource(made.bytes())) as archive,
+        pytest.raises(seekwarc.FormatError, match=r"recorded.*offset \d+: "),
+    ):
+        for record, put in zip(archive, made.records, strict=True):
+            assert_is(record, put)
+
+
 LYING = {
     "plain": lambda data: data,
     "gzip": foreign.gzip_member,
@@ -792,9 +808,10 @@ def test_wrong_checksums_in_a_table_are_damage(kind: str, frame_checksum: bool) 
 @pytest.mark.parametrize("checksums", [True, False])
 def test_the_table_of_a_neighbour_that_is_cut_alike(checksums: bool) -> None:
     # Frames of both records take as many bytes each: only the checksums tell whose table it is.
-    made = Foreign().record(noise(9000, seed=1), cuts=2000)
+    header = foreign.warc_header(9000)
+    made = Foreign().record(noise(9000, seed=1), header=header, cuts=2000)
     table = foreign.seek_table(made.record_entries, checksums=checksums)
-    made.raw(table).record(noise(9000, seed=2), cuts=2000)
+    made.raw(table).record(noise(9000, seed=2), header=header, cuts=2000)
     sizes = [entry[:2] for entry in made.record_entries]
     assert sizes == [entry[:2] for entry in made.entries[: len(sizes)]]
     made.raw(table).record(LAST)

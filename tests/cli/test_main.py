@@ -134,17 +134,19 @@ def test_a_reader_that_has_enough_is_no_error(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("words", [("cat", "--uri", "http://example.org/film.mp4"), ("convert", "-")])
-def test_a_closed_pipe_ends_other_verbs_as_quietly(crawl, words) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_closed_pipe_ends_other_verbs_as_quietly(crawl, words, unbuffered) -> None:
     verb, *more = words
     command = " ".join([sys.executable, "-m seekwarc", verb, str(crawl.zst), *more])
     script = f"{command} | head -c 10 | wc -c; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True, env=environment)
     assert b"Traceback" not in done.stderr
     assert done.stdout.split() == [b"10", b"141"]
 
 
 @pytest.mark.parametrize("verb", ["ls", "info", "cat"])
-def test_a_full_disk_behind_standard_output_is_an_error(run_cli, start, crawl, verb) -> None:
+def test_a_full_disk_behind_standard_output_is_an_error(start, crawl, verb) -> None:
     words = {"ls": ["ls"], "info": ["info"], "cat": ["cat", "--uri", "http://example.org/film.mp4"]}[verb]
     with open("/dev/full", "wb") as full:
         process = start(*words, crawl.zst, stdout=full)
@@ -160,6 +162,13 @@ def test_a_closed_standard_output_is_no_traceback(crawl) -> None:
     done = subprocess.run(["bash", "-c", script], capture_output=True, check=False)
     assert b"Traceback" not in done.stderr
     assert done.returncode == 2
+
+
+def test_a_closed_standard_error_sends_no_message_elsewhere(crawl) -> None:
+    script = f"{sys.executable} -m seekwarc cat {crawl.zst} --id none 2>&-"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=False)
+    assert done.stdout == b""
+    assert done.returncode == 1
 
 
 def test_a_terminal_that_knows_ascii_only_is_no_traceback(command, crawl) -> None:

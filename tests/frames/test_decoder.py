@@ -217,6 +217,15 @@ def test_the_cache_keeps_what_was_used_last(steps: list[tuple[int, int]], capaci
         assert cache.get(offset) == model.get(offset)
 
 
+def test_what_was_read_again_stays_longer() -> None:
+    cache = FrameCache(30)
+    for offset in (1, 2, 3):
+        cache.put(offset, bytes(10))
+    assert cache.get(1) == bytes(10)
+    cache.put(4, bytes(10))
+    assert [cache.get(offset) is not None for offset in (1, 2, 3, 4)] == [True, False, True, True]
+
+
 def test_threads_share_a_cache() -> None:
     cache = FrameCache(5000)
 

@@ -1,0 +1,539 @@
+"""`seekwarc convert`."""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import hashlib
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import zstandard
+
+import seekwarc
+from seekwarc.archive.output import PathOutput
+from seekwarc.frames.encoder import FrameEncoder
+from tests.cli.conftest import FILM_URI, FORMS, assert_well_behaved, decompressed
+from tests.support.foreign import Foreign, gzip_member, noise, some_dictionary, text, warc_header
+
+DIRECTIONS = [(source, target) for source in FORMS for target in FORMS]
+
+
+def left_in(folder: Path) -> list[str]:
+    """What a run left behind, hidden files too."""
+    return sorted(os.listdir(folder))
+
+
+# What comes out.
+
+
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_every_direction_keeps_every_byte(command, crawl, tmp_path, source, target) -> None:
+    path = tmp_path / f"new.{target}"
+    answer = command("convert", crawl.path(source), path, "--json")
+    assert decompressed(path) == crawl.content
+    assert answer.json == {
+        "records": 5,
+        "source_size": crawl.path(source).stat().st_size,
+        "target_size": path.stat().st_size,
+        "content_size": len(crawl.content),
+        "sha256": hashlib.sha256(crawl.content).hexdigest(),
+        "verified": True,
+    }
+    assert left_in(tmp_path) == [path.name]
+    offsets = [line["offset"] for line in command("ls", "--json", path).json_lines]
+    lengths = [line["length"] for line in command("ls", "--json", path).json_lines]
+    assert offsets[1:] == [offset + length for offset, length in zip(offsets, lengths, strict=True)][:-1]
+
+
+def test_people_are_told_what_was_done(command, crawl, tmp_path) -> None:
+    answer = command("convert", crawl.path("warc.gz"), tmp_path / "new.warc.zst")
+    assert answer.out.startswith("5 records, 1.5 MiB: ")
+    assert hashlib.sha256(crawl.content).hexdigest() in answer.out
+    assert "the new file holds the same" in answer.out
+    assert answer.stderr == "", "no progress where standard error is no terminal"
+
+
+@pytest.mark.parametrize("source", FORMS)
+@pytest.mark.parametrize("to", ["zst", "gz", "none"])
+def test_pipes_work_at_both_ends(command, crawl, tmp_path, source, to) -> None:
+    answer = command("convert", "-", "-", "--to", to, stdin=crawl.path(source).read_bytes())
+    path = tmp_path / {"zst": "new.warc.zst", "gz": "new.warc.gz", "none": "new.warc"}[to]
+    path.write_bytes(answer.stdout)
+    assert decompressed(path) == crawl.content
+    assert "the new file holds the same" in answer.stderr, "standard output is taken by the file"
+    assert command("cat", path, "--uri", FILM_URI).stdout == crawl.film
+
+
+def test_a_pipe_gets_the_same_bytes_as_a_path(command, crawl, tmp_path) -> None:
+    command("convert", crawl.path("warc"), tmp_path / "new.warc.zst")
+    answer = command("convert", crawl.path("warc"), "-")
+    assert answer.stdout == (tmp_path / "new.warc.zst").read_bytes()
+
+
+def test_standard_output_becomes_zst_unless_told(command, crawl) -> None:
+    answer = command("convert", crawl.path("warc.gz"), "-")
+    assert answer.stdout.startswith(b"\x28\xb5\x2f\xfd")
+
+
+def test_standard_input_and_output_may_be_files(crawl, tmp_path) -> None:
+    run = [sys.executable, "-m", "seekwarc", "convert", "-", "-", "--json"]
+    with crawl.path("warc.gz").open("rb") as source, (tmp_path / "new.warc.zst").open("wb") as target:
+        subprocess.run(run, stdin=source, stdout=target, stderr=subprocess.PIPE, check=True)
+    assert decompressed(tmp_path / "new.warc.zst") == crawl.content
+
+
+def test_to_wins_over_the_name(command, crawl, tmp_path) -> None:
+    path = tmp_path / "new.warc.zst"
+    command("convert", crawl.zst, path, "--to", "none")
+    assert path.read_bytes() == crawl.content
+
+
+@pytest.mark.parametrize("name", ["NEW.WARC.ZST", "new.warc.zstd", "new.megawarc.zst"])
+def test_names_are_known_by_their_ends(command, crawl, tmp_path, name) -> None:
+    command("convert", crawl.path("warc.gz"), tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(b"\x28\xb5\x2f\xfd")
+
+
+def test_the_source_is_known_by_its_content(command, crawl, tmp_path) -> None:
+    source = tmp_path / "named wrongly.warc.zst"
+    source.write_bytes(crawl.path("warc.gz").read_bytes())
+    command("convert", source, tmp_path / "new.warc")
+    assert (tmp_path / "new.warc").read_bytes() == crawl.content
+
+
+def test_an_older_file_under_the_name_is_replaced(command, crawl, tmp_path) -> None:
+    path = tmp_path / "new.warc.zst"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    command("convert", crawl.path("warc"), path)
+    assert decompressed(path) == crawl.content
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+# What is written on the way to .warc.zst.
+
+
+def test_options_of_writing_are_obeyed(command, crawl, tmp_path) -> None:
+    path = tmp_path / "new.warc.zst"
+    words = ("--level", "1", "--frame-size", "64K", "--threads", "1", "--tables", "every")
+    command("convert", crawl.path("warc.gz"), path, *words)
+    with seekwarc.open(path) as archive:
+        film = list(archive)[3]
+        assert film.seek_table_status == "record"
+        assert max(film.layout.frames.content_sizes) <= (64 << 10) + 4
+    assert decompressed(path) == crawl.content
+
+
+def test_without_tables_there_is_none(command, crawl, tmp_path) -> None:
+    path = tmp_path / "new.warc.zst"
+    command("convert", crawl.path("warc.gz"), path, "--tables", "none")
+    assert b"\x5e\x2a\x4d\x18" not in path.read_bytes()
+    assert decompressed(path) == crawl.content
+
+
+def test_threads_do_not_change_the_file(command, crawl, tmp_path) -> None:
+    for threads in (1, 2, 7):
+        command("convert", crawl.path("warc"), tmp_path / f"{threads}.warc.zst", "--threads", threads)
+    files = {(tmp_path / f"{threads}.warc.zst").read_bytes() for threads in (1, 2, 7)}
+    assert len(files) == 1
+
+
+def test_a_level_changes_the_size(command, crawl, tmp_path) -> None:
+    sizes = {}
+    for form in ("warc.zst", "warc.gz"):
+        for level in (1, 9):
+            path = tmp_path / f"{level}.{form}"
+            command("convert", crawl.path("warc"), path, "--level", level)
+            sizes[form, level] = path.stat().st_size
+            assert decompressed(path) == crawl.content
+    assert sizes["warc.zst", 9] < sizes["warc.zst", 1]
+    assert sizes["warc.gz", 9] < sizes["warc.gz", 1]
+
+
+def test_a_dictionary_is_used_and_stored(command, tmp_path) -> None:
+    made = Foreign()
+    for number in range(200):
+        made.record(text(400, seed=number))
+    (tmp_path / "pages.warc").write_bytes(made.plain().bytes())
+    (tmp_path / "dictionary").write_bytes(some_dictionary().as_bytes())
+    command("convert", "pages.warc", "with.warc.zst", "--dictionary", "dictionary", cwd=tmp_path)
+    command("convert", "pages.warc", "without.warc.zst", cwd=tmp_path)
+    with_it, without = ((tmp_path / f"{name}.warc.zst").stat().st_size for name in ("with", "without"))
+    assert with_it < without
+    info = command("info", "--json", "with.warc.zst", cwd=tmp_path).json
+    assert info["dictionary"] == some_dictionary().dict_id()
+    command("convert", "with.warc.zst", "back.warc", cwd=tmp_path)
+    assert (tmp_path / "back.warc").read_bytes() == (tmp_path / "pages.warc").read_bytes()
+
+
+WRONG_VALUES = [
+    (("--level", "23"), "level"),
+    (("--level", "-8"), "level"),
+    (("--level", "high"), "--level"),
+    (("--frame-size", "1K"), "frame_size"),
+    (("--frame-size", "9M"), "frame_size"),
+    (("--frame-size", "-1"), "--frame-size"),
+    (("--frame-size", "1T"), "--frame-size"),
+    (("--frame-size", ""), "--frame-size"),
+    (("--threads", "0"), "threads"),
+    (("--threads", "100000"), "threads"),
+    (("--tables", "some"), "--tables"),
+    (("--to", "xz"), "--to"),
+    (("--dictionary", "not-there"), "not-there"),
+]
+
+
+@pytest.mark.parametrize(("words", "told"), WRONG_VALUES, ids=lambda value: " ".join(value) if isinstance(value, tuple) else value)
+def test_a_wrong_value_is_refused_by_name(command, crawl, tmp_path, words, told) -> None:
+    stderr = command("convert", crawl.zst, "new.warc.zst", *words, status=2, cwd=tmp_path).stderr
+    assert told in stderr
+    assert left_in(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("new.warc.gz", ("--frame-size", "1M")), ("new.warc.gz", ("--tables", "none")), ("new.warc", ("--level", "3"))],
+)
+def test_an_option_that_would_do_nothing_is_refused(command, crawl, tmp_path, name, words) -> None:
+    command("convert", crawl.zst, name, *words, status=2, cwd=tmp_path)
+    assert left_in(tmp_path) == []
+
+
+def test_a_level_that_gzip_has_not_is_refused(command, crawl, tmp_path) -> None:
+    stderr = command("convert", crawl.zst, "new.warc.gz", "--level", "19", status=2, cwd=tmp_path).stderr
+    assert "level" in stderr
+    assert left_in(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"no dictionary", bytes(1000), b"\x37\xa4\x30\xec" + bytes(60)],
+    ids=["empty", "text", "zeros", "magic only"],
+)
+def test_a_file_that_is_no_dictionary_is_refused(command, crawl, tmp_path, data) -> None:
+    dictionary = tmp_path / "dictionary"
+    dictionary.write_bytes(data)
+    done = command("convert", crawl.zst, "new.warc.zst", "--dictionary", dictionary, status=1, cwd=tmp_path)
+    assert str(dictionary) in done.stderr, "it names the file"
+    assert left_in(tmp_path) == ["dictionary"]
+
+
+@pytest.mark.parametrize("name", ["new", "new.wacz", "new.warc.xz", "zst"])
+def test_a_name_without_a_known_end_is_refused_with_what_to_do(command, crawl, tmp_path, name) -> None:
+    stderr = command("convert", crawl.zst, name, status=2, cwd=tmp_path).stderr
+    assert f"{name}: name it .warc.zst, .warc.gz or .warc, or say --to" in stderr
+
+
+# What cannot be read or written.
+
+
+def test_a_file_is_never_written_over_itself(command, crawl, tmp_path) -> None:
+    path, link, hard = (tmp_path / name for name in ("a.warc.zst", "link.warc.zst", "hard.warc.zst"))
+    data = crawl.zst.read_bytes()
+    path.write_bytes(data)
+    link.symlink_to(path)
+    hard.hardlink_to(path)
+    for target in (path, link, hard, f"{tmp_path}/../{tmp_path.name}/a.warc.zst"):
+        stderr = command("convert", path, target, status=2).stderr
+        assert "source and target are the same file" in stderr
+    assert path.read_bytes() == data
+    assert left_in(tmp_path) == ["a.warc.zst", "hard.warc.zst", "link.warc.zst"]
+
+
+def test_standard_input_is_not_written_over_itself(crawl, tmp_path) -> None:
+    path = tmp_path / "a.warc.zst"
+    path.write_bytes(crawl.zst.read_bytes())
+    run = [sys.executable, "-m", "seekwarc", "convert", "-", str(path)]
+    with path.open("rb") as file:
+        done = subprocess.run(run, stdin=file, capture_output=True, check=False)
+    assert_well_behaved(done.returncode, done.stderr)
+    assert decompressed(path) == crawl.content
+
+
+def broken_sources(crawl) -> dict[str, bytes]:
+    zst = crawl.zst.read_bytes()
+    flipped = bytearray(zst)
+    flipped[crawl.film_put.offset + 450_000] ^= 1
+    gz = bytearray(crawl.path("warc.gz").read_bytes())
+    gz[crawl.put(3, "warc.gz").offset + 450_000] ^= 1
+    return {
+        "flipped.warc.zst": bytes(flipped),
+        "flipped.warc.gz": bytes(gz),
+        "cut.warc.zst": zst[:800_000],
+        "cut in front of a record.warc.zst": zst[: crawl.film_put.offset] + b"garbage, not a frame",
+        "cut.warc.gz": crawl.path("warc.gz").read_bytes()[:800_000],
+        "cut.warc": crawl.content[:800_000],
+        "cut in a header.warc": crawl.content[:50],
+        "garbage behind.warc": crawl.content + b"garbage\r\n\r\n",
+        "no trailer.warc": crawl.content[:-4] + b"WARC/1.1\r\n",
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "flipped.warc.zst",
+        "flipped.warc.gz",
+        "cut.warc.zst",
+        "cut in front of a record.warc.zst",
+        "cut.warc.gz",
+        "cut.warc",
+        "cut in a header.warc",
+        "garbage behind.warc",
+        "no trailer.warc",
+    ],
+)
+@pytest.mark.parametrize("target", FORMS)
+def test_a_damaged_source_leaves_nothing(command, crawl, tmp_path, name, target) -> None:
+    source = tmp_path / name
+    source.write_bytes(broken_sources(crawl)[name])
+    stderr = command("convert", source, f"new.{target}", status=1, cwd=tmp_path).stderr
+    assert stderr.startswith(f"seekwarc: {source}, offset ")
+    assert stderr.count("\n") == 1
+    assert left_in(tmp_path) == [name]
+
+
+def test_a_damaged_source_keeps_the_older_file(command, damaged, tmp_path) -> None:
+    target = tmp_path / "older.warc.gz"
+    target.write_bytes(b"older")
+    command("convert", damaged, target, status=1)
+    assert target.read_bytes() == b"older"
+
+
+def test_several_records_in_one_member_are_told_apart(command, crawl, tmp_path) -> None:
+    source, target = tmp_path / "single.warc.gz", tmp_path / "new.warc.zst"
+    source.write_bytes(gzip_member(crawl.content))
+    answer = command("convert", source, target)
+    assert answer.stderr.startswith("seekwarc: warning: ")
+    assert len(command("ls", "--json", target).json_lines) == 5
+    assert decompressed(target) == crawl.content
+
+
+@pytest.mark.parametrize("target", FORMS)
+def test_a_folder_that_cannot_be_written_to_is_told(command, crawl, only_readable, target) -> None:
+    path = only_readable / f"new.{target}"
+    stderr = command("convert", crawl.zst, path, status=2).stderr
+    assert stderr.startswith(f"seekwarc: {path}: cannot be written: ")
+    assert left_in(only_readable) == []
+
+
+def test_a_missing_folder_is_told(command, crawl, tmp_path) -> None:
+    path = tmp_path / "not there" / "new.warc.zst"
+    assert f"{path}: cannot be written: No such file" in command("convert", crawl.zst, path, status=2).stderr
+
+
+def test_a_folder_is_no_target(command, crawl, tmp_path) -> None:
+    folder = tmp_path / "folder.warc.zst"
+    folder.mkdir()
+    assert f"{folder}: cannot be written: " in command("convert", crawl.zst, folder, status=2).stderr
+
+
+@pytest.mark.parametrize("to", ["zst", "gz", "none"])
+def test_a_full_device_is_told(command, crawl, to) -> None:
+    stderr = command("convert", crawl.zst, "/dev/full", "--to", to, status=2).stderr
+    assert stderr == "seekwarc: /dev/full: cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("to", ["zst", "gz", "none"])
+def test_a_full_disk_behind_standard_output_is_told(start, crawl, to) -> None:
+    with open("/dev/full", "wb") as full:
+        process = start("convert", crawl.zst, "-", "--to", to, stdout=full)
+        stderr = process.communicate()[1]
+    assert_well_behaved(process.returncode, stderr)
+    assert process.returncode == 2
+    assert stderr.count(b"\n") == 1
+    assert b"No space left on device" in stderr
+
+
+@pytest.mark.parametrize("target", FORMS)
+def test_a_full_disk_is_told_and_leaves_nothing(command, crawl, small_disk, target) -> None:
+    path = small_disk / f"new.{target}"
+    stderr = command("convert", crawl.zst, path, status=2).stderr
+    assert stderr == f"seekwarc: {path}: cannot be written: No space left on device\n"
+    assert left_in(small_disk) == []
+
+
+# That the new file holds the same is proved.
+
+
+def corrupt_before_reading_back(monkeypatch, change) -> None:
+    """Let a disk forget what was written: change the new file when it is opened to be read back."""
+    reopen = PathOutput.reopen
+
+    def changed(output: PathOutput):
+        reopen(output).close()
+        temporary = Path(output._temporary)
+        temporary.write_bytes(change(temporary.read_bytes()))
+        return reopen(output)
+
+    monkeypatch.setattr(PathOutput, "reopen", changed)
+
+
+def flip_in_the_middle(data: bytes) -> bytes:
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
+
+def without_the_first_unit(data: bytes) -> bytes:
+    """Leave out a whole record, so that every checksum in the file stays right."""
+    if data.startswith(b"\x1f\x8b"):
+        return gzip.compress(gzip.decompress(data)[100:])
+    if data.startswith(b"WARC/"):
+        return data[100:]
+    size = zstandard.get_frame_parameters(data).content_size
+    content = zstandard.ZstdDecompressor().decompress(data)
+    assert len(content) == size
+    return data[data.index(b"\x28\xb5\x2f\xfd", 4) :]
+
+
+CHANGES = {"flip": flip_in_the_middle, "cut": lambda data: data[:-500_000], "less": without_the_first_unit}
+
+
+@pytest.mark.parametrize("target", FORMS)
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_file_that_reads_back_otherwise_is_not_kept(run_main, capsys, monkeypatch, crawl, tmp_path, target, change) -> None:
+    corrupt_before_reading_back(monkeypatch, CHANGES[change])
+    path = tmp_path / f"new.{target}"
+    assert run_main("convert", crawl.path("warc.gz"), path) == 1
+    stderr = capsys.readouterr().err
+    assert stderr.startswith(f"seekwarc: {path}: the new file ")
+    assert left_in(tmp_path) == []
+
+
+def test_what_goes_into_a_pipe_is_checked_too(run_main, monkeypatch, capfd, tmp_path) -> None:
+    encode = FrameEncoder.encode
+    monkeypatch.setattr(FrameEncoder, "encode", lambda self, data: encode(self, data.replace(b"hand", b"foot")))
+    source = tmp_path / "source.warc"
+    source.write_bytes(Foreign().record(b"software: by hand").plain().bytes())
+    assert run_main("convert", source, "-") == 1
+    assert "the new file decompresses to" in capfd.readouterr().err
+
+
+def test_the_check_can_be_left_out(run_main, capsys, monkeypatch, crawl, tmp_path) -> None:
+    def never(output: PathOutput):
+        raise AssertionError("read back")
+
+    monkeypatch.setattr(PathOutput, "reopen", never)
+    path = tmp_path / "new.warc.zst"
+    assert run_main("convert", crawl.path("warc.gz"), path, "--no-verify") == 0
+    assert "not checked" in capsys.readouterr().out
+    assert decompressed(path) == crawl.content
+
+
+def test_json_tells_that_nothing_was_checked(command, crawl, tmp_path) -> None:
+    answer = command("convert", crawl.zst, tmp_path / "new.warc", "--no-verify", "--json")
+    assert answer.json["verified"] is False
+
+
+# Stopping it.
+
+
+def wait_for(condition, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came so far"
+        time.sleep(0.01)
+
+
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+
+
+@pytest.mark.parametrize(("number", "status"), SIGNALS)
+@pytest.mark.parametrize("target", FORMS)
+def test_a_signal_leaves_nothing(start, tmp_path, number, status, target) -> None:
+    process = start("convert", "-", tmp_path / f"new.{target}")
+    # More than pipes and buffers hold, so that a part has been written when the signal comes.
+    process.stdin.write(warc_header(9 << 20) + noise(8 << 20))
+    process.stdin.flush()
+    wait_for(lambda: any(file.stat().st_size for file in tmp_path.iterdir()))
+    assert [name.endswith(".partial") for name in left_in(tmp_path)] == [True]
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=20)
+    assert process.returncode == status
+    assert left_in(tmp_path) == []
+    assert stdout == b""
+    assert stderr == b"seekwarc: stopped\n"
+
+
+@pytest.mark.parametrize(("number", "status"), SIGNALS)
+def test_a_signal_while_nothing_has_come_yet_is_no_traceback(start, tmp_path, number, status) -> None:
+    process = start("convert", "-", tmp_path / "new.warc.zst")
+    process.stdin.write(b"W")
+    process.stdin.flush()
+    time.sleep(0.5)  # Long enough for Python to start; nothing shows that it waits for its input.
+    process.send_signal(number)
+    stderr = process.communicate(timeout=20)[1]
+    assert process.returncode == status
+    assert b"Traceback" not in stderr
+    assert left_in(tmp_path) == []
+
+
+@pytest.mark.parametrize(("number", "status"), SIGNALS)
+def test_a_signal_ends_a_conversion_into_a_pipe(start, crawl, number, status) -> None:
+    process = start("convert", "-", "-")
+    process.stdin.write(crawl.path("warc").read_bytes()[:300_000])
+    process.stdin.flush()
+    time.sleep(0.5)  # Nothing shows how far it is before its first output.
+    process.send_signal(number)
+    stderr = process.communicate(timeout=20)[1]
+    assert process.returncode == status
+    assert b"Traceback" not in stderr
+
+
+# Progress.
+
+
+def run_on_terminal(*words: object) -> tuple[int, bytes]:
+    """Run the command with standard error on a terminal; return status and what the terminal got."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, 0x5414, struct.pack("HHHH", 24, 80, 0, 0))  # TIOCSWINSZ
+    command = [sys.executable, "-m", "seekwarc", *map(str, words)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                data = os.read(ours, 4096)
+            except OSError:  # Linux: nobody has the other side open any more.
+                break
+            if not data:
+                break
+            shown += data
+        process.stdout.read()
+    os.close(ours)
+    return process.returncode, shown
+
+
+def test_a_terminal_is_shown_how_far_it_is(crawl, tmp_path) -> None:
+    status, shown = run_on_terminal("convert", crawl.path("warc.gz"), tmp_path / "new.warc.zst")
+    assert status == 0
+    assert b"converting" in shown
+    assert b"checking" in shown
+    assert b"%|" in shown
+    assert b"Traceback" not in shown
+    assert not shown.rpartition(b"\r")[2].strip(), "the bar is taken away at the end"
+
+
+def test_an_error_on_a_terminal_stands_on_a_line_of_its_own(damaged, tmp_path) -> None:
+    status, shown = run_on_terminal("convert", damaged, tmp_path / "new.warc.gz")
+    assert status == 1
+    assert b"Traceback" not in shown
+    assert shown.rstrip(b"\r\n").rpartition(b"\r")[2].startswith(b"seekwarc: ")
+
+
+def test_standard_output_that_is_a_terminal_gets_no_archive(crawl) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "seekwarc", "convert", str(crawl.zst), "-"]
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)
+    os.close(theirs)
+    os.close(ours)
+    assert done.returncode == 2
+    assert b"standard output is a terminal" in done.stderr
