@@ -114,7 +114,7 @@ def open(  # noqa: A001
 def open(  # noqa: A001
     target: Any,
     mode: str = "r",
-    **options: Any,  # noqa: ANN401
+    **options: Any,
 ) -> Reader | Writer:
     """Open a WARC file to read, or a .warc.zst file to write.
 

@@ -15,7 +15,8 @@ from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.dictionary import Dictionary, load_dictionary
 from seekwarc.frames.run import FrameReader
 from seekwarc.frames.scan import Window
-from seekwarc.frames.stream import Compression, ContentStream, detect, pieces_from
+from seekwarc.frames.stream import ContentStream
+from seekwarc.frames.units import Compression, detect, pieces_from
 from seekwarc.storage.source import CountingSource, RangeSource, Stats
 
 __all__ = ["ArchiveFile"]

@@ -24,7 +24,7 @@ from seekwarc.format.warc import RECORD_END, find_header_end, parse_record_heade
 from seekwarc.format.zstd import FrameHeader, measure_frame, parse_frame_header
 from seekwarc.frames.decoder import CodecError
 from seekwarc.frames.scan import Window, frame_start_at
-from seekwarc.frames.stream import WHOLE_FRAME, whole_frame
+from seekwarc.frames.units import WHOLE_FRAME, whole_frame
 
 if TYPE_CHECKING:
     from seekwarc.archive.file import ArchiveFile

@@ -19,7 +19,7 @@ from seekwarc.format.warc import RECORD_END
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun, SingleFrame
 from seekwarc.frames.scan import Window, frame_at, frame_start_at
-from seekwarc.frames.stream import Extension, extension_at
+from seekwarc.frames.units import Extension, extension_at
 
 if TYPE_CHECKING:
     from seekwarc.archive.file import ArchiveFile

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from seekwarc.archive.record import Record
-    from seekwarc.frames.stream import Compression
+    from seekwarc.frames.units import Compression
 
 __all__ = ["Reader"]
 

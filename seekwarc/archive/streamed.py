@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from seekwarc.archive.file import ArchiveFile
     from seekwarc.format.warc import RecordHeader
     from seekwarc.frames.scan import Window
-    from seekwarc.frames.stream import Compression, ContentStream, Extension
+    from seekwarc.frames.stream import ContentStream
+    from seekwarc.frames.units import Compression, Extension
 
 __all__ = ["StreamedRecords", "extensions_end", "stream_content", "streamed_length"]
 

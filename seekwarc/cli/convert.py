@@ -20,7 +20,7 @@ from seekwarc.cli.common import (
     writer_options,
 )
 from seekwarc.errors import SeekWarcError
-from seekwarc.frames.stream import Compression
+from seekwarc.frames.units import Compression
 from seekwarc.tools.convert import convert
 
 __all__ = ["add_arguments", "run"]

@@ -61,9 +61,10 @@ class FrameDecoder:
         return self._dictionary
 
     def _dictionary_for(self, header: FrameHeader) -> Dictionary | None:
-        """Return the dictionary to decode a frame with; the file's is loaded only if it is named."""
+        """Return the dictionary to decode a frame with; the file's is loaded only where it may matter."""
         if not header.dictionary_id:
-            return self._dictionary
+            # Without it a frame that needs it fails, which its checksum shows, and is then tried again.
+            return self._dictionary if header.has_checksum else self.dictionary
         dictionary = self.dictionary
         if dictionary is None or dictionary.id != header.dictionary_id:
             found = f"dictionary {dictionary.id}" if dictionary else "no dictionary"

@@ -65,6 +65,14 @@ def _read_fully(read: Callable[[int, int], bytes], start: int, stop: int) -> byt
     return b"".join(pieces)
 
 
+def _read_some(file: BinaryIO, size: int) -> bytes:
+    """Read once; nothing at the end."""
+    data: bytes | None = file.read(size)
+    if data is None:
+        raise BlockingIOError("the file object is in non-blocking mode and has nothing ready")
+    return data
+
+
 class LocalFileSource:
     """A file on a local disk, read with positioned reads: no shared file position and no lock."""
 
@@ -135,7 +143,7 @@ class FileObjectSource:
 
     def _seek_and_read(self, start: int, stop: int) -> bytes:
         self._file.seek(start)
-        return self._file.read(stop - start) or b""
+        return _read_some(self._file, stop - start)
 
     def close(self) -> None:
         """See `RangeSource.close`."""
@@ -172,11 +180,11 @@ class PipeSource:
                     if not self._take(self._position, self._position + gap):
                         return b""
                 return _read_fully(self._take, start, stop)
-            except OSError as error:
+            except (OSError, ValueError) as error:
                 raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
 
     def _take(self, start: int, stop: int) -> bytes:
-        data = self._file.read(stop - start) or b""
+        data = _read_some(self._file, stop - start)
         self._position += len(data)
         return data
 

@@ -16,7 +16,7 @@ from seekwarc.errors import ChecksumError, FormatError, SourceError
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.dictionary import load_dictionary
 from seekwarc.frames.scan import Window
-from seekwarc.frames.stream import Compression, Piece, detect, pieces_from
+from seekwarc.frames.units import Compression, Piece, detect, pieces_from
 from seekwarc.storage.source import PipeSource, RangeSource, open_source
 from seekwarc.tools.sinks import RecordSink, gzip_sink, plain_sink
 

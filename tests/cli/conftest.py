@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import io
 import json
 import os
+import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -76,7 +81,9 @@ def start() -> Iterator[Callable[..., subprocess.Popen]]:
 
     def run(*args: object, **options: Any) -> subprocess.Popen:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        process = subprocess.Popen([sys.executable, "-m", "seekwarc", *map(str, args)], **{**pipes, **options})
+        process = subprocess.Popen(
+            [sys.executable, "-m", "seekwarc", *map(str, args)], **{**pipes, **options}
+        )
         started.append(process)
         return process
 
@@ -183,7 +190,9 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
     """Return warcinfo, a page, a request for the film, the film in its frames, an empty record."""
     made = Foreign()
     info = b"software: by hand\r\n"
-    made.record(info, header=record_header("warcinfo", len(info), 0, ("Content-Type", "application/warc-fields")))
+    made.record(
+        info, header=record_header("warcinfo", len(info), 0, ("Content-Type", "application/warc-fields"))
+    )
     response(made, "http://example.org/page.html", text(2000))
     request = b"GET /film.mp4 HTTP/1.1\r\nHost: example.org\r\n\r\n"
     fields = (("WARC-Target-URI", FILM_URI), ("Content-Type", "application/http; msgtype=request"))
@@ -234,3 +243,31 @@ def decompressed(path: Path) -> bytes:
         with reader:
             return reader.read()
     return data
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came so far"
+        time.sleep(0.01)
+
+
+def run_on_terminal(*words: object) -> tuple[int, bytes]:
+    """Run the command with standard error on a terminal; return status and what the terminal got."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    command = [sys.executable, "-m", "seekwarc", *map(str, words)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                data = os.read(ours, 4096)
+            except OSError:  # Linux: nobody has the other side open any more.
+                break
+            if not data:
+                break
+            shown += data
+        process.stdout.read()
+    os.close(ours)
+    return process.returncode, shown

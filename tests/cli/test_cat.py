@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.cli.conftest import FILM_URI, FORMS, HTTP_HEAD
+from tests.cli.conftest import FILM_URI, FORMS
 from tests.support.foreign import Foreign
 
 
@@ -80,7 +80,9 @@ def test_a_range_may_be_a_start_and_a_length(command, crawl, text, part) -> None
     assert command("cat", crawl.zst, crawl.film_put.offset, "--range", text).stdout == crawl.film[part]
 
 
-@pytest.mark.parametrize("text", ["", "5", "a:b", "1:2:3", "+5", "5+", "5+-1", "1.5:2", "٣:٤", "1" * 30 + ":", " 1:2"])
+@pytest.mark.parametrize(
+    "text", ["", "5", "a:b", "1:2:3", "+5", "5+", "5+-1", "1.5:2", "٣:٤", "1" * 30 + ":", " 1:2"]
+)
 def test_nonsense_is_refused_with_what_to_write(command, crawl, text) -> None:
     stderr = command("cat", crawl.zst, crawl.film_put.offset, f"--range={text}", status=2).stderr
     assert "START:STOP" in stderr

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import hashlib
 import os
 import pty
 import signal
-import struct
 import subprocess
 import sys
 import time
@@ -20,7 +18,7 @@ import zstandard
 import seekwarc
 from seekwarc.archive.output import PathOutput
 from seekwarc.frames.encoder import FrameEncoder
-from tests.cli.conftest import FILM_URI, FORMS, assert_well_behaved, decompressed
+from tests.cli.conftest import FILM_URI, FORMS, assert_well_behaved, decompressed, run_on_terminal, wait_for
 from tests.support.foreign import Foreign, gzip_member, noise, some_dictionary, text, warc_header
 
 DIRECTIONS = [(source, target) for source in FORMS for target in FORMS]
@@ -191,7 +189,9 @@ WRONG_VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("words", "told"), WRONG_VALUES, ids=lambda value: " ".join(value) if isinstance(value, tuple) else value)
+@pytest.mark.parametrize(
+    ("words", "told"), WRONG_VALUES, ids=lambda value: " ".join(value) if isinstance(value, tuple) else value
+)
 def test_a_wrong_value_is_refused_by_name(command, crawl, tmp_path, words, told) -> None:
     stderr = command("convert", crawl.zst, "new.warc.zst", *words, status=2, cwd=tmp_path).stderr
     assert told in stderr
@@ -200,7 +200,11 @@ def test_a_wrong_value_is_refused_by_name(command, crawl, tmp_path, words, told)
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("new.warc.gz", ("--frame-size", "1M")), ("new.warc.gz", ("--tables", "none")), ("new.warc", ("--level", "3"))],
+    [
+        ("new.warc.gz", ("--frame-size", "1M")),
+        ("new.warc.gz", ("--tables", "none")),
+        ("new.warc", ("--level", "3")),
+    ],
 )
 def test_an_option_that_would_do_nothing_is_refused(command, crawl, tmp_path, name, words) -> None:
     command("convert", crawl.zst, name, *words, status=2, cwd=tmp_path)
@@ -399,7 +403,9 @@ CHANGES = {"flip": flip_in_the_middle, "cut": lambda data: data[:-500_000], "les
 
 @pytest.mark.parametrize("target", FORMS)
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_file_that_reads_back_otherwise_is_not_kept(run_main, capsys, monkeypatch, crawl, tmp_path, target, change) -> None:
+def test_a_file_that_reads_back_otherwise_is_not_kept(
+    run_main, capsys, monkeypatch, crawl, tmp_path, target, change
+) -> None:
     corrupt_before_reading_back(monkeypatch, CHANGES[change])
     path = tmp_path / f"new.{target}"
     assert run_main("convert", crawl.path("warc.gz"), path) == 1
@@ -410,7 +416,9 @@ def test_a_file_that_reads_back_otherwise_is_not_kept(run_main, capsys, monkeypa
 
 def test_what_goes_into_a_pipe_is_checked_too(run_main, monkeypatch, capfd, tmp_path) -> None:
     encode = FrameEncoder.encode
-    monkeypatch.setattr(FrameEncoder, "encode", lambda self, data: encode(self, data.replace(b"hand", b"foot")))
+    monkeypatch.setattr(
+        FrameEncoder, "encode", lambda self, data: encode(self, data.replace(b"hand", b"foot"))
+    )
     source = tmp_path / "source.warc"
     source.write_bytes(Foreign().record(b"software: by hand").plain().bytes())
     assert run_main("convert", source, "-") == 1
@@ -434,13 +442,6 @@ def test_json_tells_that_nothing_was_checked(command, crawl, tmp_path) -> None:
 
 
 # Stopping it.
-
-
-def wait_for(condition, seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never came so far"
-        time.sleep(0.01)
 
 
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
@@ -489,27 +490,6 @@ def test_a_signal_ends_a_conversion_into_a_pipe(start, crawl, number, status) ->
 
 
 # Progress.
-
-
-def run_on_terminal(*words: object) -> tuple[int, bytes]:
-    """Run the command with standard error on a terminal; return status and what the terminal got."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, 0x5414, struct.pack("HHHH", 24, 80, 0, 0))  # TIOCSWINSZ
-    command = [sys.executable, "-m", "seekwarc", *map(str, words)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                data = os.read(ours, 4096)
-            except OSError:  # Linux: nobody has the other side open any more.
-                break
-            if not data:
-                break
-            shown += data
-        process.stdout.read()
-    os.close(ours)
-    return process.returncode, shown
 
 
 def test_a_terminal_is_shown_how_far_it_is(crawl, tmp_path) -> None:

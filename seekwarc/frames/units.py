@@ -1,0 +1,228 @@
+"""The content of a file unit by unit, whatever it is compressed with.
+
+A *unit* is what a file is compressed by: a Zstandard frame, a gzip member; of a plain file, any byte.
+Units are decompressed piece by piece, so that memory is bounded by the pieces, never by a frame's or a
+record's size.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Final, Literal, NamedTuple
+
+from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
+from seekwarc.format.seektable import SeekTable, largest_table_behind
+from seekwarc.format.zstd import (
+    MAX_FRAME_HEADER_SIZE,
+    SEEK_TABLE_MAGIC,
+    FrameHeader,
+    is_skippable,
+    measure_frame,
+    walk_blocks,
+)
+from seekwarc.frames.decoder import FrameDecoder
+from seekwarc.frames.scan import Window, frame_start_at
+
+__all__ = [
+    "WHOLE_FRAME",
+    "Compression",
+    "Extension",
+    "Piece",
+    "detect",
+    "extension_at",
+    "pieces_from",
+    "whole_frame",
+]
+
+Compression = Literal["zst", "gz", "none"]
+
+WHOLE_FRAME: Final = 1 << 20
+"""Frames of at most this size, stored and decoded, are decoded in one call."""
+GZIP_STEP: Final = 32 << 10
+GZIP_PIECE: Final = 256 << 10
+PLAIN_PIECE: Final = 256 << 10
+
+
+class Piece(NamedTuple):
+    """Some decompressed bytes of one unit."""
+
+    data: bytes
+    unit: int
+    """Offset of the unit in the stored file."""
+    first: bool
+    """Whether the piece begins its unit."""
+    end: int | None
+    """Offset behind the unit where the piece ends it, else None."""
+
+
+class Extension(NamedTuple):
+    """A frame without content: skippable, or empty."""
+
+    end: int
+    """Offset behind it."""
+    anchor: int | None
+    """Where the first frame starts that it lists, if it is a seek table."""
+
+
+def detect(head: bytes, name: str, offset: int = 0) -> Compression:
+    """Tell what a file, or a record in it, is compressed with, from its first bytes.
+
+    Raises:
+        UnsupportedError: Neither WARC nor a compression that WARC files come in.
+    """
+    if head[:2] == b"\x1f\x8b":
+        return "gz"
+    if head[:5] == b"WARC/":
+        return "none"
+    magic = int.from_bytes(head[:4], "little")
+    if head[:4] == b"\x28\xb5\x2f\xfd" or (len(head) >= 4 and is_skippable(magic)):
+        return "zst"
+    raise UnsupportedError(
+        f"not a WARC file: it begins with {head[:8]!r}, not with WARC/, a gzip member or a Zstandard frame"
+        if head
+        else "the file is empty; a WARC file holds at least one record",
+        source=name,
+        offset=offset,
+    )
+
+
+def pieces_from(
+    window: Window, offset: int, compression: Compression, decoder: FrameDecoder
+) -> Iterator[Piece | Extension]:
+    """Yield the content of the units from `offset` to the end of the file.
+
+    Raises:
+        FormatError: When a damaged or cut unit is reached.
+    """
+    if compression == "gz":
+        return _gzip_pieces(window, offset)
+    if compression == "none":
+        return _plain_pieces(window, offset)
+    return _zstd_pieces(window, offset, decoder)
+
+
+def _plain_pieces(window: Window, offset: int) -> Iterator[Piece]:
+    while data := window.at_hand(offset, PLAIN_PIECE):
+        yield Piece(data, offset, True, offset + len(data))
+        offset += len(data)
+
+
+def _gzip_pieces(window: Window, offset: int) -> Iterator[Piece]:
+    name = window.source.name
+    data = window.at_hand(offset, GZIP_STEP)
+    while data:
+        unit = offset
+        if data[:2] != b"\x1f\x8b"[: len(data)]:
+            if not data.strip(b"\0"):
+                offset += len(data)
+                data = window.at_hand(offset, GZIP_STEP)
+                continue
+            raise FormatError(
+                f"a gzip member should start here, but these bytes do: {data[:8]!r}",
+                source=name,
+                offset=offset,
+            )
+        inflater = zlib.decompressobj(31)
+        first = True
+        while not inflater.eof:
+            if not data:
+                raise TruncatedError("the file ends inside this gzip member", source=name, offset=unit)
+            try:
+                out = inflater.decompress(data, GZIP_PIECE)
+            except zlib.error as error:
+                text = f"this gzip member is damaged ({error})"
+                raise ChecksumError(text, source=name, offset=unit) from error
+            rest = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
+            offset += len(data) - len(rest)
+            if out or inflater.eof:
+                yield Piece(out, unit, first, offset if inflater.eof else None)
+                first = False
+            # An inflater that held back output needs no new input to go on.
+            data = rest or window.at_hand(offset, GZIP_STEP)
+
+
+def _zstd_pieces(window: Window, offset: int, decoder: FrameDecoder) -> Iterator[Piece | Extension]:
+    while (start := frame_start_at(window, offset)) is not None:
+        _, header, size = start
+        if header is None:
+            yield extension_at(window, offset, size)
+            offset += size
+            continue
+        try:
+            frame = whole_frame(window, offset, header)
+            if frame:
+                end = offset + len(frame)
+                yield Piece(decoder.decode(frame, header), offset, True, end)
+                offset = end
+                continue
+            decode = decoder.incremental(header)
+        except FormatError as error:
+            raise error.located(window.source.name, offset) from None
+        unit = offset
+        position = offset + size
+        data = window.take(offset, size)
+        first, done = True, False
+        while not done:
+            blocks, done = _next_blocks(window, position, unit, checksum=header.has_checksum)
+            position += len(blocks)
+            try:
+                out = decode(data + blocks)
+            except FormatError as error:
+                raise error.located(window.source.name, unit) from None
+            data = b""
+            if out:
+                yield Piece(out, unit, first, position if done else None)
+                first = False
+            elif done:
+                # The end of a frame, or the whole of an empty one.
+                yield Extension(position, None) if first else Piece(b"", unit, False, position)
+        offset = position
+
+
+def extension_at(window: Window, offset: int, size: int) -> Extension:
+    """Describe the skippable frame of `size` bytes at `offset`.
+
+    Raises:
+        TruncatedError: The file does not hold all of it.
+    """
+    anchor = None
+    magic = int.from_bytes(window.take(offset, 4), "little")
+    # A table that lists more than there can be in front of it is not worth reading.
+    if magic == SEEK_TABLE_MAGIC and size <= largest_table_behind(offset):
+        try:
+            anchor = SeekTable.parse(window.take(offset, size)).anchor(offset)
+        except FormatError:
+            anchor = None  # An extension frame like any other.
+    if not window.take(offset + size - 1, 1):
+        raise TruncatedError(
+            f"the file ends inside a skippable frame of {size} bytes",
+            source=window.source.name,
+            offset=offset,
+        )
+    return Extension(offset + size, anchor)
+
+
+def whole_frame(window: Window, offset: int, header: FrameHeader) -> bytes:
+    """Return a small frame if it takes no more room than its content should need, else nothing."""
+    if header.content_size is None or header.content_size > WHOLE_FRAME:
+        return b""
+    expected = MAX_FRAME_HEADER_SIZE + 4 + header.content_size * 257 // 256 + 64
+    data, index = window.get(offset, offset + expected)
+    measured = measure_frame(data, index)
+    return data[index : measured[0]] if measured else b""
+
+
+def _next_blocks(window: Window, position: int, unit: int, *, checksum: bool) -> tuple[bytes, bool]:
+    """Return the next block of a frame, with the frame's checksum behind the last one."""
+    header = window.take(position, 3)
+    try:
+        # Only one header is shown to the walker, so it stops behind one block: at most 128 KiB come out.
+        size, done = walk_blocks(header, 0) if len(header) == 3 else (4, False)
+    except FormatError as error:
+        raise error.located(window.source.name, unit) from None
+    size += 4 * (done and checksum)
+    block = window.take(position, size)
+    if len(block) < size:
+        raise TruncatedError("the file ends inside this frame", source=window.source.name, offset=unit)
+    return block, done

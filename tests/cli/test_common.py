@@ -1,0 +1,117 @@
+"""What the verbs share."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import seekwarc
+from seekwarc.cli.common import human_size, parse_range, parse_size, printable, settled, watch
+from seekwarc.errors import FormatError, RangeError
+from seekwarc.storage.source import BytesSource
+from tests.support.foreign import Foreign
+from tests.support.sources import RecordingSource
+
+bounds = st.none() | st.integers(-(10**18) + 1, 10**18 - 1)
+
+
+@given(bounds, bounds, st.integers(0, 10**6))
+def test_a_range_is_a_python_slice(start, stop, size) -> None:
+    text = ":".join("" if bound is None else str(bound) for bound in (start, stop))
+    found = parse_range(text, size)
+    assert range(size)[slice(*found)] == range(size)[slice(start, stop)]
+    assert 0 <= found[0] <= found[1] <= size
+
+
+@given(st.integers(0, 10**12), st.integers(0, 10**12), st.integers(0, 10**6))
+def test_a_range_is_a_start_and_a_length(start, length, size) -> None:
+    first, last = parse_range(f"{start}+{length}", size)
+    assert range(size)[first:last] == range(size)[start : start + length]
+
+
+@given(st.text(max_size=12))
+def test_whatever_else_is_refused(text) -> None:
+    try:
+        start, stop = parse_range(text, 1000)
+    except RangeError as error:
+        assert repr(text) in str(error)
+    else:
+        assert 0 <= start <= stop <= 1000
+        assert set(text) <= set("0123456789+-:")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("0", 0), ("65536", 65536), ("64K", 65536), ("64k", 65536), ("64KiB", 65536), ("64kb", 65536), ("1M", 1 << 20),
+     ("2G", 2 << 30), ("7B", 7)],
+)  # fmt: skip
+def test_sizes_may_have_units(text, size) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "K", "1.5M", "-1", "1T", "1 M", "1e6", "0x10", "٣", "1" * 16])
+def test_what_is_no_size_is_refused(text) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a size"):
+        parse_size(text)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1 << 20, "1.0 MiB"), (3 << 29, "1.5 GiB"), (1 << 50, "1048576.0 GiB")],
+)  # fmt: skip
+def test_sizes_are_written_the_short_way(size, text) -> None:
+    assert human_size(size) == text
+
+
+@given(st.text() | st.text(st.characters(codec=None, categories=["Cc", "Cs", "Cf"])))
+def test_nothing_that_a_terminal_obeys_gets_through(text) -> None:
+    shown = printable(text)
+    assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in shown)
+    assert not any(0xDC80 <= ord(character) <= 0xDCFF for character in shown)
+    if text.isprintable():
+        assert shown == text
+
+
+@pytest.mark.parametrize("text", ["a\u202eb", "a\u2066b", "a\u200bb\u200f"])
+def test_text_is_not_turned_round(text) -> None:
+    assert printable(text) != text, "bidirectional controls make one URI look like another"
+
+
+def test_what_is_not_there_is_a_dash() -> None:
+    assert printable(None) == "-"
+
+
+def test_settled_records_know_their_length() -> None:
+    made = Foreign().record(b"x" * 3000, cuts=500).record(b"y").record(b"z" * 900, cuts=300)
+    with seekwarc.open(made.bytes()) as archive:
+        for record, put in zip(settled(archive), made.records, strict=True):
+            assert record.length == put.length
+
+
+def test_settled_records_cost_no_more_than_iterating() -> None:
+    made = Foreign()
+    for _ in range(50):
+        made.record(b"x" * 3000, cuts=500)
+    plain, asked = RecordingSource(made.gzip().bytes()), RecordingSource(made.gzip().bytes())
+    with seekwarc.open(plain) as archive:
+        list(archive)
+    with seekwarc.open(asked) as archive:
+        assert sum(record.length for record in settled(archive)) == asked.size
+    assert asked.bytes_asked == plain.bytes_asked
+
+
+def test_settled_yields_what_stands_in_front_of_damage() -> None:
+    made = Foreign().record(b"x").record(b"y")
+    with seekwarc.open(made.bytes() + b"damage") as archive:
+        records = settled(archive)
+        assert [next(records).offset for _ in range(2)] == [put.offset for put in made.records]
+        with pytest.raises(FormatError):
+            next(records)
+
+
+def test_without_a_terminal_nothing_is_watched() -> None:
+    source = BytesSource(b"x")
+    assert watch(source, "reading") is source

@@ -1,0 +1,54 @@
+"""`seekwarc demo`."""
+
+from __future__ import annotations
+
+import os
+
+from tests.cli.conftest import decompressed
+
+
+def test_the_seekable_file_is_read_at_a_fraction_of_the_cost(command) -> None:
+    figures = command("demo", "--size", "8M", "--json").json
+    gz, zst = figures["demo.warc.gz"], figures["demo.warc.zst"]
+    assert zst["bytes_decoded"] < 1 << 20 < gz["bytes_decoded"]
+    assert zst["bytes_fetched"] < 1 << 20 < gz["bytes_fetched"]
+
+
+def test_files_are_kept_where_one_says(command, tmp_path) -> None:
+    folder = tmp_path / "new" / "folder"
+    out = command("demo", folder, "--size", "2M").out
+    assert sorted(os.listdir(folder)) == ["demo.warc.gz", "demo.warc.zst"]
+    assert decompressed(folder / "demo.warc.gz") == decompressed(folder / "demo.warc.zst")
+    assert "The bytes are the same." in out
+
+
+def test_the_commands_that_it_shows_work(command, tmp_path) -> None:
+    out = command("demo", tmp_path, "--size", "2M").out
+    shown = [
+        line.partition("seekwarc ")[2]
+        for line in out.splitlines()
+        if str(tmp_path) in line and "seekwarc" in line
+    ]
+    assert len(shown) == 2
+    for words in shown:
+        answer = command(*words.partition(" | ")[0].split())
+        assert len(answer.stdout) == 65536 or answer.out.startswith("record ")
+
+
+def test_nothing_is_left_where_one_does_not_say(command, tmp_path) -> None:
+    command("demo", "--size", "1M", env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_size_that_is_none_is_refused(command) -> None:
+    assert "--size" in command("demo", "--size", "huge", status=2).stderr
+
+
+def test_a_small_film_is_no_trouble(command) -> None:
+    for size in ("0", "1", "64K"):
+        assert "demo.warc.gz" in command("demo", "--size", size, "--json").json
+
+
+def test_a_folder_that_cannot_be_made_is_told(command, tmp_path) -> None:
+    (tmp_path / "file").touch()
+    assert str(tmp_path / "file") in command("demo", tmp_path / "file" / "in it", status=2).stderr

@@ -1,0 +1,162 @@
+"""`seekwarc info`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import FILM_URI, FORMS, FRAME, HTTP_HEAD
+from tests.support.foreign import Foreign
+
+COMPRESSION = {"warc": "none", "warc.gz": "gz", "warc.zst": "zst"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_in_numbers(command, crawl, form) -> None:
+    path = crawl.path(form)
+    summary = command("info", "--json", path).json
+    assert summary["name"] == str(path)
+    assert summary["compression"] == COMPRESSION[form]
+    assert summary["size"] == path.stat().st_size
+    assert summary["dictionary"] is None
+    assert summary["records"] == 5
+    assert summary["content_size"] == len(crawl.content)
+    assert summary["types"] == {"warcinfo": 1, "response": 2, "request": 1, "metadata": 1}
+    assert sum(summary["table_status"].values()) == 5
+    film = crawl.put(3, form)
+    assert summary["largest"][0] == [len(film.block), film.offset, FILM_URI]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_for_people(command, crawl, form) -> None:
+    out = command("info", crawl.path(form)).out
+    assert str(crawl.path(form)) in out
+    assert "records      5, 2 response, 1 warcinfo, 1 request, 1 metadata" in out
+    assert FILM_URI in out
+
+
+def test_a_file_on_a_pipe(command, crawl) -> None:
+    summary = command("info", "-", stdin=crawl.path("warc.gz").read_bytes()).out
+    assert "records      5" in summary
+
+
+def test_a_record_in_numbers(command, crawl) -> None:
+    put = crawl.film_put
+    about = command("info", "--json", crawl.zst, put.offset).json
+    wanted = {
+        "offset": put.offset,
+        "length": put.length,
+        "type": "response",
+        "id": "urn:uuid:00000000-0000-4000-8000-000000000003",
+        "date": "2026-01-02T03:04:05Z",
+        "uri": FILM_URI,
+        "content_type": "application/http; msgtype=response",
+        "block_size": len(put.block),
+        "payload_size": len(crawl.film),
+        "table_problem": None,
+        "frames": 2 + -(-len(crawl.film) // FRAME),
+    }
+    assert wanted.items() <= about.items()
+    assert about["plan"]["bytes_decoded"] <= 2 * FRAME
+
+
+@pytest.mark.parametrize(
+    "words", [("--uri", FILM_URI), ("--id", "urn:uuid:00000000-0000-4000-8000-000000000003")]
+)
+def test_a_record_is_found_by_uri_and_id(command, crawl, words) -> None:
+    assert command("info", "--json", crawl.zst, *words).json["offset"] == crawl.film_put.offset
+
+
+def test_what_is_not_there_is_not_found(command, crawl) -> None:
+    assert "http://none" in command("info", crawl.zst, "--uri", "http://none", status=1).stderr
+
+
+def test_frames_are_listed(command, crawl) -> None:
+    put = crawl.film_put
+    frames = command("info", "--json", "--frames", crawl.zst, put.offset).json["frame_list"]
+    wanted = crawl.made["warc.zst"].entries[3 : 3 + len(frames)]
+    assert [(f["stored_size"], f["content_size"], f["checksum"]) for f in frames] == wanted
+    assert sum(frame["content_size"] for frame in frames) == len(crawl.whole(3))
+    out = command("info", "--frames", crawl.zst, put.offset).out
+    lines = out.partition("CHECKSUM\n")[2].splitlines()
+    assert len(lines) == len(frames)
+    assert lines[0].split()[:3] == ["0", str(put.offset), str(wanted[0][0])]
+    assert lines[-1].split()[-1] == f"{wanted[-1][2]:08x}"
+
+
+def test_a_record_for_people_shows_its_frames_as_a_picture(command, crawl) -> None:
+    out = command("info", crawl.zst, crawl.film_put.offset).out
+    assert f"record       response at {crawl.film_put.offset}, {crawl.film_put.length} bytes stored" in out
+    assert f"URI          {FILM_URI}" in out
+    assert f"payload      1.5 MiB ({len(crawl.film)} bytes)" in out
+    picture = next(line for line in out.splitlines() if "███" in line).strip()
+    assert set(picture) <= set("█▓▒░")
+    assert picture.startswith("█" * 20), "the film begins with what does not compress"
+    assert picture.endswith("░" * 10) or picture.endswith("▒" * 10), "and ends with what does"
+    assert "cost         64 KiB from its middle: " in out
+
+
+@pytest.mark.parametrize("columns", ["20", "40", "300", "1", "0"])
+def test_the_picture_fits_the_terminal(command, crawl, columns) -> None:
+    import os
+
+    out = command("info", crawl.zst, crawl.film_put.offset, env={**os.environ, "COLUMNS": columns}).out
+    picture = next(
+        (line for line in out.splitlines() if set(line.strip()) and set(line.strip()) <= set("█▓▒░")), ""
+    )
+    assert len(picture) <= max(int(columns) or 80, 15) or len(picture) <= 100
+    assert len(picture) <= 100
+
+
+def test_a_range_has_a_price(command, crawl) -> None:
+    offset = crawl.film_put.offset
+    plan = command("info", "--json", crawl.zst, offset, "--range", f"{FRAME}+1").json["plan"]
+    assert plan["frames"] == 1
+    assert plan["bytes_decoded"] == FRAME
+    assert plan["bytes_fetched"] == sum(stop - start for start, stop in plan["ranges"])
+    out = command("info", crawl.zst, offset, "--range", f"{FRAME}+1").out
+    assert f"payload range {FRAME}+1: 1 frame, " in out
+    assert "64.0 KiB decompressed" in out
+
+
+@pytest.mark.parametrize("text", ["1:", ":", "0:0", "-10:", "5000000:"])
+def test_any_range_that_cat_takes_has_one(command, crawl, text) -> None:
+    command("info", "--json", crawl.zst, crawl.film_put.offset, f"--range={text}")
+
+
+def test_a_range_that_is_none_is_refused(command, crawl) -> None:
+    assert "START:STOP" in command("info", crawl.zst, "0", "--range", "x", status=2).stderr
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("number", range(5))
+def test_every_record_can_be_told_about(command, crawl, form, number) -> None:
+    put = crawl.put(number, form)
+    about = command("info", "--json", "--frames", crawl.path(form), put.offset).json
+    assert (about["length"], about["block_size"]) == (put.length, len(put.block))
+    assert command("info", "--frames", crawl.path(form), put.offset).out.startswith("record ")
+
+
+def test_an_unusable_table_is_told_with_its_fault(command, tmp_path) -> None:
+    made = Foreign().record(b"x" * 1000, cuts=200, table={"change": lambda entries: [(1, 1, 0), *entries]})
+    path = tmp_path / "table.warc.zst"
+    path.write_bytes(made.record(b"y").bytes())
+    out = command("info", path, "0", "--length", made.records[0].length).out
+    assert "seek table not usable" in out
+
+
+def test_control_characters_are_shown_and_not_obeyed(command, hostile) -> None:
+    for words in ((), ("0",)):
+        out = command("info", hostile, *words).out
+        assert "\\x1b[2J" in out
+        assert all(character.isprintable() for line in out.splitlines() for character in line)
+
+
+def test_damage_is_told_with_its_place(command, crawl, tmp_path) -> None:
+    path = tmp_path / "cut.warc.zst"
+    path.write_bytes(crawl.zst.read_bytes()[: crawl.film_put.offset + 5000])
+    assert f"seekwarc: {path}, offset " in command("info", path, status=1).stderr
+
+
+def test_a_head_of_http_is_not_payload(command, crawl) -> None:
+    about = command("info", "--json", crawl.zst, crawl.put(1).offset).json
+    assert about["block_size"] - about["payload_size"] == len(HTTP_HEAD)
