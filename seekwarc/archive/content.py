@@ -52,12 +52,12 @@ class PlainContent:
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
         """See `Content.read_into`; there is nothing to verify."""
         for begin in range(0, len(out), MOST_PER_READ):
-            part = out[begin : begin + MOST_PER_READ]
-            first = self._offset + start + begin
-            data = self._source.read(first, first + len(part))
-            if len(data) < len(part):
+            end = min(begin + MOST_PER_READ, len(out))
+            first = self._offset + start
+            data = self._source.read(first + begin, first + end)
+            if len(data) < end - begin:
                 raise _cut(self._source, self._offset)
-            part[:] = data
+            out[begin:end] = data
 
     def peek(self, start: int, stop: int) -> bytes:
         """See `Content.peek`."""

@@ -63,8 +63,8 @@ class Extent:
                 step = min(length - done, LARGEST_STEP)
                 out.seek(done)
                 out.write(bytes(step))
-            with out.getbuffer() as view:
-                self._content.read_into(self._start + start + done, view[done : done + step], verify=verify)
+            with out.getbuffer() as view, view[done : done + step] as target:
+                self._content.read_into(self._start + start + done, target, verify=verify)
             done += step
         return out.getvalue()
 
@@ -72,7 +72,8 @@ class Extent:
         """Fill `buffer` from `start` on and return how many bytes came; see `pread`."""
         with memoryview(buffer).cast("B") as view:
             length = self._clamp(start, len(view))
-            self._content.read_into(self._start + start, view[:length], verify=verify)
+            with view[:length] as target:
+                self._content.read_into(self._start + start, target, verify=verify)
         return length
 
     def read(self) -> bytes:

@@ -177,6 +177,15 @@ class FrameRun:
             SourceError: The stored bytes cannot be had.
         """
         parts = self._split(start, out)
+        try:
+            self._read(parts, verify=verify)
+        finally:
+            # An error's traceback must not keep hold of the caller's buffer.
+            for part in parts:
+                part.out.release()
+
+    def _read(self, parts: list[_Part], *, verify: bool) -> None:
+        parts = list(parts)
         # Only the edges can be in the cache usefully: what lies between is decoded into place.
         for edge in (0, -1):
             if parts and self._from_cache(parts[edge]):

@@ -36,18 +36,26 @@ def test_a_range_is_a_start_and_a_length(start, length, size) -> None:
 def test_whatever_else_is_refused(text) -> None:
     try:
         start, stop = parse_range(text, 1000)
-    except RangeError as error:
-        assert repr(text) in str(error)
-    else:
-        assert 0 <= start <= stop <= 1000
-        assert set(text) <= set("0123456789+-:")
+    except RangeError:
+        return
+    assert 0 <= start <= stop <= 1000
+    assert set(text) <= set("0123456789+-:")
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("0", 0), ("65536", 65536), ("64K", 65536), ("64k", 65536), ("64KiB", 65536), ("64kb", 65536), ("1M", 1 << 20),
-     ("2G", 2 << 30), ("7B", 7)],
-)  # fmt: skip
+SIZES = {
+    "0": 0,
+    "65536": 65536,
+    "64K": 65536,
+    "64k": 65536,
+    "64KiB": 65536,
+    "64kb": 65536,
+    "1M": 1 << 20,
+    "2G": 2 << 30,
+    "7B": 7,
+}
+
+
+@pytest.mark.parametrize(("text", "size"), SIZES.items())
 def test_sizes_may_have_units(text, size) -> None:
     assert parse_size(text) == size
 
@@ -58,10 +66,17 @@ def test_what_is_no_size_is_refused(text) -> None:
         parse_size(text)
 
 
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1 << 20, "1.0 MiB"), (3 << 29, "1.5 GiB"), (1 << 50, "1048576.0 GiB")],
-)  # fmt: skip
+SHORT = {
+    0: "0 B",
+    1023: "1023 B",
+    1024: "1.0 KiB",
+    1 << 20: "1.0 MiB",
+    3 << 29: "1.5 GiB",
+    1 << 50: "1048576.0 GiB",
+}
+
+
+@pytest.mark.parametrize(("size", "text"), SHORT.items())
 def test_sizes_are_written_the_short_way(size, text) -> None:
     assert human_size(size) == text
 

@@ -368,17 +368,23 @@ def test_a_full_disk_is_told_and_leaves_nothing(command, crawl, small_disk, targ
 # That the new file holds the same is proved.
 
 
-def corrupt_before_reading_back(monkeypatch, change) -> None:
-    """Let a disk forget what was written: change the new file when it is opened to be read back."""
-    reopen = PathOutput.reopen
+@pytest.fixture
+def run_changed(run_main, monkeypatch, capsys):
+    """Run the command on a disk that forgets: the new file is changed before it is read back."""
 
-    def changed(output: PathOutput):
-        reopen(output).close()
-        temporary = Path(output._temporary)
-        temporary.write_bytes(change(temporary.read_bytes()))
-        return reopen(output)
+    def run(change, *words: object) -> tuple[int, str]:
+        reopen = PathOutput.reopen
 
-    monkeypatch.setattr(PathOutput, "reopen", changed)
+        def changed(output: PathOutput):
+            reopen(output).close()
+            temporary = Path(output._temporary)
+            temporary.write_bytes(change(temporary.read_bytes()))
+            return reopen(output)
+
+        monkeypatch.setattr(PathOutput, "reopen", changed)
+        return run_main(*words), capsys.readouterr().err
+
+    return run
 
 
 def flip_in_the_middle(data: bytes) -> bytes:
@@ -403,13 +409,10 @@ CHANGES = {"flip": flip_in_the_middle, "cut": lambda data: data[:-500_000], "les
 
 @pytest.mark.parametrize("target", FORMS)
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_file_that_reads_back_otherwise_is_not_kept(
-    run_main, capsys, monkeypatch, crawl, tmp_path, target, change
-) -> None:
-    corrupt_before_reading_back(monkeypatch, CHANGES[change])
+def test_a_file_that_reads_back_otherwise_is_not_kept(run_changed, crawl, tmp_path, target, change) -> None:
     path = tmp_path / f"new.{target}"
-    assert run_main("convert", crawl.path("warc.gz"), path) == 1
-    stderr = capsys.readouterr().err
+    status, stderr = run_changed(CHANGES[change], "convert", crawl.path("warc.gz"), path)
+    assert status == 1
     assert stderr.startswith(f"seekwarc: {path}: the new file ")
     assert left_in(tmp_path) == []
 

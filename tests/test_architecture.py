@@ -1,0 +1,205 @@
+"""The house: what may import what, what a file may weigh, and where its tests are."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import seekwarc
+
+PACKAGE = Path(seekwarc.__file__).parent
+TESTS = Path(__file__).parent
+
+MODULES = {
+    ".".join(["seekwarc", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+FLOOR = {
+    "errors": 0,
+    "format": 1,
+    "storage": 2,
+    "frames": 3,
+    "archive": 4,
+    "": 5,
+    "tools": 6,
+    "serve": 7,
+    "cli": 7,
+}
+"""How high each part of the package is; "" is the public face, `seekwarc/__init__.py`."""
+EDGES = {"seekwarc.__main__": {"cli"}}
+"""Modules outside all floors, and what they may import."""
+
+CODECS = {"zstandard", "xxhash"}
+HEAVY = {
+    "asyncio", "concurrent.futures.process", "http.client", "http.server", "multiprocessing", "numpy", "obstore",
+    "sqlite3", "ssl", "starlette", "tqdm", "unittest", "urllib.request", "uvicorn", "xml",
+}  # fmt: skip
+"""What `import seekwarc` must not cost."""
+
+MOST_LINES = 420
+"""A file of about 400 lines can be read in one sitting."""
+
+NO_TESTS_OF_THEIR_OWN = {
+    "seekwarc": "the public face: used by nearly every test",
+    "seekwarc.__main__": "one call; every test of the command goes through it",
+    "seekwarc.errors": "classes that the tests of what raises them use",
+    "seekwarc.format": "a docstring",
+    "seekwarc.storage": "a docstring",
+    "seekwarc.frames": "a docstring",
+    "seekwarc.archive": "a docstring",
+    "seekwarc.tools": "a docstring",
+    "seekwarc.serve": "a docstring",
+    "seekwarc.cli": "tested as tests/cli/test_main.py",
+}
+
+
+def imports_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (line, module) of everything that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}, line {node.lineno}: imports say where from in full"
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield node.lineno, whole if whole in MODULES else str(node.module)
+
+
+def part_of(module: str) -> str:
+    """Return the floor of a module of the package: its first name below seekwarc."""
+    return [*module.split("."), ""][1]
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(MODULES) > 25
+    assert {part_of(module) for module in MODULES} - {"__main__"} <= set(FLOOR)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_never_go_up(module: str) -> None:
+    for line, imported in imports_of(MODULES[module]):
+        if imported.partition(".")[0] != "seekwarc":
+            continue
+        if module in EDGES:
+            assert part_of(imported) in EDGES[module]
+            continue
+        here, there = FLOOR[part_of(module)], FLOOR[part_of(imported)]
+        same = part_of(module) == part_of(imported)
+        assert there < here or same, (
+            f"{MODULES[module]}, line {line}: {module} imports {imported}, which is higher"
+        )
+
+
+def test_the_public_face_shows_the_lower_floors_only() -> None:
+    imported = {part_of(name) for _, name in imports_of(MODULES["seekwarc"]) if name.startswith("seekwarc")}
+    assert imported <= {"errors", "format", "storage", "frames", "archive"}
+
+
+def test_imports_of_the_floor_itself_go_round_in_no_circle() -> None:
+    edges = {
+        module: {name for _, name in imports_of(path) if name in MODULES} for module, path in MODULES.items()
+    }
+    done: set[str] = set()
+
+    def visit(module: str, way: tuple[str, ...]) -> None:
+        assert module not in way, " -> ".join([*way, module])
+        if module not in done:
+            for imported in edges[module]:
+                visit(imported, (*way, module))
+            done.add(module)
+
+    for module in edges:
+        visit(module, ())
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if part_of(module) != "frames"])
+def test_only_frames_know_the_codec(module: str) -> None:
+    assert CODECS.isdisjoint(name.partition(".")[0] for _, name in imports_of(MODULES[module]))
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if part_of(module) == "format"])
+def test_the_format_floor_is_pure(module: str) -> None:
+    impure = {"io", "os", "threading", "concurrent", "socket", "pathlib", "tempfile", "subprocess"}
+    assert impure.isdisjoint(name.partition(".")[0] for _, name in imports_of(MODULES[module]))
+
+
+def loaded_by(code: str) -> set[str]:
+    script = f"import sys\nbefore = set(sys.modules)\n{code}\nprint(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_is_light() -> None:
+    assert loaded_by("import seekwarc") & HEAVY == set()
+
+
+def test_the_command_starts_as_light() -> None:
+    code = "import seekwarc.cli, seekwarc.cli.ls, seekwarc.cli.cat, seekwarc.cli.convert, seekwarc.cli.info"
+    assert loaded_by(code) & HEAVY == set()
+
+
+def test_one_verb_does_not_load_the_others() -> None:
+    loaded = loaded_by("import seekwarc.cli; seekwarc.cli.main(['ls', '/dev/null'])")
+    assert {name for name in loaded if name.startswith("seekwarc.cli.")} == {
+        "seekwarc.cli.ls",
+        "seekwarc.cli.common",
+    }
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_file_is_too_long_to_read(module: str) -> None:
+    lines = len(MODULES[module].read_text().splitlines())
+    assert lines <= MOST_LINES, f"{MODULES[module].relative_to(PACKAGE)} has {lines} lines"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_file_says_what_it_is_and_what_it_offers(module: str) -> None:
+    tree = ast.parse(MODULES[module].read_text())
+    assert ast.get_docstring(tree), f"{module} has no docstring"
+    public = [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and not node.name.startswith("_")
+    ]
+    offered = [
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__all__"]
+    ]
+    if public:
+        assert offered, f"{module} has public names and no __all__"
+        assert set(public) & set(offered[0]), f"{module} offers nothing of its own"
+    for names in offered:
+        assert names == sorted(names, key=sort_key), f"{module}: __all__ is not sorted"
+
+
+def sort_key(name: str) -> tuple[int, str]:
+    """As ruff sorts: constants, classes, the rest."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_what_a_file_offers_is_there(module: str) -> None:
+    if module in EDGES:
+        return
+    loaded = __import__(module, fromlist=["*"])
+    for name in getattr(loaded, "__all__", []):
+        assert hasattr(loaded, name), f"{module}.{name}"
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if module not in NO_TESTS_OF_THEIR_OWN])
+def test_every_file_has_tests_where_one_looks_for_them(module: str) -> None:
+    *folders, name = module.split(".")[1:]
+    assert TESTS.joinpath(*folders, f"test_{name}.py").is_file(), f"tests/{'/'.join(folders)}/test_{name}.py"
+
+
+def test_exceptions_are_still_needed() -> None:
+    stale = [name for name in NO_TESTS_OF_THEIR_OWN if name not in MODULES and name != "seekwarc.serve"]
+    assert stale == []

@@ -1,0 +1,104 @@
+"""Writing .warc and .warc.gz record by record."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+
+import pytest
+
+from seekwarc.archive.output import open_output
+from seekwarc.errors import FormatError, SourceError
+from seekwarc.format.warc import parse_record_header
+from seekwarc.tools.sinks import gzip_sink, plain_sink
+from tests.support.foreign import Foreign, noise, text, warc_header
+from tests.support.writing import Pipe
+
+RECORDS = [b"", b"short", text(700_000), noise(700_000)]
+
+
+def write_all(sink) -> None:
+    for number, block in enumerate(RECORDS):
+        sink.write_raw(warc_header(len(block), number), Pipe(block))
+    sink.close()
+
+
+def made() -> Foreign:
+    file = Foreign()
+    for block in RECORDS:
+        file.record(block)
+    return file.plain()
+
+
+def test_a_plain_file_is_its_records() -> None:
+    target = io.BytesIO()
+    write_all(plain_sink(open_output(target)))
+    assert target.getvalue() == made().bytes()
+
+
+@pytest.mark.parametrize("level", [0, 1, 6, 9])
+def test_a_gzip_file_is_a_member_a_record(level) -> None:
+    target = io.BytesIO()
+    write_all(gzip_sink(open_output(target), level=level))
+    data = target.getvalue()
+    assert gzip.decompress(data) == made().bytes()
+    assert data.count(b"\x1f\x8b\x08\x00\x00\x00\x00\x00") >= len(RECORDS), (
+        "no time, no name: the same every time"
+    )
+
+
+def test_a_header_may_be_parsed_already() -> None:
+    target = io.BytesIO()
+    sink = plain_sink(open_output(target))
+    sink.write_raw(parse_record_header(warc_header(1)), io.BytesIO(b"x"))
+    sink.close()
+    assert target.getvalue() == warc_header(1) + b"x\r\n\r\n"
+
+
+def test_what_follows_a_block_is_asked_for_behind_it() -> None:
+    target, block = io.BytesIO(), io.BytesIO(b"block, and what follows")
+    sink = plain_sink(open_output(target))
+    sink.write_raw(warc_header(5), block, trailer=lambda: block.read(5))
+    sink.close()
+    assert target.getvalue() == warc_header(5) + b"block, and"
+
+
+def test_a_block_that_is_too_short_is_refused() -> None:
+    sink = plain_sink(open_output(io.BytesIO()))
+    with pytest.raises(FormatError, match="ended 3 bytes before its Content-Length"):
+        sink.write_raw(warc_header(10), io.BytesIO(b"1234567"))
+    sink.abort()
+
+
+@pytest.mark.parametrize("new_sink", [plain_sink, gzip_sink])
+def test_a_file_without_records_is_not_made(tmp_path, new_sink) -> None:
+    with pytest.raises(FormatError, match="no record was written"):
+        new_sink(open_output(tmp_path / "new")).close()
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_is_given_up_leaves_nothing(tmp_path) -> None:
+    sink = gzip_sink(open_output(tmp_path / "new"))
+    sink.write_raw(warc_header(1), io.BytesIO(b"x"))
+    sink.abort()
+    sink.abort()
+    sink.close()
+    assert os.listdir(tmp_path) == []
+
+
+def test_closing_twice_does_no_harm(tmp_path) -> None:
+    sink = plain_sink(open_output(tmp_path / "new"))
+    sink.write_raw(warc_header(1), io.BytesIO(b"x"))
+    sink.close()
+    sink.close()
+    sink.abort()
+    assert (tmp_path / "new").read_bytes() == warc_header(1) + b"x\r\n\r\n"
+
+
+def test_a_full_disk_is_told() -> None:
+    with open("/dev/full", "wb", buffering=0) as full:
+        sink = plain_sink(open_output(full))
+        with pytest.raises(SourceError, match="/dev/full: cannot be written: No space left"):
+            sink.write_raw(warc_header(1), io.BytesIO(b"x"))
+        sink.abort()
