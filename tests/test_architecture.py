@@ -37,9 +37,22 @@ EDGES = {"seekwarc.__main__": {"cli"}}
 
 CODECS = {"zstandard", "xxhash"}
 HEAVY = {
-    "asyncio", "concurrent.futures.process", "http.client", "http.server", "multiprocessing", "numpy", "obstore",
-    "sqlite3", "ssl", "starlette", "tqdm", "unittest", "urllib.request", "uvicorn", "xml",
-}  # fmt: skip
+    "asyncio",
+    "concurrent.futures.process",
+    "http.client",
+    "http.server",
+    "multiprocessing",
+    "numpy",
+    "obstore",
+    "sqlite3",
+    "ssl",
+    "starlette",
+    "tqdm",
+    "unittest",
+    "urllib.request",
+    "uvicorn",
+    "xml",
+}
 """What `import seekwarc` must not cost."""
 
 MOST_LINES = 420

@@ -63,7 +63,7 @@ LARGE = [
 RECORDS = {
     "file-every": EVERY,
     "file-large": LARGE,
-    "file-dictionary": [("metadata", "urn:example:2", 52, 139, b"")],
+    "file-dictionary": [("metadata", "urn:example:1", 52, 139, b"")],
     "file-anchor-elsewhere": EVERY,
     "file-sum-elsewhere": EVERY,
     "file-sizes-swapped": EVERY,

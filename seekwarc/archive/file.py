@@ -121,9 +121,10 @@ class ArchiveFile:
         self.source.close()
 
     def _load_dictionary(self) -> Dictionary | None:
-        window = self.window()
+        pipe = self._pipe_window
 
-        def read(start: int, stop: int) -> bytes:
-            return window.take(start, stop - start)
+        def read_on(start: int, stop: int) -> bytes:
+            return pipe.take(start, stop - start) if pipe is not None else b""
 
+        read = self.source.read if pipe is None else read_on
         return load_dictionary(read, self.name, limit=self._max_dictionary_size)

@@ -10,7 +10,7 @@ from typing import BinaryIO, Final, Protocol, runtime_checkable
 
 from seekwarc.errors import SourceError
 
-__all__ = ["FileObjectOutput", "Output", "PathOutput", "open_output"]
+__all__ = ["FileObjectOutput", "Output", "PathOutput", "open_output", "write_all"]
 
 BUFFER_SIZE: Final = 256 << 10
 
@@ -63,7 +63,7 @@ class PathOutput:
     def write(self, data: bytes) -> None:
         """See `Output.write`."""
         try:
-            _write_all(self._file, data)
+            write_all(self._file, data)
         except OSError as error:
             raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
 
@@ -78,8 +78,11 @@ class PathOutput:
 
     def reopen(self) -> BinaryIO:
         """Open what was written so far to read it back; the caller closes it."""
-        self._file.flush()
-        return open(self._temporary, "rb")
+        try:
+            self._file.flush()
+            return open(self._temporary, "rb")
+        except OSError as error:
+            raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
 
     def commit(self) -> None:
         """See `Output.commit`: on disk first, then under its name."""
@@ -122,7 +125,7 @@ class FileObjectOutput:
     def write(self, data: bytes) -> None:
         """See `Output.write`."""
         try:
-            _write_all(self._file, data)
+            write_all(self._file, data)
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -157,10 +160,10 @@ class FileObjectOutput:
                 self._file.close()
 
 
-def _write_all(file: BinaryIO, data: bytes) -> None:
+def write_all(file: BinaryIO, data: bytes | memoryview) -> None:
+    """Write all of `data`: a raw file object, such as unbuffered standard output, takes less at a time."""
     view = memoryview(data)
     while view:
-        # A raw file object may take less than it is given.
         view = view[file.write(view) :]
 
 

@@ -103,7 +103,11 @@ class Writer:
             tables=tables,
         )
         if dictionary is not None:
-            self._assembly.add_extension(dictionary.frame(compress=compress_dictionary))
+            try:
+                self._assembly.add_extension(dictionary.frame(compress=compress_dictionary))
+            except BaseException:
+                self.abort()
+                raise
 
     def __repr__(self) -> str:
         return f"<Writer to {self.name}>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import io
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from seekwarc.errors import (
     FormatWarning,
     NotFoundError,
     SeekWarcError,
+    SourceError,
 )
 
 __all__ = ["main"]
@@ -77,20 +79,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
-    options = parser.parse_args(arguments.arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What a terminal cannot show is written in ASCII rather than not at all.
+            stream.reconfigure(errors="backslashreplace")
+    options = parser.parse_args(_joined_ranges(arguments.arguments))
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", FormatWarning)
     signal.signal(signal.SIGTERM, _terminate)
     try:
+        if sys.stdout is None:
+            raise SourceError("standard output is closed")
         status: int = module.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read has enough. What is buffered must not raise again when Python exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BY_SIGNAL + signal.SIGPIPE
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, _Terminated) as stop:
         _say("stopped")
-        return BY_SIGNAL + signal.SIGINT
+        return BY_SIGNAL + (signal.SIGTERM if isinstance(stop, _Terminated) else signal.SIGINT)
     except (FormatError, NotFoundError) as error:
         _say(str(error))
         return FOUND_PROBLEMS
@@ -100,9 +108,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
+def _joined_ranges(words: list[str]) -> list[str]:
+    """Tie a range that begins with a minus to its option, which argparse would take for another one."""
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] == "--range" and word.startswith("-"):
+            joined[-1] = f"--range={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
 def _say(text: str) -> None:
-    with contextlib.suppress(OSError):
-        print(f"seekwarc: {text}", file=sys.stderr)
+    # With standard error closed, `print` would turn to standard output.
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            print(f"seekwarc: {text}", file=sys.stderr)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
@@ -111,4 +132,8 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 def _terminate(number: int, _: FrameType | None) -> NoReturn:
     """Leave by an exception, so that unfinished files are taken away."""
-    raise SystemExit(BY_SIGNAL + number)
+    raise _Terminated(number)
+
+
+class _Terminated(BaseException):
+    """A signal asked the process to end."""

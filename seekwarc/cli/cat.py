@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from seekwarc.archive.output import write_all
 from seekwarc.archive.payload import Extent
 from seekwarc.archive.record import Record
 from seekwarc.cli.common import add_record_arguments, open_archive, parse_range, wanted_record
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
         buffer = memoryview(bytearray(min(STEP, stop - start)))
         while start < stop:
             count = extent.pread_into(start, buffer[: stop - start], verify=not options.no_verify)
-            sys.stdout.buffer.write(buffer[:count])
+            write_all(sys.stdout.buffer, buffer[:count])
             start += count
     return 0
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
 from seekwarc.errors import FormatError, NotFoundError, RangeError, SourceError
+from seekwarc.frames.dictionary import Dictionary
 from seekwarc.storage.source import RangeSource, open_source
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ __all__ = [
 
 _RANGE = re.compile(r"(-?[0-9]{1,18})?:(-?[0-9]{1,18})?|([0-9]{1,18})\+([0-9]{1,18})")
 _SIZE = re.compile(r"([0-9]{1,15})([kKmMgG]i?[bB]?|[bB])?")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\udc80-\udcff]")
+# Control characters, bytes that were no UTF-8, and what changes the direction or hides in text.
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
 def printable(text: str | None) -> str:
@@ -230,7 +232,9 @@ def writer_options(options: argparse.Namespace) -> dict[str, object]:
     if options.dictionary is not None:
         try:
             with open(options.dictionary, "rb") as file:
-                given["dictionary"] = file.read()
+                given["dictionary"] = Dictionary(file.read())
+        except FormatError as error:
+            raise error.located(options.dictionary, None) from None
         except OSError as error:
             text = f"{os.fspath(options.dictionary)}: cannot be read: {error.strerror}"
             raise SourceError(text) from error

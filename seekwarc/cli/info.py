@@ -8,9 +8,9 @@ seekwarc info crawl.warc.zst 3117 --frames
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import shutil
+import sys
 from typing import TYPE_CHECKING
 
 from seekwarc.archive.record import TableStatus
@@ -23,6 +23,7 @@ from seekwarc.cli.common import (
     wanted_record,
 )
 from seekwarc.tools.describe import (
+    SHADES,
     FileSummary,
     RecordSummary,
     describe_file,
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         record = wanted_record(archive, options)
         if record is None:
             summary = describe_file(archive)
-            print(json.dumps(dataclasses.asdict(summary)) if options.json else _file_text(summary))
+            print(json.dumps(_file_json(summary)) if options.json else _file_text(summary))
             return 0
         about = describe_record(record)
         plan, label = about.example, "64 KiB from its middle"
@@ -77,6 +78,14 @@ def run(options: argparse.Namespace) -> int:
         if options.frames and about.frames is not None:
             _print_frames(about.frames, record.offset)
     return 0
+
+
+def _file_json(summary: FileSummary) -> dict[str, object]:
+    data = {name: getattr(summary, name) for name in summary.__slots__}
+    return {
+        **data,
+        "largest": [dict(zip(("size", "offset", "uri"), it, strict=True)) for it in summary.largest],
+    }
 
 
 def _file_text(summary: FileSummary) -> str:
@@ -117,15 +126,26 @@ def _record_text(record: Record, about: RecordSummary) -> str:
     if about.frames is not None:
         table = about.frames
         sizes = [size for size in table.content_sizes if size]
+        shades = _shades()
+        stored, better = shades[0], shades[1:]
         lines += [
             (
                 f"{'frames':<12} {len(sizes)}, of {human_size(min(sizes))} to {human_size(max(sizes))}; "
                 f"stored {table.stored_size / record.size:.1%} of {human_size(record.size)}"
             ),
-            f"{'':<12} {frame_picture(table, min(shutil.get_terminal_size().columns, 100) - 14)}",
-            f"{'':<12} (left to right: the record; █ stored as it is, ▓ ▒ ░ ever better compressed)",
+            f"{'':<12} {frame_picture(table, min(shutil.get_terminal_size().columns, 100) - 14, shades)}",
+            f"{'':<12} (left to right: the record; {stored} stored as it is, {' '.join(better)} ever better)",
         ]
     return "\n".join(lines)
+
+
+def _shades() -> str:
+    """Return what to draw frames with: blocks of grey, or what every terminal has."""
+    try:
+        SHADES.encode(sys.stdout.encoding)
+    except UnicodeEncodeError:
+        return "#=-."
+    return SHADES
 
 
 def _cost(plan: ReadPlan) -> str:

@@ -222,7 +222,11 @@ def convert(
     with Reader(watch(stored, "converting")) as archive:
         records = archive.in_order(tap)
         output = _CheckedOutput(open_output(target), digest.hexdigest if verify else None, watch)
-        sink = _sink(output, compression, options)
+        try:
+            sink = _sink(output, compression, options)
+        except BaseException:
+            output.discard()
+            raise
         count = 0
 
         def trailer() -> bytes:
@@ -239,7 +243,7 @@ def convert(
             raise
         return Conversion(
             records=count,
-            source_size=archive.stats.bytes_fetched,
+            source_size=archive.stats.bytes_fetched if archive.size is None else archive.size,
             target_size=output.size,
             content_size=content_size,
             sha256=digest.hexdigest(),

@@ -10,9 +10,9 @@ from seekwarc.archive.record import Record
 from seekwarc.format.seektable import SeekTable
 from seekwarc.frames.run import ReadPlan
 
-__all__ = ["FileSummary", "RecordSummary", "describe_file", "describe_record", "frame_picture"]
+__all__ = ["SHADES", "FileSummary", "RecordSummary", "describe_file", "describe_record", "frame_picture"]
 
-STORED, DENSE, MEDIUM, LIGHT = "█▓▒░"
+SHADES = "█▓▒░"
 TYPICAL_RANGE = 64 << 10
 
 
@@ -104,8 +104,14 @@ def describe_record(record: Record) -> RecordSummary:
     )
 
 
-def frame_picture(table: SeekTable, width: int) -> str:
-    """Draw a record's frames: each character an equal share of the content, darker the less it compressed."""
+def frame_picture(table: SeekTable, width: int, shades: str = SHADES) -> str:
+    """Draw a record's frames, each character an equal share of the content.
+
+    Args:
+        table: The frames.
+        width: Characters to draw.
+        shades: Four characters, for content that did not compress to content that did so very well.
+    """
     total = table.content_size
     if not total:
         return ""
@@ -116,13 +122,5 @@ def frame_picture(table: SeekTable, width: int) -> str:
         frames = [table[index] for index in table.locate(start, stop)]
         content = sum(frame.content_size for frame in frames)
         share = sum(frame.stored_size for frame in frames) / content if content else 0
-        picture.append(_shade(share))
+        picture.append(shades[sum(share <= bound for bound in (0.95, 0.6, 0.3))])
     return "".join(picture)
-
-
-def _shade(share: float) -> str:
-    if share > 0.95:
-        return STORED
-    if share > 0.6:
-        return DENSE
-    return MEDIUM if share > 0.3 else LIGHT

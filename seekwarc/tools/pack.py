@@ -25,18 +25,22 @@ def files_below(names: Sequence[str]) -> Iterator[Path]:
     """Yield the files named, and all files below the folders named, in order of their paths.
 
     Raises:
-        SourceError: A name leads nowhere.
+        SourceError: A name leads nowhere, or to a folder that cannot be read.
     """
     for name in names:
         path = Path(name)
         if path.is_dir():
-            for folder, folders, files in os.walk(path):
+            for folder, folders, files in os.walk(path, onerror=_raise):
                 folders.sort()
                 yield from (Path(folder, file) for file in sorted(files) if Path(folder, file).is_file())
         elif path.exists():
             yield path
         else:
             raise SourceError(f"{name}: no such file")
+
+
+def _raise(error: OSError) -> None:
+    raise SourceError(f"{error.filename}: cannot be read: {error.strerror}") from error
 
 
 def pack(

@@ -15,6 +15,7 @@ __all__ = ["RecordSink", "StreamSink", "gzip_sink", "plain_sink"]
 
 STEP: Final = 256 << 10
 GZIP_LEVEL: Final = 6
+MAX_GZIP_LEVEL: Final = 9
 GZIP_WINDOW: Final = 31
 
 
@@ -110,5 +111,11 @@ def plain_sink(output: Output) -> StreamSink:
 
 
 def gzip_sink(output: Output, *, level: int = GZIP_LEVEL) -> StreamSink:
-    """Make a .warc.gz file, one gzip member a record (WARC 1.1, annex D)."""
+    """Make a .warc.gz file, one gzip member a record (WARC 1.1, annex D).
+
+    Raises:
+        ValueError: A level outside 0 to 9.
+    """
+    if not 0 <= level <= MAX_GZIP_LEVEL:
+        raise ValueError(f"level is {level}, not within 0 to {MAX_GZIP_LEVEL} for gzip")
     return StreamSink(output, lambda: zlib.compressobj(level, zlib.DEFLATED, GZIP_WINDOW))

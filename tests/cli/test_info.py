@@ -25,7 +25,7 @@ def test_a_file_in_numbers(command, crawl, form) -> None:
     assert summary["types"] == {"warcinfo": 1, "response": 2, "request": 1, "metadata": 1}
     assert sum(summary["table_status"].values()) == 5
     film = crawl.put(3, form)
-    assert summary["largest"][0] == [len(film.block), film.offset, FILM_URI]
+    assert summary["largest"][0] == {"size": len(film.block), "offset": film.offset, "uri": FILM_URI}
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -171,6 +171,33 @@ def test_a_closed_standard_error_sends_no_message_elsewhere(crawl) -> None:
     assert done.returncode == 1
 
 
+@pytest.mark.parametrize("words", ["convert {crawl} new.warc.gz", "pack {crawl} -o new.warc.zst"])
+def test_without_standard_error_files_are_written_all_the_same(crawl, tmp_path, words) -> None:
+    script = f"{sys.executable} -m seekwarc {words.format(crawl=crawl.zst)} 2>&-"
+    subprocess.run(["bash", "-c", script], check=True, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    assert len(os.listdir(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("words", ["ls -", "info -", "convert - new.warc.gz"])
+def test_a_closed_standard_input_is_told(tmp_path, words) -> None:
+    script = f"{sys.executable} -m seekwarc {words} <&-"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=False, cwd=tmp_path)
+    assert b"Traceback" not in done.stderr
+    assert b"standard input" in done.stderr
+    assert done.returncode == 2
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_full_disk_never_cuts_a_payload_in_silence(crawl, small_disk) -> None:
+    for unbuffered in ("", "1"):
+        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        command = [sys.executable, "-m", "seekwarc", "cat", crawl.zst, "--uri", "http://example.org/film.mp4"]
+        with (small_disk / "film.mp4").open("wb") as film:
+            done = subprocess.run(command, stdout=film, stderr=subprocess.PIPE, check=False, env=environment)
+        assert b"No space left on device" in done.stderr
+        assert done.returncode == 2
+
+
 def test_a_terminal_that_knows_ascii_only_is_no_traceback(command, crawl) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
     command("info", crawl.zst, "--uri", "http://example.org/film.mp4", env=environment)

@@ -1,0 +1,75 @@
+"""Records of .warc files."""
+
+from __future__ import annotations
+
+import pytest
+
+import seekwarc
+from seekwarc.errors import FormatError, TruncatedError
+from tests.support.foreign import Foreign, text, warc_header
+from tests.support.sources import RecordingSource
+
+
+def some_records() -> Foreign:
+    made = Foreign().record(b"first").record(text(3_000_000)).record(b"WARC/1.1\r\n\r\n").record(b"")
+    return made.plain()
+
+
+def test_blocks_are_stepped_over_and_not_read() -> None:
+    made = some_records()
+    source = RecordingSource(made.bytes())
+    with seekwarc.open(source) as archive:
+        assert [record.offset for record in archive] == [put.offset for put in made.records]
+    assert source.bytes_asked < 1 << 20
+
+
+def test_a_range_is_one_read_of_that_range() -> None:
+    made = some_records()
+    source = RecordingSource(made.bytes())
+    with seekwarc.open(source) as archive:
+        record = archive.record_at(made.records[1].offset)
+        source.forget()
+        record.block.pread(1_000_000, 1000)
+    assert [stop - start for start, stop in source.requests] == [1000]
+
+
+def test_lengths_reach_to_the_next_record() -> None:
+    made = some_records()
+    with seekwarc.open(made.bytes()) as archive:
+        assert [record.length for record in archive] == [put.length for put in made.records]
+
+
+@pytest.mark.parametrize("trailer", [b"", b"\n", b"\r\n", b"\r\n" * 6])
+def test_records_are_found_whatever_line_breaks_are_between(trailer) -> None:
+    made = Foreign().record(b"one").record(b"two").record(b"three").plain(trailer=trailer)
+    with seekwarc.open(made.bytes()) as archive:
+        found = [(record.offset, record.length, record.block.read()) for record in archive]
+    assert found == [(put.offset, put.length, put.block) for put in made.records]
+
+
+def test_a_header_of_many_kilobytes_is_read() -> None:
+    header = warc_header(1).replace(b"Content-Type", b"X-Long: " + b"v" * 50_000 + b"\r\nContent-Type")
+    made = Foreign().record(b"x", header=header).plain()
+    with seekwarc.open(made.bytes()) as archive:
+        assert next(iter(archive)).header.raw == header
+
+
+def test_a_block_that_is_cut_is_told_when_it_is_reached() -> None:
+    made = some_records()
+    data = made.bytes()[: made.records[1].offset + 100_000]
+    with seekwarc.open(RecordingSource(data, "cut.warc")) as archive:
+        records = iter(archive)
+        assert next(records).block.read() == b"first"
+        assert next(records).block.pread(0, 10) == made.records[1].block[:10]
+        with pytest.raises(TruncatedError, match=f"^cut.warc, offset {made.records[1].offset}: "):
+            next(records)
+
+
+@pytest.mark.parametrize("behind", [b"garbage", b"WARC/1.1\r\nno end", b"WARC/1.1\r\n\r\n", b"\0" * 50])
+def test_what_is_no_record_is_told_with_its_place(behind) -> None:
+    made = Foreign().record(b"x").plain()
+    with seekwarc.open(RecordingSource(made.bytes() + behind, "bad.warc")) as archive:
+        records = iter(archive)
+        next(records)
+        with pytest.raises(FormatError, match=f"^bad.warc, offset {len(made.bytes())}: "):
+            next(records)
