@@ -22,6 +22,7 @@ from seekwarc.storage.source import CountingSource, RangeSource, Stats
 __all__ = ["ArchiveFile"]
 
 MAGIC_SIZE: Final = 8
+DICTIONARY_READ: Final = 32 << 10
 
 
 class ArchiveFile:
@@ -121,10 +122,10 @@ class ArchiveFile:
         self.source.close()
 
     def _load_dictionary(self) -> Dictionary | None:
-        pipe = self._pipe_window
+        # One read has all of most dictionaries. A pipe's window keeps what is read for what comes behind.
+        window = self._pipe_window or Window(self.source, first_read=DICTIONARY_READ)
 
-        def read_on(start: int, stop: int) -> bytes:
-            return pipe.take(start, stop - start) if pipe is not None else b""
+        def read(start: int, stop: int) -> bytes:
+            return window.take(start, stop - start)
 
-        read = self.source.read if pipe is None else read_on
         return load_dictionary(read, self.name, limit=self._max_dictionary_size)

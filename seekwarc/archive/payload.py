@@ -150,6 +150,7 @@ class ExtentFile(io.RawIOBase):
 
     def tell(self) -> int:
         """Return the position."""
+        self._check_open()
         return self._position
 
     def _check_open(self) -> None:

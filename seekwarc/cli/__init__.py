@@ -71,26 +71,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     arguments = _parser().parse_args(words or ["--help"])
-    # Only the verb that is run is imported: each starts as fast as it can.
-    module = importlib.import_module(f"seekwarc.cli.{arguments.verb}")
-    parser = argparse.ArgumentParser(
-        prog=f"seekwarc {arguments.verb}",
-        description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    module.add_arguments(parser)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # What a terminal cannot show is written in ASCII rather than not at all.
             stream.reconfigure(errors="backslashreplace")
-    options = parser.parse_args(_joined_ranges(arguments.arguments))
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", FormatWarning)
     signal.signal(signal.SIGTERM, _terminate)
     try:
         if sys.stdout is None:
             raise SourceError("standard output is closed")
-        status: int = module.run(options)
+        status = _run(arguments.verb, arguments.arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read has enough. What is buffered must not raise again when Python exits.
@@ -105,6 +96,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (SeekWarcError, OSError, ValueError) as error:
         _say(str(error))
         return FAILED
+    return status
+
+
+def _run(verb: str, words: list[str]) -> int:
+    # Only the verb that is run is imported: each starts as fast as it can.
+    module = importlib.import_module(f"seekwarc.cli.{verb}")
+    parser = argparse.ArgumentParser(
+        prog=f"seekwarc {verb}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    status: int = module.run(parser.parse_args(_joined_ranges(words)))
     return status
 
 

@@ -27,6 +27,8 @@ __all__ = [
     "parse_range",
     "parse_size",
     "printable",
+    "progress_is_seen",
+    "report",
     "settled",
     "wanted_record",
     "watch",
@@ -108,14 +110,35 @@ class _WatchedSource:
         self._source.close()
 
 
+def progress_is_seen() -> bool:
+    """Tell whether standard error, where progress is shown, is a terminal; it may even be closed."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def watch(source: RangeSource, label: str) -> RangeSource:
     """Show on a terminal how far `source` has been read; elsewhere do nothing."""
-    return _WatchedSource(source, label) if sys.stderr.isatty() else source
+    return _WatchedSource(source, label) if progress_is_seen() else source
+
+
+def report(text: str, *, target: str) -> None:
+    """Print what was done: to standard error where standard output has the file itself."""
+    out = sys.stderr if target == "-" else sys.stdout
+    # With standard error closed, `print` would turn to standard output.
+    if out is not None:
+        print(text, file=out)
 
 
 def input_target(name: str) -> str | BinaryIO:
-    """Return what a reader opens for a file name, in which `-` is standard input."""
-    return sys.stdin.buffer if name == "-" else name
+    """Return what a reader opens for a file name, in which `-` is standard input.
+
+    Raises:
+        SourceError: Standard input is closed.
+    """
+    if name != "-":
+        return name
+    if sys.stdin is None:
+        raise SourceError("standard input is closed")
+    return sys.stdin.buffer
 
 
 def output_target(name: str) -> str | BinaryIO:

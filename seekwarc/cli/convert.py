@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 from seekwarc.cli.common import (
     add_writer_arguments,
     human_size,
     input_target,
     output_target,
+    report,
     watch,
     writer_options,
 )
@@ -48,18 +48,17 @@ def run(options: argparse.Namespace) -> int:
         watch=watch,
         **writer_options(options),
     )
-    out = sys.stderr if options.target == "-" else sys.stdout
     if options.json:
-        print(json.dumps({field: getattr(done, field) for field in done.__slots__}), file=out)
-        return 0
-    share = done.target_size / done.source_size if done.source_size else 0
-    checked = "the new file holds the same" if done.verified else "not checked"
-    print(
-        f"{done.records} records, {human_size(done.content_size)}: "
-        f"{human_size(done.source_size)} became {human_size(done.target_size)} ({share:.1%})\n"
-        f"sha256 of the content: {done.sha256} ({checked})",
-        file=out,
-    )
+        text = json.dumps({field: getattr(done, field) for field in done.__slots__})
+    else:
+        share = done.target_size / done.source_size if done.source_size else 0
+        checked = "the new file holds the same" if done.verified else "not checked"
+        text = (
+            f"{done.records} records, {human_size(done.content_size)}: "
+            f"{human_size(done.source_size)} became {human_size(done.target_size)} ({share:.1%})\n"
+            f"sha256 of the content: {done.sha256} ({checked})"
+        )
+    report(text, target=options.target)
     return 0
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -18,6 +17,8 @@ from seekwarc.cli.common import (
     human_size,
     output_target,
     printable,
+    progress_is_seen,
+    report,
     writer_options,
 )
 from seekwarc.errors import SourceError
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         raise SourceError("there is no file to pack")
     target = output_target(options.output)
     settings = {"base_uri": options.base_uri, **writer_options(options)}
-    if sys.stderr.isatty():
+    if progress_is_seen():
         from tqdm import tqdm  # noqa: PLC0415
 
         total = sum(file.stat().st_size for file in files)
@@ -66,7 +67,6 @@ def run(options: argparse.Namespace) -> int:
             written = pack(files, target, **settings)
     else:
         written = pack(files, target, **settings)
-    out = sys.stderr if options.output == "-" else sys.stdout
     for path, record in written:
         size = record.header.content_length
         if options.json:
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
             )
         else:
             line = f"{record.offset:>12} {record.length:>12} {human_size(size):>10}  {printable(str(path))}"
-        print(line, file=out)
+        report(line, target=options.output)
     return 0
 
 

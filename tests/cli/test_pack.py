@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import io
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
