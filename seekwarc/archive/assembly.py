@@ -160,7 +160,7 @@ class RecordAssembly:
         self,
         source: BlockSource,
         http: HttpHead | None,
-        observe: Callable[[bytes, bool], None],
+        observe: Callable[[bytes], None],
         complete: Callable[[int], RecordHeader],
         length: int | None,
     ) -> Written:
@@ -169,7 +169,7 @@ class RecordAssembly:
         Args:
             source: The block.
             http: The HTTP head that it begins with.
-            observe: Shown the block piece by piece, and whether a piece lies behind the HTTP head.
+            observe: Shown the block piece by piece.
             complete: Makes the header, given the length of the block.
             length: That length, where it is known all the same.
         """
@@ -179,13 +179,13 @@ class RecordAssembly:
         spool = Spool(self._output)
         try:
             shape = self._shape(source, http, length)
-            observe(shape.lead, False)
+            observe(shape.lead)
             size = len(shape.lead)
 
             def observed() -> Iterator[tuple[bytes, bool]]:
                 nonlocal size
                 for chunk, last in source.chunks(shape.first, shape.frame):
-                    observe(chunk, True)
+                    observe(chunk)
                     size += len(chunk)
                     yield chunk, last
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Literal, Protocol
 
 from seekwarc.errors import FormatError
+from seekwarc.format.chunked import ChunkedBody
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, parse_http_head
 from seekwarc.format.zstd import Buffer
 
@@ -98,18 +99,26 @@ class BlockDigests:
 
     Args:
         algorithm: "sha1", written in base32, or "sha256", written in base16, as the field's tools do.
+        http: The HTTP head of a response, whose payload is digested too: its entity-body, without
+            chunked transfer coding.
     """
 
-    def __init__(self, algorithm: DigestAlgorithm) -> None:
+    def __init__(self, algorithm: DigestAlgorithm, http: HttpHead | None) -> None:
         self._algorithm = algorithm
         self._block = hashlib.new(algorithm)
-        self._payload = hashlib.new(algorithm)
+        response = http is not None and http.status is not None
+        self._payload = hashlib.new(algorithm) if response else None
+        self._head_left = http.size if http is not None else 0
+        self._chunked = ChunkedBody() if http is not None and http.chunked else None
 
-    def add(self, data: Buffer, *, payload: bool) -> None:
-        """Add bytes of the block, which may be part of the payload too."""
+    def add(self, data: Buffer) -> None:
+        """Add the next bytes of the block."""
         self._block.update(data)
-        if payload:
-            self._payload.update(data)
+        body = memoryview(data)[self._head_left :]
+        self._head_left = max(self._head_left - len(data), 0)
+        if self._payload is not None:
+            for part in [body] if self._chunked is None else self._chunked.feed(body):
+                self._payload.update(part)
 
     @property
     def block(self) -> str:
@@ -117,8 +126,10 @@ class BlockDigests:
         return self._labelled(self._block.digest())
 
     @property
-    def payload(self) -> str:
-        """Value of WARC-Payload-Digest."""
+    def payload(self) -> str | None:
+        """Value of WARC-Payload-Digest; None without a payload, or where its chunks make no whole of it."""
+        if self._payload is None or (self._chunked is not None and not self._chunked.complete):
+            return None
         return self._labelled(self._payload.digest())
 
     def _labelled(self, digest: bytes) -> str:

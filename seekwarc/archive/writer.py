@@ -142,10 +142,10 @@ class Writer:
     ) -> Written:
         """Write a record, with the fields added that every record must have.
 
-        WARC-Record-ID, WARC-Date, Content-Length, WARC-Block-Digest and, for an HTTP response that is not
-        in chunked coding, WARC-Payload-Digest are added unless `headers` has them. A stream is read once
-        and never kept: where its length or digest must stand in front of it, its *compressed* frames
-        are put aside in a temporary file.
+        WARC-Record-ID, WARC-Date, Content-Length, WARC-Block-Digest and, for an HTTP response,
+        WARC-Payload-Digest (of its body, chunked coding undone) are added unless `headers` has them. A
+        stream is read once and never kept: where its length or digest must stand in front of it, its
+        *compressed* frames are put aside in a temporary file.
 
         Args:
             type: WARC-Type (clause 6): "response", "resource", "request", ...
@@ -182,14 +182,11 @@ class Writer:
         whole = _as_bytes(block, length)
         beginning = source.peek(self._frame_size + 1) if whole is None else whole
         http = parse_http_head(beginning) if is_http_block(fields.get("Content-Type")) else None
-        payload = http is not None and http.status is not None and not http.chunked
-        digests = BlockDigests(self._digest) if self._digest is not None else None
+        digests = BlockDigests(self._digest, http) if self._digest is not None else None
         if whole is not None or len(beginning) <= self._frame_size:
             if digests is not None:
-                start = http.size if http is not None else 0
-                digests.add(memoryview(beginning)[:start], payload=False)
-                digests.add(memoryview(beginning)[start:], payload=payload)
-            fields.add_digests(digests, payload=payload)
+                digests.add(beginning)
+                fields.add_digests(digests)
             fields.add("Content-Length", str(len(beginning)))
             return self._assembly.add(build_record_header(fields), source, RECORD_END)
         if digests is None and length is not None:
@@ -197,13 +194,14 @@ class Writer:
             return self._assembly.add(build_record_header(fields), source, RECORD_END)
 
         def complete(block_length: int) -> RecordHeader:
-            fields.add_digests(digests, payload=payload)
+            if digests is not None:
+                fields.add_digests(digests)
             fields.add("Content-Length", str(block_length))
             return build_record_header(fields)
 
-        def observe(data: bytes, in_payload: bool) -> None:  # noqa: FBT001
+        def observe(data: bytes) -> None:
             if digests is not None:
-                digests.add(data, payload=in_payload and payload)
+                digests.add(data)
 
         return self._assembly.add_spooled(source, http, observe, complete, length)
 
@@ -307,12 +305,10 @@ class _Fields:
         """Return the first value of a field."""
         return next((value for key, value in self if key.lower() == name.lower()), None)
 
-    def add_digests(self, digests: BlockDigests | None, *, payload: bool) -> None:
+    def add_digests(self, digests: BlockDigests) -> None:
         """Add the digests of a block that has gone by."""
-        if digests is not None:
-            self.add("WARC-Block-Digest", digests.block)
-            if payload:
-                self.add("WARC-Payload-Digest", digests.payload)
+        self.add("WARC-Block-Digest", digests.block)
+        self.add("WARC-Payload-Digest", digests.payload)
 
 
 def _as_bytes(block: Buffer | ReadableStream, length: int | None) -> memoryview | None:

@@ -196,6 +196,18 @@ def test_digests_are_those_of_the_block_and_of_the_payload(
     assert header["Content-Length"] == str(len(block))
 
 
+@pytest.mark.parametrize("size", [0, 100, 300_000])
+@pytest.mark.parametrize("wrap", [bytes, io.BytesIO, Pipe])
+def test_the_payload_digest_of_a_chunked_response_is_that_of_its_body(size: int, wrap: Any) -> None:
+    body = noise(size)
+    chunks = [body[start : start + 7000] for start in range(0, size, 7000)]
+    coded = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
+    block = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + coded
+    header = header_of("response", block=wrap(block), content_type=RESPONSE)
+    assert header["WARC-Payload-Digest"] == sha1(body)
+    assert header["WARC-Block-Digest"] == sha1(block)
+
+
 @pytest.mark.parametrize("size", [100, 300_000])
 @pytest.mark.parametrize(
     ("content_type", "head"),
@@ -206,7 +218,9 @@ def test_digests_are_those_of_the_block_and_of_the_payload(
         (RESPONSE, b"no head at all "),
     ],
 )
-def test_only_responses_not_in_chunks_get_a_payload_digest(size: int, content_type: str, head: bytes) -> None:
+def test_only_responses_whose_body_makes_sense_get_a_payload_digest(
+    size: int, content_type: str, head: bytes
+) -> None:
     block = head + text(size)
     header = header_of("response", block=block, content_type=content_type)
     assert "WARC-Payload-Digest" not in header
