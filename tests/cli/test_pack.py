@@ -228,9 +228,8 @@ def test_a_signal_leaves_nothing(start, folder, tmp_path, number, status) -> Non
     fifo = tmp_path / "endless.bin"
     os.mkfifo(fifo)
     process = start("pack", folder, fifo, "-o", tmp_path / "new.warc.zst")
-    with fifo.open("wb") as pipe:
+    with fifo.open("wb", buffering=0) as pipe:
         pipe.write(noise(1 << 20))
-        pipe.flush()
         wait_for(lambda: any(path.name.endswith(".partial") for path in tmp_path.iterdir()))
         process.send_signal(number)
         # A signal that comes just before a read blocks is only seen when that read ends, which Python
@@ -238,7 +237,6 @@ def test_a_signal_leaves_nothing(start, folder, tmp_path, number, status) -> Non
         with contextlib.suppress(BrokenPipeError):
             while process.poll() is None:
                 pipe.write(b"more")
-                pipe.flush()
                 time.sleep(0.05)
         stderr = process.communicate(timeout=20)[1]
     assert process.returncode == status
