@@ -7,7 +7,7 @@ hold several records, is read in order instead (`StreamedRecords`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.archive.place import (
@@ -97,8 +97,9 @@ def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
         FormatError: When damage is reached.
     """
     offset = 0
+    decompress = file.decoder.private()
     while True:
-        offset = yield from _single_frame_records(file, window, offset)
+        offset = yield from _single_frame_records(file, window, offset, decompress)
         start = frame_start_at(window, offset)
         if start is None:
             return
@@ -123,13 +124,14 @@ def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
             offset = yield from _streamed_group(file, window, offset, yielded=True)
 
 
-def _single_frame_records(file: ArchiveFile, window: Window, offset: int) -> Generator[Record, None, int]:
+def _single_frame_records(
+    file: ArchiveFile, window: Window, offset: int, decompress: Callable[[bytes], bytes]
+) -> Generator[Record, None, int]:
     """Yield records as long as each is one small frame, and return the offset of what is something else.
 
     This is the loop that most files spend their time in, so it looks at each frame's header once only.
     """
     frames = file.frames
-    decompress = file.decoder.private()
     data, index = window.get(offset, offset + AT_HAND)
     frame = measure_frame(data, index)
     while frame is not None and 0 < frame[1] <= WHOLE_FRAME:
