@@ -11,16 +11,17 @@ from typing import Final
 from seekwarc.archive.tables import FileTables
 from seekwarc.errors import FormatError, FormatWarning
 from seekwarc.format.warc import RecordHeader, parse_record_header
-from seekwarc.frames.decoder import FrameDecoder
-from seekwarc.frames.dictionary import Dictionary, load_dictionary
+from seekwarc.frames.decoder import MAX_WINDOW_SIZE, FrameDecoder
+from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary, load_dictionary
 from seekwarc.frames.run import FrameReader
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
 from seekwarc.frames.units import Compression, detect, pieces_from
 from seekwarc.storage.source import CountingSource, RangeSource, Stats
 
-__all__ = ["ArchiveFile"]
+__all__ = ["CACHE_SIZE", "MAGIC_SIZE", "ArchiveFile"]
 
+CACHE_SIZE: Final = 32 << 20
 MAGIC_SIZE: Final = 8
 DICTIONARY_READ: Final = 32 << 10
 
@@ -42,10 +43,10 @@ class ArchiveFile:
         source: RangeSource,
         stats: Stats,
         *,
-        threads: int | None,
-        cache_size: int,
-        max_window_size: int,
-        max_dictionary_size: int,
+        threads: int | None = None,
+        cache_size: int = CACHE_SIZE,
+        max_window_size: int = MAX_WINDOW_SIZE,
+        max_dictionary_size: int = MAX_DICTIONARY_SIZE,
     ) -> None:
         self.source = CountingSource(source, stats)
         self.name = source.name

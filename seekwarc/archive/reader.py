@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from seekwarc.archive.file import ArchiveFile
+from seekwarc.archive.file import CACHE_SIZE, MAGIC_SIZE, ArchiveFile
 from seekwarc.archive.framed import framed_record_at, framed_records
 from seekwarc.archive.plain import plain_record_at, plain_records
 from seekwarc.archive.streamed import StreamedRecords
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Reader"]
 
-CACHE_SIZE: Final = 32 << 20
 ONE_READ: Final = 64 << 10
 """A record known to take no more than this in the file is fetched whole."""
-FIRST_BYTES: Final = 8
 
 
 class Reader:
@@ -168,7 +166,7 @@ class Reader:
             raise RangeError(f"no record can be {length} bytes long at offset {offset}")
         file = self._file
         window = file.window()
-        whole = length if length is not None and length <= ONE_READ else FIRST_BYTES
+        whole = length if length is not None and length <= ONE_READ else MAGIC_SIZE
         window.get(offset, offset + whole)
         compression = file.detect(window, offset)
         if compression == "none":

@@ -33,7 +33,6 @@ VERBS: Final = {
     "info": "tell about a file, or one record and its frames",
     "demo": "make an example and show what a range read costs",
 }
-FINE: Final = 0
 FOUND_PROBLEMS: Final = 1
 FAILED: Final = 2
 BY_SIGNAL: Final = 128

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -41,13 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 class _WatchedFile:
     """A file whose reads move a progress bar."""
 
-    def __init__(self, file: BinaryIO, advance: object) -> None:
+    def __init__(self, file: BinaryIO, advance: Callable[[int], object]) -> None:
         self._file = file
         self._advance = advance
 
     def read(self, size: int) -> bytes:
         data = self._file.read(size)
-        self._advance.update(len(data))  # type: ignore[attr-defined]
+        self._advance(len(data))
         return data
 
 
@@ -63,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
         total = sum(file.stat().st_size for file in files)
         with tqdm(total=total, desc="packing", unit="B", unit_scale=True, leave=False) as bar:
-            settings["opened"] = lambda _, file: cast("BinaryIO", _WatchedFile(file, bar))
+            settings["opened"] = lambda _, file: cast("BinaryIO", _WatchedFile(file, bar.update))
             written = pack(files, target, **settings)
     else:
         written = pack(files, target, **settings)

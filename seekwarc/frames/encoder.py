@@ -126,7 +126,6 @@ class OrderedWork:
     """
 
     def __init__(self, threads: int) -> None:
-        self._threads = threads
         self._most = 2 * threads
         self._pool = ThreadPoolExecutor(threads, "seekwarc-encode") if threads > 1 else None
         self._waiting: deque[Callable[[], None]] = deque()

@@ -6,23 +6,20 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
+from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.output import Output, PathOutput, open_output
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.writer import Writer
 from seekwarc.errors import ChecksumError, FormatError, SourceError
-from seekwarc.frames.decoder import FrameDecoder
-from seekwarc.frames.dictionary import load_dictionary
-from seekwarc.frames.scan import Window
-from seekwarc.frames.units import Compression, Piece, detect, pieces_from
-from seekwarc.storage.source import PipeSource, RangeSource, open_source
+from seekwarc.frames.units import Compression, Piece, pieces_from
+from seekwarc.storage.source import PipeSource, RangeSource, Stats, open_source
 from seekwarc.tools.sinks import RecordSink, gzip_sink, plain_sink
 
 __all__ = ["Conversion", "Watch", "content_digest", "convert"]
-
-FIRST_BYTES = 8
 
 
 class Watch(Protocol):
@@ -65,17 +62,14 @@ def content_digest(source: RangeSource) -> str:
     Raises:
         FormatError: The file is damaged.
     """
-    window = Window(source)
-
-    def read(start: int, stop: int) -> bytes:
-        return window.take(start, stop - start)
-
-    decoder = FrameDecoder(lambda: load_dictionary(read, source.name))
-    compression = detect(window.take(0, FIRST_BYTES), source.name)
+    file = ArchiveFile(source, Stats())
+    window = file.window()
+    compression = file.detect(window, 0)
     if compression == "zst":
-        _ = decoder.dictionary
+        # Known before the first frame: a frame need not name the dictionary to depend on it.
+        _ = file.decoder.dictionary
     digest = hashlib.sha256()
-    for piece in pieces_from(window, 0, compression, decoder):
+    for piece in pieces_from(window, 0, compression, file.decoder):
         if isinstance(piece, Piece):
             digest.update(piece.data)
     return digest.hexdigest()
@@ -102,7 +96,7 @@ class _CheckedOutput:
         self._expected = expected
         self._watch = watch
         passes = expected is not None and not isinstance(output, PathOutput)
-        self._passing = _PassingDigest(output.name) if passes else None
+        self._passing = _PassingDigest() if passes else None
 
     def write(self, data: bytes) -> None:
         self.size += len(data)
@@ -138,8 +132,12 @@ class _CheckedOutput:
         if self._passing is not None:
             return self._passing.result()
         if isinstance(self._output, PathOutput):
-            with self._output.reopen() as file:
-                return content_digest(self._watch(open_source(file), "checking"))
+            # Closed here rather than left to chance: a watched source may have something to take away.
+            with (
+                self._output.reopen() as file,
+                closing(self._watch(open_source(file), "checking")) as source,
+            ):
+                return content_digest(source)
         raise TypeError(f"{self.name} cannot be read back")
 
     def discard(self) -> None:
@@ -151,9 +149,8 @@ class _CheckedOutput:
 class _PassingDigest:
     """The digest of what a stream of stored bytes decompresses to, made in a thread of its own."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self) -> None:
         reader, writer = os.pipe()
-        self._name = name
         self._in = os.fdopen(writer, "wb", 0)
         self._out = os.fdopen(reader, "rb", 1 << 16)
         self._found = ""
