@@ -2,6 +2,10 @@
 
 Source: RFC 9112, section 7.1. WARC 1.1, clause 6.3.2, defines the payload of an HTTP response as its
 entity-body, which is what chunking was put round.
+
+Real bodies break the rules. As browsers do, what came before the break is taken and the rest left. A body
+that does not even begin with a chunk was not chunked, whatever its head says: crawlers often undo the
+coding and keep the head.
 """
 
 from __future__ import annotations
@@ -11,63 +15,103 @@ from typing import Final
 
 from seekwarc.format.zstd import Buffer
 
-__all__ = ["ChunkedBody"]
+__all__ = ["MAX_CHUNK_LINE", "ChunkedBody", "parse_chunk_line"]
 
-MAX_LINE: Final = 4 << 10
+MAX_CHUNK_LINE: Final = 4 << 10
 """Longest line with a chunk's size and extensions that is believed."""
 
-_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
+_FIRST_LINE = re.compile(rb"[ \t]*0*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
+# Behind a chunk's data stands a line break, and then the next line.
+_NEXT_LINE = re.compile(rb"\r?\n" + _FIRST_LINE.pattern)
+
+
+def parse_chunk_line(data: Buffer, position: int, *, first: bool) -> tuple[int, int] | None:
+    """Read the line in front of a chunk.
+
+    Args:
+        data: Bytes of the body; `MAX_CHUNK_LINE` from `position` on are enough to decide.
+        position: Where the body begins, or where the data of the chunk in front end.
+        first: Whether it is the first chunk, in front of which no other chunk's data end.
+
+    Returns:
+        Size of the chunk and where its data begin; None where no such line ends within those bytes. A size
+        of 0 marks the end of the body.
+    """
+    line = (_FIRST_LINE if first else _NEXT_LINE).match(data, position, position + MAX_CHUNK_LINE)
+    return (int(line[1], 16), line.end()) if line else None
 
 
 class ChunkedBody:
     """Finds the data among the chunk sizes.
 
     Attributes:
-        valid: False once something was met that no chunked body holds. What comes then is given up.
         complete: Whether the last chunk has been seen.
+        plain: Whether the body turned out not to be chunked at all: then everything is data.
     """
 
     def __init__(self) -> None:
-        self.valid = True
         self.complete = False
-        self._line = b""
+        self.plain = False
+        self._broken = False
+        self._first = True
+        self._held = b""
+        """Bytes between two chunks, until the line that they are part of has come."""
         self._left = 0
         """Bytes of the current chunk still to come."""
-        self._after_data = False
-        """Whether the line break behind a chunk's data comes next."""
 
     def feed(self, data: Buffer) -> list[memoryview]:
         """Take the next bytes of the body and return the parts of them that are data."""
         view = memoryview(data)
-        found = []
-        position = 0
-        while position < len(view) and self.valid and not self.complete:
+        found: list[memoryview] = []
+        while view and not self.complete and not self._broken:
+            if self.plain:
+                found.append(view)
+                break
             if self._left:
-                part = view[position : position + self._left]
-                found.append(part)
-                self._left -= len(part)
-                self._after_data = not self._left
-                position += len(part)
+                found.append(view[: self._left])
+                self._left -= len(found[-1])
+                view = view[len(found[-1]) :]
             else:
-                position = self._feed_line(view, position)
+                view = self._feed_line(view, found)
         return found
 
-    def _feed_line(self, view: memoryview, position: int) -> int:
-        """Take bytes up to a line break and act on the line; return the position behind them."""
-        piece = bytes(view[position : position + MAX_LINE])
-        end = piece.find(b"\n") + 1
-        self._line += piece[:end] if end else piece
-        if not end:
-            self.valid = len(self._line) <= MAX_LINE
-            return position + len(piece)
-        line, self._line = self._line, b""
-        if self._after_data:
-            self._after_data = False
-            self.valid = line in (b"\r\n", b"\n")
-        else:
-            size = _SIZE.fullmatch(line)
-            self.valid = size is not None
-            self._left = int(size[1], 16) if size else 0
+    def finish(self) -> list[memoryview]:
+        """Return data that was held back, once the body is over."""
+        held, self._held = self._held, b""
+        if self._first and held and not self.plain:
+            self.plain = True
+            return [memoryview(held)]
+        return []
+
+    def _feed_line(self, view: memoryview, found: list[memoryview]) -> memoryview:
+        """Take bytes up to the next chunk's data; return what is left of them."""
+        held = self._held + bytes(view[: MAX_CHUNK_LINE + 1 - len(self._held)])
+        line = parse_chunk_line(held, 0, first=self._first)
+        if line is not None:
+            self._left, begin = line
             # What follows the last chunk are trailer fields, which are no part of the body.
-            self.complete = size is not None and not self._left
-        return position + end
+            self.complete = not self._left
+            view = view[begin - len(self._held) :]
+            self._held = b""
+            self._first = False
+            return view
+        if len(held) <= MAX_CHUNK_LINE and _may_become_line(held, first=self._first):
+            self._held = held
+            return view[len(view) :]
+        if self._first:
+            self.plain = True
+            if self._held:
+                found.append(memoryview(self._held))
+                self._held = b""
+        else:
+            self._broken = True
+        return view
+
+
+_LINE_BEGUN = re.compile(rb"[ \t]*[0-9A-Fa-f]*[ \t]*(?:;[^\r\n]*)?\r?")
+_NEXT_LINE_BEGUN = re.compile(rb"\r?(?:\n" + _LINE_BEGUN.pattern + rb")?")
+
+
+def _may_become_line(held: bytes, *, first: bool) -> bool:
+    """Tell whether more bytes may make a chunk's line of these."""
+    return (_LINE_BEGUN if first else _NEXT_LINE_BEGUN).fullmatch(held) is not None

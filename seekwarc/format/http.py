@@ -1,7 +1,8 @@
 """The HTTP head of a record block: start line, header fields, and where the payload starts.
 
 Source: RFC 9112 (message syntax), WARC 1.1 clauses 6.3.2 and 6.5.2 (what a block holds). Crawlers store
-what servers sent, so bare LF, missing reasons and header lines without a colon are all taken as they come.
+what servers sent, and write heads of their own for HTTP/2 and HTTP/3: bare LF, missing versions and
+reasons, and header lines without a colon are all taken as they come.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from seekwarc.format.warc import find_header_end, parse_fields
+from seekwarc.format.warc import field_values, find_header_end, parse_fields
 from seekwarc.format.zstd import Buffer
 
 __all__ = ["MAX_HTTP_HEAD_SIZE", "HttpHead", "is_http_block", "parse_http_head"]
@@ -19,26 +20,33 @@ __all__ = ["MAX_HTTP_HEAD_SIZE", "HttpHead", "is_http_block", "parse_http_head"]
 MAX_HTTP_HEAD_SIZE: Final = 64 << 10
 """Where the search for the end of an HTTP head is given up: the block is then treated as opaque."""
 
-_STATUS_LINE = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})(?!\d)")
-_REQUEST_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+[ \t]+\S[^\r\n]*")
+_LEADING_BLANK_LINES = re.compile(rb"(?:\r?\n){0,4}")
+_STATUS_LINE = re.compile(rb"(?:HTTP(?:/\d(?:\.\d)?)?|ICY)[ \t]+(\d{3})(?!\d)([^\r\n]*)")
+_REQUEST_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]+([^\s][^\r\n]*)")
+_HTTP_VERSION = re.compile(r"[ \t]+HTTP/\d(?:\.\d)?[ \t]*$")
+_CONTENT_LENGTH = re.compile(r"[0-9]{1,18}")
+_INFORMATIONAL = range(100, 200)
+_SWITCHING_PROTOCOLS = 101
 
 
 @dataclass(frozen=True)
 class HttpHead:
-    """Start line and header fields of an HTTP message.
+    """Start line and header fields of an HTTP message. Iterating yields (name, value) of each field.
 
     Attributes:
-        raw: All bytes of the head, blank line included; the payload starts behind them.
+        raw: All bytes of the head, blank line included.
         status: Status code of a response, None for a request.
+        start: Offset of the head in the block: not 0 behind interim responses (1xx).
     """
 
     raw: bytes
     status: int | None
+    start: int = 0
 
     @property
     def size(self) -> int:
-        """Offset of the payload in the block."""
-        return len(self.raw)
+        """Offset of the body in the block."""
+        return self.start + len(self.raw)
 
     @cached_property
     def start_line(self) -> str:
@@ -48,18 +56,57 @@ class HttpHead:
     @cached_property
     def headers(self) -> tuple[tuple[str, str], ...]:
         """Header fields as (name, value), in order."""
-        return tuple(parse_fields(self.raw.split(b"\n", 1)[1]))
+        return tuple(parse_fields(self.raw.partition(b"\n")[2]))
+
+    @property
+    def reason(self) -> str | None:
+        """Reason phrase of a response, often empty; None for a request."""
+        match = _STATUS_LINE.match(self.raw)
+        return match[2].decode("latin-1").strip() if match else None
+
+    @property
+    def method(self) -> str | None:
+        """Method of a request, None for a response."""
+        match = _REQUEST_LINE.match(self.raw) if self.status is None else None
+        return match[1].decode("ascii") if match else None
+
+    @property
+    def target(self) -> str | None:
+        """Request target, such as a path; None for a response."""
+        match = _REQUEST_LINE.match(self.raw) if self.status is None else None
+        return _HTTP_VERSION.sub("", match[2].decode("latin-1")) if match else None
 
     def get(self, name: str, default: str | None = None) -> str | None:
         """Return the first value of a header field; names are not case-sensitive."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), default)
+        return next(iter(self.get_all(name)), default)
+
+    def get_all(self, name: str) -> tuple[str, ...]:
+        """Return every value of a header field, such as Set-Cookie."""
+        return field_values(self.raw, name)
+
+    @property
+    def content_length(self) -> int | None:
+        """Content-Length of the message, where it is a number. The body in the block may be another size."""
+        value = self.get("Content-Length", "")
+        return int(value) if value is not None and _CONTENT_LENGTH.fullmatch(value) else None
 
     @property
     def chunked(self) -> bool:
-        """Whether the message was sent in chunked transfer coding."""
-        codings = ",".join(v for n, v in self.headers if n.lower() == "transfer-encoding")
-        return codings.lower().rstrip().endswith("chunked")
+        """Whether the message says that its body is in chunked transfer coding."""
+        return self._codings("Transfer-Encoding")[-1:] == ("chunked",)
+
+    @property
+    def codings(self) -> tuple[str, ...]:
+        """Codings of the body in the order in which they were applied, chunked left out."""
+        transfer = self._codings("Transfer-Encoding")
+        return self._codings("Content-Encoding") + tuple(name for name in transfer if name != "chunked")
+
+    def _codings(self, name: str) -> tuple[str, ...]:
+        values = field_values(self.raw, name)
+        if not values:
+            return ()
+        named = (coding.strip().lower() for coding in ",".join(values).split(","))
+        return tuple(coding for coding in named if coding not in ("", "identity"))
 
 
 def is_http_block(content_type: str | None) -> bool:
@@ -70,20 +117,39 @@ def is_http_block(content_type: str | None) -> bool:
     )
 
 
-def parse_http_head(block: Buffer) -> HttpHead | None:
-    """Parse the HTTP head at the start of a block.
+def parse_http_head(block: Buffer, *, whole: bool = False) -> HttpHead | None:
+    """Parse the HTTP head at the start of a block; of a response, that of the final one.
 
     Args:
         block: The block or its beginning; `MAX_HTTP_HEAD_SIZE` bytes are enough to decide.
+        whole: That is all of the block: a head that has not ended by then ends there.
 
     Returns:
         None where no HTTP head ends within those bytes.
     """
-    start = bytes(block[:MAX_HTTP_HEAD_SIZE])
-    status = _STATUS_LINE.match(start)
-    if not status and not _REQUEST_LINE.match(start):
+    data = bytes(block[:MAX_HTTP_HEAD_SIZE])
+    whole = whole and len(data) == len(block)
+    blank = _LEADING_BLANK_LINES.match(data)
+    start = blank.end() if blank else 0
+    head = _head_at(data, start, whole=whole)
+    while (
+        head is not None
+        and head.status in _INFORMATIONAL
+        and head.status != _SWITCHING_PROTOCOLS
+        and _STATUS_LINE.match(data, head.size)
+    ):
+        # What matters is the response behind it: without that, more has to be read.
+        head = _head_at(data, head.size, whole=whole)
+    return head
+
+
+def _head_at(data: bytes, start: int, *, whole: bool) -> HttpHead | None:
+    status = _STATUS_LINE.match(data, start)
+    if not status and not _REQUEST_LINE.match(data, start):
         return None
-    end = find_header_end(start)
+    end = find_header_end(data, start)
     if end < 0:
-        return None
-    return HttpHead(start[:end], int(status[1]) if status else None)
+        if not whole:
+            return None
+        end = len(data)
+    return HttpHead(data[start:end], int(status[1]) if status else None, start)

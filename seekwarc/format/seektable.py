@@ -34,6 +34,7 @@ __all__ = [
     "MAX_ENTRIES",
     "FrameEntry",
     "SeekTable",
+    "built_table_size",
     "largest_table_behind",
     "table_frame_size",
 ]
@@ -44,6 +45,7 @@ CHECKSUM_FLAG: Final = 0x80
 RESERVED_BITS: Final = 0x7C
 MIN_FRAME_SIZE: Final = 8
 """No frame of any kind is shorter: an empty skippable frame takes eight bytes."""
+ENTRY_WITH_CHECKSUM: Final = 12
 MAX_ENTRIES: Final = 0x0800_0000
 """The most entries that the format's C library accepts (ZSTD_SEEKABLE_MAXFRAMES)."""
 
@@ -253,6 +255,11 @@ class SeekTable:
 def largest_table_behind(offset: int) -> int:
     """Return how large a seek table at `offset` can be, given that every frame takes some bytes."""
     return SKIPPABLE_HEADER_SIZE + offset // MIN_FRAME_SIZE * 12 + FOOTER_SIZE
+
+
+def built_table_size(entries: int) -> int:
+    """Return what a table of that many entries takes with checksums, its skippable frame included."""
+    return SKIPPABLE_HEADER_SIZE + entries * ENTRY_WITH_CHECKSUM + FOOTER_SIZE
 
 
 def table_frame_size(tail: Buffer, *, bytes_in_front: int | None = None) -> int | None:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Final
 
 from seekwarc.errors import FormatError
+from seekwarc.format.values import decode_words, without_brackets
 from seekwarc.format.zstd import Buffer
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "RECORD_END",
     "RecordHeader",
     "build_record_header",
+    "edit_header",
+    "field_values",
     "find_header_end",
     "format_fields",
     "parse_fields",
@@ -122,14 +125,22 @@ class RecordHeader:
 
     def get_all(self, name: str) -> tuple[str, ...]:
         """Return every value of a field that may be repeated, such as WARC-Concurrent-To."""
-        return tuple(map(_value, _field(name).findall(self.raw)))
+        return field_values(self.raw, name)
 
     def uri(self, name: str) -> str | None:
         """Return a URI field without the angle brackets that WARC 1.0 and some writers put round it."""
         value = self.get(name)
-        if value is not None and value.startswith("<") and value.endswith(">"):
-            return value[1:-1]
-        return value
+        return without_brackets(value) if value is not None else None
+
+    def text(self, name: str) -> str | None:
+        """Return a field as it is meant to be read: encoded words (RFC 2047) decoded."""
+        value = self.get(name)
+        return decode_words(value) if value is not None else None
+
+
+def field_values(raw: bytes, name: str) -> tuple[str, ...]:
+    """Return every value of a field of a header, whose first line is not a field; see `parse_fields`."""
+    return tuple(map(_value, _field(name).findall(raw)))
 
 
 @lru_cache(maxsize=256)
@@ -171,6 +182,20 @@ def parse_record_header(raw: bytes) -> RecordHeader:
     if not raw.startswith(_USUAL_VERSIONS) and not _VERSION.match(raw):
         raise FormatError(f"a WARC record should start here, but these bytes do: {raw[:16]!r}")
     return RecordHeader(raw, _content_length(raw))
+
+
+def edit_header(header: RecordHeader, remove: Iterable[str], add: Iterable[tuple[str, str]]) -> RecordHeader:
+    """Return a header with some fields taken away and others added; all else stays as it was written.
+
+    Raises:
+        ValueError: As `format_fields`.
+        FormatError: There is no usable Content-Length any more.
+    """
+    raw = header.raw
+    for name in remove:
+        raw = _field(name).sub(b"", raw)
+    fields = raw.removesuffix(b"\n").removesuffix(b"\r")
+    return parse_record_header(fields + format_fields(add) + b"\r\n")
 
 
 def format_fields(fields: Iterable[tuple[str, str]]) -> bytes:

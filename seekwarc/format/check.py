@@ -1,0 +1,133 @@
+"""Comparing a record header with the rules of WARC 1.1.
+
+Source: WARC 1.1, clause 4 (grammar of a header); the tables of `rules.py` for clauses 5 and 6.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from seekwarc.format.rules import (
+    CONDITIONS,
+    FIELD_RULES,
+    RECORD_TYPES,
+    FieldRule,
+    Severity,
+    Values,
+    first_value,
+)
+from seekwarc.format.warc import RecordHeader
+
+__all__ = ["Finding", "check_fields", "check_header"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that a record header breaks."""
+
+    code: str
+    """What kind of finding: "missing", "forbidden", "repeated", "form" or "condition"."""
+    severity: Severity
+    field: str
+    type: str
+    """Type of the record."""
+    clause: str
+    """Clause of WARC 1.1 that has the rule."""
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.message} (WARC 1.1, clause {self.clause})"
+
+
+_BY_NAME: Final = {rule.name.lower(): rule for rule in FIELD_RULES}
+_REQUIRED: Final = {
+    kind: [rule for rule in FIELD_RULES if kind in rule.required] for kind in sorted(RECORD_TYPES)
+}
+_REQUIRED_OF_ALL: Final = [rule for rule in FIELD_RULES if rule.required == RECORD_TYPES]
+_CONDITIONS: Final = {
+    kind: [condition for condition in CONDITIONS if kind in condition.types] for kind in sorted(RECORD_TYPES)
+}
+
+
+def check_fields(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> list[Finding]:
+    """Compare the fields of a record header with the standard.
+
+    Fields and record types that the standard does not define are let be, as it asks (clauses 5.1, 5.5).
+
+    Args:
+        fields: (name, value) of each field, in order.
+        version: Version of the record.
+    """
+    values: Values = {}
+    for name, value in fields:
+        values.setdefault(name.lower(), []).append(value)
+    kind = first_value(values, "WARC-Type")
+    found = [
+        _finding("missing", rule, kind, f"{rule.name} is missing in a {kind!r} record")
+        for rule in _REQUIRED.get(kind, _REQUIRED_OF_ALL)
+        if rule.name.lower() not in values
+    ]
+    for name, them in values.items():
+        rule = _BY_NAME.get(name)
+        if rule is not None and rule.since <= version:
+            found += _check_field(rule, kind, them, version)
+    found += [
+        Finding("condition", rule.severity, rule.field, kind, rule.clause, rule.message)
+        for rule in _CONDITIONS.get(kind, ())
+        if rule.is_broken(values)
+    ]
+    return found
+
+
+def _check_field(rule: FieldRule, kind: str, values: list[str], version: str) -> Iterable[Finding]:
+    if kind in rule.forbidden:
+        yield _finding("forbidden", rule, kind, f"{rule.name} is forbidden in a {kind!r} record")
+    if len(values) > 1 and not rule.repeatable:
+        message = f"{rule.name} stands {len(values)} times in a {kind!r} record, once is allowed"
+        yield _finding("repeated", rule, kind, message, clause="5.1")
+    form = rule.form
+    is_kept = form.is_kept_1_0 if form.is_kept_1_0 is not None and version < "1.1" else form.is_kept
+    for value in values:
+        if not is_kept(value):
+            message = f"{rule.name} is {value[:200]!r} in a {kind!r} record, not {form.name}"
+            yield _finding("form", rule, kind, message)
+
+
+def _finding(code: str, rule: FieldRule, kind: str, message: str, *, clause: str = "") -> Finding:
+    return Finding(code, Severity.ERROR, rule.name, kind, clause or rule.clause, message)
+
+
+_KNOWN_VERSIONS: Final = ("1.0", "1.1")
+_LINE_FEED_ALONE = re.compile(rb"(?<!\r)\n")
+_FIELD_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:")
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def check_header(header: RecordHeader) -> list[Finding]:
+    """Compare a record header with the standard: its grammar, then its fields."""
+    kind = header.get("WARC-Type") or ""
+    grammar = [
+        Finding("grammar", Severity.ERROR, "", kind, "4", f"{message} in the header of a {kind!r} record")
+        for message in _grammar_problems(header)
+    ]
+    return grammar + check_fields(header.fields, version=header.version)
+
+
+def _grammar_problems(header: RecordHeader) -> Iterator[str]:
+    raw = header.raw
+    if header.version not in _KNOWN_VERSIONS:
+        yield f"version {header.version} is none that seekwarc knows"
+    if _LINE_FEED_ALONE.search(raw):
+        yield "a line ends with LF alone, not CRLF,"
+    if _CONTROL.search(raw):
+        yield "a control character stands"
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        yield f"bytes that are not UTF-8 stand at position {error.start}"
+    for line in raw.split(b"\n")[1:]:
+        if line.strip(b"\r") and line[:1] not in b" \t" and not _FIELD_LINE.match(line):
+            yield f"the line {line[:40]!r} is no named field"

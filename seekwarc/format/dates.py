@@ -1,0 +1,109 @@
+"""Dates as WARC-Date writes them: from a year to a nanosecond, in UTC.
+
+Source: WARC 1.1, clause 5.4; W3C note "Date and Time Formats" (W3CDTF).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final, Literal
+
+from seekwarc.errors import FormatError
+
+__all__ = ["Precision", "WarcDate", "format_date"]
+
+Precision = Literal["year", "month", "day", "minute", "second", "fraction"]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+# A missing zone is read as UTC, which the standard asks for anyway.
+_DATE = re.compile(
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9})\d*)?)?"
+    r"(?:[Zz]|([+-])(\d\d):(\d\d))?)?)?)?",
+    re.ASCII,
+)
+_PRECISIONS: Final[tuple[tuple[int, Precision], ...]] = (
+    (7, "fraction"),
+    (6, "second"),
+    (4, "minute"),
+    (3, "day"),
+    (2, "month"),
+    (1, "year"),
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WarcDate:
+    """A date as a record header has it. Dates compare by the instant at which they begin.
+
+    Attributes:
+        nanoseconds: Nanoseconds from 1970-01-01T00:00:00Z to the instant at which it begins.
+        precision: Its smallest unit that is written.
+        text: The date as it is written.
+    """
+
+    nanoseconds: int
+    precision: Precision = field(compare=False)
+    text: str = field(compare=False)
+
+    @classmethod
+    def parse(cls, text: str) -> WarcDate:
+        """Read a date: YYYY, YYYY-MM, YYYY-MM-DD, or with Thh:mm, :ss and a fraction of up to 9 digits.
+
+        Raises:
+            FormatError: It is no such date.
+        """
+        match = _DATE.fullmatch(text)
+        if match is None:
+            raise FormatError(f"{text[:40]!r} is not a date such as 2026-11-21T09:30:00Z")
+        year, month, day, hour, minute, second, fraction, sign, zone_hours, zone_minutes = match.groups()
+        precision = next(name for group, name in _PRECISIONS if match[group] is not None)
+        try:
+            instant = datetime(
+                int(year),
+                int(month or 1),
+                int(day or 1),
+                int(hour or 0),
+                int(minute or 0),
+                int(second or 0),
+                tzinfo=UTC,
+            )
+        except ValueError as error:
+            raise FormatError(f"{text[:40]!r} is not a date: {error}") from error
+        elapsed = instant - _EPOCH
+        seconds = elapsed.days * 86400 + elapsed.seconds
+        if sign:
+            zone = int(zone_hours) * 3600 + int(zone_minutes) * 60
+            seconds -= zone if sign == "+" else -zone
+        return cls(seconds * 10**9 + int((fraction or "0").ljust(9, "0")), precision, text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def datetime(self) -> datetime:
+        """The instant at which it begins, in UTC, cut to the microsecond.
+
+        Raises:
+            OverflowError: A zone moves it out of the years 1 to 9999.
+        """
+        return _EPOCH + timedelta(microseconds=self.nanoseconds // 1000)
+
+
+def format_date(date: datetime | WarcDate | str | None) -> str:
+    """Write a date as WARC-Date has it: UTC, to the second or, where it has a fraction, the microsecond.
+
+    Args:
+        date: An aware datetime; a date as a header has it, which stays as it is; None for the current second.
+
+    Raises:
+        ValueError: A datetime without a time zone.
+    """
+    if isinstance(date, str | WarcDate):
+        return str(date)
+    if date is None:
+        date = datetime.now(UTC).replace(microsecond=0)
+    if date.tzinfo is None:
+        raise ValueError("a date without a time zone cannot become WARC-Date; give it tzinfo=UTC")
+    return date.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"

@@ -1,0 +1,168 @@
+"""Labelled digests, such as `sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ`.
+
+Source: WARC 1.1, clause 5.8 (`labelled-digest = algorithm ":" digest-value`). The standard recommends no
+algorithm and no alphabet. The field writes SHA-1 in base32 mostly, but base16 and both alphabets of base64
+as well, in either case, with padding and without.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Literal, Protocol, cast
+
+from seekwarc.errors import FormatError
+from seekwarc.format.zstd import Buffer
+
+__all__ = ["Digest", "Hasher", "WrittenAlgorithm"]
+
+WrittenAlgorithm = Literal["sha1", "sha256"]
+"""Algorithms that digests are written with."""
+
+_SIZES: Final = {
+    "md5": 16,
+    "sha1": 20,
+    "sha224": 28,
+    "sha256": 32,
+    "sha384": 48,
+    "sha512": 64,
+    "sha3_256": 32,
+    "sha3_512": 64,
+    "blake2s": 32,
+    "blake2b": 64,
+    "blake3": 32,
+}
+"""Bytes of each algorithm's digests; those of BLAKE2 may be shorter."""
+_BLAKE2 = re.compile(r"(blake2[bs])_?(\d{1,3})")
+_LABELLED = re.compile(r"([^\s:]+):(\S+)")
+
+
+class Hasher(Protocol):
+    """What `hashlib.new` gives."""
+
+    def update(self, data: Buffer, /) -> None:
+        """Add bytes."""
+
+    def digest(self) -> bytes:
+        """Return the digest of all bytes so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A digest as a record header has it; algorithms that are not known are kept.
+
+    Attributes:
+        algorithm: Name of the algorithm, as it is written.
+        value: The digest, as it is written.
+    """
+
+    algorithm: str
+    value: str
+
+    @classmethod
+    def parse(cls, text: str) -> Digest:
+        """Read a labelled digest.
+
+        Raises:
+            FormatError: There is no label, or no value behind it.
+        """
+        match = _LABELLED.fullmatch(text)
+        if match is None:
+            raise FormatError(f"{text[:40]!r} is not a digest such as sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ")
+        return cls(match[1], match[2])
+
+    @classmethod
+    def of(cls, algorithm: WrittenAlgorithm, raw: bytes) -> Digest:
+        """Write a digest as the field's tools do: SHA-1 in base32, SHA-256 in base16."""
+        return cls(algorithm, base64.b32encode(raw).decode() if algorithm == "sha1" else raw.hex())
+
+    def __str__(self) -> str:
+        return f"{self.algorithm}:{self.value}"
+
+    @property
+    def name(self) -> str:
+        """The algorithm's name as `hashlib` has it; in lower case where it is not known."""
+        return self._name_and_size()[0]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the algorithm is one whose digests are understood."""
+        return self.name in _SIZES
+
+    @property
+    def raw(self) -> bytes | None:
+        """The digest itself; None where the algorithm is not known, or the value not one of its digests."""
+        name, size = self._name_and_size()
+        return _decoded(self.value, size) if name in _SIZES else None
+
+    @property
+    def key(self) -> tuple[str, bytes]:
+        """What is equal in all spellings of the same digest."""
+        name, raw = self.name, self.raw
+        return name, raw if raw is not None else self.value.encode("utf-8", "surrogateescape")
+
+    def hasher(self) -> Hasher | None:
+        """Return what computes such a digest.
+
+        Returns:
+            None where the algorithm is not known, its package (`blake3`) is not installed, or the value is
+            not one of its digests.
+        """
+        raw = self.raw
+        if raw is None:
+            return None
+        # Imported here: most who read never compute a digest.
+        import hashlib  # noqa: PLC0415
+
+        name = self.name
+        if name == "blake3":
+            return _blake3()
+        if name.startswith("blake2"):
+            new = hashlib.blake2b if name == "blake2b" else hashlib.blake2s
+            return new(digest_size=len(raw))
+        # Digests here find damage and duplicates; whether MD5 may guard secrets is not the question.
+        return hashlib.new(name, usedforsecurity=False)
+
+    def _name_and_size(self) -> tuple[str, int]:
+        name = self.algorithm.lower().replace("-", "_")
+        shorter = _BLAKE2.fullmatch(name)
+        if shorter:
+            return shorter[1], int(shorter[2]) // 8
+        if name not in _SIZES:
+            name = name.replace("_", "")
+        size = _SIZES.get(name, 0)
+        if name.startswith("blake2"):
+            size = next((it for it in range(1, size + 1) if _decoded(self.value, it) is not None), size)
+        return name, size
+
+
+def _decoded(value: str, size: int) -> bytes | None:
+    """Return the `size` bytes that a value stands for; its length tells which alphabet it is in."""
+    value = value.rstrip("=")
+    if len(value) == 2 * size:
+        decode: Callable[[str], bytes] = bytes.fromhex
+    elif len(value) == -(-size * 8 // 5):
+        value = value.upper() + "=" * (-len(value) % 8)
+        decode = base64.b32decode
+    elif len(value) == -(-size * 8 // 6):
+        value = value.replace("-", "+").replace("_", "/") + "=" * (-len(value) % 4)
+        decode = partial(base64.b64decode, validate=True)
+    else:
+        return None
+    try:
+        raw = decode(value)
+    except (ValueError, binascii.Error):
+        return None
+    return raw if len(raw) == size else None
+
+
+def _blake3() -> Hasher | None:
+    try:
+        from blake3 import blake3  # noqa: PLC0415
+    except ImportError:
+        return None
+    return cast("Hasher", blake3())

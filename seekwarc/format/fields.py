@@ -1,0 +1,180 @@
+"""The defined fields of a record header, each with its type.
+
+Source: WARC 1.1, clause 5.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from seekwarc.errors import FormatError
+from seekwarc.format.dates import WarcDate
+from seekwarc.format.digest import Digest
+from seekwarc.format.values import MediaType, without_brackets
+from seekwarc.format.warc import RecordHeader
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv6Address
+
+__all__ = ["DefinedFields"]
+
+Value = TypeVar("Value")
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+class DefinedFields:
+    """What the fields of a record header say.
+
+    A field that is missing is None. One whose value is not of its type raises `FormatError`, which names the
+    field; `header.get` gives its text all the same. URIs come without angle brackets.
+
+    Attributes:
+        header: The record header.
+    """
+
+    __slots__ = ("header",)
+
+    def __init__(self, header: RecordHeader) -> None:
+        self.header = header
+
+    def _where(self) -> tuple[str | None, int | None]:
+        """Return file and offset for messages, where they are known."""
+        return None, None
+
+    def _typed(self, name: str, parse: Callable[[str], Value]) -> Value | None:
+        text = self.header.get(name)
+        if text is None:
+            return None
+        try:
+            return parse(text)
+        except FormatError as error:
+            raise FormatError(f"{name}: {error.message}").located(*self._where()) from None
+
+    @property
+    def id(self) -> str | None:
+        """WARC-Record-ID (clause 5.2)."""
+        return self.header.uri("WARC-Record-ID")
+
+    @property
+    def content_length(self) -> int:
+        """Content-Length: bytes of the block (clause 5.3)."""
+        return self.header.content_length
+
+    @property
+    def date(self) -> WarcDate | None:
+        """WARC-Date (clause 5.4)."""
+        return self._typed("WARC-Date", WarcDate.parse)
+
+    @property
+    def type(self) -> str | None:
+        """WARC-Type: "response", "resource", "request", "metadata", ... (clause 5.5)."""
+        return self.header.get("WARC-Type")
+
+    @property
+    def content_type(self) -> str | None:
+        """Content-Type of the block, as it is written (clause 5.6)."""
+        return self.header.get("Content-Type")
+
+    @property
+    def media_type(self) -> MediaType | None:
+        """Content-Type of the block, taken apart (clause 5.6)."""
+        return self._typed("Content-Type", MediaType.parse)
+
+    @property
+    def concurrent_to(self) -> tuple[str, ...]:
+        """WARC-Concurrent-To: IDs of records of the same capture event (clause 5.7)."""
+        return tuple(map(without_brackets, self.header.get_all("WARC-Concurrent-To")))
+
+    @property
+    def block_digest(self) -> Digest | None:
+        """WARC-Block-Digest (clause 5.8)."""
+        return self._typed("WARC-Block-Digest", Digest.parse)
+
+    @property
+    def payload_digest(self) -> Digest | None:
+        """WARC-Payload-Digest (clause 5.9)."""
+        return self._typed("WARC-Payload-Digest", Digest.parse)
+
+    @property
+    def ip_address(self) -> IPv4Address | IPv6Address | None:
+        """WARC-IP-Address (clause 5.10)."""
+        return self._typed("WARC-IP-Address", _address)
+
+    @property
+    def refers_to_id(self) -> str | None:
+        """WARC-Refers-To: ID of the record that this one is about (clause 5.11)."""
+        return self.header.uri("WARC-Refers-To")
+
+    @property
+    def refers_to_target_uri(self) -> str | None:
+        """WARC-Refers-To-Target-URI of a revisit (clause 5.12)."""
+        return self.header.uri("WARC-Refers-To-Target-URI")
+
+    @property
+    def refers_to_date(self) -> WarcDate | None:
+        """WARC-Refers-To-Date of a revisit (clause 5.13)."""
+        return self._typed("WARC-Refers-To-Date", WarcDate.parse)
+
+    @property
+    def target_uri(self) -> str | None:
+        """WARC-Target-URI (clause 5.14)."""
+        return self.header.uri("WARC-Target-URI")
+
+    @property
+    def truncated(self) -> str | None:
+        """WARC-Truncated: "length", "time", "disconnect", "unspecified" or another reason (clause 5.15)."""
+        return self.header.get("WARC-Truncated")
+
+    @property
+    def warcinfo_id(self) -> str | None:
+        """WARC-Warcinfo-ID (clause 5.16)."""
+        return self.header.uri("WARC-Warcinfo-ID")
+
+    @property
+    def filename(self) -> str | None:
+        """WARC-Filename of a warcinfo record (clause 5.17)."""
+        return self.header.text("WARC-Filename")
+
+    @property
+    def profile(self) -> str | None:
+        """WARC-Profile of a revisit (clause 5.18)."""
+        return self.header.uri("WARC-Profile")
+
+    @property
+    def identified_payload_type(self) -> MediaType | None:
+        """WARC-Identified-Payload-Type (clause 5.19)."""
+        return self._typed("WARC-Identified-Payload-Type", MediaType.parse)
+
+    @property
+    def segment_number(self) -> int | None:
+        """WARC-Segment-Number: 1 in a record that goes on in others, more in those (clause 5.20)."""
+        return self._typed("WARC-Segment-Number", _number)
+
+    @property
+    def segment_origin_id(self) -> str | None:
+        """WARC-Segment-Origin-ID: ID of the record that a continuation belongs to (clause 5.21)."""
+        return self.header.uri("WARC-Segment-Origin-ID")
+
+    @property
+    def segment_total_length(self) -> int | None:
+        """WARC-Segment-Total-Length: bytes of all segments' blocks, in the last of them (clause 5.22)."""
+        return self._typed("WARC-Segment-Total-Length", _number)
+
+
+def _number(text: str) -> int:
+    if not _NUMBER.fullmatch(text):
+        raise FormatError(f"{text[:40]!r} is not a number")
+    return int(text)
+
+
+def _address(text: str) -> IPv4Address | IPv6Address:
+    # Imported here: few who read ask for addresses.
+    from ipaddress import ip_address  # noqa: PLC0415
+
+    try:
+        return ip_address(text)
+    except ValueError as error:
+        raise FormatError(f"{text[:40]!r} is not an IP address") from error

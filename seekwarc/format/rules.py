@@ -1,0 +1,289 @@
+"""What WARC 1.1 asks of a record header: one table, from which the writer refuses and the checker finds.
+
+`check.py` compares a header with it.
+
+Source: WARC 1.1, clauses 5 (named fields) and 6 (record types). "shall" makes an error, "should" a warning.
+WARC 1.0 differs in the fields it does not have, and in taking angle brackets round every URI.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from seekwarc.errors import FormatError
+from seekwarc.format.digest import Digest
+from seekwarc.format.values import MediaType, is_uri, without_brackets
+
+__all__ = [
+    "CONDITIONS",
+    "FIELD_RULES",
+    "IDENTICAL_PAYLOAD_DIGEST",
+    "RECORD_TYPES",
+    "SERVER_NOT_MODIFIED",
+    "Condition",
+    "FieldRule",
+    "Form",
+    "Severity",
+    "Values",
+    "first_value",
+    "is_identical_payload",
+    "is_server_not_modified",
+]
+
+RECORD_TYPES: Final = frozenset(
+    {"warcinfo", "response", "resource", "request", "metadata", "revisit", "conversion", "continuation"}
+)
+"""The types of clause 5.5; others may be defined by extensions."""
+
+IDENTICAL_PAYLOAD_DIGEST: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+SERVER_NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+# As WARC 1.0 has them; without "revisit/", as example B.6 of WARC 1.1 has one; and the name that Heritrix
+# gave the first where the URIs may differ.
+_IDENTICAL = re.compile(
+    r"http://netpreserve\.org/warc/1\.[01]/(?:revisit/)?(?:uri-agnostic-)?identical-payload-digest"
+)
+_NOT_MODIFIED = re.compile(r"http://netpreserve\.org/warc/1\.[01]/(?:revisit/)?server-not-modified")
+
+
+def is_identical_payload(profile: str | None) -> bool:
+    """Tell whether a WARC-Profile is that of clause 6.7.2."""
+    return profile is not None and _IDENTICAL.fullmatch(profile) is not None
+
+
+def is_server_not_modified(profile: str | None) -> bool:
+    """Tell whether a WARC-Profile is that of clause 6.7.3."""
+    return profile is not None and _NOT_MODIFIED.fullmatch(profile) is not None
+
+
+class Severity(StrEnum):
+    """How bad a finding is."""
+
+    ERROR = "error"
+    """The standard says "shall"."""
+    WARNING = "warning"
+    """The standard says "should"."""
+
+
+# Forms: each returns whether a value is what the grammar of its clause says.
+
+_W3C_DATE = re.compile(
+    r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?Z)?)?)?",
+    re.ASCII,
+)
+_DATE_1_0 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+_DIGITS = re.compile(r"[0-9]+")
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_DIGEST_VALUE = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z/=]+")
+_IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}", re.ASCII)
+
+
+def _is_bracketed_uri(value: str) -> bool:
+    return value.startswith("<") and value.endswith(">") and is_uri(value[1:-1])
+
+
+def _is_digest(value: str) -> bool:
+    try:
+        digest = Digest.parse(value)
+    except FormatError:
+        return False
+    # Base64 has characters that no token may have, and is in use all the same.
+    return bool(_TOKEN.fullmatch(digest.algorithm) and _DIGEST_VALUE.fullmatch(digest.value))
+
+
+def _is_media_type(value: str) -> bool:
+    try:
+        MediaType.parse(value)
+    except FormatError:
+        return False
+    return True
+
+
+def _is_address(value: str) -> bool:
+    try:
+        address = ipaddress.ip_address(value)
+    except ValueError:
+        return False
+    return address.version == 6 or _IPV4.fullmatch(value) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the value of a field is written."""
+
+    name: str
+    is_kept: Callable[[str], bool]
+    is_kept_1_0: Callable[[str], bool] | None = None
+    """Where WARC 1.0 differs."""
+
+
+def _is_uri_1_0(value: str) -> bool:
+    return is_uri(without_brackets(value))
+
+
+_ID = Form("a URI in angle brackets, such as <urn:uuid:...>", _is_bracketed_uri)
+_URI = Form("a URI as RFC 3986 has it (other characters percent-encoded)", is_uri, _is_uri_1_0)
+_DATE = Form(
+    "a UTC date such as 2026-11-21T09:30:00Z",
+    lambda value: _W3C_DATE.fullmatch(value) is not None,
+    lambda value: _DATE_1_0.fullmatch(value) is not None,
+)
+_NUMBER = Form("a number", lambda value: _DIGITS.fullmatch(value) is not None)
+_WORD = Form("a token", lambda value: _TOKEN.fullmatch(value) is not None)
+_LABELLED = Form("a labelled digest such as sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", _is_digest)
+_MEDIA = Form("a media type such as text/html", _is_media_type)
+_ADDRESS = Form("an IPv4 or IPv6 address", _is_address)
+_TEXT = Form("text", lambda value: value != "")
+
+_ALL = RECORD_TYPES
+_NONE: Final[frozenset[str]] = frozenset()
+_HARVESTED = frozenset({"response", "resource", "request", "revisit", "conversion", "continuation"})
+_WITHOUT_EVENT = frozenset({"warcinfo", "conversion", "continuation"})
+_WITHOUT_PAYLOAD = frozenset({"warcinfo", "metadata"})
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRule:
+    """What clause 5 says of one field."""
+
+    name: str
+    clause: str
+    form: Form
+    required: frozenset[str] = _NONE
+    """Types of record that shall have it; `RECORD_TYPES` stands for unknown types too."""
+    forbidden: frozenset[str] = _NONE
+    """Types of record that shall not have it."""
+    repeatable: bool = False
+    since: str = "1.0"
+    """First version that defines it; in earlier ones it is an extension."""
+
+
+FIELD_RULES: Final = (
+    FieldRule("WARC-Record-ID", "5.2", _ID, required=_ALL),
+    FieldRule("Content-Length", "5.3", _NUMBER, required=_ALL),
+    FieldRule("WARC-Date", "5.4", _DATE, required=_ALL),
+    FieldRule("WARC-Type", "5.5", _WORD, required=_ALL),
+    FieldRule("Content-Type", "5.6", _MEDIA),
+    FieldRule("WARC-Concurrent-To", "5.7", _ID, forbidden=_WITHOUT_EVENT, repeatable=True),
+    FieldRule("WARC-Block-Digest", "5.8", _LABELLED),
+    FieldRule("WARC-Payload-Digest", "5.9", _LABELLED, forbidden=_WITHOUT_PAYLOAD),
+    FieldRule("WARC-IP-Address", "5.10", _ADDRESS, forbidden=_WITHOUT_EVENT),
+    FieldRule("WARC-Refers-To", "5.11", _ID, forbidden=_ALL - {"metadata", "revisit", "conversion"}),
+    FieldRule("WARC-Refers-To-Target-URI", "5.12", _URI, forbidden=_ALL - {"revisit"}, since="1.1"),
+    FieldRule("WARC-Refers-To-Date", "5.13", _DATE, forbidden=_ALL - {"revisit"}, since="1.1"),
+    FieldRule("WARC-Target-URI", "5.14", _URI, required=_HARVESTED, forbidden=frozenset({"warcinfo"})),
+    FieldRule("WARC-Truncated", "5.15", _WORD),
+    FieldRule("WARC-Warcinfo-ID", "5.16", _ID, forbidden=frozenset({"warcinfo"})),
+    FieldRule("WARC-Filename", "5.17", _TEXT, forbidden=_ALL - {"warcinfo"}),
+    FieldRule("WARC-Profile", "5.18", _URI, required=frozenset({"revisit"})),
+    FieldRule("WARC-Identified-Payload-Type", "5.19", _MEDIA, forbidden=_WITHOUT_PAYLOAD),
+    FieldRule("WARC-Segment-Number", "5.20", _NUMBER, required=frozenset({"continuation"})),
+    FieldRule(
+        "WARC-Segment-Origin-ID",
+        "5.21",
+        _ID,
+        required=frozenset({"continuation"}),
+        forbidden=_ALL - {"continuation"},
+    ),
+    FieldRule("WARC-Segment-Total-Length", "5.22", _NUMBER, forbidden=_ALL - {"continuation"}),
+)
+"""The fields of clause 5, in its order."""
+
+Values = dict[str, list[str]]
+"""Values of each field, by its name in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A rule about a field that depends on the values of others."""
+
+    field: str
+    clause: str
+    severity: Severity
+    message: str
+    """What is wrong where it is broken."""
+    types: frozenset[str]
+    is_broken: Callable[[Values], bool]
+
+
+def first_value(values: Values, name: str) -> str:
+    """Return the first value of a field, nothing where it is missing."""
+    found = values.get(name.lower())
+    return found[0] if found else ""
+
+
+def _number(values: Values, name: str) -> int | None:
+    text = first_value(values, name)
+    return int(text) if _DIGITS.fullmatch(text) and len(text) <= 18 else None
+
+
+def _profile(values: Values) -> str:
+    return without_brackets(first_value(values, "WARC-Profile"))
+
+
+CONDITIONS: Final = (
+    Condition(
+        "Content-Type",
+        "5.6",
+        Severity.WARNING,
+        "a record with a block should have a Content-Type",
+        _ALL - {"continuation"},
+        lambda v: bool(_number(v, "Content-Length")) and not first_value(v, "Content-Type"),
+    ),
+    Condition(
+        "WARC-Profile",
+        "5.18",
+        Severity.WARNING,
+        "WARC-Profile has a meaning in 'revisit' records only",
+        _ALL - {"revisit"},
+        lambda v: "warc-profile" in v,
+    ),
+    Condition(
+        "WARC-Segment-Number",
+        "5.20",
+        Severity.ERROR,
+        "WARC-Segment-Number is 1 in the first segment, which is no 'continuation'",
+        _ALL - {"continuation"},
+        lambda v: _number(v, "WARC-Segment-Number") not in (None, 1),
+    ),
+    Condition(
+        "WARC-Segment-Number",
+        "5.20",
+        Severity.ERROR,
+        "WARC-Segment-Number of a 'continuation' is 2 or more",
+        frozenset({"continuation"}),
+        lambda v: _number(v, "WARC-Segment-Number") in (0, 1),
+    ),
+    Condition(
+        "Content-Type",
+        "6.4.4",
+        Severity.ERROR,
+        "a 'resource' with a dns: URI holds text/dns",
+        frozenset({"resource"}),
+        lambda v: (
+            without_brackets(first_value(v, "WARC-Target-URI")).lower().startswith("dns:")
+            and not first_value(v, "Content-Type").lower().startswith("text/dns")
+        ),
+    ),
+    Condition(
+        "WARC-Payload-Digest",
+        "6.7.2",
+        Severity.ERROR,
+        "WARC-Payload-Digest is missing in a 'revisit' record of the identical-payload-digest profile",
+        frozenset({"revisit"}),
+        lambda v: is_identical_payload(_profile(v)) and "warc-payload-digest" not in v,
+    ),
+    Condition(
+        "WARC-Truncated",
+        "6.7.2",
+        Severity.ERROR,
+        "WARC-Truncated is not 'length' in a 'revisit' record of the identical-payload-digest profile",
+        frozenset({"revisit"}),
+        lambda v: is_identical_payload(_profile(v)) and first_value(v, "WARC-Truncated").lower() != "length",
+    ),
+)
+"""What clauses 5 and 6 say of several fields together."""

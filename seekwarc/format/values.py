@@ -1,0 +1,93 @@
+"""Values of named fields: URIs, media types, addresses, encoded words.
+
+Source: WARC 1.1, clauses 4 and 5; RFC 3986 (URIs), RFC 2045 (media types), RFC 2047 (encoded words).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from seekwarc.errors import FormatError
+
+__all__ = ["MediaType", "decode_words", "is_uri", "without_brackets"]
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+")
+_TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # noqa: S105
+_MEDIA_TYPE = re.compile(rf"[ \t]*({_TOKEN})/({_TOKEN})[ \t]*")
+_PARAMETER = re.compile(rf';[ \t]*(?:({_TOKEN})[ \t]*=[ \t]*({_TOKEN}|"(?:[^"\\]|\\.)*")[ \t]*)?')
+_QUOTED_PAIR = re.compile(r"\\(.)")
+
+
+def is_uri(text: str) -> bool:
+    """Tell whether a text is a URI with a scheme, written in the characters that RFC 3986 allows."""
+    return _URI.fullmatch(text) is not None
+
+
+def without_brackets(text: str) -> str:
+    """Take off the angle brackets that stand round identifiers, and round every URI in WARC 1.0."""
+    return text[1:-1] if text.startswith("<") and text.endswith(">") else text
+
+
+@dataclass(frozen=True, slots=True)
+class MediaType:
+    """A media type; names in lower case.
+
+    Attributes:
+        essence: Type and subtype, such as "application/http".
+        parameters: (attribute, value) pairs in order, such as ("msgtype", "response").
+    """
+
+    essence: str
+    parameters: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> MediaType:
+        """Read a media type.
+
+        Raises:
+            FormatError: It is none.
+        """
+        match = _MEDIA_TYPE.match(text)
+        position = match.end() if match else 0
+        parameters = []
+        while match and position < len(text):
+            parameter = _PARAMETER.match(text, position)
+            if parameter is None:
+                match = None
+                break
+            if parameter[1] is not None:
+                parameters.append((parameter[1].lower(), _unquoted(parameter[2])))
+            position = parameter.end()
+        if match is None:
+            raise FormatError(f"{text[:80]!r} is not a media type such as text/html")
+        return cls(f"{match[1]}/{match[2]}".lower(), tuple(parameters))
+
+    def get(self, attribute: str, default: str | None = None) -> str | None:
+        """Return the first value of a parameter; attributes are not case-sensitive."""
+        wanted = attribute.lower()
+        return next((value for name, value in self.parameters if name == wanted), default)
+
+    def __str__(self) -> str:
+        return self.essence + "".join(f'; {name}="{value}"' for name, value in self.parameters)
+
+
+def _unquoted(value: str) -> str:
+    return _QUOTED_PAIR.sub(r"\1", value[1:-1]) if value.startswith('"') else value
+
+
+def decode_words(text: str) -> str:
+    """Replace encoded words (RFC 2047), such as `=?utf-8?q?caf=C3=A9?=`, by what they stand for.
+
+    Words of a character set that is not known, or that are damaged, stay as they are.
+    """
+    if "=?" not in text:
+        return text
+    # Imported here: encoded words are rare, and this is the only thing that needs the module.
+    from email.errors import HeaderParseError  # noqa: PLC0415
+    from email.header import decode_header, make_header  # noqa: PLC0415
+
+    try:
+        return str(make_header(decode_header(text)))
+    except (HeaderParseError, LookupError, ValueError):
+        return text
