@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator
-from typing import Literal, Protocol
+from typing import Protocol
 
 from seekwarc.errors import FormatError
-from seekwarc.format.chunked import ChunkedBody
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, parse_http_head
 from seekwarc.format.zstd import Buffer
 
-__all__ = ["BlockDigests", "BlockSource", "DigestAlgorithm", "ReadableStream"]
-
-DigestAlgorithm = Literal["sha1", "sha256"]
+__all__ = ["BlockSource", "ReadableStream"]
 
 
 class ReadableStream(Protocol):
@@ -83,7 +78,8 @@ class BlockSource:
 
     def http_head(self) -> HttpHead | None:
         """Return the HTTP head that the block begins with, if it does; it is kept to be read."""
-        return parse_http_head(self.peek(MAX_HTTP_HEAD_SIZE))
+        beginning = self.peek(MAX_HTTP_HEAD_SIZE + 1)
+        return parse_http_head(beginning, whole=len(beginning) <= MAX_HTTP_HEAD_SIZE)
 
     def chunks(self, first: int, size: int) -> Iterator[tuple[bytes, bool]]:
         """Yield (chunk, whether it is the last): `first` bytes, then `size` bytes at a time."""
@@ -92,46 +88,3 @@ class BlockSource:
             following = self.read(size)
             yield chunk, not following
             chunk = following
-
-
-class BlockDigests:
-    """WARC-Block-Digest and WARC-Payload-Digest, made while the block goes by.
-
-    Args:
-        algorithm: "sha1", written in base32, or "sha256", written in base16, as the field's tools do.
-        http: The HTTP head of a response, whose payload is digested too: its entity-body, without
-            chunked transfer coding.
-    """
-
-    def __init__(self, algorithm: DigestAlgorithm, http: HttpHead | None) -> None:
-        self._algorithm = algorithm
-        self._block = hashlib.new(algorithm)
-        response = http is not None and http.status is not None
-        self._payload = hashlib.new(algorithm) if response else None
-        self._head_left = http.size if http is not None else 0
-        self._chunked = ChunkedBody() if http is not None and http.chunked else None
-
-    def add(self, data: Buffer) -> None:
-        """Add the next bytes of the block."""
-        self._block.update(data)
-        body = memoryview(data)[self._head_left :]
-        self._head_left = max(self._head_left - len(data), 0)
-        if self._payload is not None:
-            for part in [body] if self._chunked is None else self._chunked.feed(body):
-                self._payload.update(part)
-
-    @property
-    def block(self) -> str:
-        """Value of WARC-Block-Digest."""
-        return self._labelled(self._block.digest())
-
-    @property
-    def payload(self) -> str | None:
-        """Value of WARC-Payload-Digest; None without a payload, or where its chunks make no whole of it."""
-        if self._payload is None or (self._chunked is not None and not self._chunked.complete):
-            return None
-        return self._labelled(self._payload.digest())
-
-    def _labelled(self, digest: bytes) -> str:
-        value = base64.b32encode(digest).decode() if self._algorithm == "sha1" else digest.hex()
-        return f"{self._algorithm}:{value}"

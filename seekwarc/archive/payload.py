@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, overload
 
 from seekwarc.errors import RangeError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-    from seekwarc.archive.content import Content
+    from seekwarc.archive.span import Span
     from seekwarc.frames.run import ReadPlan
 
 __all__ = ["Extent", "ExtentFile"]
 
 LARGEST_STEP: Final = 32 << 20
 """Memory that is allocated on the word of a Content-Length alone."""
+EVERYTHING: Final = 1 << 62
 
 
 class Extent:
@@ -25,18 +26,36 @@ class Extent:
     Positions count from the first byte of the extent; ranges are half-open, [start, stop).
 
     Args:
-        content: The record's content.
-        start: Where the extent begins in it.
-        stop: Where it ends.
+        span: Where its bytes are.
+        codings: HTTP content codings that are on it, in the order in which they were applied.
+        truncated: Whether the record says that it was cut off.
+
+    Attributes:
+        codings: See above.
     """
 
-    __slots__ = ("_content", "_start", "size")
+    __slots__ = ("_span", "_truncated", "codings")
 
-    def __init__(self, content: Content, start: int, stop: int) -> None:
-        self._content = content
-        self._start = start
-        self.size = stop - start
-        """Length in bytes."""
+    def __init__(self, span: Span, codings: tuple[str, ...] = (), *, truncated: bool = False) -> None:
+        self._span = span
+        self._truncated = truncated
+        self.codings = codings
+
+    @property
+    def size(self) -> int:
+        """Length in bytes.
+
+        Of a body in chunked transfer coding all chunks have to be gone through for this, once.
+        """
+        return self._span.size
+
+    @property
+    def problem(self) -> str | None:
+        """Why these may not be the bytes that were sent, such as chunks that break off.
+
+        None where nothing is wrong, or the end was not reached yet.
+        """
+        return self._span.problem
 
     def pread(self, start: int, length: int, *, verify: bool = True) -> bytes:
         """Read up to `length` bytes from `start` on, as `os.pread` does.
@@ -52,7 +71,7 @@ class Extent:
             ChecksumError: A frame that the range touches is damaged.
             SourceError: The stored bytes cannot be had.
         """
-        length = self._clamp(start, length)
+        length = self._limit(start, length)
         step = min(length, LARGEST_STEP)
         # A BytesIO hands out the bytes object that it was filled in, so nothing is copied.
         out = io.BytesIO(bytes(step))
@@ -64,43 +83,64 @@ class Extent:
                 out.seek(done)
                 out.write(bytes(step))
             with out.getbuffer() as view, view[done : done + step] as target:
-                self._content.read_into(self._start + start + done, target, verify=verify)
-            done += step
+                count = self._span.read_into(start + done, target, verify=verify)
+            done += count
+            if count < step:
+                out.truncate(done)
+                break
         return out.getvalue()
 
     def pread_into(self, start: int, buffer: WriteableBuffer, *, verify: bool = True) -> int:
         """Fill `buffer` from `start` on and return how many bytes came; see `pread`."""
         with memoryview(buffer).cast("B") as view:
-            length = self._clamp(start, len(view))
+            length = self._limit(start, len(view))
             with view[:length] as target:
-                self._content.read_into(self._start + start, target, verify=verify)
-        return length
+                return self._span.read_into(start, target, verify=verify)
 
     def read(self) -> bytes:
         """Read all of it."""
-        return self.pread(0, self.size)
+        return self.pread(0, EVERYTHING)
 
-    def open(self) -> ExtentFile:
-        """Open it as a raw binary file that can seek; wrap it in `io.BufferedReader` as you like."""
-        return ExtentFile(self)
+    @overload
+    def open(self, *, decoded: Literal[False] = False) -> ExtentFile: ...
+
+    @overload
+    def open(self, *, decoded: bool) -> io.RawIOBase: ...
+
+    def open(self, *, decoded: bool = False) -> io.RawIOBase:
+        """Open it as a raw binary file; wrap it in `io.BufferedReader` as you like.
+
+        Args:
+            decoded: Undo the content codings (gzip, deflate, br, zstd). Such a file only goes forward. A
+                body that is not in the coding its head names comes as it is.
+
+        Raises:
+            UnsupportedError: A coding that is not known, or whose package is not installed.
+        """
+        if not decoded or not self.codings:
+            return ExtentFile(self)
+        # Imported here: few who read ask for it.
+        from seekwarc.frames.codings import DecodedFile  # noqa: PLC0415
+
+        return DecodedFile(ExtentFile(self), self.codings, truncated=self._truncated)
 
     def plan(self, start: int, stop: int) -> ReadPlan:
         """Tell what reading [start, stop) costs, without fetching any frame.
 
-        The record's seek table is loaded if it was not yet: that is the only I/O.
+        The record's seek table is loaded if it was not yet, and of a chunked body the chunks up to `stop` are
+        gone through: that is the only I/O.
 
         Raises:
             RangeError: A negative or inverted range.
         """
         if start < 0 or stop < start:
             raise RangeError(f"[{start}, {stop}) is not a byte range")
-        begin = min(start, self.size)
-        return self._content.plan(self._start + begin, self._start + min(stop, self.size))
+        return self._span.plan(start, stop)
 
-    def _clamp(self, start: int, length: int) -> int:
+    def _limit(self, start: int, length: int) -> int:
         if start < 0 or length < 0:
             raise RangeError(f"cannot read {length} bytes at position {start}")
-        return max(min(length, self.size - start), 0)
+        return self._span.limit(start, length)
 
 
 class ExtentFile(io.RawIOBase):
@@ -129,7 +169,7 @@ class ExtentFile(io.RawIOBase):
     def readall(self) -> bytes:
         """Read from the current position to the end, as one range."""
         self._check_open()
-        data = self._extent.pread(self._position, max(self._extent.size - self._position, 0))
+        data = self._extent.pread(self._position, EVERYTHING)
         self._position += len(data)
         return data
 

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
+from seekwarc.archive.chunks import ChunkMap
 from seekwarc.archive.content import Content
 from seekwarc.archive.payload import Extent
+from seekwarc.archive.span import Span, Stretch
+from seekwarc.errors import LimitError, SeekWarcError
+from seekwarc.format.fields import DefinedFields
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, is_http_block, parse_http_head
-from seekwarc.format.warc import RECORD_END, RecordHeader
+from seekwarc.format.rules import is_identical_payload, is_server_not_modified
+from seekwarc.format.warc import RECORD_END, RecordHeader, parse_fields
 
 if TYPE_CHECKING:
+    from seekwarc.archive.digests import DigestCheck
     from seekwarc.archive.file import ArchiveFile
     from seekwarc.format.seektable import SeekTable
 
-__all__ = ["Layout", "Place", "Record", "TableStatus"]
+__all__ = ["Layout", "Place", "Record", "Relations", "TableStatus"]
 
 
 class TableStatus(StrEnum):
@@ -33,6 +39,8 @@ class TableStatus(StrEnum):
     """The record is one frame, which needs no table."""
     STORED = "stored"
     """The file is not compressed, so that any byte can be read as it is."""
+    SEGMENTS = "segments"
+    """The record is joined of several, each of which is reached in its own way."""
     STREAM = "stream"
     """The record is not in frames that can be reached by range; it is read from its beginning."""
 
@@ -73,31 +81,58 @@ class Place(Protocol):
         """Find how many stored bytes the record takes."""
 
 
-class Record:
+class Relations(Protocol):
+    """Knows how records of several files are related."""
+
+    def concurrent(self, record: Record) -> tuple[Record, ...]:
+        """Return the other records of the same capture event."""
+
+    def refers_to(self, record: Record) -> Record | None:
+        """Return the record that a record is about."""
+
+    def referring_to(self, record: Record) -> tuple[Record, ...]:
+        """Return the records that are about a record."""
+
+
+MAX_FIELDS_BLOCK: Final = 16 << 20
+"""Largest block that is taken apart into fields."""
+
+
+class Record(DefinedFields):
     """A record: header, block, payload.
 
     Made by a `Reader`, and usable in any order and from any thread as long as that reader is open.
 
     Attributes:
         header: The record header, exactly as it stands in the file.
+        place: Where the record lies, and how it is reached.
     """
 
-    __slots__ = ("_http", "_layout", "_length", "_place", "header")
+    __slots__ = ("_http", "_layout", "_length", "_payload", "place")
 
     def __init__(self, header: RecordHeader, place: Place, *, length: int | None = None) -> None:
         self.header = header
-        self._place = place
+        self.place = place
         self._length = length
         self._layout: Layout | None = None
         self._http: HttpHead | Literal["unknown"] | None = "unknown"
+        self._payload: Extent | None = None
 
     def __repr__(self) -> str:
         return f"<Record {self.type} at {self.offset}: {self.target_uri or self.id}>"
 
+    def _where(self) -> tuple[str | None, int | None]:
+        return self.source, self.offset
+
+    @property
+    def source(self) -> str:
+        """Name of the file that the record is in."""
+        return self.place.file.name
+
     @property
     def offset(self) -> int:
         """Offset in the stored file of the record's first frame (gzip member, byte): CDX `offset`."""
-        return self._place.offset
+        return self.place.offset
 
     @property
     def skip(self) -> int:
@@ -105,43 +140,12 @@ class Record:
 
         0 in every conforming file.
         """
-        return self._place.skip
+        return self.place.skip
 
     @property
     def headers(self) -> RecordHeader:
         """The record header."""
         return self.header
-
-    @property
-    def type(self) -> str | None:
-        """WARC-Type in lower case: types are not case-sensitive (clause 5.5)."""
-        value = self.header.get("WARC-Type")
-        return value.lower() if value else None
-
-    @property
-    def id(self) -> str | None:
-        """WARC-Record-ID without its angle brackets (clause 5.2)."""
-        return self.header.uri("WARC-Record-ID")
-
-    @property
-    def target_uri(self) -> str | None:
-        """WARC-Target-URI, without the angle brackets of WARC 1.0 (clause 5.12)."""
-        return self.header.uri("WARC-Target-URI")
-
-    @property
-    def date(self) -> str | None:
-        """WARC-Date as it is written (clause 5.4)."""
-        return self.header.get("WARC-Date")
-
-    @property
-    def content_type(self) -> str | None:
-        """Content-Type of the block (clause 5.6)."""
-        return self.header.get("Content-Type")
-
-    @property
-    def content_length(self) -> int:
-        """Length of the block in bytes (clause 5.3)."""
-        return self.header.content_length
 
     @property
     def length(self) -> int:
@@ -150,7 +154,7 @@ class Record:
         A table that covers the whole file, and stands behind its last record, is not counted.
         """
         if self._length is None:
-            self._length = self._place.length(self.header, self.layout)
+            self._length = self.place.length(self.header, self.layout)
         return self._length
 
     @property
@@ -166,9 +170,9 @@ class Record:
     def layout(self) -> Layout:
         """Where the content lies. Found when first needed, from a seek table or by scanning."""
         if self._layout is None:
-            with self._place.file.lock:
+            with self.place.file.lock:
                 if self._layout is None:
-                    self._layout = self._place.layout(self.header)
+                    self._layout = self.place.layout(self.header)
         return self._layout
 
     @property
@@ -179,7 +183,7 @@ class Record:
     @property
     def whole(self) -> Extent:
         """The whole record: header, block and the two line breaks behind it."""
-        return Extent(self.layout.content, 0, self.size)
+        return Extent(Stretch(self.layout.content, 0, self.size))
 
     @property
     def size(self) -> int:
@@ -190,31 +194,104 @@ class Record:
     def block(self) -> Extent:
         """The block: all that Content-Length counts."""
         start = len(self.header.raw)
-        return Extent(self.layout.content, start, start + self.content_length)
+        return Extent(Stretch(self.layout.content, start, start + self.content_length))
+
+    @property
+    def warc_fields(self) -> tuple[tuple[str, str], ...] | None:
+        """(name, value) of each field in an application/warc-fields block; None where it is no such block.
+
+        Raises:
+            LimitError: The block has more than 16 MiB.
+        """
+        content_type = self.content_type or ""
+        if content_type.partition(";")[0].strip().lower() != "application/warc-fields":
+            return None
+        if self.content_length > MAX_FIELDS_BLOCK:
+            text = f"a block of {self.content_length} bytes is too large to be taken apart into fields"
+            raise LimitError(text, source=self.source, offset=self.offset)
+        return tuple(parse_fields(self.block.read()))
 
     @property
     def http(self) -> HttpHead | None:
-        """Start line and header fields of the HTTP message in the block; None where it holds none."""
+        """Start line and header fields of the HTTP message in the block; None where it holds none.
+
+        The block of a revisit whose profile is not known is not looked into (clause 6.7.1).
+        """
         if self._http == "unknown":
             self._http = self._read_http_head() if is_http_block(self.content_type) else None
         return self._http
 
     def _read_http_head(self) -> HttpHead | None:
         start = len(self.header.raw)
-        limit = start + min(self.content_length, MAX_HTTP_HEAD_SIZE)
-        if start == limit:
+        end = start + self.content_length
+        if start == end or not self._is_understood():
             return None
+        limit = min(end, start + MAX_HTTP_HEAD_SIZE)
         content = self.layout.content
         cheap = min(content.cheap_stop(start), limit)
-        head = parse_http_head(content.peek(start, cheap))
+        head = parse_http_head(content.peek(start, cheap), whole=cheap == end)
         if head is None and cheap < limit:
-            head = parse_http_head(content.peek(start, limit))
+            head = parse_http_head(content.peek(start, limit), whole=limit == end)
         return head
+
+    def _is_understood(self) -> bool:
+        """Tell whether the block may be interpreted: not that of a revisit of some other profile."""
+        if self.type != "revisit":
+            return True
+        return is_identical_payload(self.profile) or is_server_not_modified(self.profile)
+
+    @property
+    def concurrent(self) -> tuple[Record, ...]:
+        """The other records of the same capture event: see `Collection.concurrent`."""
+        return self._relations.concurrent(self)
+
+    @property
+    def refers_to(self) -> Record | None:
+        """The record that this metadata, revisit or conversion is about: see `Collection.refers_to`."""
+        return self._relations.refers_to(self)
+
+    @property
+    def referring_to(self) -> tuple[Record, ...]:
+        """The records that are about this one: see `Collection.referring_to`."""
+        return self._relations.referring_to(self)
+
+    @property
+    def _relations(self) -> Relations:
+        relations = self.place.file.relations
+        if relations is None:
+            raise SeekWarcError(
+                f"{self.source}: how records are related takes an index; open the files as a Collection"
+            )
+        return relations
+
+    def check_digests(self) -> tuple[DigestCheck, ...]:
+        """Check the digests that the header states, reading the block once.
+
+        Raises:
+            FormatError: The block cannot be read.
+        """
+        # Imported here: few who read check digests.
+        from seekwarc.archive.digests import check_digests  # noqa: PLC0415
+
+        return check_digests(self)
 
     @property
     def payload(self) -> Extent:
-        """The payload: the block without its HTTP head, or the block where it has none (clause 4)."""
-        head = self.http
-        start = len(self.header.raw)
-        stop = start + self.content_length
-        return Extent(self.layout.content, start + (head.size if head else 0), stop)
+        """The payload: the entity-body of an HTTP message, without chunked coding; else the block (clause 4).
+
+        What the block holds behind the HTTP head is taken, whatever Content-Length the head names. A revisit
+        holds no payload of its own as a rule: `Collection.open_record` finds the original's.
+        """
+        if self._payload is None:
+            head = self.http
+            start = len(self.header.raw)
+            stop = start + self.content_length
+            content = self.layout.content
+            span: Span
+            if head is not None and head.chunked:
+                span = ChunkMap(content, start + head.size, stop)
+            else:
+                span = Stretch(content, start + (head.size if head else 0), stop)
+            codings = head.codings if head is not None else ()
+            self._payload = Extent(span, codings, truncated=self.truncated is not None)
+        return self._payload

@@ -1,0 +1,198 @@
+"""Random access to a body in chunked transfer coding.
+
+The sizes of chunks stand between the chunks, so where the byte N is can only be found by going from one to
+the next. What was found is kept: the next read goes on from the nearest chunk that is known.
+
+Source: RFC 9112, section 7.1; WARC 1.1, clause 6.3.2 (the payload is the entity-body).
+"""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from seekwarc.archive.content import Content
+from seekwarc.format.chunked import MAX_CHUNK_LINE, parse_chunk_line
+from seekwarc.frames.run import ReadPlan
+
+__all__ = ["ChunkMap"]
+
+WINDOW: Final = 64 << 10
+"""Most bytes that are looked through for chunks at a time."""
+LEAST_DISTANCE: Final = 4 << 10
+"""Bytes of the body between two chunks that are kept: the map never takes more than 0.6 % of the body."""
+
+
+class _Chunk(NamedTuple):
+    position: int
+    """Where its data begin in the payload."""
+    start: int
+    """Where they begin in the content."""
+    size: int
+
+    @property
+    def stop(self) -> int:
+        return self.start + self.size
+
+
+class _Window(NamedTuple):
+    """Bytes of the content that are at hand."""
+
+    data: bytes
+    base: int
+
+    def copy(self, start: int, out: memoryview) -> int:
+        """Copy what there is from `start` on, and return how many bytes that was."""
+        offset = start - self.base
+        if not 0 <= offset < len(self.data):
+            return 0
+        count = min(len(self.data) - offset, len(out))
+        out[:count] = self.data[offset : offset + count]
+        return count
+
+
+class ChunkMap:
+    """The data of a chunked body, as a `Span`.
+
+    A body that does not begin with a chunk is taken as it is. Where the chunks break off, the payload ends.
+
+    Args:
+        content: The record's content.
+        start: Where the body begins in it.
+        stop: Where it ends.
+    """
+
+    def __init__(self, content: Content, start: int, stop: int) -> None:
+        self._content = content
+        self._start = start
+        self._stop = stop
+        # Chunks that are known: the last in each window, so that none has to be looked through twice.
+        self._positions = array("Q")
+        self._starts = array("Q")
+        self._sizes = array("Q")
+        self._lock = threading.Lock()
+        # Where the last read ended. Of a stream, nothing in front of that can be had again.
+        self._latest: _Chunk | None = None
+        self._size: int | None = None
+        self._problem: str | None = None
+
+    @property
+    def size(self) -> int:
+        """See `Span.size`: all chunks are gone through, once."""
+        if self._size is None:
+            for _ in self._walk(self._positions[-1] if self._positions else 0):
+                pass
+        return self._size or 0
+
+    @property
+    def problem(self) -> str | None:
+        """See `Span.problem`: known once the end of the body was reached."""
+        return self._problem
+
+    def limit(self, start: int, length: int) -> int:
+        """See `Span.limit`."""
+        known = self._size if self._size is not None else self._stop - self._start
+        return max(min(length, known - start), 0)
+
+    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> int:
+        """See `Span.read_into`."""
+        filled = 0
+        if not out or self.limit(start, 1) == 0:
+            return 0
+        for chunk, window in self._walk(start):
+            offset = start + filled - chunk.position
+            if offset >= chunk.size:
+                continue
+            self._latest = chunk
+            count = min(chunk.size - offset, len(out) - filled)
+            with out[filled : filled + count] as target:
+                copied = window.copy(chunk.start + offset, target)
+                if copied < count:
+                    with target[copied:] as rest:
+                        self._content.read_into(chunk.start + offset + copied, rest, verify=verify)
+            filled += count
+            if filled == len(out):
+                break
+        return filled
+
+    def plan(self, start: int, stop: int) -> ReadPlan:
+        """See `Span.plan`; chunks are gone through up to `stop` if they were not yet."""
+        first = last = None
+        for chunk, _ in self._walk(start):
+            begin, end = max(start, chunk.position), min(stop, chunk.position + chunk.size)
+            if begin < end:
+                first = chunk.start + begin - chunk.position if first is None else first
+                last = chunk.start + end - chunk.position
+            if chunk.position + chunk.size >= stop:
+                break
+        if first is None or last is None:
+            return ReadPlan((), 0, 0)
+        return self._content.plan(first, last)
+
+    def _known(self, position: int) -> _Chunk | None:
+        """Return the last chunk that is known to begin at or in front of a position in the payload."""
+        with self._lock:
+            index = bisect_right(self._positions, position) - 1
+            chunk = None
+            if index >= 0:
+                chunk = _Chunk(self._positions[index], self._starts[index], self._sizes[index])
+            latest = self._latest
+        if latest is not None and (chunk.position if chunk else -1) < latest.position <= position:
+            return latest
+        return chunk
+
+    def _walk(self, position: int) -> Iterator[tuple[_Chunk, _Window]]:
+        """Yield chunks, with what is at hand of the content, from one at or in front of a position on."""
+        window = _Window(b"", 0)
+        chunk = self._known(position)
+        if chunk is not None:
+            yield chunk, window
+        while True:
+            line_start = chunk.stop if chunk else self._start
+            line, window = self._line(line_start, window, first=chunk is None)
+            if line is None and chunk is None and line_start < self._stop:
+                self._problem = "the body is not chunked, though its head says so"
+                chunk = _Chunk(0, self._start, self._stop - self._start)
+            elif line is None or line[0] == 0:
+                self._end(chunk, line_start, complete=line is not None)
+                return
+            else:
+                size, start = line
+                begin = chunk.position + chunk.size if chunk else 0
+                chunk = _Chunk(begin, start, min(size, self._stop - start))
+            self._keep(chunk, window)
+            yield chunk, window
+
+    def _line(self, start: int, window: _Window, *, first: bool) -> tuple[tuple[int, int] | None, _Window]:
+        """Read the line in front of a chunk, and return it with the window that it was found in."""
+        if not window.base <= start < window.base + len(window.data):
+            window = self._peek(start, min(self._content.cheap_stop(start), start + WINDOW))
+        line = parse_chunk_line(window.data, start - window.base, first=first)
+        end = window.base + len(window.data)
+        if line is None and end < min(start + MAX_CHUNK_LINE, self._stop):
+            # The line may go on behind what was cheap to look at.
+            window = self._peek(start, start + MAX_CHUNK_LINE)
+            line = parse_chunk_line(window.data, 0, first=first)
+        return (line[0], line[1] + window.base) if line else None, window
+
+    def _peek(self, start: int, stop: int) -> _Window:
+        stop = min(stop, self._stop)
+        return _Window(self._content.peek(start, stop) if start < stop else b"", start)
+
+    def _keep(self, chunk: _Chunk, window: _Window) -> None:
+        if chunk.stop < window.base + len(window.data):
+            return
+        with self._lock:
+            if not self._starts or chunk.start - self._starts[-1] >= LEAST_DISTANCE:
+                self._positions.append(chunk.position)
+                self._starts.append(chunk.start)
+                self._sizes.append(chunk.size)
+
+    def _end(self, chunk: _Chunk | None, line_start: int, *, complete: bool) -> None:
+        self._size = chunk.position + chunk.size if chunk else 0
+        if not complete and self._problem is None and self._start < self._stop:
+            missing = line_start >= self._stop
+            self._problem = "the last chunk is missing" if missing else "the chunks break off"

@@ -1,0 +1,59 @@
+"""What part of a record's content an extent shows, and in which pieces."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from seekwarc.archive.content import Content
+from seekwarc.frames.run import ReadPlan
+
+__all__ = ["Span", "Stretch"]
+
+
+class Span(Protocol):
+    """Bytes that an extent is made of; positions count from its first byte."""
+
+    @property
+    def size(self) -> int:
+        """Length in bytes. Finding it may take reading."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why these may not be the bytes that were sent, as far as that is known."""
+
+    def limit(self, start: int, length: int) -> int:
+        """Return `length`, or less where it is known without reading that less comes."""
+
+    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> int:
+        """Fill `out` from `start` on and return how many bytes came, fewer only at the end."""
+
+    def plan(self, start: int, stop: int) -> ReadPlan:
+        """Tell what reading [start, stop) costs."""
+
+
+class Stretch:
+    """One stretch of the content, [start, stop)."""
+
+    __slots__ = ("_content", "_start", "size")
+    problem: str | None = None
+
+    def __init__(self, content: Content, start: int, stop: int) -> None:
+        self._content = content
+        self._start = start
+        self.size = stop - start
+
+    def limit(self, start: int, length: int) -> int:
+        """See `Span.limit`."""
+        return max(min(length, self.size - start), 0)
+
+    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> int:
+        """See `Span.read_into`."""
+        count = self.limit(start, len(out))
+        with out[:count] as target:
+            self._content.read_into(self._start + start, target, verify=verify)
+        return count
+
+    def plan(self, start: int, stop: int) -> ReadPlan:
+        """See `Span.plan`."""
+        begin = min(start, self.size)
+        return self._content.plan(self._start + begin, self._start + min(stop, self.size))
