@@ -10,44 +10,44 @@ from dataclasses import dataclass
 from typing import Final
 
 from seekwarc.archive.block import BlockSource
-from seekwarc.archive.layout import FileLayout, Spool, TableMode
+from seekwarc.archive.layout import FileLayout, TableMode
 from seekwarc.archive.output import Output
+from seekwarc.archive.spool import BlockShape, SegmentLimits, SpooledBlock, block_shape, with_trailer
 from seekwarc.errors import FormatError, SeekWarcError
+from seekwarc.format.digest import WrittenAlgorithm
+from seekwarc.format.fields import DefinedFields
 from seekwarc.format.http import HttpHead, is_http_block
 from seekwarc.format.warc import RECORD_END, RecordHeader
-from seekwarc.frames.encoder import (
-    MAX_FRAME_SIZE,
-    SMALL_FRAME_SIZE,
-    EncodedFrame,
-    FrameEncoder,
-    OrderedWork,
-)
+from seekwarc.frames.encoder import MAX_FRAME_SIZE, EncodedFrame, FrameEncoder, OrderedWork
 
-__all__ = ["RecordAssembly", "Written"]
+__all__ = ["RecordAssembly", "Written", "stored_bound"]
 
-MOST_TABLE_ENTRIES: Final = 1 << 20
-"""Frames are made larger rather than that a record of known length gets a longer table."""
-MERGED_LEAD: Final = 4 << 10
-"""Bytes of the block that share the header's frame where that must hold some: little to decode."""
-HEAD_ENTRIES: Final = 4
-"""Entries that the header, the HTTP head and a shorter first and last chunk may take."""
 BATCH_SIZE: Final = 256 << 10
 """Content of small records that is handed to a thread in one go."""
+RECORD_OVERHEAD: Final = 512
+"""More than a record takes beside its content: frame headers, tables and their entries."""
 
 Trailer = bytes | Callable[[], bytes]
 
 
-class Written:
+def stored_bound(content_size: int) -> int:
+    """Return what a small record of that many bytes takes at the most."""
+    return content_size + content_size // 128 + RECORD_OVERHEAD
+
+
+class Written(DefinedFields):
     """A record that was handed to a `Writer`.
 
     Attributes:
         header: The record header as it was written.
+        file: Name of the file that it is in.
     """
 
-    __slots__ = ("_length", "_offset", "_settle", "header")
+    __slots__ = ("_length", "_offset", "_settle", "file")
 
-    def __init__(self, settle: Callable[[], None]) -> None:
-        self.header: RecordHeader
+    def __init__(self, header: RecordHeader, file: str, settle: Callable[[], None]) -> None:
+        super().__init__(header)
+        self.file = file
         self._settle = settle
         self._offset = -1
         self._length = -1
@@ -56,11 +56,6 @@ class Written:
         """Say where the record was put."""
         self._offset = offset
         self._length = length
-
-    @property
-    def id(self) -> str | None:
-        """WARC-Record-ID without its angle brackets."""
-        return self.header.uri("WARC-Record-ID")
 
     @property
     def offset(self) -> int:
@@ -91,20 +86,6 @@ class _SmallRecord:
     written: Written
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """How a large record is cut into frames."""
-
-    frame: int
-    """Content of a frame of the block."""
-    small: int
-    """Content of such a frame where it does not compress."""
-    lead: bytes
-    """Beginning of the block: its HTTP head, or what goes into the header's frame."""
-    first: int
-    """Content of the first frame behind the lead."""
-
-
 class RecordAssembly:
     """Turns records into frames in order, in parallel, with bounded memory.
 
@@ -133,10 +114,19 @@ class RecordAssembly:
         self._layout = FileLayout(output, tables)
         self._batch: list[_SmallRecord] = []
         self._batch_size = 0
-        self._records = 0
+        self.records = 0
+        """Records so far."""
+        self._waiting_size = 0
+        self._waiting_records = 0
         self._last: Written | None = None
         self._broken = False
         self._closed = False
+
+    @property
+    def most_size(self) -> int:
+        """What the file has at the most if it ends now; exact but for the table at its end after `flush`."""
+        waiting = stored_bound(self._waiting_size) + RECORD_OVERHEAD * self._waiting_records
+        return self._layout.most_size + (waiting if self._waiting_records else 0)
 
     def add_extension(self, frame: bytes) -> None:
         """Append a skippable frame."""
@@ -145,71 +135,85 @@ class RecordAssembly:
     def add(self, header: RecordHeader, source: BlockSource, trailer: Trailer) -> Written:
         """Add a record whose header is complete."""
         self._check()
-        written = Written(self.flush)
-        written.header = header
+        written = Written(header, self._output.name, self.flush)
         length = header.content_length
         if length > self._frame_size or len(header.raw) + length + len(RECORD_END) > MAX_FRAME_SIZE:
             self._add_large(header, source, trailer, written)
         else:
             block = source.read(length)
             self._add_small(header, block, trailer() if callable(trailer) else trailer, written)
-        self._records += 1
+        self.records += 1
         return written
 
-    def add_spooled(
+    def spool(
         self,
         source: BlockSource,
         http: HttpHead | None,
         observe: Callable[[bytes], None],
-        complete: Callable[[int], RecordHeader],
         length: int | None,
-    ) -> Written:
-        """Add a large record whose header can be completed only when its block has gone by.
+        *,
+        limits: SegmentLimits | None = None,
+        algorithm: WrittenAlgorithm | None = None,
+    ) -> SpooledBlock:
+        """Compress a large block whose header can be completed only when it has gone by.
+
+        Nothing of it is in the file until `add_spooled`. The caller closes what is returned.
 
         Args:
             source: The block.
             http: The HTTP head that it begins with.
             observe: Shown the block piece by piece.
-            complete: Makes the header, given the length of the block.
-            length: That length, where it is known all the same.
+            length: Its length, where it is known.
+            limits: How much of it a segment may hold; one record takes all of it unless given.
+            algorithm: Of the digests of the segments.
         """
         self._check()
         self._submit_batch()
-        written = Written(self.flush)
-        spool = Spool(self._output)
+        shape = block_shape(source, http, length, frame_size=self._frame_size, merged=self._merged)
+        block = SpooledBlock(self._output, shape, self._encoder, limits=limits, algorithm=algorithm)
         try:
-            shape = self._shape(source, http, length)
             observe(shape.lead)
-            size = len(shape.lead)
 
             def observed() -> Iterator[tuple[bytes, bool]]:
-                nonlocal size
                 for chunk, last in source.chunks(shape.first, shape.frame):
                     observe(chunk)
-                    size += len(chunk)
                     yield chunk, last
 
-            for content in _with_trailer(observed(), lambda: RECORD_END):
-                self._submit_chunk(content, shape, spool.add)
+            for content, trailing in with_trailer(observed(), lambda: RECORD_END):
+                self._submit_chunk(content, trailing, shape, block.add)
             self._guarded(self._work.drain)
-            written.header = complete(size)
-
-            def emit() -> None:
-                offset = self._layout.begin_record()
-                for content in self._head_contents(written.header, shape, http):
-                    self._layout.add(self._encoder.encode(content))
-                spool.pour(self._layout)
-                written.place(offset, self._layout.end_record(large=True))
-
-            self._guarded(emit)
+            block.finish()
         except BaseException:
+            block.__exit__()
             # Nothing of the record is in the file yet, only in the spool.
             if not self._broken:
                 self._guarded(self._work.drain)
             raise
-        finally:
-            spool.close()
-        self._records += 1
+        return block
+
+    def add_spooled(self, header: RecordHeader, block: SpooledBlock, number: int = 0) -> Written:
+        """Add a record whose block was put aside, or one segment of it.
+
+        Args:
+            header: Its header.
+            block: The block.
+            number: Which of its segments, from 0.
+        """
+        self.flush()
+        written = Written(header, self._output.name, self.flush)
+        segment = block.segments[number]
+        heads = _head_contents(header, block.shape) if number == 0 else (header.raw,)
+
+        def emit() -> None:
+            offset = self._layout.begin_record()
+            for content in heads:
+                self._layout.add(self._encoder.encode(content))
+            block.pour(self._layout, segment)
+            written.place(offset, self._layout.end_record(large=True))
+            self._last = written
+
+        self._guarded(emit)
+        self.records += 1
         return written
 
     def flush(self) -> None:
@@ -224,18 +228,17 @@ class RecordAssembly:
         Raises:
             FormatError: There is no record in it.
         """
-        if not self._records:
+        if not self.records:
             raise FormatError("no record was written, so no file was made", source=self._output.name)
         self.flush()
         self._guarded(self._layout.end_file)
-        if self._records == 1 and self._last is not None and self._last.offset == self._output.begin:
+        if self.records == 1 and self._last is not None and self._last.offset == self._output.begin:
             # The file table lists the one record's frames and nothing else: it is that record's own.
             self._last.place(self._output.begin, self._layout.offset - self._output.begin)
 
     def close(self) -> None:
-        """Stop the threads; what was not written by now never will be."""
+        """Take no more records; what was not written by now never will be."""
         self._closed = True
-        self._work.close()
 
     def _check(self) -> None:
         if self._closed:
@@ -262,11 +265,14 @@ class RecordAssembly:
             contents = (header.raw + trailer,)
         self._batch.append(_SmallRecord(contents, trailer == RECORD_END, written))
         self._batch_size += len(header.raw) + len(block)
+        self._waiting_size += len(header.raw) + len(block)
+        self._waiting_records += 1
         if self._batch_size >= BATCH_SIZE:
             self._submit_batch()
 
     def _submit_batch(self) -> None:
-        batch, self._batch, self._batch_size = self._batch, [], 0
+        batch, size = self._batch, self._batch_size
+        self._batch, self._batch_size = [], 0
         if not batch:
             return
 
@@ -281,27 +287,12 @@ class RecordAssembly:
                 length = self._layout.end_record(large=False, regular=record.regular)
                 record.written.place(offset, length)
                 self._last = record.written
+            self._waiting_size -= size
+            self._waiting_records -= len(batch)
 
         self._guarded(lambda: self._work.submit(encode, deliver))
 
     # Large records.
-
-    def _shape(self, source: BlockSource, http: HttpHead | None, length: int | None) -> _Shape:
-        frame, small = self._frame_size, min(SMALL_FRAME_SIZE, self._frame_size)
-        while (
-            length is not None
-            and small < MAX_FRAME_SIZE
-            and -(-length // frame) * -(-frame // small) > MOST_TABLE_ENTRIES - HEAD_ENTRIES
-        ):
-            small = min(small * 2, MAX_FRAME_SIZE)
-            frame = max(frame, small)
-        lead_size = first = 0
-        if http is not None:
-            lead_size = http.size
-        elif self._merged:
-            lead_size = MERGED_LEAD
-            first = frame - lead_size
-        return _Shape(frame, small, source.read(lead_size), first or frame)
 
     @property
     def _merged(self) -> bool:
@@ -310,12 +301,7 @@ class RecordAssembly:
         So it must be at the head of a file that will end in a file table: a reader of the profile of
         proposal 118 would otherwise take that table for the first record's.
         """
-        return self._tables == "large" and not self._records
-
-    def _head_contents(self, header: RecordHeader, shape: _Shape, http: HttpHead | None) -> tuple[bytes, ...]:
-        if self._merged:
-            return (header.raw + shape.lead,)
-        return (header.raw, shape.lead) if http is not None else (header.raw,)
+        return self._tables == "large" and not self.records
 
     def _add_large(
         self, header: RecordHeader, source: BlockSource, trailer: Trailer, written: Written
@@ -340,19 +326,38 @@ class RecordAssembly:
         self._guarded(lambda: self._work.mark(begin))
         try:
             http = source.http_head() if is_http_block(header.get("Content-Type")) else None
-            shape = self._shape(source, http, header.content_length)
-            heads = self._head_contents(header, shape, http)
+            shape = block_shape(
+                source, http, header.content_length, frame_size=self._frame_size, merged=self._merged
+            )
+            heads = _head_contents(header, shape)
             self._submit(lambda: [self._encoder.encode(content) for content in heads], layout.add)
-            for content in _with_trailer(source.chunks(shape.first, shape.frame), end_of_block):
-                self._submit_chunk(content, shape, layout.add)
+            for content, trailing in with_trailer(source.chunks(shape.first, shape.frame), end_of_block):
+                self._submit_chunk(content, trailing, shape, lambda frame, _: layout.add(frame))
         except BaseException:
             if not self._broken:
                 self._take_back()
             raise
         self._guarded(lambda: self._work.mark(end))
 
-    def _submit_chunk(self, content: bytes, shape: _Shape, deliver: Callable[[EncodedFrame], None]) -> None:
-        self._submit(lambda: self._encoder.encode_chunk(content, shape.small), deliver)
+    def _submit_chunk(
+        self,
+        content: bytes,
+        trailing: int,
+        shape: BlockShape,
+        deliver: Callable[[EncodedFrame, memoryview], None],
+    ) -> None:
+        """Have a chunk made into frames; each is delivered with what it holds of the block."""
+        part = memoryview(content)[: len(content) - trailing]
+
+        def deliver_all(frames: list[EncodedFrame]) -> None:
+            start = 0
+            for frame in frames:
+                deliver(frame, part[start : start + frame.content_size])
+                start += frame.content_size
+
+        self._guarded(
+            lambda: self._work.submit(lambda: self._encoder.encode_chunk(content, shape.small), deliver_all)
+        )
 
     def _submit(
         self, encode: Callable[[], list[EncodedFrame]], deliver: Callable[[EncodedFrame], None]
@@ -363,6 +368,11 @@ class RecordAssembly:
 
         self._guarded(lambda: self._work.submit(encode, deliver_all))
 
+    def take_back(self) -> None:
+        """Take the record that was added last out of the file again, where `add_spooled` added it."""
+        self.records -= 1
+        self._take_back()
+
     def _take_back(self) -> None:
         """Leave the file as it was before the current record."""
         self._guarded(self._work.drain)
@@ -370,14 +380,8 @@ class RecordAssembly:
             self._broken = True
 
 
-def _with_trailer(chunks: Iterator[tuple[bytes, bool]], trailer: Callable[[], bytes]) -> Iterator[bytes]:
-    """Yield the chunks of a block, the last with what follows the block."""
-    for chunk, last in chunks:
-        if not last:
-            yield chunk
-            continue
-        content = chunk + trailer()
-        if len(content) > MAX_FRAME_SIZE:
-            yield content[: len(content) // 2]
-            content = content[len(content) // 2 :]
-        yield content
+def _head_contents(header: RecordHeader, shape: BlockShape) -> tuple[bytes, ...]:
+    """Return what the frames in front of a block's first chunk hold."""
+    if shape.merged:
+        return (header.raw + shape.lead,)
+    return (header.raw, shape.lead) if shape.lead else (header.raw,)

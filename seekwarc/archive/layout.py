@@ -5,25 +5,20 @@ Source: spec-notes/seekable-records.md, sections 2 to 4.
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
 from array import array
 from typing import Final, Literal
 
 from seekwarc.archive.output import Output
-from seekwarc.errors import SourceError
-from seekwarc.format.seektable import MAX_ENTRIES, SeekTable
+from seekwarc.format.seektable import MAX_ENTRIES, SeekTable, built_table_size
 from seekwarc.format.zstd import PADDING_MAGIC, skippable_frame
 from seekwarc.frames.decoder import content_checksum
 from seekwarc.frames.encoder import EncodedFrame
 
-__all__ = ["FileLayout", "Spool", "TableMode"]
+__all__ = ["FileLayout", "TableMode"]
 
 TableMode = Literal["large", "every", "none"]
 
 CHECKSUM_OF_NOTHING: Final = content_checksum(b"")
-SPOOL_IN_MEMORY: Final = 8 << 20
-COPY_SIZE: Final = 1 << 20
 
 
 class FileLayout:
@@ -47,6 +42,11 @@ class FileLayout:
         self._record_index = 0
         self._covered = False
 
+    @property
+    def most_size(self) -> int:
+        """Bytes of the file if it ended here: its table included, whether it needs one or not."""
+        return self.offset - self._begin + built_table_size(len(self._stored))
+
     def add(self, frame: EncodedFrame) -> None:
         """Append a frame of the current record."""
         self._append(frame.data, frame.content_size, frame.checksum)
@@ -59,8 +59,12 @@ class FileLayout:
         self._output.write(data)
         self.note(len(data), content_size, checksum)
 
+    def pour(self, data: bytes) -> None:
+        """Append bytes of frames that `note` accounts for."""
+        self._output.write(data)
+
     def note(self, stored_size: int, content_size: int, checksum: int) -> None:
-        """Account for a frame that was appended to the output by other means."""
+        """Account for a frame that was appended to the output."""
         self.offset += stored_size
         self._covered = False
         if self._tables != "none":
@@ -108,41 +112,3 @@ class FileLayout:
             # Too many frames for any table. The file must still not end in the last record's own:
             # generic readers would take that for the whole file's.
             self.add_skippable(skippable_frame(PADDING_MAGIC, b""))
-
-
-class Spool:
-    """Compressed frames put aside until the header that goes in front of them is known."""
-
-    def __init__(self, output: Output) -> None:
-        self._output = output
-        self._file = tempfile.SpooledTemporaryFile(  # noqa: SIM115
-            SPOOL_IN_MEMORY, dir=output.spool_directory
-        )
-        self._frames: list[tuple[int, int, int]] = []
-
-    def add(self, frame: EncodedFrame) -> None:
-        """Put a frame aside.
-
-        Raises:
-            SourceError: There is no room for it.
-        """
-        try:
-            self._file.write(frame.data)
-        except OSError as error:
-            raise SourceError(
-                f"{self._output.name}: frames cannot be put aside: {error.strerror or error}"
-            ) from error
-        self._frames.append((len(frame.data), frame.content_size, frame.checksum))
-
-    def pour(self, layout: FileLayout) -> None:
-        """Append all frames to the output, in order."""
-        self._file.seek(0)
-        while data := self._file.read(COPY_SIZE):
-            self._output.write(data)
-        for frame in self._frames:
-            layout.note(*frame)
-
-    def close(self) -> None:
-        """Throw the frames away."""
-        with contextlib.suppress(OSError):
-            self._file.close()

@@ -6,25 +6,23 @@ Source: spec-notes/seekable-records.md, sections 2 to 4.
 from __future__ import annotations
 
 import os
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import datetime
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
-from seekwarc.archive.assembly import RecordAssembly, Written
-from seekwarc.archive.block import BlockDigests, BlockSource, DigestAlgorithm, ReadableStream
+from seekwarc.archive.assembly import Written, stored_bound
+from seekwarc.archive.block import BlockSource, ReadableStream
+from seekwarc.archive.draft import HeaderDraft, Headers, bracketed, new_id, pairs_of
+from seekwarc.archive.duplicates import Deduplicator
 from seekwarc.archive.layout import TableMode
-from seekwarc.archive.output import Output, open_output
-from seekwarc.errors import FormatError
-from seekwarc.format.http import is_http_block, parse_http_head
-from seekwarc.format.warc import (
-    RECORD_END,
-    RecordHeader,
-    build_record_header,
-    format_fields,
-    parse_record_header,
-)
+from seekwarc.archive.output import Output
+from seekwarc.archive.recorder import Recorder
+from seekwarc.archive.series import FileSeries, NewFile, SingleFile
+from seekwarc.archive.typed import TypedWrites
+from seekwarc.format.dates import WarcDate, format_date
+from seekwarc.format.digest import WrittenAlgorithm
+from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
 from seekwarc.format.zstd import Buffer
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import (
@@ -40,15 +38,16 @@ from seekwarc.frames.encoder import (
 __all__ = ["Writer", "Written"]
 
 DEFAULT_FRAME_SIZE: Final = 1 << 20
+LEAST_FRAMES: Final = 3
+"""A file of a series must have room for a segment of more than one frame."""
+DEFAULT_WARCINFO: Final = {"software": "seekwarc", "format": "WARC File Format 1.1"}
 
-Headers = Mapping[str, str] | Iterable[tuple[str, str]]
 
+class Writer(TypedWrites):
+    """Writes .warc.zst files.
 
-class Writer:
-    """Writes a .warc.zst file.
-
-    To a path, the file appears under its name only when `close` succeeds; leaving a `with` block by an
-    exception leaves nothing. Into a file object, which may be a pipe, it is written as it comes.
+    To a path, a file appears under its name only when it is whole; leaving a `with` block by an exception
+    leaves nothing of the last one. Into a file object, which may be a pipe, it is written as it comes.
 
     Args:
         target: A path or a binary file object.
@@ -62,6 +61,11 @@ class Writer:
         tables: "large" gives large records a seek table, and the file one at its end; "every" gives one to
             each record (the profile of iipc/warc-specifications#118); "none" writes none.
         digest: Algorithm of the digests that are added, or None to add none.
+        max_file_size: Stored bytes that a file may have. With it, "crawl.warc.zst" becomes
+            "crawl-00000.warc.zst" and so on, each with a warcinfo record at its head; a record that fits
+            into no file of that size is written as segments (WARC 1.1, clause 7).
+        dedup: Knows payloads that were archived before, such as a `Duplicates`: a response or resource with
+            one of these is written as a revisit (WARC 1.1, clause 6.7.2). Needs digests.
 
     Raises:
         ValueError: An argument out of its range.
@@ -78,7 +82,9 @@ class Writer:
         dictionary: Dictionary | bytes | None = None,
         compress_dictionary: bool = True,
         tables: TableMode = "large",
-        digest: DigestAlgorithm | None = "sha1",
+        digest: WrittenAlgorithm | None = "sha1",
+        max_file_size: int | None = None,
+        dedup: Deduplicator | None = None,
     ) -> None:
         _check_range("level", level, MIN_LEVEL, MAX_LEVEL)
         _check_range("frame_size", frame_size, MIN_FRAME_SIZE, MAX_FRAME_SIZE)
@@ -88,26 +94,31 @@ class Writer:
             raise ValueError(f'tables is {tables!r}, not "large", "every" or "none"')
         if digest not in ("sha1", "sha256", None):
             raise ValueError(f'digest is {digest!r}, not "sha1", "sha256" or None')
+        if dedup is not None and digest is None:
+            raise ValueError("dedup needs digests")
         if isinstance(dictionary, bytes):
             dictionary = Dictionary(dictionary)
-        self._frame_size = frame_size
-        self._digest: DigestAlgorithm | None = digest
-        self._output = open_output(target)
+        frame = dictionary.frame(compress=compress_dictionary) if dictionary is not None else None
+        encoder = FrameEncoder(level, dictionary)
+        self._work = OrderedWork(threads or min(os.cpu_count() or 1, 4))
+        self._warcinfo: tuple[Headers, Headers] = (DEFAULT_WARCINFO, ())
         self._closed = False
-        self.name = self._output.name
-        self._assembly = RecordAssembly(
-            self._output,
-            FrameEncoder(level, dictionary),
-            OrderedWork(threads or min(os.cpu_count() or 1, 4)),
-            frame_size=frame_size,
-            tables=tables,
-        )
-        if dictionary is not None:
-            try:
-                self._assembly.add_extension(dictionary.frame(compress=compress_dictionary))
-            except BaseException:
-                self.abort()
-                raise
+
+        def open_file(target: str | os.PathLike[str] | BinaryIO | Output) -> NewFile:
+            return NewFile(
+                target, encoder, self._work, frame_size=frame_size, tables=tables, dictionary_frame=frame
+            )
+
+        self._files: SingleFile
+        if max_file_size is None:
+            self._files = SingleFile(open_file(target))
+        elif isinstance(target, str | os.PathLike):
+            least = LEAST_FRAMES * stored_bound(frame_size) + (len(frame) if frame is not None else 0)
+            _check_range("max_file_size", max_file_size, least, 1 << 62)
+            self._files = FileSeries(target, max_file_size, open_file, self._begin_file)
+        else:
+            raise ValueError("max_file_size makes files of names of their own, so it needs a path")
+        self._recorder = Recorder(self._files, frame_size=frame_size, digest=digest, dedup=dedup)
 
     def __repr__(self) -> str:
         return f"<Writer to {self.name}>"
@@ -126,8 +137,6 @@ class Writer:
         else:
             self.abort()
 
-    # What a user writes.
-
     def write(
         self,
         type: str,  # noqa: A002
@@ -135,12 +144,14 @@ class Writer:
         target_uri: str | None = None,
         block: Buffer | ReadableStream = b"",
         content_type: str | None = None,
-        date: datetime | str | None = None,
+        date: datetime | WarcDate | str | None = None,
         record_id: str | None = None,
         length: int | None = None,
         headers: Headers = (),
     ) -> Written:
         """Write a record, with the fields added that every record must have.
+
+        `write_response` and its like know what each type of record needs; all of them end here.
 
         WARC-Record-ID, WARC-Date, Content-Length, WARC-Block-Digest and, for an HTTP response,
         WARC-Payload-Digest (of its body, chunked coding undone) are added unless `headers` has them. A
@@ -158,74 +169,46 @@ class Writer:
             headers: Further fields, in order. They win over what would be added.
 
         Raises:
+            RuleError: The standard does not allow such a record.
             ValueError: A field that cannot stand in a header.
             FormatError: The stream is shorter than `length`. The file then goes on as if the record had not
                 been begun.
             SourceError: The file cannot be written.
         """
         self._check_open()
-        fields = _Fields(headers)
-        fields.add("WARC-Type", type)
-        fields.add("WARC-Record-ID", _bracketed(record_id or f"urn:uuid:{uuid.uuid4()}"))
-        fields.add("WARC-Date", _date(date))
-        fields.add("WARC-Target-URI", target_uri)
-        fields.add("Content-Type", content_type)
-        stated = fields.get("Content-Length")
-        if stated is not None and stated.isascii() and stated.isdigit():
+        draft = HeaderDraft(headers)
+        draft.add("WARC-Type", type)
+        draft.add("WARC-Record-ID", bracketed(record_id) if record_id else new_id())
+        draft.add("WARC-Date", format_date(date))
+        draft.add("WARC-Target-URI", target_uri)
+        draft.add("Content-Type", content_type)
+        # Whatever may not be written is refused before gigabytes have been read for it.
+        draft.refuse_what_breaks_rules()
+        stated = draft.get("Content-Length")
+        if stated is not None:
             length = int(stated)
-        # Whatever cannot stand in a header is refused before gigabytes have been read for it.
-        format_fields(fields)
         if length is not None and length < 0:
             raise ValueError(f"length is {length}")
-        source = BlockSource(block, length)
-        # All of the block where it is at hand already, or small.
-        whole = _as_bytes(block, length)
-        beginning = source.peek(self._frame_size + 1) if whole is None else whole
-        http = parse_http_head(beginning) if is_http_block(fields.get("Content-Type")) else None
-        digests = BlockDigests(self._digest, http) if self._digest is not None else None
-        if whole is not None or len(beginning) <= self._frame_size:
-            if digests is not None:
-                digests.add(beginning)
-                fields.add_digests(digests)
-            fields.add("Content-Length", str(len(beginning)))
-            return self._assembly.add(build_record_header(fields), source, RECORD_END)
-        if digests is None and length is not None:
-            fields.add("Content-Length", str(length))
-            return self._assembly.add(build_record_header(fields), source, RECORD_END)
-
-        def complete(block_length: int) -> RecordHeader:
-            if digests is not None:
-                fields.add_digests(digests)
-            fields.add("Content-Length", str(block_length))
-            return build_record_header(fields)
-
-        def observe(data: bytes) -> None:
-            if digests is not None:
-                digests.add(data)
-
-        return self._assembly.add_spooled(source, http, observe, complete, length)
+        return self._recorder.write(draft, block, length)
 
     def write_warcinfo(
         self, fields: Headers, *, filename: str | None = None, headers: Headers = ()
     ) -> Written:
         """Write a warcinfo record (clause 6.2), which describes the records behind it.
 
+        With `max_file_size`, each file that follows begins with the same.
+
         Args:
             fields: Contents of the block, such as {"software": ..., "format": ...}.
             filename: WARC-Filename; the base name of the path written to unless given.
             headers: Further fields of the record header.
         """
-        if filename is None and self._output.spool_directory is not None:
-            filename = os.path.basename(self.name)
-        more = _Fields(headers)
-        more.add("WARC-Filename", filename or None)
-        pairs = fields.items() if isinstance(fields, Mapping) else fields
-        return self.write(
-            "warcinfo",
-            block=format_fields(pairs),
-            content_type="application/warc-fields",
-            headers=more,
-        )
+        self._check_open()
+        self._warcinfo = (pairs_of(fields), pairs_of(headers))
+        return self._begin_file(self._files.current, filename)
+
+    def _begin_file(self, file: NewFile, filename: str | None = None) -> Written:
+        return self._recorder.write_warcinfo(file, *self._warcinfo, filename)
 
     def write_raw(
         self,
@@ -248,11 +231,13 @@ class Writer:
         """
         self._check_open()
         parsed = header if isinstance(header, RecordHeader) else parse_record_header(header)
-        return self._assembly.add(parsed, BlockSource(block, parsed.content_length), trailer)
+        self._files.begin()
+        file = self._files.room_for(stored_bound(len(parsed.raw) + parsed.content_length))
+        return file.assembly.add(parsed, BlockSource(block, parsed.content_length), trailer)
 
     def flush(self) -> None:
         """Wait until every record so far is compressed and handed to the target."""
-        self._assembly.flush()
+        self._files.current.assembly.flush()
 
     def close(self) -> None:
         """Finish the file: write the table at its end, sync it, give it its name. Twice does no harm.
@@ -264,82 +249,31 @@ class Writer:
         if self._closed:
             return
         try:
-            self._assembly.end_file()
-        except BaseException:
-            self.abort()
-            raise
-        self._closed = True
-        self._assembly.close()
-        self._output.commit()
+            self._files.current.finish()
+        finally:
+            self._closed = True
+            self._work.close()
 
     def abort(self) -> None:
-        """Give up: leave nothing under the final name. Twice, or after `close`, does no harm."""
+        """Give up: leave nothing under the final name. Twice, or after `close`, does no harm.
+
+        With `max_file_size`, the files in front of the current one stay.
+        """
         if not self._closed:
             self._closed = True
-            self._assembly.close()
-            self._output.discard()
+            self._work.close()
+            self._files.current.discard()
+
+    @property
+    def name(self) -> str:
+        """Name of the file that is being written."""
+        return self._files.current.name
 
     def _check_open(self) -> None:
         if self._closed:
             raise ValueError(f"{self.name}: the writer is closed")
 
 
-class _Fields:
-    """The fields of a header that is being put together; those given by the caller win."""
-
-    def __init__(self, given: Headers) -> None:
-        self._given = list(given.items() if isinstance(given, Mapping) else given)
-        self._names = {name.lower() for name, _ in self._given}
-        self._added: list[tuple[str, str]] = []
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        yield from self._added
-        yield from self._given
-
-    def add(self, name: str, value: str | None) -> None:
-        """Add a field unless it was given, or has no value."""
-        if value is not None and name.lower() not in self._names:
-            self._added.append((name, value))
-
-    def get(self, name: str) -> str | None:
-        """Return the first value of a field."""
-        return next((value for key, value in self if key.lower() == name.lower()), None)
-
-    def add_digests(self, digests: BlockDigests) -> None:
-        """Add the digests of a block that has gone by."""
-        self.add("WARC-Block-Digest", digests.block)
-        self.add("WARC-Payload-Digest", digests.payload)
-
-
-def _as_bytes(block: Buffer | ReadableStream, length: int | None) -> memoryview | None:
-    """Return a block that is bytes as such, None for a stream.
-
-    Raises:
-        FormatError: It has fewer bytes than it should.
-    """
-    if not isinstance(block, bytes | bytearray | memoryview):
-        return None
-    view = memoryview(block).cast("B")
-    if length is not None and length > len(view):
-        raise FormatError(f"the block ended after {len(view)} bytes, its Content-Length is {length}")
-    return view[:length]
-
-
 def _check_range(name: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
         raise ValueError(f"{name} is {value}, not within {low} to {high}")
-
-
-def _date(date: datetime | str | None) -> str:
-    """Write a date as WARC-Date has it: UTC, to the second or to the microsecond (clause 5.4)."""
-    if isinstance(date, str):
-        return date
-    if date is None:
-        date = datetime.now(UTC).replace(microsecond=0)
-    if date.tzinfo is None:
-        raise ValueError("a date without a time zone cannot become WARC-Date; give it tzinfo=UTC")
-    return date.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
-
-
-def _bracketed(uri: str) -> str:
-    return uri if uri.startswith("<") else f"<{uri}>"

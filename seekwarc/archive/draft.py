@@ -1,0 +1,81 @@
+"""The header of a record that is being put together, kept to the rules of the standard."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+
+from seekwarc.errors import RuleError
+from seekwarc.format.check import check_fields
+from seekwarc.format.rules import Severity
+from seekwarc.format.warc import RecordHeader, build_record_header, format_fields
+
+__all__ = ["HeaderDraft", "Headers", "bracketed", "new_id", "pairs_of"]
+
+Headers = Mapping[str, str] | Iterable[tuple[str, str]]
+
+
+def pairs_of(headers: Headers) -> list[tuple[str, str]]:
+    """Return fields given as a mapping, or as (name, value) pairs, as pairs."""
+    return list(headers.items() if isinstance(headers, Mapping) else headers)
+
+
+def bracketed(uri: str) -> str:
+    """Put a URI into the angle brackets that identifiers stand in, unless it is in them."""
+    return uri if uri.startswith("<") else f"<{uri}>"
+
+
+def new_id() -> str:
+    """Return a record ID that nothing else has."""
+    return f"<urn:uuid:{uuid.uuid4()}>"
+
+
+class HeaderDraft:
+    """The fields of a header: those that the caller gave, and those that are added to them.
+
+    Args:
+        given: Fields of the caller, which win over what would be added.
+    """
+
+    def __init__(self, given: Headers = ()) -> None:
+        self._given = pairs_of(given)
+        self._names = {name.lower() for name, _ in self._given}
+        self._added: list[tuple[str, str]] = []
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        yield from self._added
+        yield from self._given
+
+    def add(self, name: str, value: str | None) -> None:
+        """Add a field unless it was given, or has no value."""
+        if value is not None and name.lower() not in self._names:
+            self._added.append((name, value))
+
+    def get(self, name: str) -> str | None:
+        """Return the first value of a field."""
+        return next((value for key, value in self if key.lower() == name.lower()), None)
+
+    def without(self, *names: str) -> HeaderDraft:
+        """Return the same draft without some fields."""
+        unwanted = {name.lower() for name in names}
+        return HeaderDraft([field for field in self if field[0].lower() not in unwanted])
+
+    def refuse_what_breaks_rules(self) -> None:
+        """Raise before anything is written, rather than write what the standard forbids.
+
+        Raises:
+            RuleError: A field is missing, forbidden, repeated or not of its form.
+            ValueError: A field that cannot stand in a header at all.
+        """
+        format_fields(self)
+        fields = list(self)
+        if "content-length" not in {name.lower() for name, _ in fields}:
+            fields.append(("Content-Length", "1"))
+        for finding in check_fields(fields):
+            if finding.severity is Severity.ERROR:
+                raise RuleError(str(finding))
+
+    def header(self, content_length: int) -> RecordHeader:
+        """Build the header of a record whose block has that many bytes."""
+        self.add("Content-Length", str(content_length))
+        return build_record_header(self)

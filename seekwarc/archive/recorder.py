@@ -1,0 +1,252 @@
+"""How a record comes into a file: its digests, whether it is met again, whether it must be segmented.
+
+Source: WARC 1.1, clauses 5.8, 5.9, 6.7.2 and 7.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Final, NamedTuple
+
+from seekwarc.archive.assembly import Written, stored_bound
+from seekwarc.archive.block import BlockSource, ReadableStream
+from seekwarc.archive.digests import BlockDigests
+from seekwarc.archive.draft import HeaderDraft, Headers, bracketed, new_id, pairs_of
+from seekwarc.archive.duplicates import Capture, Deduplicator
+from seekwarc.archive.series import NewFile, SingleFile
+from seekwarc.archive.spool import SpooledBlock
+from seekwarc.errors import FormatError
+from seekwarc.format.dates import format_date
+from seekwarc.format.digest import Digest, Hasher, WrittenAlgorithm
+from seekwarc.format.http import HttpHead, is_http_block, parse_http_head
+from seekwarc.format.rules import IDENTICAL_PAYLOAD_DIGEST
+from seekwarc.format.warc import RECORD_END, RecordHeader, format_fields
+from seekwarc.format.zstd import Buffer
+
+__all__ = ["Recorder"]
+
+ADDED_FIELDS: Final = 1 << 10
+"""More than the fields take that are added to a header when its block has gone by."""
+
+
+class _Block(NamedTuple):
+    """The block of a record that is being written."""
+
+    source: BlockSource
+    beginning: bytes | memoryview
+    """More than a frame of it, or all of it."""
+    is_whole: bool
+    http: HttpHead | None
+    length: int | None
+    """How long it is, where that is known."""
+
+
+class Recorder:
+    """Completes records and puts them where they belong.
+
+    Args:
+        files: Where they go.
+        frame_size: Most content bytes of a frame.
+        digest: Algorithm of the digests that are added, or None to add none.
+        dedup: Knows payloads that were archived before.
+    """
+
+    def __init__(
+        self,
+        files: SingleFile,
+        *,
+        frame_size: int,
+        digest: WrittenAlgorithm | None,
+        dedup: Deduplicator | None,
+    ) -> None:
+        self._files = files
+        self._frame_size = frame_size
+        self._digest: WrittenAlgorithm | None = digest
+        self._dedup = dedup
+
+    def write(self, draft: HeaderDraft, block: Buffer | ReadableStream, length: int | None) -> Written:
+        """Write a record whose header is complete but for digests and Content-Length.
+
+        Args:
+            draft: Its header.
+            block: Its block.
+            length: Bytes to take of a stream; all that it has where None.
+        """
+        if draft.get("WARC-Type") != "warcinfo":
+            self._files.begin()
+        opened = self._open(block, length, draft)
+        if len(opened.beginning) <= self._frame_size:
+            return self._write_small(draft, opened)
+        if self._files.splits or not (opened.is_whole or self._can_stream(length)):
+            return self._write_spooled(draft, opened)
+        digests = self._digests(draft, opened.http)
+        if opened.is_whole:
+            digests.add(opened.beginning)
+            length = len(opened.beginning)
+        original = self._complete(draft, digests, digests.block)
+        if original is not None:
+            return self._write_revisit(draft, opened, original)
+        header = draft.header(length or 0)
+        return self._noted(self._files.current.assembly.add(header, opened.source, RECORD_END))
+
+    def write_warcinfo(
+        self, file: NewFile, fields: Headers, headers: Headers, filename: str | None
+    ) -> Written:
+        """Write a warcinfo record (clause 6.2) into a file, whichever is the current one."""
+        draft = HeaderDraft(headers)
+        draft.add("WARC-Type", "warcinfo")
+        draft.add("WARC-Record-ID", new_id())
+        draft.add("WARC-Date", format_date(None))
+        if filename is None and file.is_path:
+            filename = os.path.basename(file.name)
+        draft.add("WARC-Filename", filename or None)
+        draft.add("Content-Type", "application/warc-fields")
+        draft.refuse_what_breaks_rules()
+        block = format_fields(pairs_of(fields))
+        digests = self._digests(draft, None)
+        digests.add(block)
+        self._complete(draft, digests, digests.block)
+        return file.assembly.add(draft.header(len(block)), BlockSource(block, len(block)), RECORD_END)
+
+    def _can_stream(self, length: int | None) -> bool:
+        """Tell whether the header can be written before the block has been read."""
+        return self._digest is None and length is not None
+
+    def _open(self, block: Buffer | ReadableStream, length: int | None, draft: HeaderDraft) -> _Block:
+        source = BlockSource(block, length)
+        # All of the block where it is at hand already, or small.
+        whole = _as_bytes(block, length)
+        beginning = source.peek(self._frame_size + 1) if whole is None else whole
+        is_whole = whole is not None or len(beginning) <= self._frame_size
+        is_http = is_http_block(draft.get("Content-Type"))
+        http = parse_http_head(beginning, whole=is_whole) if is_http else None
+        return _Block(source, beginning, is_whole, http, length)
+
+    def _digests(self, draft: HeaderDraft, http: HttpHead | None) -> BlockDigests:
+        """Return what makes the digests of a record: of its payload too, where that is a response's."""
+        if self._digest is None:
+            return BlockDigests(None)
+        kind = draft.get("WARC-Type")
+        is_response = kind == "response" and http is not None and http.status is not None
+        has_payload = is_response or (kind == "resource" and self._dedup is not None)
+        return BlockDigests(
+            http if is_response else None,
+            block=hashlib.new(self._digest),
+            payload=hashlib.new(self._digest) if has_payload else None,
+        )
+
+    def _complete(self, draft: HeaderDraft, digests: BlockDigests, block: Hasher | None) -> Capture | None:
+        """Add the digests, and return the record that has the same payload, if one was archived before."""
+        payload_is_whole = digests.finish()
+        if self._digest is None:
+            return None
+        if block is not None:
+            draft.add("WARC-Block-Digest", str(Digest.of(self._digest, block.digest())))
+        if digests.payload is not None and payload_is_whole:
+            draft.add("WARC-Payload-Digest", str(Digest.of(self._digest, digests.payload.digest())))
+        stated = draft.get("WARC-Payload-Digest")
+        if self._dedup is None or stated is None or not digests.payload_size:
+            return None
+        if draft.get("WARC-Truncated") is not None:
+            return None
+        return self._dedup.find(Digest.parse(stated))
+
+    def _noted(self, written: Written) -> Written:
+        """Take note of a payload that was written, for those that come after it."""
+        if self._dedup is not None and written.truncated is None and written.type in ("response", "resource"):
+            digest, uri = written.payload_digest, written.target_uri
+            date = written.header.get("WARC-Date")
+            if digest is not None and written.id and uri and date:
+                self._dedup.add(digest, Capture(written.id, uri, date))
+        return written
+
+    def _write_small(self, draft: HeaderDraft, block: _Block) -> Written:
+        digests = self._digests(draft, block.http)
+        digests.add(block.beginning)
+        original = self._complete(draft, digests, digests.block)
+        if original is not None:
+            return self._write_revisit(draft, block, original)
+        return self._add_small(draft, block)
+
+    def _add_small(self, draft: HeaderDraft, block: _Block) -> Written:
+        header = draft.header(len(block.beginning))
+        file = self._files.room_for(stored_bound(len(header.raw) + len(block.beginning)))
+        return self._noted(file.assembly.add(header, block.source, RECORD_END))
+
+    def _write_revisit(self, draft: HeaderDraft, block: _Block, original: Capture) -> Written:
+        """Write that a payload was met again: the header, the HTTP head, and where the payload is."""
+        head = bytes(block.beginning[: block.http.size]) if block.http is not None else b""
+        again = draft.without("WARC-Type", "WARC-Block-Digest", "Content-Length", "Content-Type")
+        revisit = HeaderDraft([("WARC-Type", "revisit"), *again])
+        revisit.add("WARC-Profile", IDENTICAL_PAYLOAD_DIGEST)
+        revisit.add("WARC-Truncated", "length")
+        revisit.add("WARC-Refers-To", bracketed(original.id))
+        revisit.add("WARC-Refers-To-Target-URI", original.target_uri)
+        revisit.add("WARC-Refers-To-Date", original.date)
+        if head:
+            revisit.add("Content-Type", draft.get("Content-Type"))
+        return self._write_small(revisit, _Block(BlockSource(head, None), head, True, None, None))
+
+    def _write_spooled(self, draft: HeaderDraft, block: _Block) -> Written:
+        """Write a record whose block has to be read before its header is known, or where it goes."""
+        digests = self._digests(draft, block.http)
+        # The spool makes those of the block, of each segment its own.
+        digests.block = None
+        header_size = len(format_fields(draft)) + ADDED_FIELDS
+        lead_size = block.http.size if block.http is not None else 0
+        limits = None
+        if draft.get("WARC-Target-URI") is not None and draft.get("WARC-Segment-Number") is None:
+            limits = self._files.limits(header_size, lead_size, self._frame_size)
+        with self._files.current.assembly.spool(
+            block.source, block.http, digests.add, block.length, limits=limits, algorithm=self._digest
+        ) as spooled:
+            is_one = len(spooled.segments) == 1
+            original = self._complete(draft, digests, spooled.segments[0].block if is_one else None)
+            if original is not None:
+                return self._write_revisit(draft, block, original)
+            if not is_one:
+                return self._noted(self._write_segments(draft, spooled))
+            file = self._files.room_for(spooled.most_size + stored_bound(header_size))
+            return self._noted(file.assembly.add_spooled(draft.header(spooled.length), spooled))
+
+    def _write_segments(self, draft: HeaderDraft, block: SpooledBlock) -> Written:
+        """Write a record that no file has room for as segments (clause 7)."""
+
+        def header(number: int) -> RecordHeader:
+            segment = block.segments[number]
+            if number == 0:
+                part = draft.without("WARC-Truncated", "Content-Length", "WARC-Block-Digest")
+            else:
+                part = HeaderDraft()
+                part.add("WARC-Type", "continuation")
+                part.add("WARC-Record-ID", new_id())
+                part.add("WARC-Date", draft.get("WARC-Date"))
+                part.add("WARC-Target-URI", draft.get("WARC-Target-URI"))
+                part.add("WARC-Segment-Origin-ID", draft.get("WARC-Record-ID"))
+            part.add("WARC-Segment-Number", str(number + 1))
+            if number == len(block.segments) - 1:
+                part.add("WARC-Segment-Total-Length", str(block.length))
+                part.add("WARC-Truncated", draft.get("WARC-Truncated"))
+            if self._digest is not None and segment.block is not None:
+                part.add("WARC-Block-Digest", str(Digest.of(self._digest, segment.block.digest())))
+            return part.header(segment.length)
+
+        written = self._files.write_segments(
+            block, lambda file, number: file.assembly.add_spooled(header(number), block, number)
+        )
+        return written[0]
+
+
+def _as_bytes(block: Buffer | ReadableStream, length: int | None) -> memoryview | None:
+    """Return a block that is bytes as such, None for a stream.
+
+    Raises:
+        FormatError: It has fewer bytes than it should.
+    """
+    if not isinstance(block, bytes | bytearray | memoryview):
+        return None
+    view = memoryview(block).cast("B")
+    if length is not None and length > len(view):
+        raise FormatError(f"the block ended after {len(view)} bytes, its Content-Length is {length}")
+    return view[:length]

@@ -1,0 +1,235 @@
+"""The files that a writer makes: one, or one after another where none may grow beyond a size.
+
+Source: WARC 1.1, clause 7 and annex C.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import BinaryIO, Final
+
+from seekwarc.archive.assembly import RecordAssembly, Written, stored_bound
+from seekwarc.archive.layout import TableMode
+from seekwarc.archive.output import Output, open_output
+from seekwarc.archive.spool import SegmentLimits, SpooledBlock
+from seekwarc.frames.encoder import FrameEncoder, OrderedWork
+
+__all__ = ["FileSeries", "NewFile"]
+
+PREFIX_MARGIN: Final = 1 << 10
+"""What the beginnings of two files of a series may differ by: names, IDs and dates in them."""
+
+_EXTENSION = re.compile(r"(\.warc)?(\.[A-Za-z0-9]+)?$")
+
+
+class NewFile:
+    """A file that is being written.
+
+    Args:
+        target: A path, a binary file object or an output.
+        encoder: Makes frames.
+        work: Threads to make them in.
+        frame_size: Content of a frame.
+        tables: Which seek tables to write.
+        dictionary_frame: The dictionary as it stands at the head of the file.
+
+    Raises:
+        SourceError: The target cannot be written to.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str] | BinaryIO | Output,
+        encoder: FrameEncoder,
+        work: OrderedWork,
+        *,
+        frame_size: int,
+        tables: TableMode,
+        dictionary_frame: bytes | None,
+    ) -> None:
+        self._output = open_output(target)
+        self.name = self._output.name
+        self.is_path = self._output.spool_directory is not None
+        self.assembly = RecordAssembly(self._output, encoder, work, frame_size=frame_size, tables=tables)
+        if dictionary_frame is not None:
+            try:
+                self.assembly.add_extension(dictionary_frame)
+            except BaseException:
+                self.discard()
+                raise
+
+    def finish(self) -> None:
+        """End the file and give it its name; where that fails, leave nothing."""
+        try:
+            self.assembly.end_file()
+        except BaseException:
+            self.discard()
+            raise
+        self.assembly.close()
+        self._output.commit()
+
+    def discard(self) -> None:
+        """Leave nothing under the final name."""
+        self.assembly.close()
+        self._output.discard()
+
+
+class SingleFile:
+    """One file that takes every record.
+
+    Args:
+        current: The file.
+    """
+
+    splits = False
+    """Whether records may go into other files than the current one, and in segments."""
+
+    def __init__(self, current: NewFile) -> None:
+        self.current = current
+
+    def begin(self) -> None:
+        """Write what must stand at the head of the first file."""
+
+    def room_for(self, stored_size: int) -> NewFile:  # noqa: ARG002
+        """Return a file that a record of at most `stored_size` bytes goes into."""
+        return self.current
+
+    def limits(
+        self,
+        header_size: int,  # noqa: ARG002
+        lead_size: int,  # noqa: ARG002
+        frame_size: int,  # noqa: ARG002
+    ) -> SegmentLimits | None:
+        """Return what the segments of a record may take, None where it is not segmented.
+
+        Args:
+            header_size: Most bytes of the record's header, of which each segment repeats some.
+            lead_size: Bytes of the HTTP head in front of its payload.
+            frame_size: Content of a frame.
+
+        Raises:
+            ValueError: Not one frame has room in a file.
+        """
+        return None
+
+    def write_segments(self, block: SpooledBlock, write: Callable[[NewFile, int], Written]) -> list[Written]:
+        """Write each segment of a block into a file of its own; where one fails, keep none of them.
+
+        The first is preceded by its warcinfo record only, as clause 7 asks.
+
+        Args:
+            block: The block.
+            write: Writes a segment, told by its number from 0, into a file.
+        """
+        return [write(self.current, number) for number in range(len(block.segments))]
+
+
+class FileSeries(SingleFile):
+    """Files that are written one after another, each no larger than a size where that can be helped.
+
+    Args:
+        target: The path of all files: a number is put in front of ".warc".
+        max_size: Stored bytes that a file may have.
+        open_file: Opens a file of that name.
+        begin: Writes what stands at the head of every file: its warcinfo record.
+    """
+
+    splits = True
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str],
+        max_size: int,
+        open_file: Callable[[str], NewFile],
+        begin: Callable[[NewFile], object],
+    ) -> None:
+        folder, base = os.path.split(os.fspath(target))
+        match = _EXTENSION.search(base)
+        cut = match.start() if match else len(base)
+        self._names = (f"{os.path.join(folder, base[:cut])}-{n:05}{base[cut:]}" for n in range(10**9))
+        self._unused: list[str] = []
+        self._max_size = max_size
+        self._open_file = open_file
+        self._begin = begin
+        super().__init__(open_file(self._next_name()))
+        self._prefix: int | None = None
+
+    def _next_name(self) -> str:
+        return self._unused.pop() if self._unused else next(self._names)
+
+    def begin(self) -> None:
+        """See `SingleFile.begin`: nothing, where something stands in it."""
+        if self.current.assembly.records == 0:
+            self._begin(self.current)
+
+    @property
+    def prefix(self) -> int:
+        """Stored bytes at the head of every file."""
+        if self._prefix is None:
+            self.begin()
+            self.current.assembly.flush()
+            self._prefix = self.current.assembly.most_size
+        return self._prefix
+
+    def room_for(self, stored_size: int) -> NewFile:
+        """See `SingleFile.room_for`: the current file or a new one."""
+        prefix = self.prefix
+        assembly = self.current.assembly
+        if assembly.most_size + stored_size > self._max_size:
+            # Known exactly once everything is compressed.
+            assembly.flush()
+            if assembly.most_size + stored_size > self._max_size and assembly.most_size > prefix:
+                new = self._fresh()
+                self._adopt([new])
+        return self.current
+
+    def limits(self, header_size: int, lead_size: int, frame_size: int) -> SegmentLimits:
+        """See `SingleFile.limits`."""
+        room = self._max_size - self.prefix - PREFIX_MARGIN
+        first = room - stored_bound(header_size) - stored_bound(lead_size)
+        following = room - stored_bound(header_size)
+        least = 2 * stored_bound(frame_size)
+        if min(first, following) < least:
+            missing = least - min(first, following)
+            raise ValueError(
+                f"max_file_size is {self._max_size}: for this record it must be {missing} bytes more"
+            )
+        return SegmentLimits(first, following)
+
+    def write_segments(self, block: SpooledBlock, write: Callable[[NewFile, int], Written]) -> list[Written]:
+        """See `SingleFile.write_segments`."""
+        self.current.assembly.flush()
+        reused = self.current.assembly.most_size <= self.prefix
+        new: list[NewFile] = []
+        written = []
+        try:
+            for number in range(len(block.segments)):
+                if number or not reused:
+                    new.append(self._fresh())
+                written.append(write(new[-1] if new else self.current, number))
+        except BaseException:
+            for file in reversed(new):
+                file.discard()
+                self._unused.append(file.name)
+            if reused and written:
+                self.current.assembly.take_back()
+            raise
+        self._adopt(new)
+        return written
+
+    def _fresh(self) -> NewFile:
+        file = self._open_file(self._next_name())
+        try:
+            self._begin(file)
+        except BaseException:
+            file.discard()
+            raise
+        return file
+
+    def _adopt(self, files: list[NewFile]) -> None:
+        """Finish all files but the last of those that are new, which becomes the current one."""
+        for file in files:
+            before, self.current = self.current, file
+            before.finish()
