@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from seekwarc.archive.assembly import Written
+    from seekwarc.archive.collection import Collection
+    from seekwarc.archive.digests import DigestCheck, DigestVerdict
+    from seekwarc.archive.duplicates import Duplicates
+    from seekwarc.archive.index import Entry, MemoryIndex, RecordIndex
+    from seekwarc.archive.logical import JoinedRecord, ResolvedRevisit
     from seekwarc.archive.payload import Extent
     from seekwarc.archive.reader import Reader
     from seekwarc.archive.record import Record, TableStatus
@@ -30,38 +35,64 @@ if TYPE_CHECKING:
         LimitError,
         NotFoundError,
         RangeError,
+        RuleError,
         SeekWarcError,
+        SegmentError,
         SourceError,
         TruncatedError,
         UnsupportedError,
     )
+    from seekwarc.format.check import Finding, check_header
+    from seekwarc.format.dates import WarcDate
+    from seekwarc.format.digest import Digest
+    from seekwarc.format.http import HttpHead
     from seekwarc.format.seektable import SeekTable
+    from seekwarc.format.values import MediaType
+    from seekwarc.format.warc import RecordHeader
     from seekwarc.frames.dictionary import Dictionary
     from seekwarc.frames.run import ReadPlan
     from seekwarc.storage.source import RangeSource, Stats
 
 __all__ = [
     "ChecksumError",
+    "Collection",
     "Dictionary",
+    "Digest",
+    "DigestCheck",
+    "DigestVerdict",
+    "Duplicates",
+    "Entry",
     "Extent",
+    "Finding",
     "FormatError",
     "FormatWarning",
+    "HttpHead",
+    "JoinedRecord",
     "LimitError",
+    "MediaType",
+    "MemoryIndex",
     "NotFoundError",
     "RangeError",
     "RangeSource",
     "ReadPlan",
     "Reader",
     "Record",
+    "RecordHeader",
+    "RecordIndex",
+    "ResolvedRevisit",
+    "RuleError",
     "SeekTable",
     "SeekWarcError",
+    "SegmentError",
     "SourceError",
     "Stats",
     "TableStatus",
     "TruncatedError",
     "UnsupportedError",
+    "WarcDate",
     "Writer",
     "Written",
+    "check_header",
     "open",
 ]
 
@@ -69,17 +100,33 @@ __version__ = "0.1.0"
 
 # Who only reads does not wait for what writing needs: each name is imported when it is first used.
 _HOMES = {
+    "Collection": "seekwarc.archive.collection",
     "Dictionary": "seekwarc.frames.dictionary",
+    "Digest": "seekwarc.format.digest",
+    "DigestCheck": "seekwarc.archive.digests",
+    "DigestVerdict": "seekwarc.archive.digests",
+    "Duplicates": "seekwarc.archive.duplicates",
+    "Entry": "seekwarc.archive.index",
     "Extent": "seekwarc.archive.payload",
+    "Finding": "seekwarc.format.check",
+    "HttpHead": "seekwarc.format.http",
+    "JoinedRecord": "seekwarc.archive.logical",
+    "MediaType": "seekwarc.format.values",
+    "MemoryIndex": "seekwarc.archive.index",
     "RangeSource": "seekwarc.storage.source",
     "ReadPlan": "seekwarc.frames.run",
     "Reader": "seekwarc.archive.reader",
     "Record": "seekwarc.archive.record",
+    "RecordHeader": "seekwarc.format.warc",
+    "RecordIndex": "seekwarc.archive.index",
+    "ResolvedRevisit": "seekwarc.archive.logical",
     "SeekTable": "seekwarc.format.seektable",
     "Stats": "seekwarc.storage.source",
     "TableStatus": "seekwarc.archive.record",
+    "WarcDate": "seekwarc.format.dates",
     "Writer": "seekwarc.archive.writer",
     "Written": "seekwarc.archive.assembly",
+    "check_header": "seekwarc.format.check",
 }
 
 

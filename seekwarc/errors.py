@@ -16,7 +16,9 @@ __all__ = [
     "LimitError",
     "NotFoundError",
     "RangeError",
+    "RuleError",
     "SeekWarcError",
+    "SegmentError",
     "SourceError",
     "TruncatedError",
     "UnsupportedError",
@@ -71,6 +73,14 @@ class LimitError(FormatError):
 
 class UnsupportedError(FormatError):
     """A known format, or a feature of it, that seekwarc does not read or write."""
+
+
+class SegmentError(FormatError):
+    """The segments of a record are not all there, or do not belong together."""
+
+
+class RuleError(SeekWarcError, ValueError):
+    """A record that the WARC standard does not allow to be written."""
 
 
 class SourceError(SeekWarcError, OSError):

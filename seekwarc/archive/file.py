@@ -6,7 +6,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from seekwarc.archive.tables import FileTables
 from seekwarc.errors import FormatError, FormatWarning
@@ -18,6 +18,9 @@ from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
 from seekwarc.frames.units import Compression, detect, pieces_from
 from seekwarc.storage.source import CountingSource, RangeSource, Stats
+
+if TYPE_CHECKING:
+    from seekwarc.archive.record import Relations
 
 __all__ = ["CACHE_SIZE", "MAGIC_SIZE", "ArchiveFile"]
 
@@ -36,6 +39,7 @@ class ArchiveFile:
         cache_size: Bytes of decoded frames to keep.
         max_window_size: Largest Zstandard window to allocate.
         max_dictionary_size: Largest dictionary to load.
+        relations: Knows how the file's records are related to others.
     """
 
     def __init__(
@@ -47,7 +51,9 @@ class ArchiveFile:
         cache_size: int = CACHE_SIZE,
         max_window_size: int = MAX_WINDOW_SIZE,
         max_dictionary_size: int = MAX_DICTIONARY_SIZE,
+        relations: Relations | None = None,
     ) -> None:
+        self.relations = relations
         self.source = CountingSource(source, stats)
         self.name = source.name
         self.lock = threading.RLock()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import BinaryIO
 
-    from seekwarc.archive.record import Record
+    from seekwarc.archive.record import Record, Relations
     from seekwarc.frames.units import Compression
 
 __all__ = ["Reader"]
@@ -41,6 +41,7 @@ class Reader:
         cache_size: Bytes of decoded frames to keep; 0 for none.
         max_window_size: Largest Zstandard window to allocate for frames that have to be streamed.
         max_dictionary_size: Largest dictionary to load, stored or decompressed.
+        relations: Knows how the records are related to those of other files; a `Collection` does.
 
     Raises:
         SourceError: The target cannot be opened.
@@ -54,6 +55,7 @@ class Reader:
         cache_size: int = CACHE_SIZE,
         max_window_size: int = MAX_WINDOW_SIZE,
         max_dictionary_size: int = MAX_DICTIONARY_SIZE,
+        relations: Relations | None = None,
     ) -> None:
         self.stats = Stats()
         """What the archive has cost so far: requests, bytes fetched, bytes decoded, cache hits."""
@@ -64,6 +66,7 @@ class Reader:
             cache_size=cache_size,
             max_window_size=max_window_size,
             max_dictionary_size=max_dictionary_size,
+            relations=relations,
         )
         self._passed = False
 
