@@ -45,7 +45,7 @@ TEXT_WIDTH: Final = 108
 INTRODUCTION: Final = """\
 # Test vectors
 
-Vectors for [seekable-records.md](seekable-records.md), version 1.0. This file is made by
+Vectors for [seekable-records.md](seekable-records.md), version 1.1. This file is made by
 [make_vectors.py](make_vectors.py); `python make_vectors.py --check` tells whether it is up to date.
 
 Each vector is one fenced block of hexadecimal digits whose first line reads

@@ -250,8 +250,8 @@ def writer_options(options: argparse.Namespace) -> dict[str, object]:
     Raises:
         SourceError: The dictionary cannot be read.
     """
-    names = ("level", "frame_size", "tables", "threads")
-    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    names = ("level", "frame_size", "tables", "threads", "max_file_size")
+    given = {name: getattr(options, name) for name in names if getattr(options, name, None) is not None}
     if options.dictionary is not None:
         try:
             with open(options.dictionary, "rb") as file:

@@ -45,6 +45,7 @@ STATUS = {
     TableStatus.UNUSABLE: "seek table not usable; frames found by scanning",
     TableStatus.SINGLE: "one frame, which needs no seek table",
     TableStatus.STORED: "not compressed",
+    TableStatus.SEGMENTS: "joined of several records",
     TableStatus.STREAM: "cannot be seeked in; read from its beginning",
 }
 
@@ -119,6 +120,7 @@ def _record_text(record: Record, about: RecordSummary) -> str:
             f"{printable(about.content_type)}"
         ),
         f"{'payload':<12} {human_size(about.payload_size)} ({about.payload_size} bytes)",
+        *(f"{label:<12} {printable(text)}" for label, text in _more(about) if text),
         f"{'access':<12} {STATUS[TableStatus(about.table_status)]}",
     ]
     if about.table_problem is not None:
@@ -137,6 +139,18 @@ def _record_text(record: Record, about: RecordSummary) -> str:
             f"{'':<12} (left to right: the record; {stored} stored as it is, {' '.join(better)} ever better)",
         ]
     return "\n".join(lines)
+
+
+def _more(about: RecordSummary) -> list[tuple[str, str | None]]:
+    """Return what not every record has to say."""
+    return [
+        ("HTTP", about.http),
+        ("coding", ", ".join(about.codings)),
+        ("truncated", about.truncated),
+        ("segment", about.segment),
+        ("refers to", about.refers_to),
+        *(("standard", finding) for finding in about.findings),
+    ]
 
 
 def _shades() -> str:

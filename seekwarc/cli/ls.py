@@ -45,9 +45,23 @@ def _line(record: Record) -> str:
     frames = _frames(record)
     return (
         f"{record.offset:>12} {record.length:>12} {printable(record.type):<12} "
-        f"{printable(record.date):<20} {record.content_length:>12} "
+        f"{printable(record.header.get('WARC-Date')):<20} {record.content_length:>12} "
         f"{'-' if frames is None else frames:>6}  {printable(record.target_uri)}"
     )
+
+
+def _more(record: Record) -> dict[str, object]:
+    """Return what not every record has to say."""
+    header = record.header
+    return {
+        "payload_digest": header.get("WARC-Payload-Digest"),
+        "truncated": record.truncated,
+        "concurrent_to": record.concurrent_to,
+        "refers_to": record.refers_to_id,
+        "profile": record.profile,
+        "segment_number": header.get("WARC-Segment-Number"),
+        "segment_origin_id": record.segment_origin_id,
+    }
 
 
 def _json(name: str, record: Record) -> str:
@@ -58,10 +72,11 @@ def _json(name: str, record: Record) -> str:
             "length": record.length,
             "type": record.type,
             "id": record.id,
-            "date": record.date,
+            "date": record.header.get("WARC-Date"),
             "uri": record.target_uri,
             "content_type": record.content_type,
             "size": record.content_length,
             "frames": _frames(record),
+            **{key: value for key, value in _more(record).items() if value},
         }
     )

@@ -13,10 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from seekwarc.archive.duplicates import Duplicates
 from seekwarc.cli.common import (
     add_writer_arguments,
     human_size,
     output_target,
+    parse_size,
     printable,
     progress_is_seen,
     report,
@@ -36,6 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--base-uri", metavar="URI", help="target URIs begin with this (default: file:// and the full path)"
     )
     parser.add_argument("--json", action="store_true", help="print a JSON object for each record, one a line")
+    parser.add_argument(
+        "--max-file-size",
+        type=parse_size,
+        metavar="SIZE",
+        help="write OUT-00000, OUT-00001, ... of at most this size; a file too large for one is segmented",
+    )
+    parser.add_argument(
+        "--dedup", action="store_true", help="write a file with the content of an earlier one as a revisit"
+    )
     add_writer_arguments(parser)
 
 
@@ -59,6 +70,8 @@ def run(options: argparse.Namespace) -> int:
         raise SourceError("there is no file to pack")
     target = output_target(options.output)
     settings = {"base_uri": options.base_uri, **writer_options(options)}
+    if options.dedup:
+        settings["dedup"] = Duplicates()
     if progress_is_seen():
         from tqdm import tqdm  # noqa: PLC0415
 
@@ -69,15 +82,17 @@ def run(options: argparse.Namespace) -> int:
     else:
         written = pack(files, target, **settings)
     for path, record in written:
-        size = record.header.content_length
+        size = record.content_length
         if options.json:
             line = json.dumps(
                 {
                     "file": str(path),
+                    "archive": record.file,
+                    "type": record.type,
                     "offset": record.offset,
                     "length": record.length,
                     "id": record.id,
-                    "uri": record.header.uri("WARC-Target-URI"),
+                    "uri": record.target_uri,
                     "size": size,
                 }
             )

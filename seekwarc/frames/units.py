@@ -78,13 +78,14 @@ def detect(head: bytes, name: str, offset: int = 0) -> Compression:
     magic = int.from_bytes(head[:4], "little")
     if head[:4] == b"\x28\xb5\x2f\xfd" or (len(head) >= 4 and is_skippable(magic)):
         return "zst"
-    raise UnsupportedError(
-        f"not a WARC file: it begins with {head[:8]!r}, not with WARC/, a gzip member or a Zstandard frame"
-        if head
-        else "the file is empty; a WARC file holds at least one record",
-        source=name,
-        offset=offset,
-    )
+    if head:
+        what = "not a WARC file: it begins" if offset == 0 else "no record starts here: what does begins"
+        problem = f"{what} with {head[:8]!r}, not with WARC/, a gzip member or a Zstandard frame"
+    elif offset == 0:
+        problem = "the file is empty; a WARC file holds at least one record"
+    else:
+        problem = "no record starts here: the file ends in front of this offset"
+    raise UnsupportedError(problem, source=name, offset=offset)
 
 
 def pieces_from(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
+from seekwarc.format.check import check_header
 from seekwarc.format.seektable import SeekTable
 from seekwarc.frames.run import ReadPlan
 
@@ -73,6 +74,17 @@ class RecordSummary:
     date: str | None
     uri: str | None
     content_type: str | None
+    http: str | None
+    """Status line or request line of the HTTP message in the block."""
+    codings: tuple[str, ...]
+    """Content codings of the payload."""
+    truncated: str | None
+    segment: str | None
+    """WARC-Segment-Number, where the record is one of several segments."""
+    refers_to: str | None
+    """What a revisit, metadata or conversion record is about."""
+    findings: tuple[str, ...]
+    """Rules of the standard that the header breaks."""
     block_size: int
     payload_size: int
     table_status: str
@@ -92,9 +104,15 @@ def describe_record(record: Record) -> RecordSummary:
         length=record.length,
         type=record.type,
         id=record.id,
-        date=record.date,
+        date=record.header.get("WARC-Date"),
         uri=record.target_uri,
         content_type=record.content_type,
+        http=record.http.start_line if record.http is not None else None,
+        codings=payload.codings,
+        truncated=record.truncated,
+        segment=record.header.get("WARC-Segment-Number"),
+        refers_to=record.refers_to_id or record.refers_to_target_uri,
+        findings=tuple(f"{it.severity}: {it}" for it in check_header(record.header)),
         block_size=record.content_length,
         payload_size=payload.size,
         table_status=layout.table_status,
