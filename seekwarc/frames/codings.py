@@ -1,0 +1,299 @@
+"""HTTP content codings of an archived payload undone, as one forward stream.
+
+Source: RFC 9110, section 8.4.1 (gzip, deflate), RFC 7932 (br) and RFC 8878 (zstd). Each coding is undone
+by a generator from bytes to bytes, so that codings chain and none holds more than one step of output.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+import zstandard
+
+from seekwarc.errors import FormatError, LimitError, TruncatedError, UnsupportedError
+from seekwarc.format import zstd
+from seekwarc.frames.decoder import MAX_WINDOW_SIZE
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = ["KNOWN_CODINGS", "MAX_CODINGS", "DecodedFile"]
+
+MAX_CODINGS: Final = 8
+"""How many codings may lie over each other: each takes memory, and nobody means more than two."""
+MOST_INPUT: Final = 16 << 10
+"""Bytes that are read, or given to a decoder, at a time."""
+MOST_OUTPUT: Final = 128 << 10
+"""Bytes that a decoder is asked for at a time; brotli gives up to twice as many."""
+MOST_DOUBT: Final = 64 << 10
+"""Bytes after which a body that has not failed is believed to be of its coding, output or not."""
+RAW_DEFLATE_DOUBT: Final = 256
+"""Bytes of raw deflate that must decode before it is believed: nothing marks its beginning."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = zstd.FRAME_MAGIC.to_bytes(4, "little")
+
+
+class _Body:
+    """The bytes of a file, or of a coding that has been undone: taken forward, with a look ahead.
+
+    What goes wrong in getting them is raised where it is reached, not by looking, and then every time.
+    """
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._data, self._index = b"", 0
+        self.failure: Exception | None = None
+
+    def _pull(self) -> bool:
+        try:
+            piece = next(self._pieces, b"") if self.failure is None else b""
+        except Exception as error:  # noqa: BLE001 - `take` raises it, whatever it is
+            self.failure, piece = error, b""
+        self._data, self._index = self._data[self._index :] + piece, 0
+        return bool(piece)
+
+    def peek(self, size: int, ahead: int = 0) -> bytes:
+        """Return the `size` bytes that lie `ahead`, fewer only where the body ends."""
+        while len(self._data) - self._index < ahead + size and self._pull():
+            pass
+        return self._data[self._index + ahead : self._index + ahead + size]
+
+    def take(self, size: int) -> bytes:
+        """Return the next 1 to `size` bytes, none at the end."""
+        if self._index == len(self._data) and not self._pull() and self.failure is not None:
+            raise self.failure
+        data = self._data[self._index : self._index + size]
+        self._index += len(data)
+        return data
+
+    def need(self, size: int, coding: str) -> bytes:
+        if not (data := self.take(size)):
+            raise TruncatedError(f"the payload ends before its {coding} coding does")
+        return data
+
+    def give_back(self, count: int) -> None:
+        self._index -= count
+
+    def rest(self) -> Iterator[bytes]:
+        return iter(partial(self.take, MOST_INPUT), b"")
+
+    def begins_with(self, magic: bytes) -> bool:
+        head = self.peek(len(magic))  # a body that ends within its magic number is cut
+        return bool(head) and magic.startswith(head)
+
+    def suits(self, decode: Callable[[bytes], bytes], error: type[Exception], *, doubt: int = 1) -> bool:
+        """Tell whether a decoder gives output for what comes next, and does not fail within `doubt` bytes."""
+        given = False
+        for ahead in range(MOST_DOUBT):
+            if not (byte := self.peek(1, ahead)):
+                return ahead > 0
+            try:  # byte by byte, for the answer must not depend on the pieces that the body comes in
+                given = bool(decode(byte)) or given
+            except error:
+                return False
+            if given and ahead + 1 >= doubt:
+                break
+        return True
+
+
+def _damaged(coding: str, error: Exception) -> FormatError:
+    return FormatError(f"the {coding} coding of the payload is damaged: {str(error).rpartition(': ')[2]}")
+
+
+def _from_gzip(body: _Body) -> Iterator[bytes]:
+    if not body.begins_with(_GZIP_MAGIC):
+        yield from body.rest()
+    while body.begins_with(_GZIP_MAGIC):
+        yield from _inflate(body, "gzip", 16 + zlib.MAX_WBITS)
+
+
+def _from_deflate(body: _Body) -> Iterator[bytes]:
+    head = body.peek(2)
+    # Deflate means the zlib format, but many servers send it without the two bytes of its header.
+    raw = len(head) < 2 or head[0] & 15 != zlib.DEFLATED or int.from_bytes(head, "big") % 31 != 0
+    wbits = -zlib.MAX_WBITS if raw else zlib.MAX_WBITS
+    trial = zlib.decompressobj(wbits)
+    suits = body.suits(trial.decompress, zlib.error, doubt=RAW_DEFLATE_DOUBT if raw else 1)
+    # JSON read as raw deflate gives a few bytes before it fails, and often comes to an end at once.
+    yield from _inflate(body, "deflate", wbits) if suits and not (raw and trial.unused_data) else body.rest()
+
+
+def _inflate(body: _Body, coding: str, wbits: int) -> Iterator[bytes]:
+    decoder = zlib.decompressobj(wbits)
+    output = b""
+    while not decoder.eof:
+        # Stopped by the limit, it may have more to give even where it has taken all its input.
+        stopped = len(output) == MOST_OUTPUT
+        data = decoder.unconsumed_tail if stopped else body.need(MOST_INPUT, coding)
+        before = decoder.copy()
+        try:
+            output = decoder.decompress(data, MOST_OUTPUT)
+        except zlib.error as error:
+            # It keeps what it had decoded by then to itself: go there again, in the smallest steps.
+            with suppress(zlib.error):
+                for index in range(len(data)):
+                    yield before.decompress(data[index : index + 1])
+            raise _damaged(coding, error) from error
+        yield output
+    body.give_back(len(decoder.unused_data))
+
+
+def _from_zstd(body: _Body) -> Iterator[bytes]:
+    if not _is_zstd(body):
+        yield from body.rest()
+    codec = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_SIZE)
+    while _is_zstd(body):
+        if body.begins_with(_ZSTD_MAGIC):
+            yield from _zstd_frame(body, codec.decompressobj().decompress)
+        else:
+            size = zstd.parse_skippable_header(body.peek(zstd.SKIPPABLE_HEADER_SIZE))[1]
+            yield from _zstd_part(body, zstd.SKIPPABLE_HEADER_SIZE + size, lambda _: b"")
+
+
+def _is_zstd(body: _Body) -> bool:
+    return body.begins_with(_ZSTD_MAGIC) or zstd.is_skippable(int.from_bytes(body.peek(4), "little"))
+
+
+def _zstd_frame(body: _Body, decode: Callable[[bytes], bytes]) -> Iterator[bytes]:
+    header = zstd.parse_frame_header(body.peek(zstd.MAX_FRAME_HEADER_SIZE))
+    if header.window_size > MAX_WINDOW_SIZE:
+        raise LimitError(f"a zstd window of {header.window_size} bytes: the limit is {MAX_WINDOW_SIZE}")
+    yield from _zstd_part(body, header.size, decode)
+    last = False
+    while not last:
+        # Block by block, for the codec gives all that its input holds. Without a whole header the size is 0.
+        size, last = zstd.walk_blocks(body.peek(3), 0)
+        yield from _zstd_part(body, size or 3, decode)
+    yield from _zstd_part(body, 4 * header.has_checksum, decode)
+
+
+def _zstd_part(body: _Body, size: int, decode: Callable[[bytes], bytes]) -> Iterator[bytes]:
+    while size:
+        data = body.need(min(size, MOST_INPUT), "zstd")
+        size -= len(data)
+        try:
+            yield decode(data)
+        except zstandard.ZstdError as error:
+            raise _damaged("zstd", error) from error
+
+
+def _from_brotli(body: _Body) -> Iterator[bytes]:
+    try:
+        brotli = import_module("brotli")
+        _ = brotli.Decompressor.can_accept_more_data  # came with 1.2, as the limit of output did
+    except (ImportError, AttributeError) as error:
+        raise UnsupportedError("the content coding 'br' needs: pip install 'seekwarc[brotli]'") from error
+    return _unbrotli(body, brotli.Decompressor, brotli.error)
+
+
+def _unbrotli(body: _Body, new: Callable[[], Any], failure: type[Exception]) -> Iterator[bytes]:
+    if not body.suits(partial(new().process, output_buffer_limit=1), failure):
+        yield from body.rest()
+        return
+    # A decoder that fails keeps what it had decoded by then to itself, and it also fails where bytes follow
+    # the end. It cannot be copied, so a second one comes along behind to go over that input again.
+    decoder, second = new(), new()
+    while not decoder.is_finished():
+        data = body.need(MOST_INPUT, "br")
+        given = 0
+        try:
+            for output in _brotli_outputs(decoder.process, data):
+                given += len(output)
+                yield output
+            deque(_brotli_outputs(second.process, data), maxlen=0)
+        except failure as error:
+            with suppress(failure):
+                for byte in (data[index : index + 1] for index in range(len(data))):
+                    for output in _brotli_outputs(second.process, byte):
+                        yield output[given:]
+                        given = max(given - len(output), 0)
+                    if second.is_finished():
+                        return
+            raise _damaged("br", error) from error
+
+
+def _brotli_outputs(process: Callable[..., bytes], data: bytes) -> Iterator[bytes]:
+    # Until nothing comes: it holds output back at times, whatever the limit and `can_accept_more_data` say.
+    while output := process(data, output_buffer_limit=MOST_OUTPUT):
+        yield output
+        data = b""
+
+
+_DECODERS: Final = {
+    "gzip": _from_gzip,
+    "x-gzip": _from_gzip,
+    "deflate": _from_deflate,
+    "br": _from_brotli,
+    "zstd": _from_zstd,
+}
+KNOWN_CODINGS: Final = frozenset({*_DECODERS, "identity"})
+"""Names of the content codings that are understood, in lower case."""
+
+
+def _checked(pieces: Iterator[bytes], body: _Body, *, truncated: bool) -> Iterator[bytes]:
+    try:
+        yield from filter(None, pieces)
+    except TruncatedError:
+        if body.failure is None and not truncated:
+            raise
+    # To the end in any case: what is wrong down there, a checksum maybe, must be told here.
+    deque(body.rest(), maxlen=0)
+
+
+class DecodedFile(io.RawIOBase):
+    """A payload with its content codings undone: a raw, read-only binary file that goes forward only.
+
+    A payload that does not begin as its coding does is passed on unchanged, for crawlers decode bodies and
+    keep the header; what follows the end of a coding is ignored. Reading raises `FormatError` at damage,
+    `TruncatedError` at an early end and `LimitError` at a zstd window above `MAX_WINDOW_SIZE`, each after
+    all that could be decoded in front of it, and then every time.
+
+    Args:
+        file: The payload, a raw binary file at its beginning; it is closed with this one.
+        codings: Names in the order in which the codings were applied, that of Content-Encoding.
+        truncated: The payload is known to be cut: an early end is an end like any other.
+
+    Raises:
+        UnsupportedError: An unknown coding, or br without the brotli package. `file` stays open.
+        LimitError: More than `MAX_CODINGS` codings. `file` stays open.
+    """
+
+    def __init__(self, file: io.RawIOBase, codings: Sequence[str], *, truncated: bool = False) -> None:
+        super().__init__()
+        self._file: io.RawIOBase | None = None
+        names = [name for coding in codings if (name := coding.strip().lower()) not in ("", "identity")]
+        if len(names) > MAX_CODINGS:
+            raise LimitError(f"the payload has {len(names)} content codings, the limit is {MAX_CODINGS}")
+        body = _Body(iter(partial(file.read, MOST_INPUT), b""))
+        for name in reversed(names):
+            if name not in _DECODERS:
+                raise UnsupportedError(f"the content coding {name!r} is not supported")
+            body = _Body(_checked(_DECODERS[name](body), body, truncated=truncated))
+        self._body, self._file = body, file
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Fill `buffer` with what comes next, often not to its end; 0 at the end of the payload."""
+        if self.closed:
+            raise ValueError("I/O operation on closed file")
+        with memoryview(buffer).cast("B") as view:
+            data = self._body.take(len(view))
+            view[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        """Close it, and the file that it reads."""
+        super().close()
+        if self._file is not None:
+            self._file.close()
