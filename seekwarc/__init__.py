@@ -153,7 +153,7 @@ def open(  # noqa: A001
 @overload
 def open(  # noqa: A001
     target: str | os.PathLike[str] | BinaryIO,
-    mode: Literal["w"],
+    mode: Literal["w", "a"],
     **options: Any,  # noqa: ANN401
 ) -> Writer: ...
 
@@ -163,11 +163,11 @@ def open(  # noqa: A001
     mode: str = "r",
     **options: Any,
 ) -> Reader | Writer:
-    """Open a WARC file to read, or a .warc.zst file to write.
+    """Open a WARC file to read, or a .warc.zst file to write or to continue.
 
     Args:
         target: A path or a binary file object; to read also bytes or a `RangeSource`.
-        mode: "r" makes a `Reader`, "w" a `Writer`.
+        mode: "r" makes a `Reader`, "w" a `Writer`, "a" a `Writer` that goes on with the file.
         **options: What that class takes.
 
     Raises:
@@ -178,8 +178,8 @@ def open(  # noqa: A001
         from seekwarc.archive.reader import Reader  # noqa: PLC0415
 
         return Reader(target, **options)
-    if mode == "w":
+    if mode in ("w", "a"):
         from seekwarc.archive.writer import Writer  # noqa: PLC0415
 
-        return Writer(target, **options)
-    raise ValueError(f'mode is {mode!r}, not "r" or "w"')
+        return Writer(target, append=mode == "a", **options)
+    raise ValueError(f'mode is {mode!r}, not "r", "w" or "a"')

@@ -9,10 +9,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from seekwarc.archive.append import ExistingFile
 from seekwarc.archive.block import BlockSource
 from seekwarc.archive.layout import FileLayout, TableMode
 from seekwarc.archive.output import Output
-from seekwarc.archive.spool import BlockShape, SegmentLimits, SpooledBlock, block_shape, with_trailer
+from seekwarc.archive.spool import (
+    TABLE_BYTES_PER_FRAME,
+    BlockShape,
+    SegmentLimits,
+    SpooledBlock,
+    block_shape,
+    with_trailer,
+)
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.digest import WrittenAlgorithm
 from seekwarc.format.fields import DefinedFields
@@ -95,6 +103,7 @@ class RecordAssembly:
         work: Threads to make them in.
         frame_size: Most content bytes of a frame of a block.
         tables: Which seek tables to write.
+        existing: What the file holds already.
     """
 
     def __init__(
@@ -105,17 +114,18 @@ class RecordAssembly:
         *,
         frame_size: int,
         tables: TableMode,
+        existing: ExistingFile | None = None,
     ) -> None:
         self._output = output
         self._encoder = encoder
         self._work = work
         self._frame_size = frame_size
         self._tables: TableMode = tables
-        self._layout = FileLayout(output, tables)
+        self._layout = FileLayout(output, tables, existing)
         self._batch: list[_SmallRecord] = []
         self._batch_size = 0
-        self.records = 0
-        """Records so far."""
+        self.records = 0 if existing is None else 1
+        """Records so far; one stands for all that were there before."""
         self._waiting_size = 0
         self._waiting_records = 0
         self._last: Written | None = None
@@ -127,6 +137,10 @@ class RecordAssembly:
         """What the file has at the most if it ends now; exact but for the table at its end after `flush`."""
         waiting = stored_bound(self._waiting_size) + RECORD_OVERHEAD * self._waiting_records
         return self._layout.most_size + (waiting if self._waiting_records else 0)
+
+    def stored_size(self, content: bytes) -> int:
+        """Return what a frame of its own takes for some content, its entries in tables included."""
+        return len(self._encoder.encode(content).data) + TABLE_BYTES_PER_FRAME if content else 0
 
     def add_extension(self, frame: bytes) -> None:
         """Append a skippable frame."""

@@ -17,7 +17,7 @@ from seekwarc.archive.logical import ResolvedRevisit, join_segments
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
 from seekwarc.archive.revisits import candidates_of
-from seekwarc.errors import FormatError, NotFoundError
+from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.values import without_brackets
 from seekwarc.storage.source import RangeSource
@@ -157,9 +157,9 @@ class Collection:
         if record.type == "continuation":
             origin_id = record.segment_origin_id
             record = self._by_id(origin_id, f"segment 1 of the record that goes on at {record.offset}")
-        if record.segment_number is not None and record.id is not None:
-            found = self.index.segments_of(record.id)
-            return join_segments(record, [self.record(entry) for entry in found])
+        found = self.index.segments_of(record.id) if record.id is not None else ()
+        if found or record.segment_number is not None:
+            record = join_segments(record, [self.record(entry) for entry in found])
         return self._resolved(record, set()) if record.type == "revisit" else record
 
     def concurrent(self, record: Record) -> tuple[Record, ...]:
@@ -235,7 +235,7 @@ class Collection:
                 return ResolvedRevisit(revisit, self.open_record(original))
             try:
                 return ResolvedRevisit(revisit, self._resolved(original, passed).original)
-            except NotFoundError:
+            except (NotFoundError, UnsupportedError):
                 continue
         raise NotFoundError(
             f"{revisit.source}, offset {revisit.offset}: the record that this revisit refers to is not in "

@@ -127,7 +127,7 @@ def check_digests(record: Record) -> tuple[DigestCheck, ...]:
     )
     if digests.block is not None or digests.payload is not None:
         with record.block.open() as file:
-            _feed(file, digests)
+            _feed(file, record.content_length, digests)
     found = [block.check(digests.block)] if block else []
     if payload:
         found.append(
@@ -146,12 +146,12 @@ def check_payload_digest(record: Record, payload: Extent) -> DigestCheck | None:
     digests = BlockDigests(None, payload=stated.hasher())
     if digests.payload is not None:
         with payload.open() as file:
-            _feed(file, digests)
+            _feed(file, STEP, digests)
     return stated.check(digests.payload)
 
 
-def _feed(file: io.RawIOBase, digests: BlockDigests) -> None:
-    buffer = bytearray(STEP)
+def _feed(file: io.RawIOBase, size: int, digests: BlockDigests) -> None:
+    buffer = bytearray(min(STEP, size))
     with memoryview(buffer) as view:
         while count := file.readinto(view):
             with view[:count] as data:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -11,6 +12,8 @@ from seekwarc.format.rules import Severity
 from seekwarc.format.warc import RecordHeader, build_record_header, format_fields
 
 __all__ = ["HeaderDraft", "Headers", "bracketed", "new_id", "pairs_of"]
+
+_UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
 Headers = Mapping[str, str] | Iterable[tuple[str, str]]
 
@@ -69,6 +72,12 @@ class HeaderDraft:
         """
         format_fields(self)
         fields = list(self)
+        for name, value in fields:
+            if _UNFIT.search(value):
+                raise RuleError(
+                    f"the value of {name} has a control character or bytes that are not UTF-8 in it: "
+                    f"{value[:80]!r} (WARC 1.1, clause 4)"
+                )
         if "content-length" not in {name.lower() for name, _ in fields}:
             fields.append(("Content-Length", "1"))
         for finding in check_fields(fields):

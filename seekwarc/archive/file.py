@@ -40,6 +40,7 @@ class ArchiveFile:
         max_window_size: Largest Zstandard window to allocate.
         max_dictionary_size: Largest dictionary to load.
         relations: Knows how the file's records are related to others.
+        dictionary: Taken for the file's dictionary, should its own be damaged.
     """
 
     def __init__(
@@ -52,8 +53,10 @@ class ArchiveFile:
         max_window_size: int = MAX_WINDOW_SIZE,
         max_dictionary_size: int = MAX_DICTIONARY_SIZE,
         relations: Relations | None = None,
+        dictionary: Dictionary | None = None,
     ) -> None:
         self.relations = relations
+        self._dictionary = dictionary
         self.source = CountingSource(source, stats)
         self.name = source.name
         self.lock = threading.RLock()
@@ -129,6 +132,8 @@ class ArchiveFile:
         self.source.close()
 
     def _load_dictionary(self) -> Dictionary | None:
+        if self._dictionary is not None:
+            return self._dictionary
         # One read has all of most dictionaries. A pipe's window keeps what is read for what comes behind.
         window = self._pipe_window or Window(self.source, first_read=DICTIONARY_READ)
 

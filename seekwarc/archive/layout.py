@@ -6,7 +6,7 @@ Source: spec-notes/seekable-records.md, sections 2 to 4.
 from __future__ import annotations
 
 from array import array
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from seekwarc.archive.output import Output
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable, built_table_size
@@ -14,7 +14,10 @@ from seekwarc.format.zstd import PADDING_MAGIC, skippable_frame
 from seekwarc.frames.decoder import content_checksum
 from seekwarc.frames.encoder import EncodedFrame
 
-__all__ = ["FileLayout", "TableMode"]
+if TYPE_CHECKING:
+    from seekwarc.archive.append import ExistingFile
+
+__all__ = ["CHECKSUM_OF_NOTHING", "FileLayout", "TableMode"]
 
 TableMode = Literal["large", "every", "none"]
 
@@ -27,9 +30,10 @@ class FileLayout:
     Args:
         output: Where the frames go.
         tables: Which tables to write.
+        existing: What the file holds already.
     """
 
-    def __init__(self, output: Output, tables: TableMode) -> None:
+    def __init__(self, output: Output, tables: TableMode, existing: ExistingFile | None = None) -> None:
         self._output = output
         self._tables: TableMode = tables
         self._begin = output.begin
@@ -41,6 +45,12 @@ class FileLayout:
         self._record_offset = output.begin
         self._record_index = 0
         self._covered = False
+        if existing is not None:
+            self.offset = self._record_offset = existing.end
+            self._stored, self._contents = existing.stored, existing.contents
+            self._checksums = existing.checksums
+            self._record_index = len(existing.stored)
+            self._covered = existing.has_table
 
     @property
     def most_size(self) -> int:

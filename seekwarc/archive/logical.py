@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JoinedContent", "JoinedRecord", "ResolvedRevisit", "join_segments"]
 
+FIRST_CONTINUATION: Final = 2
 MOST_NAMED: Final = 8
 """Missing segments that a message names."""
 
@@ -207,13 +208,16 @@ def join_segments(origin: Record, continuations: Sequence[Record]) -> JoinedReco
 def _problems(origin: Record, ordered: Sequence[Record]) -> Iterator[str]:
     """Name what is wrong with the segments of a record, continuations in the order of their numbers."""
     if origin.segment_number != 1:
-        yield f"{_place(origin)} is not number 1"
+        yield f"{_place(origin)} is the first, and its number is {origin.segment_number}"
     for record in ordered:
         if record.target_uri != origin.target_uri:
             yield f"{_place(record)} has another target URI, {record.target_uri}"
     numbered = {1: origin}
     for record in ordered:
-        number = record.segment_number or 0
+        number = record.segment_number
+        if number is None or number < FIRST_CONTINUATION:
+            yield f"{_place(record)} is a continuation, and its number is {number}"
+            return
         if number in numbered:
             yield f"number {number} is there twice, {_place(numbered[number])} and {_place(record)}"
         numbered.setdefault(number, record)

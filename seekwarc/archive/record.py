@@ -94,6 +94,7 @@ class Relations(Protocol):
         """Return the records that are about a record."""
 
 
+TYPES_WITHOUT_HTTP: Final = frozenset({"warcinfo", "resource", "metadata", "conversion", "continuation"})
 MAX_FIELDS_BLOCK: Final = 16 << 20
 """Largest block that is taken apart into fields."""
 
@@ -206,6 +207,8 @@ class Record(DefinedFields):
         content_type = self.content_type or ""
         if content_type.partition(";")[0].strip().lower() != "application/warc-fields":
             return None
+        if not self._is_understood():
+            return None
         if self.content_length > MAX_FIELDS_BLOCK:
             text = f"a block of {self.content_length} bytes is too large to be taken apart into fields"
             raise LimitError(text, source=self.source, offset=self.offset)
@@ -215,7 +218,8 @@ class Record(DefinedFields):
     def http(self) -> HttpHead | None:
         """Start line and header fields of the HTTP message in the block; None where it holds none.
 
-        The block of a revisit whose profile is not known is not looked into (clause 6.7.1).
+        Responses, requests and revisits hold one; the payload of other types is their block, whatever that
+        is. The block of a revisit whose profile is not known is not looked into (clause 6.7.1).
         """
         if self._http == "unknown":
             self._http = self._read_http_head() if is_http_block(self.content_type) else None
@@ -224,7 +228,8 @@ class Record(DefinedFields):
     def _read_http_head(self) -> HttpHead | None:
         start = len(self.header.raw)
         end = start + self.content_length
-        if start == end or not self._is_understood():
+        kind = self.type
+        if start == end or kind in TYPES_WITHOUT_HTTP or not self._is_understood():
             return None
         limit = min(end, start + MAX_HTTP_HEAD_SIZE)
         content = self.layout.content
@@ -232,6 +237,10 @@ class Record(DefinedFields):
         head = parse_http_head(content.peek(start, cheap), whole=cheap == end)
         if head is None and cheap < limit:
             head = parse_http_head(content.peek(start, limit), whole=limit == end)
+        if head is not None and kind in ("response", "revisit", "request"):
+            # A page that was stored without its head may well begin as a request does.
+            is_response = head.status is not None
+            return head if is_response == (kind != "request") else None
         return head
 
     def _is_understood(self) -> bool:
@@ -279,7 +288,8 @@ class Record(DefinedFields):
     def payload(self) -> Extent:
         """The payload: the entity-body of an HTTP message, without chunked coding; else the block (clause 4).
 
-        What the block holds behind the HTTP head is taken, whatever Content-Length the head names. A revisit
+        What the block holds behind the HTTP head is taken, whatever Content-Length the head names. By the
+        standard warcinfo and metadata records have none; for convenience theirs is the block too. A revisit
         holds no payload of its own as a rule: `Collection.open_record` finds the original's.
         """
         if self._payload is None:

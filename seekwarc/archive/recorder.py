@@ -14,7 +14,7 @@ from seekwarc.archive.block import BlockSource, ReadableStream
 from seekwarc.archive.digests import BlockDigests
 from seekwarc.archive.draft import HeaderDraft, Headers, bracketed, new_id, pairs_of
 from seekwarc.archive.duplicates import Capture, Deduplicator
-from seekwarc.archive.series import NewFile, SingleFile
+from seekwarc.archive.series import MARGIN, OWN_TABLE, NewFile, SingleFile
 from seekwarc.archive.spool import SpooledBlock
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import format_date
@@ -26,8 +26,9 @@ from seekwarc.format.zstd import Buffer
 
 __all__ = ["Recorder"]
 
-ADDED_FIELDS: Final = 1 << 10
-"""More than the fields take that are added to a header when its block has gone by."""
+LONGEST: Final = 10**13
+"""More bytes than a block may have."""
+DIGEST_SIZES: Final = {"sha1": 20, "sha256": 32}
 
 
 class _Block(NamedTuple):
@@ -193,11 +194,10 @@ class Recorder:
         digests = self._digests(draft, block.http)
         # The spool makes those of the block, of each segment its own.
         digests.block = None
-        header_size = len(format_fields(draft)) + ADDED_FIELDS
-        lead_size = block.http.size if block.http is not None else 0
+        heads = self._heads(draft, block)
         limits = None
         if draft.get("WARC-Target-URI") is not None and draft.get("WARC-Segment-Number") is None:
-            limits = self._files.limits(header_size, lead_size, self._frame_size)
+            limits = self._files.limits(*heads, self._frame_size)
         with self._files.current.assembly.spool(
             block.source, block.http, digests.add, block.length, limits=limits, algorithm=self._digest
         ) as spooled:
@@ -207,27 +207,51 @@ class Recorder:
                 return self._write_revisit(draft, block, original)
             if not is_one:
                 return self._noted(self._write_segments(draft, spooled))
-            file = self._files.room_for(spooled.most_size + stored_bound(header_size))
+            file = self._files.room_for(spooled.most_size + heads[0] + OWN_TABLE + MARGIN)
             return self._noted(file.assembly.add_spooled(draft.header(spooled.length), spooled))
+
+    def _heads(self, draft: HeaderDraft, block: _Block) -> tuple[int, int]:
+        """Return what stands in front of the block of a first segment, and of a later one, stored."""
+        if not self._files.splits:
+            return 0, 0
+        assembly = self._files.current.assembly
+        # As long as any, and as hard to compress.
+        digest = None
+        if self._digest is not None:
+            digest = str(Digest.of(self._digest, os.urandom(DIGEST_SIZES[self._digest])))
+        first = HeaderDraft(draft)
+        first.add("WARC-Payload-Digest", digest)
+        later = self._continuation(draft)
+        for part in (first, later):
+            part.add("WARC-Segment-Number", "1")
+            part.add("WARC-Block-Digest", digest)
+        later.add("WARC-Segment-Total-Length", str(LONGEST))
+        later.add("WARC-Truncated", draft.get("WARC-Truncated"))
+        lead = bytes(block.beginning[: block.http.size]) if block.http is not None else b""
+        origin, continuation = (assembly.stored_size(part.header(LONGEST).raw) for part in (first, later))
+        return origin + assembly.stored_size(lead), continuation
+
+    def _continuation(self, draft: HeaderDraft) -> HeaderDraft:
+        """Begin the header of a segment that is not the first."""
+        part = HeaderDraft()
+        part.add("WARC-Type", "continuation")
+        part.add("WARC-Record-ID", new_id())
+        part.add("WARC-Date", draft.get("WARC-Date"))
+        part.add("WARC-Target-URI", draft.get("WARC-Target-URI"))
+        part.add("WARC-Segment-Origin-ID", draft.get("WARC-Record-ID"))
+        return part
 
     def _write_segments(self, draft: HeaderDraft, block: SpooledBlock) -> Written:
         """Write a record that no file has room for as segments (clause 7)."""
 
         def header(number: int) -> RecordHeader:
             segment = block.segments[number]
-            if number == 0:
-                part = draft.without("WARC-Truncated", "Content-Length", "WARC-Block-Digest")
-            else:
-                part = HeaderDraft()
-                part.add("WARC-Type", "continuation")
-                part.add("WARC-Record-ID", new_id())
-                part.add("WARC-Date", draft.get("WARC-Date"))
-                part.add("WARC-Target-URI", draft.get("WARC-Target-URI"))
-                part.add("WARC-Segment-Origin-ID", draft.get("WARC-Record-ID"))
+            part = self._continuation(draft) if number else draft.without("WARC-Truncated")
             part.add("WARC-Segment-Number", str(number + 1))
             if number == len(block.segments) - 1:
                 part.add("WARC-Segment-Total-Length", str(block.length))
                 part.add("WARC-Truncated", draft.get("WARC-Truncated"))
+            part = part.without("WARC-Block-Digest", "Content-Length")
             if self._digest is not None and segment.block is not None:
                 part.add("WARC-Block-Digest", str(Digest.of(self._digest, segment.block.digest())))
             return part.header(segment.length)
@@ -242,11 +266,13 @@ def _as_bytes(block: Buffer | ReadableStream, length: int | None) -> memoryview 
     """Return a block that is bytes as such, None for a stream.
 
     Raises:
-        FormatError: It has fewer bytes than it should.
+        FormatError: It has fewer or more bytes than it should.
     """
     if not isinstance(block, bytes | bytearray | memoryview):
         return None
     view = memoryview(block).cast("B")
     if length is not None and length > len(view):
         raise FormatError(f"the block ended after {len(view)} bytes, its Content-Length is {length}")
-    return view[:length]
+    if length is not None and length < len(view):
+        raise FormatError(f"the block has {len(view)} bytes, its Content-Length is {length}")
+    return view

@@ -10,16 +10,19 @@ import re
 from collections.abc import Callable
 from typing import BinaryIO, Final
 
+from seekwarc.archive.append import ExistingFile
 from seekwarc.archive.assembly import RecordAssembly, Written, stored_bound
 from seekwarc.archive.layout import TableMode
 from seekwarc.archive.output import Output, open_output
 from seekwarc.archive.spool import SegmentLimits, SpooledBlock
 from seekwarc.frames.encoder import FrameEncoder, OrderedWork
 
-__all__ = ["FileSeries", "NewFile"]
+__all__ = ["MARGIN", "OWN_TABLE", "FileSeries", "NewFile"]
 
-PREFIX_MARGIN: Final = 1 << 10
-"""What the beginnings of two files of a series may differ by: names, IDs and dates in them."""
+OWN_TABLE: Final = 29
+"""What a record's own table takes beside its entries, its place in the file's table included."""
+MARGIN: Final = 128
+"""What the beginnings of two files, and two record headers, may differ by: IDs, dates and digests in them."""
 
 _EXTENSION = re.compile(r"(\.warc)?(\.[A-Za-z0-9]+)?$")
 
@@ -34,6 +37,7 @@ class NewFile:
         frame_size: Content of a frame.
         tables: Which seek tables to write.
         dictionary_frame: The dictionary as it stands at the head of the file.
+        existing: What the file holds already.
 
     Raises:
         SourceError: The target cannot be written to.
@@ -48,12 +52,15 @@ class NewFile:
         frame_size: int,
         tables: TableMode,
         dictionary_frame: bytes | None,
+        existing: ExistingFile | None = None,
     ) -> None:
         self._output = open_output(target)
         self.name = self._output.name
         self.is_path = self._output.spool_directory is not None
-        self.assembly = RecordAssembly(self._output, encoder, work, frame_size=frame_size, tables=tables)
-        if dictionary_frame is not None:
+        self.assembly = RecordAssembly(
+            self._output, encoder, work, frame_size=frame_size, tables=tables, existing=existing
+        )
+        if dictionary_frame is not None and existing is None:
             try:
                 self.assembly.add_extension(dictionary_frame)
             except BaseException:
@@ -96,17 +103,12 @@ class SingleFile:
         """Return a file that a record of at most `stored_size` bytes goes into."""
         return self.current
 
-    def limits(
-        self,
-        header_size: int,  # noqa: ARG002
-        lead_size: int,  # noqa: ARG002
-        frame_size: int,  # noqa: ARG002
-    ) -> SegmentLimits | None:
+    def limits(self, first_heads: int, following_heads: int, frame_size: int) -> SegmentLimits | None:  # noqa: ARG002
         """Return what the segments of a record may take, None where it is not segmented.
 
         Args:
-            header_size: Most bytes of the record's header, of which each segment repeats some.
-            lead_size: Bytes of the HTTP head in front of its payload.
+            first_heads: Stored bytes in front of the first segment's part of the block.
+            following_heads: The same of the others.
             frame_size: Content of a frame.
 
         Raises:
@@ -185,18 +187,16 @@ class FileSeries(SingleFile):
                 self._adopt([new])
         return self.current
 
-    def limits(self, header_size: int, lead_size: int, frame_size: int) -> SegmentLimits:
+    def limits(self, first_heads: int, following_heads: int, frame_size: int) -> SegmentLimits:
         """See `SingleFile.limits`."""
-        room = self._max_size - self.prefix - PREFIX_MARGIN
-        first = room - stored_bound(header_size) - stored_bound(lead_size)
-        following = room - stored_bound(header_size)
-        least = 2 * stored_bound(frame_size)
-        if min(first, following) < least:
-            missing = least - min(first, following)
+        room = self._max_size - self.prefix - OWN_TABLE - MARGIN
+        limits = SegmentLimits(room - first_heads, room - following_heads)
+        missing = 2 * stored_bound(frame_size) - min(limits)
+        if missing > 0:
             raise ValueError(
                 f"max_file_size is {self._max_size}: for this record it must be {missing} bytes more"
             )
-        return SegmentLimits(first, following)
+        return limits
 
     def write_segments(self, block: SpooledBlock, write: Callable[[NewFile, int], Written]) -> list[Written]:
         """See `SingleFile.write_segments`."""

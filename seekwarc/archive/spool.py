@@ -22,6 +22,7 @@ from seekwarc.format.warc import RECORD_END
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, SMALL_FRAME_SIZE, EncodedFrame, FrameEncoder
 
 __all__ = [
+    "TABLE_BYTES_PER_FRAME",
     "BlockShape",
     "Segment",
     "SegmentLimits",
@@ -40,7 +41,7 @@ SPOOL_IN_MEMORY: Final = 8 << 20
 COPY_SIZE: Final = 1 << 20
 TABLE_BYTES_PER_FRAME: Final = 24
 """What a frame takes in the record's table and in the file's."""
-TRAILER_MARGIN: Final = 1 << 10
+TRAILER_MARGIN: Final = 64
 """What a frame may grow by when the line breaks behind a segment are added to it."""
 
 
@@ -174,10 +175,8 @@ class SpooledBlock:
 
     @property
     def most_size(self) -> int:
-        """What the frames take in a file, their entries in tables included, without the record header's."""
-        frames = sum(len(segment.frames) for segment in self.segments)
-        stored = sum(segment.stored_size for segment in self.segments)
-        return stored + TABLE_BYTES_PER_FRAME * frames + len(self.shape.lead) + len(self.shape.lead) // 128
+        """What the frames take in a file, their entries in tables included."""
+        return sum(it.stored_size + TABLE_BYTES_PER_FRAME * len(it.frames) for it in self.segments)
 
     def add(self, frame: EncodedFrame, part: memoryview) -> None:
         """Put a frame aside.
@@ -196,7 +195,7 @@ class SpooledBlock:
         if self._pending is not None:
             before, before_part = self._pending
             if self._would_overflow(before, frame):
-                before = self._encoder.encode(bytes(before_part) + RECORD_END)
+                before = self._encoder.encode_smallest(bytes(before_part) + RECORD_END)
                 self._store(before, before_part)
                 self._begin_segment(self.segments[-1].start + self.segments[-1].stored_size)
             else:

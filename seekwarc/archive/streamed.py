@@ -99,6 +99,7 @@ class StreamedRecords:
         offset: Offset of the first unit.
         compression: What the file is compressed with.
         tap: Shown all content in order, before it is parsed.
+        stream: The content from `offset` on, where the caller has its own way to decompress it.
     """
 
     def __init__(
@@ -108,10 +109,12 @@ class StreamedRecords:
         offset: int,
         compression: Compression,
         tap: Callable[[bytes], object] | None = None,
+        *,
+        stream: ContentStream | None = None,
     ) -> None:
         self._file = file
         self._compression: Compression = compression
-        self._stream = file.stream(window, offset, compression, tap)
+        self._stream = stream if stream is not None else file.stream(window, offset, compression, tap)
         self._record: Record | None = None
         self._block_end = 0
         self.next_offset = offset

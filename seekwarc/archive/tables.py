@@ -6,6 +6,7 @@ Source: spec-notes/seekable-records.md, sections 4 (file table) and 5 (concatena
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
@@ -84,6 +85,17 @@ class FileTables:
             tail = NEXT_TAIL
 
         self._links.reverse()
+
+    def frame_offsets(self, offset: int) -> Iterator[int]:
+        """Yield the offsets of all frames that the table over `offset` lists behind it."""
+        index = bisect_right(self._links, offset, key=lambda link: link.start) - 1
+        if index >= 0:
+            link = self._links[index]
+            starts = (
+                link.start + entry.stored_start
+                for entry in map(link.table.__getitem__, range(len(link.table)))
+            )
+            yield from (start for start in starts if start > offset)
 
     def find(self, offset: int, size: int) -> tuple[SeekTable, bool] | None:
         """Return the frames of the record at `offset` that holds `size` content bytes, if listed.

@@ -11,6 +11,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
+from seekwarc.archive.append import AppendOutput, ExistingFile, existing_file
 from seekwarc.archive.assembly import Written, stored_bound
 from seekwarc.archive.block import BlockSource, ReadableStream
 from seekwarc.archive.draft import HeaderDraft, Headers, bracketed, new_id, pairs_of
@@ -59,17 +60,21 @@ class Writer(TypedWrites):
         dictionary: Dictionary for all frames; it is stored at the head of the file.
         compress_dictionary: Whether it is stored compressed.
         tables: "large" gives large records a seek table, and the file one at its end; "every" gives one to
-            each record (the profile of iipc/warc-specifications#118); "none" writes none.
+            each record (the profile of iipc/warc-specifications#118); "none" writes none. "large" unless
+            given; a file that is continued stays what it is.
         digest: Algorithm of the digests that are added, or None to add none.
         max_file_size: Stored bytes that a file may have. With it, "crawl.warc.zst" becomes
             "crawl-00000.warc.zst" and so on, each with a warcinfo record at its head; a record that fits
             into no file of that size is written as segments (WARC 1.1, clause 7).
         dedup: Knows payloads that were archived before, such as a `Duplicates`: a response or resource with
             one of these is written as a revisit (WARC 1.1, clause 6.7.2). Needs digests.
+        append: Continue the .warc.zst file at that path, with its dictionary and tables; a new one where
+            there is none. What is there is never touched, and is as before where writing fails.
 
     Raises:
         ValueError: An argument out of its range.
         SourceError: The target cannot be written to.
+        FormatError: The file to be continued is damaged, or cannot be continued.
     """
 
     def __init__(
@@ -81,23 +86,25 @@ class Writer(TypedWrites):
         threads: int | None = None,
         dictionary: Dictionary | bytes | None = None,
         compress_dictionary: bool = True,
-        tables: TableMode = "large",
+        tables: TableMode | None = None,
         digest: WrittenAlgorithm | None = "sha1",
         max_file_size: int | None = None,
         dedup: Deduplicator | None = None,
+        append: bool = False,
     ) -> None:
-        _check_range("level", level, MIN_LEVEL, MAX_LEVEL)
-        _check_range("frame_size", frame_size, MIN_FRAME_SIZE, MAX_FRAME_SIZE)
-        if threads is not None:
-            _check_range("threads", threads, 1, 1024)
-        if tables not in ("large", "every", "none"):
-            raise ValueError(f'tables is {tables!r}, not "large", "every" or "none"')
-        if digest not in ("sha1", "sha256", None):
-            raise ValueError(f'digest is {digest!r}, not "sha1", "sha256" or None')
+        _check_options(level, frame_size, threads, tables, digest)
         if dedup is not None and digest is None:
             raise ValueError("dedup needs digests")
         if isinstance(dictionary, bytes):
             dictionary = Dictionary(dictionary)
+        existing = None
+        if append:
+            if not isinstance(target, str | os.PathLike) or max_file_size is not None:
+                raise ValueError("what is continued is one file, named by its path")
+            if os.path.exists(target):
+                existing = existing_file(target)
+                tables, dictionary = _as_before(existing, tables, dictionary)
+                target = AppendOutput(target, existing.end)
         frame = dictionary.frame(compress=compress_dictionary) if dictionary is not None else None
         encoder = FrameEncoder(level, dictionary)
         self._work = OrderedWork(threads or min(os.cpu_count() or 1, 4))
@@ -106,7 +113,13 @@ class Writer(TypedWrites):
 
         def open_file(target: str | os.PathLike[str] | BinaryIO | Output) -> NewFile:
             return NewFile(
-                target, encoder, self._work, frame_size=frame_size, tables=tables, dictionary_frame=frame
+                target,
+                encoder,
+                self._work,
+                frame_size=frame_size,
+                tables=tables or "large",
+                dictionary_frame=frame,
+                existing=existing,
             )
 
         self._files: SingleFile
@@ -204,11 +217,13 @@ class Writer(TypedWrites):
             headers: Further fields of the record header.
         """
         self._check_open()
-        self._warcinfo = (pairs_of(fields), pairs_of(headers))
-        return self._begin_file(self._files.current, filename)
+        warcinfo = (pairs_of(fields), pairs_of(headers))
+        written = self._recorder.write_warcinfo(self._files.current, *warcinfo, filename)
+        self._warcinfo = warcinfo
+        return written
 
-    def _begin_file(self, file: NewFile, filename: str | None = None) -> Written:
-        return self._recorder.write_warcinfo(file, *self._warcinfo, filename)
+    def _begin_file(self, file: NewFile) -> Written:
+        return self._recorder.write_warcinfo(file, *self._warcinfo, None)
 
     def write_raw(
         self,
@@ -272,6 +287,32 @@ class Writer(TypedWrites):
     def _check_open(self) -> None:
         if self._closed:
             raise ValueError(f"{self.name}: the writer is closed")
+
+
+def _check_options(
+    level: int, frame_size: int, threads: int | None, tables: str | None, digest: str | None
+) -> None:
+    _check_range("level", level, MIN_LEVEL, MAX_LEVEL)
+    _check_range("frame_size", frame_size, MIN_FRAME_SIZE, MAX_FRAME_SIZE)
+    if threads is not None:
+        _check_range("threads", threads, 1, 1024)
+    if tables not in ("large", "every", "none", None):
+        raise ValueError(f'tables is {tables!r}, not "large", "every" or "none"')
+    if digest not in ("sha1", "sha256", None):
+        raise ValueError(f'digest is {digest!r}, not "sha1", "sha256" or None')
+
+
+def _as_before(
+    existing: ExistingFile, tables: TableMode | None, dictionary: Dictionary | None
+) -> tuple[TableMode, Dictionary | None]:
+    """Return tables and dictionary of a file that is continued; both must stay what they are."""
+    if tables not in (None, existing.tables):
+        raise ValueError(f'tables is {tables!r}, and the file has "{existing.tables}"')
+    if dictionary is not None and (
+        existing.dictionary is None or dictionary.data != existing.dictionary.data
+    ):
+        raise ValueError("the file has another dictionary, or none, and that cannot be changed any more")
+    return existing.tables, existing.dictionary
 
 
 def _check_range(name: str, value: int, low: int, high: int) -> None:

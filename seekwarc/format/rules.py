@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Final
 
 from seekwarc.errors import FormatError
+from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.values import MediaType, is_uri, without_brackets
 
@@ -95,6 +96,14 @@ def _is_digest(value: str) -> bool:
     return bool(_TOKEN.fullmatch(digest.algorithm) and _DIGEST_VALUE.fullmatch(digest.value))
 
 
+def _is_instant(value: str) -> bool:
+    try:
+        WarcDate.parse(value)
+    except FormatError:
+        return False
+    return True
+
+
 def _is_media_type(value: str) -> bool:
     try:
         MediaType.parse(value)
@@ -108,6 +117,8 @@ def _is_address(value: str) -> bool:
         address = ipaddress.ip_address(value)
     except ValueError:
         return False
+    if "%" in value:
+        return False  # RFC 4291 has no zones.
     return address.version == 6 or _IPV4.fullmatch(value) is not None
 
 
@@ -129,8 +140,8 @@ _ID = Form("a URI in angle brackets, such as <urn:uuid:...>", _is_bracketed_uri)
 _URI = Form("a URI as RFC 3986 has it (other characters percent-encoded)", is_uri, _is_uri_1_0)
 _DATE = Form(
     "a UTC date such as 2026-11-21T09:30:00Z",
-    lambda value: _W3C_DATE.fullmatch(value) is not None,
-    lambda value: _DATE_1_0.fullmatch(value) is not None,
+    lambda value: _W3C_DATE.fullmatch(value) is not None and _is_instant(value),
+    lambda value: _DATE_1_0.fullmatch(value) is not None and _is_instant(value),
 )
 _NUMBER = Form("a number", lambda value: _DIGITS.fullmatch(value) is not None)
 _WORD = Form("a token", lambda value: _TOKEN.fullmatch(value) is not None)
@@ -205,7 +216,7 @@ class Condition:
     clause: str
     severity: Severity
     message: str
-    """What is wrong where it is broken."""
+    """What is wrong where it is broken; `kind` stands for the record's type."""
     types: frozenset[str]
     is_broken: Callable[[Values], bool]
 
@@ -230,7 +241,7 @@ CONDITIONS: Final = (
         "Content-Type",
         "5.6",
         Severity.WARNING,
-        "a record with a block should have a Content-Type",
+        "a {kind!r} record with a block should have a Content-Type",
         _ALL - {"continuation"},
         lambda v: bool(_number(v, "Content-Length")) and not first_value(v, "Content-Type"),
     ),
@@ -238,7 +249,7 @@ CONDITIONS: Final = (
         "WARC-Profile",
         "5.18",
         Severity.WARNING,
-        "WARC-Profile has a meaning in 'revisit' records only",
+        "WARC-Profile has no meaning in a {kind!r} record, only in revisits",
         _ALL - {"revisit"},
         lambda v: "warc-profile" in v,
     ),
@@ -246,7 +257,7 @@ CONDITIONS: Final = (
         "WARC-Segment-Number",
         "5.20",
         Severity.ERROR,
-        "WARC-Segment-Number is 1 in the first segment, which is no 'continuation'",
+        "WARC-Segment-Number is not 1 in a {kind!r} record, which can only be the first segment",
         _ALL - {"continuation"},
         lambda v: _number(v, "WARC-Segment-Number") not in (None, 1),
     ),
@@ -254,7 +265,7 @@ CONDITIONS: Final = (
         "WARC-Segment-Number",
         "5.20",
         Severity.ERROR,
-        "WARC-Segment-Number of a 'continuation' is 2 or more",
+        "WARC-Segment-Number is less than 2 in a {kind!r} record",
         frozenset({"continuation"}),
         lambda v: _number(v, "WARC-Segment-Number") in (0, 1),
     ),
@@ -262,18 +273,18 @@ CONDITIONS: Final = (
         "Content-Type",
         "6.4.4",
         Severity.ERROR,
-        "a 'resource' with a dns: URI holds text/dns",
+        "Content-Type is not text/dns in a {kind!r} record with a dns: URI",
         frozenset({"resource"}),
         lambda v: (
             without_brackets(first_value(v, "WARC-Target-URI")).lower().startswith("dns:")
-            and not first_value(v, "Content-Type").lower().startswith("text/dns")
+            and first_value(v, "Content-Type").partition(";")[0].strip().lower() != "text/dns"
         ),
     ),
     Condition(
         "WARC-Payload-Digest",
         "6.7.2",
         Severity.ERROR,
-        "WARC-Payload-Digest is missing in a 'revisit' record of the identical-payload-digest profile",
+        "WARC-Payload-Digest is missing in a {kind!r} record of the identical-payload-digest profile",
         frozenset({"revisit"}),
         lambda v: is_identical_payload(_profile(v)) and "warc-payload-digest" not in v,
     ),
@@ -281,7 +292,7 @@ CONDITIONS: Final = (
         "WARC-Truncated",
         "6.7.2",
         Severity.ERROR,
-        "WARC-Truncated is not 'length' in a 'revisit' record of the identical-payload-digest profile",
+        "WARC-Truncated is not 'length' in a {kind!r} record of the identical-payload-digest profile",
         frozenset({"revisit"}),
         lambda v: is_identical_payload(_profile(v)) and first_value(v, "WARC-Truncated").lower() != "length",
     ),

@@ -12,10 +12,19 @@ from seekwarc.errors import FormatError
 
 __all__ = ["MediaType", "decode_words", "is_uri", "without_brackets"]
 
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+")
+_URI_TEXT = r"(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=\[\]]|%[0-9A-Fa-f]{2})"
+_AUTHORITY = r"//(?:[^/?#\[\]@]*@)?(?:\[[0-9A-Fa-fvV:.]+\]|[^/?#\[\]@:]*)(?::[0-9]*)?(?=[/?#]|$)"
+# Brackets may stand behind the authority too, where RFC 3986 does not want them: browsers and crawlers
+# leave them as they are, and what nearly every tool writes is not worth refusing.
+_URI = re.compile(
+    rf"[A-Za-z][A-Za-z0-9+.\-]*:(?=.)(?:(?={_AUTHORITY})|(?!//)){_URI_TEXT}*(?:#{_URI_TEXT}*)?"
+)
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # noqa: S105
 _MEDIA_TYPE = re.compile(rf"[ \t]*({_TOKEN})/({_TOKEN})[ \t]*")
 _PARAMETER = re.compile(rf';[ \t]*(?:({_TOKEN})[ \t]*=[ \t]*({_TOKEN}|"(?:[^"\\]|\\.)*")[ \t]*)?')
+_ENCODED_WORD = r"=\?[!-<>-~]+\?[bBqQ]\?[!->@-~]*\?="
+# Blanks between two of them mean nothing, so they are decoded together.
+_ENCODED_WORDS = re.compile(rf"{_ENCODED_WORD}(?:[ \t]+{_ENCODED_WORD})*")
 _QUOTED_PAIR = re.compile(r"\\(.)")
 
 
@@ -69,7 +78,11 @@ class MediaType:
         return next((value for name, value in self.parameters if name == wanted), default)
 
     def __str__(self) -> str:
-        return self.essence + "".join(f'; {name}="{value}"' for name, value in self.parameters)
+        return self.essence + "".join(f'; {name}="{_quoted(value)}"' for name, value in self.parameters)
+
+
+def _quoted(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _unquoted(value: str) -> str:
@@ -83,11 +96,15 @@ def decode_words(text: str) -> str:
     """
     if "=?" not in text:
         return text
+    return _ENCODED_WORDS.sub(_decoded, text)
+
+
+def _decoded(words: re.Match[str]) -> str:
     # Imported here: encoded words are rare, and this is the only thing that needs the module.
     from email.errors import HeaderParseError  # noqa: PLC0415
     from email.header import decode_header, make_header  # noqa: PLC0415
 
     try:
-        return str(make_header(decode_header(text)))
+        return str(make_header(decode_header(words[0])))
     except (HeaderParseError, LookupError, ValueError):
-        return text
+        return words[0]

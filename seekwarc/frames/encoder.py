@@ -97,6 +97,11 @@ class FrameEncoder:
         """Make one frame."""
         return EncodedFrame(self._compressor(self._level).compress(content), len(content))
 
+    def encode_smallest(self, content: Buffer) -> EncodedFrame:
+        """Make one frame, at the level of `encode` or that of data that do not compress: the smaller."""
+        low = self._compressor(min(self._level, 1)).compress(content)
+        return min(self.encode(content), EncodedFrame(low, len(content)), key=lambda frame: len(frame.data))
+
     def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:
         """Make one frame, or several of `small_frame` bytes where the content does not compress.
 

@@ -8,7 +8,7 @@ record's size.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, Literal, NamedTuple
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
@@ -28,6 +28,7 @@ __all__ = [
     "WHOLE_FRAME",
     "Compression",
     "Extension",
+    "FrameObserver",
     "Piece",
     "detect",
     "extension_at",
@@ -36,6 +37,8 @@ __all__ = [
 ]
 
 Compression = Literal["zst", "gz", "none"]
+FrameObserver = Callable[[int, int, FrameHeader | None], object]
+"""Is told offset, magic number and, of a Zstandard frame, header of each frame, before it is decoded."""
 
 WHOLE_FRAME: Final = 1 << 20
 """Frames of at most this size, stored and decoded, are decoded in one call."""
@@ -89,9 +92,20 @@ def detect(head: bytes, name: str, offset: int = 0) -> Compression:
 
 
 def pieces_from(
-    window: Window, offset: int, compression: Compression, decoder: FrameDecoder
+    window: Window,
+    offset: int,
+    compression: Compression,
+    decoder: FrameDecoder,
+    observe: FrameObserver | None = None,
 ) -> Iterator[Piece | Extension]:
     """Yield the content of the units from `offset` to the end of the file.
+
+    Args:
+        window: What the stored bytes are read through.
+        offset: Where the first unit begins.
+        compression: What the units are.
+        decoder: Decodes Zstandard frames.
+        observe: Told of each frame before its content comes.
 
     Raises:
         FormatError: When a damaged or cut unit is reached.
@@ -100,7 +114,7 @@ def pieces_from(
         return _gzip_pieces(window, offset)
     if compression == "none":
         return _plain_pieces(window, offset)
-    return _zstd_pieces(window, offset, decoder)
+    return _zstd_pieces(window, offset, decoder, observe)
 
 
 def _plain_pieces(window: Window, offset: int) -> Iterator[Piece]:
@@ -143,9 +157,13 @@ def _gzip_pieces(window: Window, offset: int) -> Iterator[Piece]:
             data = rest or window.at_hand(offset, GZIP_STEP)
 
 
-def _zstd_pieces(window: Window, offset: int, decoder: FrameDecoder) -> Iterator[Piece | Extension]:
+def _zstd_pieces(
+    window: Window, offset: int, decoder: FrameDecoder, observe: FrameObserver | None
+) -> Iterator[Piece | Extension]:
     while (start := frame_start_at(window, offset)) is not None:
-        _, header, size = start
+        magic, header, size = start
+        if observe is not None:
+            observe(offset, magic, header)
         if header is None:
             yield extension_at(window, offset, size)
             offset += size

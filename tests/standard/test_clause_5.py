@@ -1054,7 +1054,7 @@ def test_the_number_of_a_first_segment_is_one(kind: str) -> None:
     assert_allowed("WARC-Segment-Number", kind)
     for number in ("0", "2", "17"):
         more = {"WARC-Segment-Number": number}
-        assert_refused(write(kind, more), "WARC-Segment-Number", "1 in the first segment")
+        assert_refused(write(kind, more), "WARC-Segment-Number", "not 1")
         assert_found(fields_of(kind, more), "condition", "WARC-Segment-Number", "5.20")
     for number in ("", "one", "-1", "1.0"):
         assert_form("WARC-Segment-Number", kind, number, "5.20")

@@ -1,0 +1,194 @@
+"""Going on with a file that is there: what it holds, and where new records begin.
+
+Nothing in front of the new records is touched, so whatever interrupts the writing, the old ones stay as they
+were. Source: spec-notes/seekable-records.md, section 5.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from array import array
+from dataclasses import dataclass, field
+from typing import Final
+
+from seekwarc.archive.layout import CHECKSUM_OF_NOTHING, TableMode
+from seekwarc.archive.output import write_all
+from seekwarc.archive.reader import Reader
+from seekwarc.archive.record import Record
+from seekwarc.errors import SourceError, TruncatedError, UnsupportedError
+from seekwarc.format.seektable import SeekTable
+from seekwarc.format.zstd import SEEK_TABLE_MAGIC
+from seekwarc.frames.dictionary import Dictionary
+from seekwarc.frames.scan import Frame, Window, frames_from
+from seekwarc.storage.source import LocalFileSource
+
+__all__ = ["AppendOutput", "ExistingFile", "existing_file"]
+
+CHECKSUM_SIZE: Final = 4
+CONVERT: Final = "`seekwarc convert` makes a file that can be continued"
+
+
+@dataclass(slots=True)
+class ExistingFile:
+    """What a file holds that is to be continued."""
+
+    tables: TableMode
+    """Which tables it has."""
+    dictionary: Dictionary | None
+    end: int = 0
+    """Where new records begin: behind the last frame."""
+    has_table: bool = False
+    """Whether it ends in a table of all its frames."""
+    stored: array[int] = field(default_factory=lambda: array("I"))
+    """Stored size of each frame, as a file table lists it; the other two likewise."""
+    contents: array[int] = field(default_factory=lambda: array("I"))
+    checksums: array[int] = field(default_factory=lambda: array("I"))
+
+
+def existing_file(path: str | os.PathLike[str]) -> ExistingFile:
+    """Look through a file that is to be continued: it must be whole, and of frames that tables can list.
+
+    Raises:
+        SourceError: It cannot be read.
+        UnsupportedError: It is no .warc.zst, or one that no table could be written for.
+        FormatError: It is damaged; after a crash, its last record may be cut.
+    """
+    with Reader(path) as archive:
+        if archive.compression != "zst":
+            raise UnsupportedError(f"only .warc.zst files can be continued; {CONVERT}", source=archive.name)
+        first, last = _ends(archive)
+        found = ExistingFile("none", archive.dictionary)
+        bare = first.layout.frames is not None and first.layout.frames.content_sizes[0] == len(
+            first.header.raw
+        )
+        last_offset = last.offset
+        only = first.offset == last.offset
+    tables = 0
+    anchor = None
+    with contextlib.closing(LocalFileSource(path)) as source:
+        window = Window(source)
+        for frame in frames_from(window, 0):
+            _note(found, window, frame)
+            anchor = None
+            if frame.magic == SEEK_TABLE_MAGIC:
+                tables += 1
+                anchor = SeekTable.parse(window.take(frame.offset, frame.size)).anchor(frame.offset)
+    if anchor is not None and anchor == last_offset and (anchor or bare):
+        found.tables = "every"
+    elif tables:
+        found.tables = "large"
+        found.has_table = anchor == 0
+        if bare and not only:
+            raise UnsupportedError(
+                "the first record's header has a frame of its own, so a table of the whole file would be "
+                f"taken for that record's; {CONVERT}",
+                source=os.fspath(path),
+            )
+    return found
+
+
+def _ends(archive: Reader) -> tuple[Record, Record]:
+    """Return the first and the last record of a file all of whose records are whole."""
+    first = last = None
+    try:
+        for record in archive:
+            # One that is cut would swallow what is written behind it.
+            first, last = first or record, record
+            _ = record.layout
+    except TruncatedError as error:
+        message = f"{error.message}; `seekwarc recover` saves what is whole"
+        raise TruncatedError(message, source=error.source, offset=error.offset) from None
+    if first is None or last is None:
+        raise UnsupportedError("there is no record in it", source=archive.name)
+    return first, last
+
+
+def _note(found: ExistingFile, window: Window, frame: Frame) -> None:
+    """Add a frame to what is known of the file."""
+    checksum = CHECKSUM_OF_NOTHING
+    if frame.header is not None:
+        if frame.content_size is None or not frame.header.has_checksum:
+            raise UnsupportedError(
+                f"a frame does not state its size or checksum, so no table can list it; {CONVERT}",
+                source=window.source.name,
+                offset=frame.offset,
+            )
+        stored = window.take(frame.end - CHECKSUM_SIZE, CHECKSUM_SIZE)
+        checksum = int.from_bytes(stored, "little")
+    found.stored.append(frame.size)
+    found.contents.append(frame.content_size or 0)
+    found.checksums.append(checksum)
+    found.end = frame.end
+
+
+class AppendOutput:
+    """The end of a file that is there. `discard` leaves the file as it was.
+
+    Args:
+        path: The file.
+        end: Its size.
+
+    Raises:
+        SourceError: It cannot be written to, or another process is writing to it.
+    """
+
+    begin = 0
+
+    def __init__(self, path: str | os.PathLike[str], end: int) -> None:
+        self.name = os.fspath(path)
+        self.spool_directory: str | None = os.path.dirname(os.path.realpath(path))
+        self._end = end
+        try:
+            self._file = open(path, "r+b")  # noqa: SIM115
+        except OSError as error:
+            raise self._error(error) from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._file.seek(end)
+        except OSError as error:
+            self._file.close()
+            raise self._error(error) from error
+
+    def write(self, data: bytes) -> None:
+        """See `Output.write`."""
+        try:
+            write_all(self._file, data)
+        except OSError as error:
+            raise self._error(error) from error
+
+    def roll_back(self, size: int) -> bool:
+        """See `Output.roll_back`."""
+        try:
+            self._file.flush()
+            self._file.truncate(size)
+            self._file.seek(size)
+        except OSError:
+            return False
+        return True
+
+    def commit(self) -> None:
+        """See `Output.commit`."""
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+        except OSError as error:
+            self.discard()
+            raise self._error(error) from error
+
+    def discard(self) -> None:
+        """See `Output.discard`."""
+        # What is buffered can neither be written nor thrown away otherwise.
+        with contextlib.suppress(OSError):
+            os.truncate(self.name, self._end)
+        with contextlib.suppress(OSError):
+            self._file.close()
+        with contextlib.suppress(OSError):
+            os.truncate(self.name, self._end)
+
+    def _error(self, error: OSError) -> SourceError:
+        if isinstance(error, BlockingIOError):
+            return SourceError(f"{self.name}: another process is writing to it")
+        return SourceError(f"{self.name}: cannot be written: {error.strerror or error}")

@@ -1,0 +1,143 @@
+"""The frames of a file compared with what WARC-Zstandard asks of them, and with the seek tables.
+
+Source: "Zstandard Compression for WARC Files 1.0", all sections with a "must";
+spec-notes/seekable-records.md, sections 3 to 6.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import xxhash
+
+from seekwarc.errors import FormatError
+from seekwarc.format.seektable import SeekTable, largest_table_behind
+from seekwarc.format.zstd import (
+    DICTIONARY_FRAME_MAGIC,
+    SEEK_TABLE_MAGIC,
+    SKIPPABLE_HEADER_SIZE,
+    FrameHeader,
+    parse_skippable_header,
+)
+from seekwarc.frames.scan import Window
+from seekwarc.frames.units import Extension, Piece
+
+__all__ = ["FrameAudit"]
+
+GUARANTEED_WINDOW: Final = 8 << 20
+"""Window_Size that every decoder must support."""
+
+Report = Callable[[str, int, str], object]
+
+
+class FrameAudit:
+    """Watches frames go by, in order, and reports what is wrong with them.
+
+    Takes about 30 bytes of memory a frame, to compare tables with.
+
+    Args:
+        window: What the frames are read through.
+        dictionary_id: ID of the file's dictionary; 0 where it has none.
+        report: Called with a code, an offset and a sentence for each problem.
+
+    Attributes:
+        tables: Offset and content size of each seek table that agrees with its frames, by its anchor.
+    """
+
+    def __init__(self, window: Window, dictionary_id: int, report: Report) -> None:
+        self._window = window
+        self._dictionary_id = dictionary_id
+        self._report = report
+        self._offsets = array("Q")
+        self._stored = array("Q")
+        self._contents = array("Q")
+        self._checksums = array("I")
+        self._hash = xxhash.xxh64()
+        self._content = 0
+        self._unit = -1
+        self.tables: dict[int, tuple[int, int]] = {}
+        self.last_table: tuple[int, int] | None = None
+        """Anchor and end of the table that the file ends with, if it does."""
+
+    def observe(self, offset: int, magic: int, header: FrameHeader | None) -> None:
+        """Look at the header of a frame that begins at `offset`."""
+        self._unit = offset
+        self._hash.reset()
+        self._content = 0
+        self.last_table = None
+        if header is None:
+            self._look_at_skippable(offset, magic)
+            return
+        if header.content_size is None:
+            self._report("frame-size", offset, "the frame does not state Frame_Content_Size")
+        if not header.has_checksum:
+            self._report("frame-checksum", offset, "the frame has no Content_Checksum")
+        if header.dictionary_id != self._dictionary_id:
+            text = f"the frame names dictionary {header.dictionary_id}, the file has {self._dictionary_id}"
+            self._report("frame-dictionary", offset, text.replace(" 0", " none"))
+        if header.window_size > GUARANTEED_WINDOW:
+            text = f"the frame needs a window of {header.window_size} bytes; decoders need not support that"
+            self._report("frame-window", offset, text)
+
+    def watch(self, pieces: Iterator[Piece | Extension]) -> Iterator[Piece | Extension]:
+        """Pass pieces on, taking note of what each frame holds."""
+        for piece in pieces:
+            if isinstance(piece, Extension):
+                self._note(piece.end)
+            else:
+                self._hash.update(piece.data)
+                self._content += len(piece.data)
+                if piece.end is not None:
+                    self._note(piece.end)
+            yield piece
+
+    def _note(self, end: int) -> None:
+        self._offsets.append(self._unit)
+        self._stored.append(end - self._unit)
+        self._contents.append(self._content)
+        self._checksums.append(self._hash.intdigest() & 0xFFFF_FFFF)
+
+    def _look_at_skippable(self, offset: int, magic: int) -> None:
+        if offset == 0 and magic != DICTIONARY_FRAME_MAGIC:
+            self._report("first-frame", 0, "the file begins with an extension frame")
+        if offset and magic == DICTIONARY_FRAME_MAGIC:
+            self._report("dictionary-place", offset, "a dictionary frame stands behind the file's beginning")
+        if magic != SEEK_TABLE_MAGIC:
+            return
+        size = SKIPPABLE_HEADER_SIZE + parse_skippable_header(self._window.take(offset, 8))[1]
+        try:
+            if size > largest_table_behind(offset):
+                raise FormatError("it lists more frames than there can be in front of it")
+            table = SeekTable.parse(self._window.take(offset, size))
+            anchor = table.anchor(offset)
+        except FormatError as error:
+            self._report("table-form", offset, f"the seek table is not usable: {error.message}")
+            return
+        self.last_table = (anchor, offset + size)
+        problem = self._difference(table, anchor)
+        if problem is None:
+            self.tables[anchor] = (offset, table.content_size)
+        else:
+            self._report("table-frames", offset, f"the seek table does not fit its frames: {problem}")
+
+    def _difference(self, table: SeekTable, anchor: int) -> str | None:
+        """Tell in what a table differs from the frames between its anchor and itself."""
+        first = bisect_left(self._offsets, anchor)
+        if first == len(self._offsets) or self._offsets[first] != anchor:
+            return f"they begin at {anchor}, where no intact frame does"
+        stored, contents = self._stored[first:], self._contents[first:]
+        if len(stored) != len(table):
+            return f"it lists {len(table)} frames, and there are {len(stored)}"
+        for number in range(len(table)):
+            entry = table[number]
+            found = (stored[number], contents[number])
+            listed = (entry.stored_size, entry.content_size)
+            if found != listed:
+                return f"frame {number} is listed with (stored, content) sizes {listed}, and has {found}"
+            checksum = self._checksums[first + number]
+            if entry.checksum not in (None, checksum):
+                return f"frame {number} is listed with checksum {entry.checksum:08x}, and has {checksum:08x}"
+        return None
