@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import os
     from typing import BinaryIO
 
-    from seekwarc.archive.assembly import Written
+    from seekwarc.archive.written import Written
     from seekwarc.archive.collection import Collection
     from seekwarc.archive.digests import DigestCheck, DigestVerdict
     from seekwarc.archive.duplicates import Duplicates
@@ -125,7 +125,7 @@ _HOMES = {
     "TableStatus": "seekwarc.archive.record",
     "WarcDate": "seekwarc.format.dates",
     "Writer": "seekwarc.archive.writer",
-    "Written": "seekwarc.archive.assembly",
+    "Written": "seekwarc.archive.written",
     "check_header": "seekwarc.format.check",
 }
 

@@ -9,42 +9,22 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from array import array
-from dataclasses import dataclass, field
 from typing import Final
 
-from seekwarc.archive.layout import CHECKSUM_OF_NOTHING, TableMode
+from seekwarc.archive.layout import CHECKSUM_OF_NOTHING, ExistingFile
 from seekwarc.archive.output import write_all
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
 from seekwarc.errors import SourceError, TruncatedError, UnsupportedError
 from seekwarc.format.seektable import SeekTable
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
-from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.scan import Frame, Window, frames_from
 from seekwarc.storage.source import LocalFileSource
 
-__all__ = ["AppendOutput", "ExistingFile", "existing_file"]
+__all__ = ["AppendOutput", "existing_file"]
 
 CHECKSUM_SIZE: Final = 4
 CONVERT: Final = "`seekwarc convert` makes a file that can be continued"
-
-
-@dataclass(slots=True)
-class ExistingFile:
-    """What a file holds that is to be continued."""
-
-    tables: TableMode
-    """Which tables it has."""
-    dictionary: Dictionary | None
-    end: int = 0
-    """Where new records begin: behind the last frame."""
-    has_table: bool = False
-    """Whether it ends in a table of all its frames."""
-    stored: array[int] = field(default_factory=lambda: array("I"))
-    """Stored size of each frame, as a file table lists it; the other two likewise."""
-    contents: array[int] = field(default_factory=lambda: array("I"))
-    checksums: array[int] = field(default_factory=lambda: array("I"))
 
 
 def existing_file(path: str | os.PathLike[str]) -> ExistingFile:

@@ -7,31 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
-from seekwarc.archive.append import ExistingFile
 from seekwarc.archive.block import BlockSource
-from seekwarc.archive.layout import FileLayout, TableMode
+from seekwarc.archive.layout import ExistingFile, FileLayout, TableMode
 from seekwarc.archive.output import Output
 from seekwarc.archive.spool import (
-    TABLE_BYTES_PER_FRAME,
     BlockShape,
     SegmentLimits,
     SpooledBlock,
     block_shape,
     with_trailer,
 )
+from seekwarc.archive.written import Written
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.digest import WrittenAlgorithm
-from seekwarc.format.fields import DefinedFields
 from seekwarc.format.http import HttpHead, is_http_block
+from seekwarc.format.seektable import built_table_size
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, EncodedFrame, FrameEncoder, OrderedWork
 
-__all__ = ["RecordAssembly", "Written", "stored_bound"]
+__all__ = ["OWN_TABLE", "RecordAssembly", "stored_bound"]
 
 BATCH_SIZE: Final = 256 << 10
 """Content of small records that is handed to a thread in one go."""
+ENTRY_SIZES: Final[dict[TableMode, int]] = {"large": 24, "every": 12, "none": 0}
+"""What a frame takes in its record's table and in the file's."""
+OWN_TABLE: Final = 64
+"""More than a record's own table takes beside its entries, its place in the file's table included."""
 RECORD_OVERHEAD: Final = 512
 """More than a record takes beside its content: frame headers, tables and their entries."""
 
@@ -41,48 +45,6 @@ Trailer = bytes | Callable[[], bytes]
 def stored_bound(content_size: int) -> int:
     """Return what a small record of that many bytes takes at the most."""
     return content_size + content_size // 128 + RECORD_OVERHEAD
-
-
-class Written(DefinedFields):
-    """A record that was handed to a `Writer`.
-
-    Attributes:
-        header: The record header as it was written.
-        file: Name of the file that it is in.
-    """
-
-    __slots__ = ("_length", "_offset", "_settle", "file")
-
-    def __init__(self, header: RecordHeader, file: str, settle: Callable[[], None]) -> None:
-        super().__init__(header)
-        self.file = file
-        self._settle = settle
-        self._offset = -1
-        self._length = -1
-
-    def place(self, offset: int, length: int) -> None:
-        """Say where the record was put."""
-        self._offset = offset
-        self._length = length
-
-    @property
-    def offset(self) -> int:
-        """Offset of the record in the file, as CDX has it. Waits until the record is compressed."""
-        self._wait()
-        return self._offset
-
-    @property
-    def length(self) -> int:
-        """Stored bytes up to the next record, as CDX has it. Waits until the record is compressed."""
-        self._wait()
-        return self._length
-
-    def _wait(self) -> None:
-        if self._length < 0:
-            try:
-                self._settle()
-            except SeekWarcError as error:
-                raise SeekWarcError(f"the record was not written: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +84,24 @@ class RecordAssembly:
         self._frame_size = frame_size
         self._tables: TableMode = tables
         self._layout = FileLayout(output, tables, existing)
+        self._entry_size = ENTRY_SIZES[tables]
         self._batch: list[_SmallRecord] = []
         self._batch_size = 0
         self.records = 0 if existing is None else 1
         """Records so far; one stands for all that were there before."""
+        self.is_bare = existing is None
+        """Whether nothing but warcinfo records stands in the file."""
         self._waiting_size = 0
         self._waiting_records = 0
         self._last: Written | None = None
         self._broken = False
         self._closed = False
+
+    def head_size(self, warcinfo: bytes, dictionary_frame: bytes | None) -> int:
+        """Return what a file takes that holds a dictionary and a warcinfo record and nothing else."""
+        own_table = OWN_TABLE + self._entry_size if self._tables == "every" else 0
+        table = built_table_size(2) if self._tables == "large" else 0
+        return len(dictionary_frame or b"") + self.stored_size(warcinfo) + own_table + table
 
     @property
     def most_size(self) -> int:
@@ -140,7 +111,7 @@ class RecordAssembly:
 
     def stored_size(self, content: bytes) -> int:
         """Return what a frame of its own takes for some content, its entries in tables included."""
-        return len(self._encoder.encode(content).data) + TABLE_BYTES_PER_FRAME if content else 0
+        return len(self._encoder.encode(content).data) + self._entry_size if content else 0
 
     def add_extension(self, frame: bytes) -> None:
         """Append a skippable frame."""
@@ -156,7 +127,7 @@ class RecordAssembly:
         else:
             block = source.read(length)
             self._add_small(header, block, trailer() if callable(trailer) else trailer, written)
-        self.records += 1
+        self._count(header)
         return written
 
     def spool(
@@ -181,10 +152,17 @@ class RecordAssembly:
             limits: How much of it a segment may hold; one record takes all of it unless given.
             algorithm: Of the digests of the segments.
         """
-        self._check()
-        self._submit_batch()
+        # What waits of other records goes into the file first: should this block fail, its own is dropped.
+        self.flush()
         shape = block_shape(source, http, length, frame_size=self._frame_size, merged=self._merged)
-        block = SpooledBlock(self._output, shape, self._encoder, limits=limits, algorithm=algorithm)
+        block = SpooledBlock(
+            self._output,
+            shape,
+            self._encoder,
+            limits=limits,
+            entry_size=self._entry_size,
+            algorithm=algorithm,
+        )
         try:
             observe(shape.lead)
 
@@ -195,13 +173,12 @@ class RecordAssembly:
 
             for content, trailing in with_trailer(observed(), lambda: RECORD_END):
                 self._submit_chunk(content, trailing, shape, block.add)
-            self._guarded(self._work.drain)
+            self._work.drain()
             block.finish()
         except BaseException:
-            block.__exit__()
             # Nothing of the record is in the file yet, only in the spool.
-            if not self._broken:
-                self._guarded(self._work.drain)
+            self._work.drop()
+            block.__exit__()
             raise
         return block
 
@@ -227,8 +204,13 @@ class RecordAssembly:
             self._last = written
 
         self._guarded(emit)
-        self.records += 1
+        self._count(header)
         return written
+
+    def _count(self, header: RecordHeader) -> None:
+        self.records += 1
+        if self.is_bare and header.get("WARC-Type") != "warcinfo":
+            self.is_bare = False
 
     def flush(self) -> None:
         """Wait until everything so far is compressed and in the output."""
@@ -336,6 +318,16 @@ class RecordAssembly:
         def end() -> None:
             written.place(begun, layout.end_record(large=True, regular=ended == RECORD_END))
             self._last = written
+            self._waiting_size -= weight
+            self._waiting_records -= 1
+
+        def add(frame: EncodedFrame, _: memoryview) -> None:
+            layout.add(frame)
+
+        # What waits is counted at what it may take, entries in tables included.
+        weight = (header.content_length + len(header.raw)) * 33 // 32
+        self._waiting_size += weight
+        self._waiting_records += 1
 
         self._guarded(lambda: self._work.mark(begin))
         try:
@@ -346,8 +338,10 @@ class RecordAssembly:
             heads = _head_contents(header, shape)
             self._submit(lambda: [self._encoder.encode(content) for content in heads], layout.add)
             for content, trailing in with_trailer(source.chunks(shape.first, shape.frame), end_of_block):
-                self._submit_chunk(content, trailing, shape, lambda frame, _: layout.add(frame))
+                self._guarded(partial(self._submit_chunk, content, trailing, shape, add))
         except BaseException:
+            self._waiting_size -= weight
+            self._waiting_records -= 1
             if not self._broken:
                 self._take_back()
             raise
@@ -369,9 +363,7 @@ class RecordAssembly:
                 deliver(frame, part[start : start + frame.content_size])
                 start += frame.content_size
 
-        self._guarded(
-            lambda: self._work.submit(lambda: self._encoder.encode_chunk(content, shape.small), deliver_all)
-        )
+        self._work.submit(lambda: self._encoder.encode_chunk(content, shape.small), deliver_all)
 
     def _submit(
         self, encode: Callable[[], list[EncodedFrame]], deliver: Callable[[EncodedFrame], None]
@@ -383,8 +375,9 @@ class RecordAssembly:
         self._guarded(lambda: self._work.submit(encode, deliver_all))
 
     def take_back(self) -> None:
-        """Take the record that was added last out of the file again, where `add_spooled` added it."""
+        """Take the only record that is no warcinfo out of the file again, added by `add_spooled`."""
         self.records -= 1
+        self.is_bare = True
         self._take_back()
 
     def _take_back(self) -> None:

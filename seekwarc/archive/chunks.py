@@ -22,6 +22,7 @@ __all__ = ["ChunkMap"]
 
 WINDOW: Final = 64 << 10
 """Most bytes that are looked through for chunks at a time."""
+LINE_BREAK: Final = 2
 LEAST_DISTANCE: Final = 4 << 10
 """Bytes of the body between two chunks that are kept: the map never takes more than 0.6 % of the body."""
 
@@ -83,7 +84,11 @@ class ChunkMap:
     def size(self) -> int:
         """See `Span.size`: all chunks are gone through, once."""
         if self._size is None:
-            for _ in self._walk(self._positions[-1] if self._positions else 0):
+            latest = self._latest
+            farthest = max(
+                self._positions[-1] if self._positions else 0, latest.position if latest is not None else 0
+            )
+            for _ in self._walk(farthest):
                 pass
         return self._size or 0
 
@@ -152,7 +157,10 @@ class ChunkMap:
             yield chunk, window
         while True:
             line_start = chunk.stop if chunk else self._start
+            before = window
             line, window = self._line(line_start, window, first=chunk is None)
+            if chunk is not None and window is not before:
+                self._keep(chunk)
             if line is None and chunk is None and line_start < self._stop:
                 self._problem = "the body is not chunked, though its head says so"
                 chunk = _Chunk(0, self._start, self._stop - self._start)
@@ -163,7 +171,6 @@ class ChunkMap:
                 size, start = line
                 begin = chunk.position + chunk.size if chunk else 0
                 chunk = _Chunk(begin, start, min(size, self._stop - start))
-            self._keep(chunk, window)
             yield chunk, window
 
     def _line(self, start: int, window: _Window, *, first: bool) -> tuple[tuple[int, int] | None, _Window]:
@@ -182,9 +189,7 @@ class ChunkMap:
         stop = min(stop, self._stop)
         return _Window(self._content.peek(start, stop) if start < stop else b"", start)
 
-    def _keep(self, chunk: _Chunk, window: _Window) -> None:
-        if chunk.stop < window.base + len(window.data):
-            return
+    def _keep(self, chunk: _Chunk) -> None:
         with self._lock:
             if not self._starts or chunk.start - self._starts[-1] >= LEAST_DISTANCE:
                 self._positions.append(chunk.position)
@@ -194,5 +199,5 @@ class ChunkMap:
     def _end(self, chunk: _Chunk | None, line_start: int, *, complete: bool) -> None:
         self._size = chunk.position + chunk.size if chunk else 0
         if not complete and self._problem is None and self._start < self._stop:
-            missing = line_start >= self._stop
+            missing = self._stop - line_start <= LINE_BREAK
             self._problem = "the last chunk is missing" if missing else "the chunks break off"

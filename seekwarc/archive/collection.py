@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, BinaryIO, Final, Self
 
 from seekwarc.archive.index import Entry, MemoryIndex, RecordIndex
-from seekwarc.archive.logical import ResolvedRevisit, join_segments
+from seekwarc.archive.logical import JoinedRecord, ResolvedRevisit, join_segments
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
 from seekwarc.archive.revisits import candidates_of
@@ -63,7 +64,12 @@ class Collection:
                 if self._readers.setdefault(reader.name, reader) is not reader:
                     raise ValueError(f"two files of a collection have the name {reader.name}")
             self._opened = opened.pop_all()
-        self._by_base_name = {os.path.basename(name): reader for name, reader in self._readers.items()}
+        names = Counter(map(os.path.basename, self._readers))
+        self._by_base_name = {
+            os.path.basename(name): reader
+            for name, reader in self._readers.items()
+            if names[os.path.basename(name)] == 1
+        }
 
     def __repr__(self) -> str:
         return f"<Collection of {len(self._readers)} files>"
@@ -123,7 +129,8 @@ class Collection:
         reader = self._readers.get(entry.file) or self._by_base_name.get(os.path.basename(entry.file))
         if reader is None:
             raise NotFoundError(f"{entry.file} is not among the files of this collection")
-        record = reader.record_at(entry.offset, entry.length)
+        # Of records that share a gzip member the length is 0: nothing can be done with that.
+        record = reader.record_at(entry.offset, entry.length or None)
         if entry.id is not None and record.id != entry.id:
             raise FormatError(
                 f"the record {entry.id} should start here, but {record.id} does: the index is not of this "
@@ -157,10 +164,11 @@ class Collection:
         if record.type == "continuation":
             origin_id = record.segment_origin_id
             record = self._by_id(origin_id, f"segment 1 of the record that goes on at {record.offset}")
-        found = self.index.segments_of(record.id) if record.id is not None else ()
-        if found or record.segment_number is not None:
-            record = join_segments(record, [self.record(entry) for entry in found])
-        return self._resolved(record, set()) if record.type == "revisit" else record
+        if not isinstance(record, JoinedRecord | ResolvedRevisit):
+            record = self._joined(record)
+            if record.type == "revisit":
+                return self._resolved(record, set())
+        return record
 
     def concurrent(self, record: Record) -> tuple[Record, ...]:
         """Return the other records of the same capture event (WARC-Concurrent-To, clause 5.7).
@@ -218,6 +226,16 @@ class Collection:
 
         return self.record(min(captures, key=distance))
 
+    def _joined(self, record: Record) -> Record:
+        """Join a record with its continuations, where it has any."""
+        # Without a number nothing suggests that it has: no index is made only to look for them.
+        if record.id is None or (record.segment_number is None and self._index is None):
+            return record
+        found = self.index.segments_of(record.id)
+        if not found and record.segment_number is None:
+            return record
+        return join_segments(record, [self.record(entry) for entry in found])
+
     def _by_id(self, record_id: str | None, what: str) -> Record:
         found = self.index.by_id(record_id) if record_id is not None else ()
         if not found:
@@ -227,16 +245,22 @@ class Collection:
     def _resolved(self, revisit: Record, passed: set[tuple[str, int]]) -> ResolvedRevisit:
         """Find the record with a revisit's payload, through further revisits where it must be."""
         passed.add((revisit.source, revisit.offset))
+        damage: FormatError | None = None
         for entry in candidates_of(revisit, self.index, self.record):
-            if (entry.file, entry.offset) in passed or len(passed) > MOST_REVISITS:
-                continue
-            original = self.record(entry)
-            if original.type != "revisit":
-                return ResolvedRevisit(revisit, self.open_record(original))
             try:
-                return ResolvedRevisit(revisit, self._resolved(original, passed).original)
+                original = self.record(entry)
+                if (original.source, original.offset) in passed or len(passed) > MOST_REVISITS:
+                    continue
+                if original.type == "revisit":
+                    original = self._resolved(original, passed).original
+                return ResolvedRevisit(revisit, self._joined(original))
             except (NotFoundError, UnsupportedError):
                 continue
+            except FormatError as error:
+                # Of no use, but another may be.
+                damage = damage or error
+        if damage is not None:
+            raise damage
         raise NotFoundError(
             f"{revisit.source}, offset {revisit.offset}: the record that this revisit refers to is not in "
             f"these files: {revisit.refers_to_id or revisit.refers_to_target_uri or revisit.target_uri}"

@@ -18,7 +18,6 @@ from seekwarc.format.http import HttpHead
 from seekwarc.format.zstd import Buffer
 
 if TYPE_CHECKING:
-    from seekwarc.archive.payload import Extent
     from seekwarc.archive.record import Record
 
 __all__ = ["BlockDigests", "DigestCheck", "DigestVerdict", "check_digests", "check_payload_digest"]
@@ -115,7 +114,7 @@ def check_digests(record: Record) -> tuple[DigestCheck, ...]:
     Raises:
         FormatError: The block cannot be read.
     """
-    elsewhere = record.type == "revisit" or record.segment_number is not None
+    elsewhere = record.type == "revisit" or record.header.get("WARC-Segment-Number") is not None
     block = _Stated.of(record, "WARC-Block-Digest")
     payload = None if elsewhere else _Stated.of(record, "WARC-Payload-Digest")
     head = record.http
@@ -138,16 +137,26 @@ def check_digests(record: Record) -> tuple[DigestCheck, ...]:
     return tuple(found)
 
 
-def check_payload_digest(record: Record, payload: Extent) -> DigestCheck | None:
-    """Check the WARC-Payload-Digest of a record against a payload that lies elsewhere; None without one."""
-    stated = _Stated.of(record, "WARC-Payload-Digest")
+def check_payload_digest(revisit: Record, original: Record) -> DigestCheck | None:
+    """Check the WARC-Payload-Digest of a revisit against the payload of its original; None without one.
+
+    Raises:
+        FormatError: The original's block cannot be read.
+    """
+    stated = _Stated.of(revisit, "WARC-Payload-Digest")
     if stated is None:
         return None
-    digests = BlockDigests(None, payload=stated.hasher())
+    head = original.http
+    digests = BlockDigests(
+        head,
+        payload=stated.hasher(),
+        transferred=stated.hasher() if head is not None and head.chunked else None,
+    )
     if digests.payload is not None:
-        with payload.open() as file:
-            _feed(file, STEP, digests)
-    return stated.check(digests.payload)
+        with original.block.open() as file:
+            _feed(file, original.content_length, digests)
+    truncated = original.truncated is not None
+    return stated.check(digests.payload, digests.transferred, truncated=truncated)
 
 
 def _feed(file: io.RawIOBase, size: int, digests: BlockDigests) -> None:

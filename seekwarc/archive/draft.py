@@ -86,5 +86,7 @@ class HeaderDraft:
 
     def header(self, content_length: int) -> RecordHeader:
         """Build the header of a record whose block has that many bytes."""
-        self.add("Content-Length", str(content_length))
-        return build_record_header(self)
+        complete = HeaderDraft(self._given)
+        for name, value in (*self._added, ("Content-Length", str(content_length))):
+            complete.add(name, value)
+        return build_record_header(complete)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from seekwarc.archive.index import entry_of
 from seekwarc.archive.reader import Reader
 from seekwarc.format.digest import Digest
 
@@ -32,7 +33,7 @@ class Deduplicator(Protocol):
 
 
 class Duplicates:
-    """Remembers payloads in memory, about 400 bytes for each."""
+    """Remembers payloads in memory, about 500 bytes for each."""
 
     def __init__(self) -> None:
         self._captures: dict[tuple[str, bytes], Capture] = {}
@@ -55,11 +56,10 @@ class Duplicates:
             FormatError: Damage is reached.
         """
         for record in archive:
-            if record.truncated or record.segment_number or record.type not in ("response", "resource"):
+            if record.truncated is not None or record.type not in ("response", "resource"):
                 continue
-            digest = record.payload_digest
-            if digest is None and record.type == "resource":
-                digest = record.block_digest
-            uri, date = record.target_uri, record.header.get("WARC-Date")
-            if digest is not None and record.id and uri and date:
-                self.add(digest, Capture(record.id, uri, date))
+            entry = entry_of(record)
+            date = record.header.get("WARC-Date")
+            is_whole = record.header.get("WARC-Segment-Number") is None
+            if entry.payload_digest is not None and is_whole and entry.id and entry.uri and date:
+                self.add(entry.payload_digest, Capture(entry.id, entry.uri, date))

@@ -6,7 +6,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from seekwarc.archive.tables import FileTables
 from seekwarc.errors import FormatError, FormatWarning
@@ -18,9 +18,6 @@ from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
 from seekwarc.frames.units import Compression, detect, pieces_from
 from seekwarc.storage.source import CountingSource, RangeSource, Stats
-
-if TYPE_CHECKING:
-    from seekwarc.archive.record import Relations
 
 __all__ = ["CACHE_SIZE", "MAGIC_SIZE", "ArchiveFile"]
 
@@ -39,7 +36,7 @@ class ArchiveFile:
         cache_size: Bytes of decoded frames to keep.
         max_window_size: Largest Zstandard window to allocate.
         max_dictionary_size: Largest dictionary to load.
-        relations: Knows how the file's records are related to others.
+        relations: Knows how the file's records are related to others; kept for them.
         dictionary: Taken for the file's dictionary, should its own be damaged.
     """
 
@@ -52,7 +49,7 @@ class ArchiveFile:
         cache_size: int = CACHE_SIZE,
         max_window_size: int = MAX_WINDOW_SIZE,
         max_dictionary_size: int = MAX_DICTIONARY_SIZE,
-        relations: Relations | None = None,
+        relations: object | None = None,
         dictionary: Dictionary | None = None,
     ) -> None:
         self.relations = relations

@@ -118,8 +118,11 @@ def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
             continue
         record = Record(record_header, FramedPlace(file, offset))
         yield record
-        if record.layout.data_end is not None:
-            offset = record.layout.data_end
+        end = record.layout.data_end
+        if end is not None:
+            if not record.has_length:
+                record.note_length(extensions_end(end, extensions_from(window, end), offset) - offset)
+            offset = end
         else:
             offset = yield from _streamed_group(file, window, offset, yielded=True)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
@@ -13,7 +13,9 @@ from seekwarc.errors import FormatError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 
-__all__ = ["Entry", "MemoryIndex", "RecordIndex", "entries_of", "entry_of"]
+__all__ = ["Entry", "MemoryIndex", "RecordIndex", "entries_of", "entry_of", "tolerated"]
+
+Value = TypeVar("Value")
 
 PAYLOAD_IS_BLOCK = ("resource", "conversion")
 
@@ -125,9 +127,9 @@ class MemoryIndex:
 
 def entry_of(record: Record) -> Entry:
     """Describe a record for an index. Fields that are not of their type are left out."""
-    digest = _stated_digest(record, "WARC-Payload-Digest")
+    digest = tolerated(lambda: record.payload_digest)
     if digest is None and record.type in PAYLOAD_IS_BLOCK:
-        digest = _stated_digest(record, "WARC-Block-Digest")
+        digest = tolerated(lambda: record.block_digest)
     return Entry(
         record.source,
         record.offset,
@@ -135,9 +137,9 @@ def entry_of(record: Record) -> Entry:
         record.type,
         record.id,
         record.target_uri,
-        _date(record),
+        tolerated(lambda: record.date),
         digest,
-        _segment_number(record),
+        tolerated(lambda: record.segment_number),
         record.segment_origin_id,
         record.refers_to_id,
         record.concurrent_to,
@@ -151,32 +153,21 @@ def entries_of(archive: Reader) -> Iterator[Entry]:
         FormatError: Damage is reached.
     """
     previous: Record | None = None
-    for record in archive:
+    try:
+        for record in archive:
+            if previous is not None:
+                yield entry_of(previous)
+            # Its length is known for nothing once the record behind it has been found.
+            previous = record
+    finally:
+        # In front of damage too.
         if previous is not None:
             yield entry_of(previous)
-        # Its length is known for nothing once the record behind it has been found.
-        previous = record
-    if previous is not None:
-        yield entry_of(previous)
 
 
-def _stated_digest(record: Record, name: str) -> Digest | None:
-    text = record.header.get(name)
+def tolerated(parse: Callable[[], Value | None]) -> Value | None:
+    """Return a typed field, None where its value is not of its type."""
     try:
-        return Digest.parse(text) if text is not None else None
-    except FormatError:
-        return None
-
-
-def _date(record: Record) -> WarcDate | None:
-    try:
-        return record.date
-    except FormatError:
-        return None
-
-
-def _segment_number(record: Record) -> int | None:
-    try:
-        return record.segment_number
+        return parse()
     except FormatError:
         return None

@@ -6,22 +6,38 @@ Source: spec-notes/seekable-records.md, sections 2 to 4.
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Final, Literal
+from dataclasses import dataclass, field
+from typing import Final, Literal
 
 from seekwarc.archive.output import Output
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable, built_table_size
 from seekwarc.format.zstd import PADDING_MAGIC, skippable_frame
 from seekwarc.frames.decoder import content_checksum
+from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import EncodedFrame
 
-if TYPE_CHECKING:
-    from seekwarc.archive.append import ExistingFile
-
-__all__ = ["CHECKSUM_OF_NOTHING", "FileLayout", "TableMode"]
+__all__ = ["CHECKSUM_OF_NOTHING", "ExistingFile", "FileLayout", "TableMode"]
 
 TableMode = Literal["large", "every", "none"]
 
 CHECKSUM_OF_NOTHING: Final = content_checksum(b"")
+
+
+@dataclass(slots=True)
+class ExistingFile:
+    """What a file holds that is to be continued."""
+
+    tables: TableMode
+    """Which tables it has."""
+    dictionary: Dictionary | None
+    end: int = 0
+    """Where new records begin: behind the last frame."""
+    has_table: bool = False
+    """Whether it ends in a table of all its frames."""
+    stored: array[int] = field(default_factory=lambda: array("I"))
+    """Stored size of each frame, as a file table lists it; the other two likewise."""
+    contents: array[int] = field(default_factory=lambda: array("I"))
+    checksums: array[int] = field(default_factory=lambda: array("I"))
 
 
 class FileLayout:
@@ -54,8 +70,9 @@ class FileLayout:
 
     @property
     def most_size(self) -> int:
-        """Bytes of the file if it ended here: its table included, whether it needs one or not."""
-        return self.offset - self._begin + built_table_size(len(self._stored))
+        """Bytes of the file if it ended here: its table included, where it may get one."""
+        table = built_table_size(len(self._stored)) if self._tables == "large" else 0
+        return self.offset - self._begin + table
 
     def add(self, frame: EncodedFrame) -> None:
         """Append a frame of the current record."""

@@ -57,7 +57,7 @@ class ResolvedRevisit(Record):
 
     def check_digests(self) -> tuple[DigestCheck, ...]:
         """See `Record.check_digests`; the payload's is checked against the original's payload."""
-        payload = check_payload_digest(self, self.payload)
+        payload = check_payload_digest(self, self.original)
         own = [check for check in super().check_digests() if check.field != "WARC-Payload-Digest"]
         return (*own, payload) if payload is not None else tuple(own)
 

@@ -81,4 +81,6 @@ def plain_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
         end = offset + len(record.header.raw) + record.content_length
         if end > size:
             raise TruncatedError("the file ends inside this record", source=file.name, offset=offset)
-        offset = _blank_end(window, end)
+        following = _blank_end(window, end)
+        record.note_length(following - offset)
+        offset = following

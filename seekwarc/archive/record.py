@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol, cast
 
 from seekwarc.archive.chunks import ChunkMap
 from seekwarc.archive.content import Content
@@ -266,7 +266,7 @@ class Record(DefinedFields):
 
     @property
     def _relations(self) -> Relations:
-        relations = self.place.file.relations
+        relations = cast("Relations | None", self.place.file.relations)
         if relations is None:
             raise SeekWarcError(
                 f"{self.source}: how records are related takes an index; open the files as a Collection"

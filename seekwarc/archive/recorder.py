@@ -9,13 +9,14 @@ import hashlib
 import os
 from typing import Final, NamedTuple
 
-from seekwarc.archive.assembly import Written, stored_bound
+from seekwarc.archive.assembly import OWN_TABLE, stored_bound
 from seekwarc.archive.block import BlockSource, ReadableStream
 from seekwarc.archive.digests import BlockDigests
 from seekwarc.archive.draft import HeaderDraft, Headers, bracketed, new_id, pairs_of
 from seekwarc.archive.duplicates import Capture, Deduplicator
-from seekwarc.archive.series import MARGIN, OWN_TABLE, NewFile, SingleFile
+from seekwarc.archive.series import MARGIN, SingleFile
 from seekwarc.archive.spool import SpooledBlock
+from seekwarc.archive.written import Written
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import format_date
 from seekwarc.format.digest import Digest, Hasher, WrittenAlgorithm
@@ -85,22 +86,23 @@ class Recorder:
         if opened.is_whole:
             digests.add(opened.beginning)
             length = len(opened.beginning)
-        original = self._complete(draft, digests, digests.block)
-        if original is not None:
-            return self._write_revisit(draft, opened, original)
+        revisit = self._complete(draft, digests, digests.block)
+        if revisit is not None:
+            return self._write_revisit(revisit, draft, opened)
         header = draft.header(length or 0)
-        return self._noted(self._files.current.assembly.add(header, opened.source, RECORD_END))
+        return self._noted(draft, self._files.current.assembly.add(header, opened.source, RECORD_END))
 
-    def write_warcinfo(
-        self, file: NewFile, fields: Headers, headers: Headers, filename: str | None
-    ) -> Written:
-        """Write a warcinfo record (clause 6.2) into a file, whichever is the current one."""
+    def warcinfo(self, fields: Headers, headers: Headers, filename: str | None) -> tuple[HeaderDraft, bytes]:
+        """Build a warcinfo record (clause 6.2): its header but for Content-Length, and its block.
+
+        Raises:
+            RuleError: The standard does not allow such a record.
+            ValueError: A field that cannot stand in a header.
+        """
         draft = HeaderDraft(headers)
         draft.add("WARC-Type", "warcinfo")
         draft.add("WARC-Record-ID", new_id())
         draft.add("WARC-Date", format_date(None))
-        if filename is None and file.is_path:
-            filename = os.path.basename(file.name)
         draft.add("WARC-Filename", filename or None)
         draft.add("Content-Type", "application/warc-fields")
         draft.refuse_what_breaks_rules()
@@ -108,7 +110,7 @@ class Recorder:
         digests = self._digests(draft, None)
         digests.add(block)
         self._complete(draft, digests, digests.block)
-        return file.assembly.add(draft.header(len(block)), BlockSource(block, len(block)), RECORD_END)
+        return draft, block
 
     def _can_stream(self, length: int | None) -> bool:
         """Tell whether the header can be written before the block has been read."""
@@ -131,31 +133,38 @@ class Recorder:
         kind = draft.get("WARC-Type")
         is_response = kind == "response" and http is not None and http.status is not None
         has_payload = is_response or (kind == "resource" and self._dedup is not None)
+        if draft.get("WARC-Segment-Number") is not None:
+            has_payload = False  # The digest would have to be that of the whole record (clause 5.9).
         return BlockDigests(
             http if is_response else None,
             block=hashlib.new(self._digest),
             payload=hashlib.new(self._digest) if has_payload else None,
         )
 
-    def _complete(self, draft: HeaderDraft, digests: BlockDigests, block: Hasher | None) -> Capture | None:
-        """Add the digests, and return the record that has the same payload, if one was archived before."""
+    def _complete(
+        self, draft: HeaderDraft, digests: BlockDigests, block: Hasher | None
+    ) -> HeaderDraft | None:
+        """Add the digests, and return the header of a revisit, if the payload was archived before."""
         payload_is_whole = digests.finish()
         if self._digest is None:
             return None
         if block is not None:
             draft.add("WARC-Block-Digest", str(Digest.of(self._digest, block.digest())))
-        if digests.payload is not None and payload_is_whole:
-            draft.add("WARC-Payload-Digest", str(Digest.of(self._digest, digests.payload.digest())))
+        if digests.payload is None or not payload_is_whole:
+            return None
+        draft.add("WARC-Payload-Digest", str(Digest.of(self._digest, digests.payload.digest())))
         stated = draft.get("WARC-Payload-Digest")
         if self._dedup is None or stated is None or not digests.payload_size:
             return None
         if draft.get("WARC-Truncated") is not None:
             return None
-        return self._dedup.find(Digest.parse(stated))
+        original = self._dedup.find(Digest.parse(stated))
+        return _revisit_of(draft, original) if original is not None else None
 
-    def _noted(self, written: Written) -> Written:
+    def _noted(self, draft: HeaderDraft, written: Written) -> Written:
         """Take note of a payload that was written, for those that come after it."""
-        if self._dedup is not None and written.truncated is None and written.type in ("response", "resource"):
+        is_whole = draft.get("WARC-Truncated") is None and draft.get("WARC-Segment-Number") is None
+        if self._dedup is not None and is_whole and written.type in ("response", "resource"):
             digest, uri = written.payload_digest, written.target_uri
             date = written.header.get("WARC-Date")
             if digest is not None and written.id and uri and date:
@@ -165,27 +174,18 @@ class Recorder:
     def _write_small(self, draft: HeaderDraft, block: _Block) -> Written:
         digests = self._digests(draft, block.http)
         digests.add(block.beginning)
-        original = self._complete(draft, digests, digests.block)
-        if original is not None:
-            return self._write_revisit(draft, block, original)
-        return self._add_small(draft, block)
-
-    def _add_small(self, draft: HeaderDraft, block: _Block) -> Written:
+        revisit = self._complete(draft, digests, digests.block)
+        if revisit is not None:
+            return self._write_revisit(revisit, draft, block)
         header = draft.header(len(block.beginning))
         file = self._files.room_for(stored_bound(len(header.raw) + len(block.beginning)))
-        return self._noted(file.assembly.add(header, block.source, RECORD_END))
+        return self._noted(draft, file.assembly.add(header, block.source, RECORD_END))
 
-    def _write_revisit(self, draft: HeaderDraft, block: _Block, original: Capture) -> Written:
-        """Write that a payload was met again: the header, the HTTP head, and where the payload is."""
-        head = bytes(block.beginning[: block.http.size]) if block.http is not None else b""
-        again = draft.without("WARC-Type", "WARC-Block-Digest", "Content-Length", "Content-Type")
-        revisit = HeaderDraft([("WARC-Type", "revisit"), *again])
-        revisit.add("WARC-Profile", IDENTICAL_PAYLOAD_DIGEST)
-        revisit.add("WARC-Truncated", "length")
-        revisit.add("WARC-Refers-To", bracketed(original.id))
-        revisit.add("WARC-Refers-To-Target-URI", original.target_uri)
-        revisit.add("WARC-Refers-To-Date", original.date)
-        if head:
+    def _write_revisit(self, revisit: HeaderDraft, draft: HeaderDraft, block: _Block) -> Written:
+        """Write that a payload was met again: the header and, of a response, the HTTP head."""
+        head = b""
+        if draft.get("WARC-Type") == "response" and block.http is not None:
+            head = bytes(block.beginning[: block.http.size])
             revisit.add("Content-Type", draft.get("Content-Type"))
         return self._write_small(revisit, _Block(BlockSource(head, None), head, True, None, None))
 
@@ -202,13 +202,13 @@ class Recorder:
             block.source, block.http, digests.add, block.length, limits=limits, algorithm=self._digest
         ) as spooled:
             is_one = len(spooled.segments) == 1
-            original = self._complete(draft, digests, spooled.segments[0].block if is_one else None)
-            if original is not None:
-                return self._write_revisit(draft, block, original)
+            revisit = self._complete(draft, digests, spooled.segments[0].block if is_one else None)
+            if revisit is not None:
+                return self._write_revisit(revisit, draft, block)
             if not is_one:
-                return self._noted(self._write_segments(draft, spooled))
+                return self._noted(draft, self._write_segments(draft, spooled))
             file = self._files.room_for(spooled.most_size + heads[0] + OWN_TABLE + MARGIN)
-            return self._noted(file.assembly.add_spooled(draft.header(spooled.length), spooled))
+            return self._noted(draft, file.assembly.add_spooled(draft.header(spooled.length), spooled))
 
     def _heads(self, draft: HeaderDraft, block: _Block) -> tuple[int, int]:
         """Return what stands in front of the block of a first segment, and of a later one, stored."""
@@ -260,6 +260,26 @@ class Recorder:
             block, lambda file, number: file.assembly.add_spooled(header(number), block, number)
         )
         return written[0]
+
+
+def _revisit_of(draft: HeaderDraft, original: Capture) -> HeaderDraft | None:
+    """Turn the header of a record into that of a revisit (clause 6.7.2).
+
+    Returns:
+        None where the original bears what may not stand in a header: then the payload is stored again.
+    """
+    again = draft.without("WARC-Type", "WARC-Block-Digest", "Content-Length", "Content-Type")
+    revisit = HeaderDraft([("WARC-Type", "revisit"), *again])
+    revisit.add("WARC-Profile", IDENTICAL_PAYLOAD_DIGEST)
+    revisit.add("WARC-Truncated", "length")
+    revisit.add("WARC-Refers-To", bracketed(original.id))
+    revisit.add("WARC-Refers-To-Target-URI", original.target_uri)
+    revisit.add("WARC-Refers-To-Date", original.date)
+    try:
+        revisit.refuse_what_breaks_rules()
+    except ValueError:
+        return None
+    return revisit
 
 
 def _as_bytes(block: Buffer | ReadableStream, length: int | None) -> memoryview | None:

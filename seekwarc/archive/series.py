@@ -10,18 +10,16 @@ import re
 from collections.abc import Callable
 from typing import BinaryIO, Final
 
-from seekwarc.archive.append import ExistingFile
-from seekwarc.archive.assembly import RecordAssembly, Written, stored_bound
-from seekwarc.archive.layout import TableMode
+from seekwarc.archive.assembly import OWN_TABLE, RecordAssembly, stored_bound
+from seekwarc.archive.layout import ExistingFile, TableMode
 from seekwarc.archive.output import Output, open_output
 from seekwarc.archive.spool import SegmentLimits, SpooledBlock
+from seekwarc.archive.written import Written
 from seekwarc.frames.encoder import FrameEncoder, OrderedWork
 
-__all__ = ["MARGIN", "OWN_TABLE", "FileSeries", "NewFile"]
+__all__ = ["MARGIN", "FileSeries", "NewFile", "SingleFile"]
 
-OWN_TABLE: Final = 29
-"""What a record's own table takes beside its entries, its place in the file's table included."""
-MARGIN: Final = 128
+MARGIN: Final = 96
 """What the beginnings of two files, and two record headers, may differ by: IDs, dates and digests in them."""
 
 _EXTENSION = re.compile(r"(\.warc)?(\.[A-Za-z0-9]+)?$")
@@ -136,6 +134,7 @@ class FileSeries(SingleFile):
         max_size: Stored bytes that a file may have.
         open_file: Opens a file of that name.
         begin: Writes what stands at the head of every file: its warcinfo record.
+        head_size: Tells how much that takes, with the dictionary.
     """
 
     splits = True
@@ -146,6 +145,7 @@ class FileSeries(SingleFile):
         max_size: int,
         open_file: Callable[[str], NewFile],
         begin: Callable[[NewFile], object],
+        head_size: Callable[[NewFile], int],
     ) -> None:
         folder, base = os.path.split(os.fspath(target))
         match = _EXTENSION.search(base)
@@ -155,41 +155,48 @@ class FileSeries(SingleFile):
         self._max_size = max_size
         self._open_file = open_file
         self._begin = begin
-        super().__init__(open_file(self._next_name()))
-        self._prefix: int | None = None
+        self._head_size = head_size
+        super().__init__(self._open())
 
-    def _next_name(self) -> str:
-        return self._unused.pop() if self._unused else next(self._names)
+    def _open(self) -> NewFile:
+        name = self._unused.pop() if self._unused else next(self._names)
+        try:
+            return self._open_file(name)
+        except BaseException:
+            self._unused.append(name)
+            raise
+
+    def _fresh(self) -> NewFile:
+        file = self._open()
+        try:
+            self._begin(file)
+        except BaseException:
+            self._give_up(file)
+            raise
+        return file
+
+    def _give_up(self, file: NewFile) -> None:
+        file.discard()
+        self._unused.append(file.name)
 
     def begin(self) -> None:
         """See `SingleFile.begin`: nothing, where something stands in it."""
         if self.current.assembly.records == 0:
             self._begin(self.current)
 
-    @property
-    def prefix(self) -> int:
-        """Stored bytes at the head of every file."""
-        if self._prefix is None:
-            self.begin()
-            self.current.assembly.flush()
-            self._prefix = self.current.assembly.most_size
-        return self._prefix
-
     def room_for(self, stored_size: int) -> NewFile:
         """See `SingleFile.room_for`: the current file or a new one."""
-        prefix = self.prefix
         assembly = self.current.assembly
-        if assembly.most_size + stored_size > self._max_size:
+        if not assembly.is_bare and assembly.most_size + stored_size > self._max_size:
             # Known exactly once everything is compressed.
             assembly.flush()
-            if assembly.most_size + stored_size > self._max_size and assembly.most_size > prefix:
-                new = self._fresh()
-                self._adopt([new])
+            if assembly.most_size + stored_size > self._max_size:
+                self._adopt([self._fresh()])
         return self.current
 
     def limits(self, first_heads: int, following_heads: int, frame_size: int) -> SegmentLimits:
         """See `SingleFile.limits`."""
-        room = self._max_size - self.prefix - OWN_TABLE - MARGIN
+        room = self._max_size - self._head_size(self.current) - OWN_TABLE - MARGIN
         limits = SegmentLimits(room - first_heads, room - following_heads)
         missing = 2 * stored_bound(frame_size) - min(limits)
         if missing > 0:
@@ -201,7 +208,7 @@ class FileSeries(SingleFile):
     def write_segments(self, block: SpooledBlock, write: Callable[[NewFile, int], Written]) -> list[Written]:
         """See `SingleFile.write_segments`."""
         self.current.assembly.flush()
-        reused = self.current.assembly.most_size <= self.prefix
+        reused = self.current.assembly.is_bare
         new: list[NewFile] = []
         written = []
         try:
@@ -211,25 +218,21 @@ class FileSeries(SingleFile):
                 written.append(write(new[-1] if new else self.current, number))
         except BaseException:
             for file in reversed(new):
-                file.discard()
-                self._unused.append(file.name)
+                self._give_up(file)
             if reused and written:
                 self.current.assembly.take_back()
             raise
         self._adopt(new)
         return written
 
-    def _fresh(self) -> NewFile:
-        file = self._open_file(self._next_name())
-        try:
-            self._begin(file)
-        except BaseException:
-            file.discard()
-            raise
-        return file
-
     def _adopt(self, files: list[NewFile]) -> None:
         """Finish all files but the last of those that are new, which becomes the current one."""
-        for file in files:
-            before, self.current = self.current, file
-            before.finish()
+        waiting = list(files)
+        try:
+            while waiting:
+                self.current.finish()
+                self.current = waiting.pop(0)
+        except BaseException:
+            for file in reversed(waiting):
+                self._give_up(file)
+            raise

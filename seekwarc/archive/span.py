@@ -49,8 +49,9 @@ class Stretch:
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> int:
         """See `Span.read_into`."""
         count = self.limit(start, len(out))
-        with out[:count] as target:
-            self._content.read_into(self._start + start, target, verify=verify)
+        if count:
+            with out[:count] as target:
+                self._content.read_into(self._start + start, target, verify=verify)
         return count
 
     def plan(self, start: int, stop: int) -> ReadPlan:

@@ -22,7 +22,6 @@ from seekwarc.format.warc import RECORD_END
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, SMALL_FRAME_SIZE, EncodedFrame, FrameEncoder
 
 __all__ = [
-    "TABLE_BYTES_PER_FRAME",
     "BlockShape",
     "Segment",
     "SegmentLimits",
@@ -39,8 +38,6 @@ HEAD_ENTRIES: Final = 4
 """Entries that the header, the HTTP head and a shorter first and last chunk may take."""
 SPOOL_IN_MEMORY: Final = 8 << 20
 COPY_SIZE: Final = 1 << 20
-TABLE_BYTES_PER_FRAME: Final = 24
-"""What a frame takes in the record's table and in the file's."""
 TRAILER_MARGIN: Final = 64
 """What a frame may grow by when the line breaks behind a segment are added to it."""
 
@@ -136,6 +133,7 @@ class SpooledBlock:
         shape: How it is cut; the lead is not among the frames, for it goes in front of them.
         encoder: Makes the last frame of a segment anew, with the line breaks behind it.
         limits: How much a segment may take; None to make only one.
+        entry_size: What each frame takes in tables.
         algorithm: Of the digests of the segments; None to make none.
     """
 
@@ -146,9 +144,11 @@ class SpooledBlock:
         encoder: FrameEncoder,
         *,
         limits: SegmentLimits | None = None,
+        entry_size: int = 0,
         algorithm: WrittenAlgorithm | None = None,
     ) -> None:
         self.shape = shape
+        self._entry_size = entry_size
         self._name = output.name
         self._encoder = encoder
         self._limits = limits
@@ -176,7 +176,7 @@ class SpooledBlock:
     @property
     def most_size(self) -> int:
         """What the frames take in a file, their entries in tables included."""
-        return sum(it.stored_size + TABLE_BYTES_PER_FRAME * len(it.frames) for it in self.segments)
+        return sum(it.stored_size + self._entry_size * len(it.frames) for it in self.segments)
 
     def add(self, frame: EncodedFrame, part: memoryview) -> None:
         """Put a frame aside.
@@ -195,8 +195,7 @@ class SpooledBlock:
         if self._pending is not None:
             before, before_part = self._pending
             if self._would_overflow(before, frame):
-                before = self._encoder.encode_smallest(bytes(before_part) + RECORD_END)
-                self._store(before, before_part)
+                self._store_last(before_part)
                 self._begin_segment(self.segments[-1].start + self.segments[-1].stored_size)
             else:
                 self._store(before, before_part)
@@ -224,7 +223,16 @@ class SpooledBlock:
         segment = self.segments[-1]
         limit = self._limits.following if len(self.segments) > 1 else self._limits.first
         used = segment.stored_size + sum(len(frame.data) for frame in frames) + TRAILER_MARGIN
-        return used + TABLE_BYTES_PER_FRAME * (len(segment.frames) + len(frames)) > limit
+        # One entry more: the last frame may have to be cut in two for the line breaks behind it.
+        return used + self._entry_size * (len(segment.frames) + len(frames) + 1) > limit
+
+    def _store_last(self, part: memoryview) -> None:
+        """Put the last frame of a segment aside, with the line breaks behind it."""
+        if len(part) + len(RECORD_END) > MAX_FRAME_SIZE:
+            half = len(part) // 2
+            self._store(self._encoder.encode_smallest(part[:half]), part[:half])
+            part = part[half:]
+        self._store(self._encoder.encode_smallest(bytes(part) + RECORD_END), part)
 
     def _begin_segment(self, start: int) -> None:
         digest = hashlib.new(self._algorithm) if self._algorithm is not None else None

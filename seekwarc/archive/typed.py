@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
-from seekwarc.archive.assembly import Written
 from seekwarc.archive.block import ReadableStream
 from seekwarc.archive.draft import Headers, bracketed, pairs_of
+from seekwarc.archive.written import Written
 from seekwarc.format.dates import WarcDate, format_date
 from seekwarc.format.digest import Digest
 from seekwarc.format.rules import IDENTICAL_PAYLOAD_DIGEST
@@ -56,6 +56,7 @@ _IDS = {
     "origin_id": "WARC-Segment-Origin-ID",
 }
 _PASSED_ON = ("date", "record_id", "length")
+_KNOWN = {*_FIELDS, *_IDS, *_PASSED_ON, "refers_to_date", "concurrent_to", "headers"}
 
 
 class TypedWrites:
@@ -253,6 +254,9 @@ class TypedWrites:
         content_type: str | None,
         more: dict[str, Any],
     ) -> Written:
+        unknown = sorted(set(more) - _KNOWN)
+        if unknown:
+            raise TypeError(f"a record of type {kind!r} takes no argument {unknown[0]!r}")
         fields = [
             (_FIELDS[name], str(value))
             for name, value in more.items()

@@ -11,16 +11,17 @@ from datetime import datetime
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
-from seekwarc.archive.append import AppendOutput, ExistingFile, existing_file
-from seekwarc.archive.assembly import Written, stored_bound
+from seekwarc.archive.append import AppendOutput, existing_file
+from seekwarc.archive.assembly import stored_bound
 from seekwarc.archive.block import BlockSource, ReadableStream
 from seekwarc.archive.draft import HeaderDraft, Headers, bracketed, new_id, pairs_of
 from seekwarc.archive.duplicates import Deduplicator
-from seekwarc.archive.layout import TableMode
+from seekwarc.archive.layout import ExistingFile, TableMode
 from seekwarc.archive.output import Output
 from seekwarc.archive.recorder import Recorder
 from seekwarc.archive.series import FileSeries, NewFile, SingleFile
 from seekwarc.archive.typed import TypedWrites
+from seekwarc.archive.written import Written
 from seekwarc.format.dates import WarcDate, format_date
 from seekwarc.format.digest import WrittenAlgorithm
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
@@ -41,6 +42,8 @@ __all__ = ["Writer", "Written"]
 DEFAULT_FRAME_SIZE: Final = 1 << 20
 LEAST_FRAMES: Final = 3
 """A file of a series must have room for a segment of more than one frame."""
+OWN_FIELDS: Final = ("warc-record-id", "warc-filename")
+"""What a warcinfo record does not share with that of the next file."""
 DEFAULT_WARCINFO: Final = {"software": "seekwarc", "format": "WARC File Format 1.1"}
 
 
@@ -109,6 +112,7 @@ class Writer(TypedWrites):
         encoder = FrameEncoder(level, dictionary)
         self._work = OrderedWork(threads or min(os.cpu_count() or 1, 4))
         self._warcinfo: tuple[Headers, Headers] = (DEFAULT_WARCINFO, ())
+        self._head: Written | None = None
         self._closed = False
 
         def open_file(target: str | os.PathLike[str] | BinaryIO | Output) -> NewFile:
@@ -128,7 +132,9 @@ class Writer(TypedWrites):
         elif isinstance(target, str | os.PathLike):
             least = LEAST_FRAMES * stored_bound(frame_size) + (len(frame) if frame is not None else 0)
             _check_range("max_file_size", max_file_size, least, 1 << 62)
-            self._files = FileSeries(target, max_file_size, open_file, self._begin_file)
+            self._files = FileSeries(
+                target, max_file_size, open_file, self._begin_file, lambda file: self._head_size(file, frame)
+            )
         else:
             raise ValueError("max_file_size makes files of names of their own, so it needs a path")
         self._recorder = Recorder(self._files, frame_size=frame_size, digest=digest, dedup=dedup)
@@ -217,13 +223,29 @@ class Writer(TypedWrites):
             headers: Further fields of the record header.
         """
         self._check_open()
-        warcinfo = (pairs_of(fields), pairs_of(headers))
-        written = self._recorder.write_warcinfo(self._files.current, *warcinfo, filename)
-        self._warcinfo = warcinfo
-        return written
+        fields, headers = pairs_of(fields), pairs_of(headers)
+        # Files that follow have IDs and names of their own.
+        again = [field for field in headers if field[0].lower() not in OWN_FIELDS]
+        draft, block = self._recorder.warcinfo(fields, headers, self._filename(self._files.current, filename))
+        before = self._files.current
+        self._warcinfo = (fields, headers)
+        file = self._files.room_for(stored_bound(len(draft.header(len(block)).raw) + len(block)))
+        self._warcinfo = (fields, again)
+        # A new file has it at its head already.
+        return self._head if file is not before and self._head else _add_warcinfo(file, draft, block)
 
     def _begin_file(self, file: NewFile) -> Written:
-        return self._recorder.write_warcinfo(file, *self._warcinfo, None)
+        draft, block = self._recorder.warcinfo(*self._warcinfo, self._filename(file, None))
+        self._head = _add_warcinfo(file, draft, block)
+        return self._head
+
+    def _head_size(self, file: NewFile, dictionary_frame: bytes | None) -> int:
+        draft, block = self._recorder.warcinfo(*self._warcinfo, self._filename(file, None))
+        return file.assembly.head_size(draft.header(len(block)).raw + block + RECORD_END, dictionary_frame)
+
+    @staticmethod
+    def _filename(file: NewFile, given: str | None) -> str | None:
+        return os.path.basename(file.name) if given is None and file.is_path else given
 
     def write_raw(
         self,
@@ -246,7 +268,8 @@ class Writer(TypedWrites):
         """
         self._check_open()
         parsed = header if isinstance(header, RecordHeader) else parse_record_header(header)
-        self._files.begin()
+        if parsed.get("WARC-Type") != "warcinfo":
+            self._files.begin()
         file = self._files.room_for(stored_bound(len(parsed.raw) + parsed.content_length))
         return file.assembly.add(parsed, BlockSource(block, parsed.content_length), trailer)
 
@@ -287,6 +310,10 @@ class Writer(TypedWrites):
     def _check_open(self) -> None:
         if self._closed:
             raise ValueError(f"{self.name}: the writer is closed")
+
+
+def _add_warcinfo(file: NewFile, draft: HeaderDraft, block: bytes) -> Written:
+    return file.assembly.add(draft.header(len(block)), BlockSource(block, len(block)), RECORD_END)
 
 
 def _check_options(

@@ -103,7 +103,7 @@ def _finding(code: str, rule: FieldRule, kind: str, message: str, *, clause: str
 _KNOWN_VERSIONS: Final = ("1.0", "1.1")
 _LINE_FEED_ALONE = re.compile(rb"(?<!\r)\n")
 _FIELD_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:")
-_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 
 
 def check_header(header: RecordHeader) -> list[Finding]:

@@ -20,7 +20,7 @@ __all__ = ["MAX_CHUNK_LINE", "ChunkedBody", "parse_chunk_line"]
 MAX_CHUNK_LINE: Final = 4 << 10
 """Longest line with a chunk's size and extensions that is believed."""
 
-_FIRST_LINE = re.compile(rb"[ \t]*0*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
+_FIRST_LINE = re.compile(rb"[ \t]*+(?=[0-9A-Fa-f])0*+([0-9A-Fa-f]{0,15}+)[ \t]*+(?:;[^\r\n]*+)?\r?\n")
 # Behind a chunk's data stands a line break, and then the next line.
 _NEXT_LINE = re.compile(rb"\r?\n" + _FIRST_LINE.pattern)
 
@@ -38,7 +38,7 @@ def parse_chunk_line(data: Buffer, position: int, *, first: bool) -> tuple[int, 
         of 0 marks the end of the body.
     """
     line = (_FIRST_LINE if first else _NEXT_LINE).match(data, position, position + MAX_CHUNK_LINE)
-    return (int(line[1], 16), line.end()) if line else None
+    return (int(line[1] or b"0", 16), line.end()) if line else None
 
 
 class ChunkedBody:
@@ -86,32 +86,23 @@ class ChunkedBody:
     def _feed_line(self, view: memoryview, found: list[memoryview]) -> memoryview:
         """Take bytes up to the next chunk's data; return what is left of them."""
         held = self._held + bytes(view[: MAX_CHUNK_LINE + 1 - len(self._held)])
+        # The first line ends with a line break; any other begins with one as well.
+        over = held.count(b"\n", 0, MAX_CHUNK_LINE) > (not self._first) or len(held) > MAX_CHUNK_LINE
+        if not over:
+            self._held = held
+            return view[len(view) :]
         line = parse_chunk_line(held, 0, first=self._first)
         if line is not None:
             self._left, begin = line
             # What follows the last chunk are trailer fields, which are no part of the body.
             self.complete = not self._left
             view = view[begin - len(self._held) :]
-            self._held = b""
             self._first = False
-            return view
-        if len(held) <= MAX_CHUNK_LINE and _may_become_line(held, first=self._first):
-            self._held = held
-            return view[len(view) :]
-        if self._first:
+        elif self._first:
             self.plain = True
             if self._held:
                 found.append(memoryview(self._held))
-                self._held = b""
         else:
             self._broken = True
+        self._held = b""
         return view
-
-
-_LINE_BEGUN = re.compile(rb"[ \t]*[0-9A-Fa-f]*[ \t]*(?:;[^\r\n]*)?\r?")
-_NEXT_LINE_BEGUN = re.compile(rb"\r?(?:\n" + _LINE_BEGUN.pattern + rb")?")
-
-
-def _may_become_line(held: bytes, *, first: bool) -> bool:
-    """Tell whether more bytes may make a chunk's line of these."""
-    return (_LINE_BEGUN if first else _NEXT_LINE_BEGUN).fullmatch(held) is not None

@@ -136,12 +136,16 @@ class Digest:
         name = self.algorithm.lower().replace("-", "_")
         shorter = _BLAKE2.fullmatch(name)
         if shorter:
-            return shorter[1], int(shorter[2]) // 8
+            bits = int(shorter[2])
+            fits = 0 < bits <= _SIZES[shorter[1]] * 8 and bits % 8 == 0
+            return (shorter[1], bits // 8) if fits else (name, 0)
         if name not in _SIZES:
             name = name.replace("_", "")
         size = _SIZES.get(name, 0)
         if name.startswith("blake2"):
-            size = next((it for it in range(1, size + 1) if _decoded(self.value, it) is not None), size)
+            # Its digests may have any size; that of most is looked for first.
+            sizes = (size, *range(1, size))
+            size = next((it for it in sizes if _decoded(self.value, it) is not None), size)
         return name, size
 
 

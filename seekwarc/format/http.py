@@ -8,6 +8,7 @@ reasons, and header lines without a colon are all taken as they come.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -20,10 +21,13 @@ __all__ = ["MAX_HTTP_HEAD_SIZE", "HttpHead", "is_http_block", "parse_http_head"]
 MAX_HTTP_HEAD_SIZE: Final = 64 << 10
 """Where the search for the end of an HTTP head is given up: the block is then treated as opaque."""
 
+LONGEST_STATUS_LINE: Final = 128
+"""Bytes that tell whether a status line begins, blanks in it included."""
+
 _LEADING_BLANK_LINES = re.compile(rb"(?:\r?\n){0,4}")
-_STATUS_LINE = re.compile(rb"(?:HTTP(?:/\d(?:\.\d)?)?|ICY)[ \t]+(\d{3})(?!\d)([^\r\n]*)")
+_STATUS_LINE = re.compile(rb"(?:HTTP(?:/\d(?:\.[\dxX])?)?|ICY)[ \t]+(\d{3})(?!\d)([^\r\n]*)")
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]+([^\s][^\r\n]*)")
-_HTTP_VERSION = re.compile(r"[ \t]+HTTP/\d(?:\.\d)?[ \t]*$")
+_HTTP_VERSION = re.compile(r"(?<![ \t])[ \t]++HTTP/\d(?:\.\d)?[ \t]*$")
 _CONTENT_LENGTH = re.compile(r"[0-9]{1,18}")
 _INFORMATIONAL = range(100, 200)
 _SWITCHING_PROTOCOLS = 101
@@ -57,6 +61,9 @@ class HttpHead:
     def headers(self) -> tuple[tuple[str, str], ...]:
         """Header fields as (name, value), in order."""
         return tuple(parse_fields(self.raw.partition(b"\n")[2]))
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self.headers)
 
     @property
     def reason(self) -> str | None:
@@ -132,14 +139,14 @@ def parse_http_head(block: Buffer, *, whole: bool = False) -> HttpHead | None:
     blank = _LEADING_BLANK_LINES.match(data)
     start = blank.end() if blank else 0
     head = _head_at(data, start, whole=whole)
-    while (
-        head is not None
-        and head.status in _INFORMATIONAL
-        and head.status != _SWITCHING_PROTOCOLS
-        and _STATUS_LINE.match(data, head.size)
-    ):
-        # What matters is the response behind it: without that, more has to be read.
-        head = _head_at(data, head.size, whole=whole)
+    while head is not None and head.status in _INFORMATIONAL and head.status != _SWITCHING_PROTOCOLS:
+        # What matters is the response behind it.
+        if _STATUS_LINE.match(data, head.size):
+            head = _head_at(data, head.size, whole=whole)
+        elif not whole and len(data) - head.size < LONGEST_STATUS_LINE and len(data) < MAX_HTTP_HEAD_SIZE:
+            return None  # It may come yet.
+        else:
+            break
     return head
 
 

@@ -43,12 +43,14 @@ RECORD_TYPES: Final = frozenset(
 
 IDENTICAL_PAYLOAD_DIGEST: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 SERVER_NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
-# As WARC 1.0 has them; without "revisit/", as example B.6 of WARC 1.1 has one; and the name that Heritrix
-# gave the first where the URIs may differ.
+# As WARC 1.0 and its drafts have them; without "revisit/", as example B.6 of WARC 1.1 has one; and the name
+# that Heritrix gave the first where the URIs may differ.
 _IDENTICAL = re.compile(
-    r"http://netpreserve\.org/warc/1\.[01]/(?:revisit/)?(?:uri-agnostic-)?identical-payload-digest"
+    r"http://netpreserve\.org/warc/(?:0\.1[78]|1\.[01])/(?:revisit/)?(?:uri-agnostic-)?identical-payload-digest"
 )
-_NOT_MODIFIED = re.compile(r"http://netpreserve\.org/warc/1\.[01]/(?:revisit/)?server-not-modified")
+_NOT_MODIFIED = re.compile(
+    r"http://netpreserve\.org/warc/(?:0\.1[78]|1\.[01])/(?:revisit/)?server-not-modified"
+)
 
 
 def is_identical_payload(profile: str | None) -> bool:

@@ -16,9 +16,7 @@ _URI_TEXT = r"(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=\[\]]|%[0-9A-Fa-f]{2})"
 _AUTHORITY = r"//(?:[^/?#\[\]@]*@)?(?:\[[0-9A-Fa-fvV:.]+\]|[^/?#\[\]@:]*)(?::[0-9]*)?(?=[/?#]|$)"
 # Brackets may stand behind the authority too, where RFC 3986 does not want them: browsers and crawlers
 # leave them as they are, and what nearly every tool writes is not worth refusing.
-_URI = re.compile(
-    rf"[A-Za-z][A-Za-z0-9+.\-]*:(?=.)(?:(?={_AUTHORITY})|(?!//)){_URI_TEXT}*(?:#{_URI_TEXT}*)?"
-)
+_URI = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*:(?=.)(?:(?={_AUTHORITY})|(?!//)){_URI_TEXT}*(?:#{_URI_TEXT}*)?")
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # noqa: S105
 _MEDIA_TYPE = re.compile(rf"[ \t]*({_TOKEN})/({_TOKEN})[ \t]*")
 _PARAMETER = re.compile(rf';[ \t]*(?:({_TOKEN})[ \t]*=[ \t]*({_TOKEN}|"(?:[^"\\]|\\.)*")[ \t]*)?')

@@ -40,12 +40,12 @@ MAX_HEADER_SIZE: Final = 1 << 20
 _VERSION = re.compile(rb"WARC/(\d{1,4}\.\d{1,4})[ \t]*\r?\n")
 _USUAL_VERSIONS = (b"WARC/1.0\r\n", b"WARC/1.1\r\n")
 _BLANK_LINE = re.compile(rb"\n\r?\n")
-# One match for nearly every file in the field; anything else goes through all the fields.
-_USUAL_CONTENT_LENGTH = re.compile(rb"\n[Cc]ontent-[Ll]ength: *([0-9]{1,18})\r\n(?![ \t])")
+_CONTENT_LENGTH = re.compile(rb"\n(?i:content-length)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)")
+MOST_DIGITS: Final = 18
 _DIGITS = re.compile(r"[0-9]{1,18}")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LINE_BREAK_OR_NUL = re.compile(r"[\r\n\0]")
-_FOLD = re.compile(r"[ \t]*\r?\n[ \t]+")
+_FOLD = re.compile(r"(?<![ \t])[ \t]*+\r?\n[ \t]++")
 
 
 def find_header_end(data: Buffer, start: int = 0) -> int:
@@ -147,7 +147,7 @@ def field_values(raw: bytes, name: str) -> tuple[str, ...]:
 def _field(name: str) -> re.Pattern[bytes]:
     """Return what matches a field of that name, folded lines included."""
     escaped = re.escape(name.encode("utf-8", "surrogateescape"))
-    return re.compile(rb"\n(?i:" + escaped + rb")[ \t]*:([^\n]*(?:\n[ \t][^\n]*)*)")
+    return re.compile(rb"\n(?i:" + escaped + rb")[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)")
 
 
 def _value(raw: bytes) -> str:
@@ -158,12 +158,12 @@ def _value(raw: bytes) -> str:
 
 
 def _content_length(raw: bytes) -> int:
-    match = _USUAL_CONTENT_LENGTH.search(raw)
-    if match:
-        return int(match[1])
-    field = _field("Content-Length").search(raw)
+    field = _CONTENT_LENGTH.search(raw)
     if field is None:
         raise FormatError("the record has no Content-Length field")
+    digits = field[1].strip(b" \t\r")
+    if digits.isdigit() and len(digits) <= MOST_DIGITS:
+        return int(digits)
     value = _value(field[1])
     if not _DIGITS.fullmatch(value):
         raise FormatError(f"Content-Length {value[:40]!r} is not a length")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import struct
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,24 +15,41 @@ from typing import Final
 
 import zstandard
 
-from seekwarc.errors import FormatError, LimitError, TruncatedError
+from seekwarc.errors import FormatError, FormatWarning, LimitError, TruncatedError
 from seekwarc.format.zstd import (
     DICTIONARY_FRAME_MAGIC,
     DICTIONARY_MAGIC,
     FRAME_MAGIC,
     SKIPPABLE_HEADER_SIZE,
+    FrameHeader,
     parse_frame_header,
     parse_skippable_header,
     skippable_frame,
 )
+from seekwarc.frames.scan import Window
+from seekwarc.storage.source import RangeSource
 
-__all__ = ["MAX_DICTIONARY_SIZE", "Dictionary", "load_dictionary"]
+__all__ = [
+    "FIRST_RANDOM_ID",
+    "LAST_RANDOM_ID",
+    "MAX_DICTIONARY_SIZE",
+    "MIN_DICTIONARY_SIZE",
+    "Dictionary",
+    "StoredDictionary",
+    "load_dictionary",
+    "read_dictionary",
+]
+
+MIN_DICTIONARY_SIZE: Final = 256
+"""The codec trains none that is smaller."""
 
 MAX_DICTIONARY_SIZE: Final = 8 << 20
 """What every decoder must support, stored and decompressed (section Window and dictionary limits)."""
 FIRST_RANDOM_ID: Final = 32_768
 LAST_RANDOM_ID: Final = 2_147_483_647
+"""Between these two an ID is to be drawn (section Dictionaries)."""
 COMPRESSION_LEVEL: Final = 19
+LARGEST_STEP: Final = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -67,12 +85,40 @@ class Dictionary:
         """The dictionary as the codec takes it."""
         return zstandard.ZstdCompressionDict(self.data, dict_type=zstandard.DICT_TYPE_FULLDICT)
 
+    @cached_property
+    def compressed(self) -> bytes:
+        """The dictionary as a Zstandard frame, in the form in which a file may hold it."""
+        return zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_checksum=True).compress(self.data)
+
+    def check(self) -> None:
+        """Check that frames can be decompressed with it: its tables may be damaged.
+
+        Raises:
+            FormatError: They cannot.
+        """
+        try:
+            # What is made of it here is kept by the codec, and needed for the first frame anyway.
+            zstandard.ZstdDecompressor(dict_data=self.codec)
+        except zstandard.ZstdError as error:
+            raise FormatError("the dictionary is damaged") from error
+
     def frame(self, *, compress: bool = True) -> bytes:
-        """Return the dictionary frame that stands at the head of a file."""
-        if not compress:
-            return skippable_frame(DICTIONARY_FRAME_MAGIC, self.data)
-        compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_checksum=True)
-        return skippable_frame(DICTIONARY_FRAME_MAGIC, compressor.compress(self.data))
+        """Return the dictionary frame that stands at the head of a file.
+
+        Warns where it is larger than what every reader must support.
+
+        Raises:
+            FormatError: The dictionary is damaged.
+        """
+        self.check()
+        if len(self.data) > MAX_DICTIONARY_SIZE:
+            warnings.warn(
+                f"the dictionary has {len(self.data)} bytes, and readers need not support more than "
+                f"{MAX_DICTIONARY_SIZE}: some will refuse the file",
+                FormatWarning,
+                stacklevel=3,
+            )
+        return skippable_frame(DICTIONARY_FRAME_MAGIC, self.compressed if compress else self.data)
 
     @classmethod
     def train(cls, samples: Sequence[bytes], *, size: int = 112_640, level: int = 3) -> Dictionary:
@@ -103,6 +149,25 @@ class Dictionary:
         return cls(trained.as_bytes())
 
 
+@dataclass(frozen=True, slots=True)
+class StoredDictionary:
+    """A dictionary, and how it is stored."""
+
+    dictionary: Dictionary
+    stored_size: int
+    """Bytes of User_Data in the dictionary frame, or of the file that is nothing but the dictionary."""
+    framed: bool
+    """Whether it stands in a dictionary frame at the head of a file."""
+    window_size: int | None = None
+    """Window_Size of the Zstandard frame that holds it; None where it is not compressed."""
+
+    @property
+    def keeps_limits(self) -> bool:
+        """Whether every reader must support it (section Window and dictionary limits)."""
+        sizes = (self.stored_size, len(self.dictionary.data), self.window_size or 0)
+        return max(sizes) <= MAX_DICTIONARY_SIZE
+
+
 def load_dictionary(
     read: Callable[[int, int], bytes], name: str, *, limit: int = MAX_DICTIONARY_SIZE
 ) -> Dictionary | None:
@@ -117,30 +182,102 @@ def load_dictionary(
         LimitError: The dictionary is larger than `limit`.
         FormatError: The dictionary frame holds no dictionary.
     """
+    try:
+        found = _framed(read, limit)
+        if found is not None:
+            found.dictionary.check()
+    except FormatError as error:
+        raise error.located(name, 0) from None
+    return found.dictionary if found is not None else None
+
+
+def read_dictionary(
+    source: RangeSource,
+    *,
+    max_dictionary_size: int | None = None,
+    max_window_size: int | None = None,
+) -> StoredDictionary:
+    """Read the dictionary at the head of a file, or a file that is nothing but a dictionary.
+
+    Args:
+        source: The file; may be a pipe.
+        max_dictionary_size: Most bytes of the dictionary, stored and decompressed; 8 MiB unless given. A file
+            that is nothing but a dictionary, and whose size is known, then has no limit.
+        max_window_size: Largest Window_Size of a compressed dictionary. It is decompressed without one, so
+            there is no need for a limit.
+
+    Raises:
+        LimitError: The dictionary exceeds a limit.
+        FormatError: There is no dictionary, or it is damaged.
+    """
+    window = Window(source)
+
+    def read(start: int, stop: int) -> bytes:
+        return window.take(start, stop - start)
+
+    try:
+        limit = MAX_DICTIONARY_SIZE if max_dictionary_size is None else max_dictionary_size
+        found = _framed(read, limit)
+        if found is None:
+            known = source.size if max_dictionary_size is None else None
+            found = _bare(window, limit if known is None else known)
+        if max_window_size is not None and (found.window_size or 0) > max_window_size:
+            raise LimitError(
+                f"the dictionary's frame needs a window of {found.window_size} bytes, the limit is "
+                f"{max_window_size}"
+            )
+        found.dictionary.check()
+    except FormatError as error:
+        raise error.located(source.name, 0) from None
+    return found
+
+
+def _framed(read: Callable[[int, int], bytes], limit: int) -> StoredDictionary | None:
+    """Load the dictionary of a dictionary frame, if the file begins with one."""
     head = read(0, SKIPPABLE_HEADER_SIZE)
     if head[:4] != struct.pack("<I", DICTIONARY_FRAME_MAGIC):
         return None
-    try:
-        size = parse_skippable_header(head)[1]
-        if size > limit:
-            raise LimitError(f"a dictionary frame of {size} bytes exceeds the limit of {limit}")
-        # Read again from the start: a pipe's window then still holds everything.
-        data = read(0, SKIPPABLE_HEADER_SIZE + size)[SKIPPABLE_HEADER_SIZE:]
-        if len(data) < size:
-            raise TruncatedError("the file ends inside the dictionary frame")
-        return Dictionary(_unpack(data, limit))
-    except FormatError as error:
-        raise error.located(name, 0) from None
-
-
-def _unpack(data: bytes, limit: int) -> bytes:
+    size = parse_skippable_header(head)[1]
+    if size > limit:
+        raise _too_large("a dictionary frame", size, limit)
+    # Read again from the start: a pipe's window then still holds everything.
+    data = read(0, SKIPPABLE_HEADER_SIZE + size)[SKIPPABLE_HEADER_SIZE:]
+    if len(data) < size:
+        raise TruncatedError("the file ends inside the dictionary frame")
     if data[:4] != struct.pack("<I", FRAME_MAGIC):
-        return data
+        return StoredDictionary(Dictionary(data), size, framed=True)
     header = parse_frame_header(data)
+    unpacked = Dictionary(_unpack(data, header, limit))
+    return StoredDictionary(unpacked, size, framed=True, window_size=header.window_size)
+
+
+def _bare(window: Window, limit: int) -> StoredDictionary:
+    """Load a file that is nothing but a dictionary."""
+    head = window.take(0, 4)
+    if head != struct.pack("<I", DICTIONARY_MAGIC):
+        warc = head == b"WARC" or head[:2] == b"\x1f\x8b" or head == struct.pack("<I", FRAME_MAGIC)
+        what = "the file has no dictionary" if warc else "the file is no Zstandard dictionary"
+        raise FormatError(f"{what}: it begins with {head!r}, not with a dictionary frame or 37 A4 30 EC")
+    data = bytearray()
+    while piece := window.at_hand(len(data), LARGEST_STEP):
+        data += piece
+        if len(data) > limit:
+            raise _too_large("a dictionary", len(data), limit)
+    return StoredDictionary(Dictionary(bytes(data)), len(data), framed=False)
+
+
+def _too_large(what: str, size: int, limit: int) -> LimitError:
+    return LimitError(
+        f"{what} of {size} bytes exceeds the limit of {limit}; raise max_dictionary_size "
+        "(--max-dictionary) to allow it"
+    )
+
+
+def _unpack(data: bytes, header: FrameHeader, limit: int) -> bytes:
     if header.content_size is None:
         raise FormatError("the compressed dictionary does not state its size")
     if header.content_size > limit:
-        raise LimitError(f"a dictionary of {header.content_size} bytes exceeds the limit of {limit}")
+        raise _too_large("a dictionary", header.content_size, limit)
     try:
         return zstandard.ZstdDecompressor().decompress(data)
     except zstandard.ZstdError as error:

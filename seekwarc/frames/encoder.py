@@ -167,9 +167,13 @@ class OrderedWork:
     def _deliver_one(self) -> None:
         self._waiting.popleft()()
 
-    def close(self) -> None:
-        """Stop the threads; what is still waiting is dropped."""
+    def drop(self) -> None:
+        """Forget what is still waiting."""
         self._waiting.clear()
         self._jobs = 0
+
+    def close(self) -> None:
+        """Stop the threads; what is still waiting is dropped."""
+        self.drop()
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import random
 from functools import partial
 from typing import Any
@@ -11,15 +10,12 @@ from typing import Any
 import pytest
 
 import seekwarc
-from seekwarc.archive.assembly import RecordAssembly
-from seekwarc.archive.block import BlockSource
-from seekwarc.archive.output import open_output
-from seekwarc.frames.encoder import FrameEncoder, OrderedWork
 from tests.support.writing import (
     HTTP_HEAD,
     KIB,
     MIB,
     RESPONSE,
+    URI,
     FailingFile,
     Pipe,
     WriteOnly,
@@ -114,38 +110,6 @@ def test_a_joined_first_frame_is_one_frame_though_it_does_not_compress() -> None
     lead = len(first.content) - len(header)
     # Behind it the frames are on the grid of the block again.
     assert sizes(data)[1] in (128 * KIB, 128 * KIB - lead % (128 * KIB))
-
-
-def shape_for(length: int, frame_size: int) -> Any:
-    assembly = RecordAssembly(
-        open_output(io.BytesIO()),
-        FrameEncoder(3, None),
-        OrderedWork(1),
-        frame_size=frame_size,
-        tables="every",
-    )
-    return assembly._shape(BlockSource(b"", length), None, length)
-
-
-@pytest.mark.parametrize("frame_size", [64 * KIB, 100_000, 129 * KIB, 192 * KIB, MIB, MIB + 1, 8 * MIB])
-@pytest.mark.parametrize(
-    "length",
-    [1 << 30, (1 << 36) - 1, 1 << 36, (1 << 36) + 1, (1 << 37) - 1, 1 << 37, 1 << 40, (1 << 43) - (64 << 20)],
-)
-def test_a_table_keeps_within_two_to_the_20_entries(length: int, frame_size: int) -> None:
-    shape = shape_for(length, frame_size)
-    assert shape.small <= shape.frame <= 8 * MIB
-    chunks, rest = divmod(length, shape.frame)
-    most = chunks * math.ceil(shape.frame / shape.small) + math.ceil((rest + 4) / shape.small)
-    header_and_http_head = 2
-    assert header_and_http_head + most <= 1 << 20
-
-
-@pytest.mark.parametrize("frame_size", [64 * KIB, MIB, 8 * MIB])
-def test_frames_are_not_enlarged_without_need(frame_size: int) -> None:
-    shape = shape_for(30 << 30, frame_size)
-    assert shape.frame == frame_size
-    assert shape.small == min(frame_size, 128 * KIB)
 
 
 # The file does not depend on how it came to be.
@@ -267,13 +231,13 @@ def test_a_short_source_is_an_error_and_the_file_goes_on_without_the_record(
     fixed = {"date": "2026-01-01T00:00:00Z", "record_id": "urn:x:1"}
     with seekwarc.Writer(target, **options) as writer, seekwarc.Writer(expected, **options) as other:
         for each in (writer, other):
-            each.write("resource", block=text(200_000), **fixed)
-            each.write("resource", block=b"small", **fixed)
+            each.write("resource", target_uri=URI, block=text(200_000), **fixed)
+            each.write("resource", target_uri=URI, block=b"small", **fixed)
         with pytest.raises(seekwarc.FormatError, match=f"ended after {size} bytes"):
-            writer.write("resource", **short(text(size)))
+            writer.write("resource", target_uri=URI, **short(text(size)))
         for each in (writer, other):
-            each.write("resource", block=noise(200_000), **fixed)
-            each.write("resource", block=b"small", **fixed)
+            each.write("resource", target_uri=URI, block=noise(200_000), **fixed)
+            each.write("resource", target_uri=URI, block=b"small", **fixed)
     assert target.getvalue() == expected.getvalue()
 
 
@@ -299,7 +263,11 @@ def test_an_exception_in_the_stream_comes_through_and_the_file_goes_on(raw: bool
     with seekwarc.Writer(target, frame_size=FRAME) as writer:
         writer.write_raw(header_for(5), b"small")
         source = stream(text(MIB), 600_000)
-        write = partial(writer.write_raw, header_for(MIB)) if raw else partial(writer.write, "resource")
+        write = (
+            partial(writer.write_raw, header_for(MIB))
+            if raw
+            else partial(writer.write, "resource", target_uri=URI)
+        )
         with pytest.raises(ConnectionResetError):
             write(block=source)
         writer.write_raw(header_for(9), b"the other")
@@ -320,11 +288,11 @@ def test_a_failed_first_record_leaves_the_next_one_to_be_the_first() -> None:
 def test_a_pipe_cannot_take_a_record_back_so_the_file_is_refused_afterwards() -> None:
     target = WriteOnly()
     writer = seekwarc.Writer(target, frame_size=FRAME)
-    writer.write("resource", block=b"small")
+    writer.write("resource", target_uri=URI, block=b"small")
     with pytest.raises(seekwarc.FormatError):
         writer.write_raw(header_for(MIB), io.BytesIO(text(500_000)))
     with pytest.raises(seekwarc.SeekWarcError, match="cannot go on"):
-        writer.write("resource", block=b"small")
+        writer.write("resource", target_uri=URI, block=b"small")
     with pytest.raises(seekwarc.SeekWarcError, match="cannot go on"):
         writer.close()
 
@@ -332,10 +300,10 @@ def test_a_pipe_cannot_take_a_record_back_so_the_file_is_refused_afterwards() ->
 def test_a_pipe_goes_on_where_the_failed_record_was_only_in_the_spool() -> None:
     target = WriteOnly()
     with seekwarc.Writer(target, frame_size=FRAME) as writer:
-        writer.write("resource", block=b"small")
+        writer.write("resource", target_uri=URI, block=b"small")
         with pytest.raises(seekwarc.FormatError):
-            writer.write("resource", block=Pipe(text(500_000)), length=MIB)
-        writer.write("resource", block=b"small")
+            writer.write("resource", target_uri=URI, block=Pipe(text(500_000)), length=MIB)
+        writer.write("resource", target_uri=URI, block=b"small")
     with seekwarc.open(bytes(target.data)) as archive:
         assert [record.block.read() for record in archive] == [b"small", b"small"]
 
@@ -381,9 +349,9 @@ def test_the_place_of_an_only_record_is_the_one_that_a_reader_finds(tables: str,
 def test_a_place_is_known_before_the_file_is_closed() -> None:
     target = io.BytesIO()
     with seekwarc.Writer(target, frame_size=FRAME, threads=2) as writer:
-        one = writer.write("resource", block=b"small")
-        two = writer.write("resource", block=text(300_000))
-        three = writer.write("resource", block=b"small")
+        one = writer.write("resource", target_uri=URI, block=b"small")
+        two = writer.write("resource", target_uri=URI, block=text(300_000))
+        three = writer.write("resource", target_uri=URI, block=b"small")
         assert one.offset == 0
         assert two.offset == one.length
         assert three.offset == two.offset + two.length
@@ -394,7 +362,7 @@ def test_a_place_is_known_before_the_file_is_closed() -> None:
 def test_a_place_that_never_came_to_be_says_so() -> None:
     for threads in (1, 2):
         writer = seekwarc.Writer(io.BytesIO(), threads=threads)
-        place = writer.write("resource", block=b"small")
+        place = writer.write("resource", target_uri=URI, block=b"small")
         writer.abort()
         with pytest.raises(seekwarc.SeekWarcError, match="was not written"):
             _ = place.offset

@@ -1,17 +1,14 @@
-"""The block of a record that is being written, and its digests."""
+"""The block of a record that is being written."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import io
 from typing import Any
 
 import pytest
 
-from seekwarc.archive.block import BlockDigests, BlockSource
+from seekwarc.archive.block import BlockSource
 from seekwarc.errors import FormatError
-from seekwarc.format.http import parse_http_head
 from tests.support.writing import HTTP_HEAD, KIB, Pipe, text
 
 BLOCK = text(200_000)
@@ -96,15 +93,3 @@ def test_a_block_without_an_http_head_is_kept_too() -> None:
     source = BlockSource(Pipe(BLOCK), None)
     assert source.http_head() is None
     assert source.read(len(BLOCK)) == BLOCK
-
-
-@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
-def test_digests_are_labelled_as_the_fields_tools_do(algorithm: Any) -> None:
-    digests = BlockDigests(algorithm, parse_http_head(HTTP_HEAD))
-    digests.add(HTTP_HEAD[:10])
-    digests.add(HTTP_HEAD[10:] + BLOCK[:1000])
-    digests.add(memoryview(BLOCK)[1000:])
-    for value, data in ((digests.block, HTTP_HEAD + BLOCK), (digests.payload, BLOCK)):
-        raw = hashlib.new(algorithm, data)
-        text = base64.b32encode(raw.digest()).decode() if algorithm == "sha1" else raw.hexdigest()
-        assert value == f"{algorithm}:{text}"

@@ -18,6 +18,7 @@ from tests.support.writing import (
     KIB,
     MIB,
     RESPONSE,
+    URI,
     CountedSource,
     Repeated,
     frame_end,
@@ -60,12 +61,13 @@ def sample(
 ) -> Sample:
     target = io.BytesIO()
     stream = Repeated(page, size)
-    small = {"type": "resource", "block": b"small", "date": DATE}
+    small = {"type": "resource", "target_uri": URI, "block": b"small", "date": DATE}
     with seekwarc.Writer(target, digest=None, level=1, **options) as writer:
         if not first:
             writer.write(**small)
         place = writer.write(
             "response",
+            target_uri=URI,
             block=Headed(stream) if http else stream,
             length=size + http * len(HTTP_HEAD),
             content_type=RESPONSE if http else "video/mp4",

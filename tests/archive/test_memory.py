@@ -15,7 +15,7 @@ MOST = 200 * MIB
 SCRIPT = """
 import os, random, resource, sys, threading, time
 import seekwarc
-from tests.support.writing import Repeated, noise, text
+from tests.support.writing import URI, Repeated, noise, text
 
 path, size, options = sys.argv[1], int(sys.argv[2]), eval(sys.argv[3])
 MIB = 1 << 20
@@ -47,8 +47,8 @@ begun = time.perf_counter()
 content = stream().content
 report("start")
 with seekwarc.Writer(path, level=1, **options) as writer:
-    writer.write("resource", block=b"small")
-    place = writer.write("resource", block=stream())
+    writer.write("resource", target_uri=URI, block=b"small")
+    place = writer.write("resource", target_uri=URI, block=stream())
 report("written")
 chance = random.Random(1)
 with seekwarc.open(path) as archive:

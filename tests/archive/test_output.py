@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import seekwarc
-from tests.support.writing import KIB, MIB, Pipe, WriteOnly, header_for, noise, text
+from tests.support.writing import KIB, MIB, URI, Pipe, WriteOnly, header_for, noise, text
 
 FRAME = 64 * KIB
 AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -28,12 +28,15 @@ AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 def write_some(target: Any, **options: Any) -> list[seekwarc.Written]:
     with seekwarc.Writer(target, frame_size=FRAME, **options) as writer:
-        return [writer.write("resource", block=block) for block in (b"small", text(300_000), b"last")]
+        return [
+            writer.write("resource", target_uri=URI, block=block)
+            for block in (b"small", text(300_000), b"last")
+        ]
 
 
 def write_and_fail(target: Any, **options: Any) -> None:
     with seekwarc.Writer(target, frame_size=FRAME, **options) as writer:
-        writer.write("resource", block=text(300_000))
+        writer.write("resource", target_uri=URI, block=text(300_000))
         raise ZeroDivisionError
 
 
@@ -51,7 +54,7 @@ BLOCKS = [b"small", text(300_000), b"last"]
 def test_a_path_appears_only_when_the_file_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     with seekwarc.Writer(path, frame_size=FRAME) as writer:
-        writer.write("resource", block=text(300_000))
+        writer.write("resource", target_uri=URI, block=text(300_000))
         writer.flush()
         assert not path.exists()
         (temporary,) = os.listdir(tmp_path)
@@ -88,7 +91,7 @@ def test_a_killed_process_leaves_nothing_under_the_name(tmp_path: Path) -> None:
         import os, sys, time, seekwarc
         writer = seekwarc.Writer(sys.argv[1], frame_size=65536)
         for _ in range(5):
-            writer.write("resource", block=os.urandom(1 << 20))
+            writer.write("resource", target_uri="urn:x:1", block=os.urandom(1 << 20))
         writer.flush()
         print("written", flush=True)
         time.sleep(60)
@@ -109,7 +112,7 @@ def test_an_existing_file_is_replaced_in_one_step(tmp_path: Path) -> None:
     before = path.read_bytes()
     with path.open("rb") as reader:
         with seekwarc.Writer(path) as writer:
-            writer.write("resource", block=b"new")
+            writer.write("resource", target_uri=URI, block=b"new")
             assert path.read_bytes() == before
         assert blocks_of(path) == [b"new"]
         assert reader.read() == before, "who had it open goes on with the old file"
@@ -159,7 +162,7 @@ def test_a_relative_path_survives_a_change_of_folder(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path / "one")
     with seekwarc.Writer("a.warc.zst") as writer:
         monkeypatch.chdir(tmp_path / "two")
-        writer.write("resource")
+        writer.write("resource", target_uri=URI)
     assert os.listdir(tmp_path / "one") == ["a.warc.zst"]
     assert os.listdir(tmp_path / "two") == []
 
@@ -203,10 +206,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     "fill",
     [
         pytest.param(lambda w, b: w.write_raw(header_for(len(b)), b), id="raw"),
-        pytest.param(lambda w, b: w.write("resource", block=b), id="bytes"),
-        pytest.param(lambda w, b: w.write("resource", block=Pipe(b, most=MIB)), id="pipe"),
+        pytest.param(lambda w, b: w.write("resource", target_uri=URI, block=b), id="bytes"),
         pytest.param(
-            lambda w, b: [w.write("resource", block=b[i : i + 50_000]) for i in range(0, len(b), 50_000)],
+            lambda w, b: [
+                w.write("resource", target_uri=URI, block=b[i : i + 50_000]) for i in range(0, len(b), 50_000)
+            ],
             id="many",
         ),
     ],
@@ -214,7 +218,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_is_a_source_error_and_leaves_no_file(fill: Any, threads: int, small_disk: Path) -> None:
     path = small_disk / "a.warc.zst"
     writer = seekwarc.Writer(path, threads=threads)
-    writer.write("resource", block=b"small")
+    writer.write("resource", target_uri=URI, block=b"small")
     with pytest.raises(seekwarc.SourceError, match=r"a\.warc\.zst.*No space left"):
         fill(writer, noise(16 * MIB))
     with pytest.raises(seekwarc.SeekWarcError):
@@ -222,11 +226,26 @@ def test_a_full_disk_is_a_source_error_and_leaves_no_file(fill: Any, threads: in
     assert os.listdir(small_disk) == []
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_disk_that_is_full_while_frames_are_put_aside_costs_that_record_only(
+    threads: int, small_disk: Path
+) -> None:
+    path = small_disk / "a.warc.zst"
+    with seekwarc.Writer(path, threads=threads) as writer:
+        writer.write_resource(URI, b"small", "text/plain")
+        with pytest.raises(seekwarc.SourceError, match=r"a\.warc\.zst.*No space left"):
+            writer.write_resource(URI, Pipe(noise(16 * MIB), most=MIB), "image/jpeg")
+        writer.write_resource(URI, b"goes on", "text/plain")
+    assert os.listdir(small_disk) == ["a.warc.zst"]
+    with seekwarc.open(path) as archive:
+        assert [record.block.read() for record in archive] == [b"small", b"goes on"]
+
+
 def test_a_disk_that_is_full_at_the_end_is_a_source_error_too(small_disk: Path) -> None:
     path = small_disk / "a.warc.zst"
     path.write_bytes(b"before")
     writer = seekwarc.Writer(path)
-    writer.write("resource", block=noise(100_000))
+    writer.write("resource", target_uri=URI, block=noise(100_000))
     with (small_disk / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
         while True:
             filler.write(bytes(64 * KIB))
@@ -241,7 +260,7 @@ def test_a_device_that_is_full_is_a_source_error(size: int) -> None:
     writer = seekwarc.Writer("/dev/full")
 
     def write() -> None:
-        writer.write("resource", block=noise(size))
+        writer.write("resource", target_uri=URI, block=noise(size))
         writer.close()
 
     with pytest.raises(seekwarc.SourceError, match="No space left"):
@@ -301,11 +320,11 @@ def test_a_closed_pipe_is_a_broken_pipe(threads: int) -> None:
     with os.fdopen(write_end, "wb", buffering=0) as file:
         os.close(read_end)
         writer = seekwarc.Writer(file, frame_size=FRAME, threads=threads)
-        writer.write("resource", block=b"small")
+        writer.write("resource", target_uri=URI, block=b"small")
         with pytest.raises(BrokenPipeError):
             writer.flush()
         with pytest.raises(seekwarc.SeekWarcError, match="cannot go on"):
-            writer.write("resource")
+            writer.write("resource", target_uri=URI)
         writer.abort()
 
 
@@ -318,7 +337,7 @@ def test_a_file_object_that_fails_is_a_source_error() -> None:
             raise OSError(errno.EIO, "Input/output error")
 
     writer = seekwarc.Writer(Failing(), threads=1)
-    place = writer.write("resource", block=b"x")
+    place = writer.write("resource", target_uri=URI, block=b"x")
     with pytest.raises(seekwarc.SourceError, match="Input/output error"):
         writer.flush()
     with pytest.raises(seekwarc.SeekWarcError):
@@ -344,7 +363,7 @@ def test_no_thread_outlives_the_writer(tmp_path: Path) -> None:
     before = threading.active_count()
     write_some(tmp_path / "a.warc.zst", threads=4)
     writer = seekwarc.Writer(tmp_path / "b.warc.zst", threads=4)
-    writer.write("resource", block=text(MIB))
+    writer.write("resource", target_uri=URI, block=text(MIB))
     writer.abort()
     deadline = time.monotonic() + 5
     while threading.active_count() > before and time.monotonic() < deadline:

@@ -1,8 +1,14 @@
-"""Extents: ranges of a record, and files made of them."""
+"""Extents: ranges of a record, chunked or not, and files made of them."""
 
 from __future__ import annotations
 
+import gzip
 import io
+import random
+import threading
+import zlib
+from array import array
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -10,34 +16,58 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc.errors import ChecksumError, RangeError
+from tests.archive.test_chunks import chunked, random_sizes
 from tests.support.foreign import Foreign, noise, text
+from tests.support.sources import Pipe
 
 BLOCK = text(150_000) + noise(50_000)
 FORMS = ("bytes", "gzip", "plain")
+
+
+HTTP = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 def made() -> Foreign:
     return Foreign().record(b"in front").record(BLOCK, cuts=16_000, table=True).record(b"behind")
 
 
-def extent(form: str = "bytes") -> seekwarc.Extent:
-    file = made() if form == "bytes" else getattr(made(), form)()
+def made_chunked(data: bytes = BLOCK, http: bytes = HTTP) -> Foreign:
+    """The same, but that the block is a response whose payload comes in chunks."""
+    block = http + chunked(data, random_sizes(1, 9000))
+    header = (
+        b"WARC/1.1\r\nWARC-Type: response\r\nContent-Type: application/http\r\nContent-Length: %d\r\n\r\n"
+    )
+    file = Foreign().record(b"in front").record(block, header=header % len(block), cuts=16_000, table=True)
+    return file.record(b"behind")
+
+
+def in_form(file: Foreign, form: str) -> Foreign:
+    return file if form == "bytes" else getattr(file, form)()
+
+
+def extent(form: str = "bytes", *, in_chunks: bool = False) -> seekwarc.Extent:
+    file = in_form(made_chunked() if in_chunks else made(), form)
     archive = seekwarc.open(file.bytes())
-    return archive.record_at(file.records[1].offset).block
+    return archive.record_at(file.records[1].offset).payload
 
 
 @pytest.fixture(params=FORMS)
-def block(request) -> seekwarc.Extent:
-    return extent(request.param)
+def form(request) -> str:
+    return request.param
 
 
-SEEKABLE = extent()
+@pytest.fixture(params=[False, True], ids=["block", "chunked"])
+def block(request, form) -> seekwarc.Extent:
+    return extent(form, in_chunks=request.param)
+
+
+EXTENTS = [extent(), extent(in_chunks=True)]
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.integers(0, 210_000), st.integers(0, 210_000), st.booleans())
-def test_a_range_is_what_stands_there(start, length, verify) -> None:
-    assert SEEKABLE.pread(start, length, verify=verify) == BLOCK[start : start + length]
+@given(st.sampled_from(EXTENTS), st.integers(0, 210_000), st.integers(0, 210_000), st.booleans())
+def test_a_range_is_what_stands_there(block, start, length, verify) -> None:
+    assert block.pread(start, length, verify=verify) == BLOCK[start : start + length]
 
 
 def test_nothing_comes_from_behind_the_end(block) -> None:
@@ -46,6 +76,39 @@ def test_nothing_comes_from_behind_the_end(block) -> None:
     assert block.pread(len(BLOCK), 100) == b""
     assert block.pread(10**15, 10**15) == b""
     assert block.pread(5, 0) == b""
+
+
+@pytest.mark.parametrize("in_chunks", [False, True])
+def test_what_is_behind_the_end_is_nobodys(form, in_chunks) -> None:
+    """Asking for it neither shows what follows in the file, nor passes it."""
+    file = in_form(made_chunked() if in_chunks else made(), form)
+    expected = [b"in front", BLOCK, b"behind"]
+    for pipe in (False, True):
+        with seekwarc.open(Pipe(file.bytes()) if pipe else file.bytes()) as archive:
+            for record, content in zip(archive, expected, strict=True):
+                payload = record.payload
+                buffer = bytearray(b"#" * 10)
+                assert payload.pread(0, 3) == content[:3]
+                assert payload.pread_into(len(content) + 200, buffer) == 0
+                assert payload.pread(10**9, 10) == b""
+                stream = payload.open()
+                stream.seek(len(content) + 300)
+                assert stream.read(10) == stream.read() == b""
+                assert stream.readinto(buffer) == 0
+                assert buffer == b"#" * 10
+                # To know that chunks are over, those of a pipe have to go by.
+                if not (pipe and in_chunks):
+                    assert payload.pread(3, 10) == content[3:13]
+
+
+def test_reading_nothing_passes_nothing(form) -> None:
+    file = in_form(made(), form)
+    with seekwarc.open(Pipe(file.bytes())) as archive:
+        for record in archive:
+            size = record.block.size
+            assert record.block.pread_into(size - 1, bytearray()) == 0
+            assert record.block.pread(size - 1, 0) == b""
+            assert len(record.block.read()) == size
 
 
 @pytest.mark.parametrize(("start", "length"), [(-1, 5), (0, -1), (-1, -1)])
@@ -66,19 +129,18 @@ def test_a_buffer_of_the_callers_is_filled(block, new_buffer) -> None:
 
 
 def test_a_buffer_of_another_type_is_filled_bytewise(block) -> None:
-    from array import array  # noqa: PLC0415
-
     words = array("I", bytes(4000))
     assert block.pread_into(100, words) == 4000
     assert words.tobytes() == BLOCK[100:4100]
 
 
-def test_a_plan_is_what_a_read_costs() -> None:
-    file = made()
+@pytest.mark.parametrize("in_chunks", [False, True])
+def test_a_plan_is_what_a_read_costs(in_chunks) -> None:
+    file = made_chunked() if in_chunks else made()
     for start, stop in [(0, 1), (20_000, 20_001), (15_000, 60_000), (0, len(BLOCK)), (5, 5)]:
-        with seekwarc.open(file.bytes(), cache_size=0) as archive:
+        with seekwarc.open(file.bytes(), cache_size=10**6 if in_chunks else 0) as archive:
             put = file.records[1]
-            block = archive.record_at(put.offset, put.length).block
+            block = archive.record_at(put.offset, put.length).payload
             plan = block.plan(start, stop)
             before = (archive.stats.bytes_fetched, archive.stats.bytes_decoded)
             assert block.pread(start, stop - start) == BLOCK[start:stop]
@@ -94,6 +156,35 @@ def test_a_plan_needs_nothing_but_the_table() -> None:
         before = archive.stats.bytes_decoded, archive.stats.requests
         block.plan(50_000, 150_000)
         assert (archive.stats.bytes_decoded, archive.stats.requests) == before
+
+
+def test_a_plan_of_a_chunked_body_looks_for_chunks_up_to_its_end() -> None:
+    file = made_chunked()
+    put = file.records[1]
+    with seekwarc.open(file.bytes()) as archive:
+        payload = archive.record_at(put.offset, put.length).payload
+        plan = payload.plan(50_000, 60_000)
+        assert 10_000 <= plan.bytes_decoded <= 10_000 + 2 * 16_000
+        assert archive.stats.bytes_decoded <= 60_000 + 3 * 16_000
+        assert payload.problem is None
+        assert payload.plan(len(BLOCK), len(BLOCK) + 5).ranges == ()
+        assert payload.plan(7, 7).ranges == ()
+
+
+def test_threads_read_any_ranges_of_one_extent(block) -> None:
+    barrier = threading.Barrier(6)
+
+    def work(seed: int) -> None:
+        chance = random.Random(seed)
+        barrier.wait()
+        for _ in range(15):
+            start, length = chance.randrange(len(BLOCK)), chance.choice([1, 500, 40_000])
+            assert block.pread(start, length) == BLOCK[start : start + length]
+
+    with ThreadPoolExecutor(6) as pool:
+        for done in [pool.submit(work, seed) for seed in range(6)]:
+            done.result()
+    assert block.size == len(BLOCK)
 
 
 def test_damage_is_found_where_it_is_and_nowhere_else() -> None:
@@ -115,12 +206,13 @@ def test_damage_is_found_where_it_is_and_nowhere_else() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(
+    st.sampled_from(EXTENTS),
     st.lists(
         st.tuples(st.sampled_from(["seek", "end", "move", "read"]), st.integers(-1000, 210_000)), max_size=8
-    )
+    ),
 )
-def test_a_file_does_what_a_file_does(steps) -> None:
-    ours, theirs = SEEKABLE.open(), io.BytesIO(BLOCK)
+def test_a_file_does_what_a_file_does(block, steps) -> None:
+    ours, theirs = block.open(), io.BytesIO(BLOCK)
     for step, number in steps:
         if step == "read":
             count = abs(number)
@@ -171,3 +263,43 @@ def test_files_of_one_extent_have_positions_of_their_own(block) -> None:
     assert one.read(10) == BLOCK[:10]
     assert other.read(10) == BLOCK[:10]
     assert one.read(10) == BLOCK[10:20]
+
+
+# Content codings on top of chunks.
+
+
+def gzip_chunked() -> Foreign:
+    http = HTTP.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
+    return made_chunked(gzip.compress(BLOCK, mtime=0), http)
+
+
+@pytest.mark.parametrize("pipe", [False, True])
+def test_codings_are_undone_behind_the_chunks(form, pipe) -> None:
+    file = in_form(gzip_chunked(), form)
+    with seekwarc.open(Pipe(file.bytes()) if pipe else file.bytes()) as archive:
+        seen = []
+        for record in archive:
+            with record.payload.open(decoded=True) as stream:
+                seen.append(stream.read())
+        assert seen == [b"in front", BLOCK, b"behind"]
+
+
+def test_without_asking_codings_stay() -> None:
+    file = gzip_chunked()
+    with seekwarc.open(file.bytes()) as archive:
+        payload = list(archive)[1].payload
+        assert payload.codings == ("gzip",)
+        assert zlib.decompress(payload.read(), 31) == BLOCK
+        with payload.open() as stream:
+            assert stream.read(2) == b"\x1f\x8b"
+
+
+def test_a_decoded_stream_of_gzip_is_decompressed_once() -> None:
+    file = gzip_chunked().gzip()
+    everything = sum(len(put.header + put.block) + 4 for put in file.records)
+    with seekwarc.open(file.bytes()) as archive:
+        for record in archive:
+            with io.BufferedReader(record.payload.open(decoded=True)) as stream:
+                while stream.read(777):
+                    pass
+        assert archive.stats.bytes_decoded == everything

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 import seekwarc
-from tests.support.writing import KIB, MIB, noise
+from tests.support.writing import KIB, MIB, URI, noise
 
 LEVEL = 3
 
@@ -48,7 +48,7 @@ def one_frame(content: bytes) -> int:
 def check(block: bytes, most: float) -> None:
     target = io.BytesIO()
     with seekwarc.Writer(target, level=LEVEL) as writer:
-        place = writer.write("resource", block=block)
+        place = writer.write("resource", target_uri=URI, block=block)
     record, frame = place.length, one_frame(place.header.raw + block + b"\r\n\r\n")
     with seekwarc.open(target.getvalue()) as archive:
         entries = len(archive.record_at(0).layout.frames or ())
@@ -81,6 +81,12 @@ def test_a_small_file_takes_an_entry_a_record_more_than_plain_frames() -> None:
         target = io.BytesIO()
         with seekwarc.Writer(target, tables=tables, digest=None) as writer:
             for n, block in enumerate(blocks):
-                writer.write("resource", block=block, record_id=f"urn:x:{n}", date="2026-01-01T00:00:00Z")
+                writer.write(
+                    "resource",
+                    target_uri=URI,
+                    block=block,
+                    record_id=f"urn:x:{n}",
+                    date="2026-01-01T00:00:00Z",
+                )
         sizes[tables] = len(target.getvalue())
     assert sizes["large"] - sizes["none"] == 17 + 12 * len(blocks)

@@ -2,70 +2,336 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seekwarc.format.chunked import ChunkedBody
-
-SIZE_LINES = st.sampled_from(["%x\r\n", "%X\r\n", "%x\n", "%04x \r\n", "%x;name=value\r\n", "%x ; a\r\n"])
-
-
-def chunked(parts: list[tuple[bytes, str]]) -> bytes:
-    body = b"".join((line % len(part)).encode() + part + b"\r\n" for part, line in parts if part)
-    return body + b"0\r\nTrailer: x\r\n\r\n"
+from seekwarc.format.chunked import MAX_CHUNK_LINE, ChunkedBody, parse_chunk_line
+from tests.support.reading import time_limit
 
 
-def decode(body: bytes, step: int) -> tuple[bytes, ChunkedBody]:
+@dataclass(frozen=True)
+class Reference:
+    """What a decoder finds that has the whole body at once and knows of no pieces."""
+
+    data: bytes
+    plain: bool = False
+    complete: bool = False
+
+
+def _size_line(body: bytes, position: int) -> tuple[int, int] | None:
+    """Read size and extensions of a chunk, a character at a time."""
+
+    def skip(allowed: bytes) -> None:
+        nonlocal position
+        while position < len(body) and body[position] in allowed:
+            position += 1
+
+    begin = position
+    skip(b" \t")
+    digits = position
+    skip(b"0123456789abcdefABCDEF")
+    number = body[digits:position]
+    if not number or len(number.lstrip(b"0")) > 15:
+        return None
+    skip(b" \t")
+    if body[position : position + 1] == b";":
+        while position < len(body) and body[position] not in b"\r\n":
+            position += 1
+    if body[position : position + 1] == b"\r":
+        position += 1
+    if body[position : position + 1] != b"\n":
+        return None
+    position += 1
+    return (int(number, 16), position) if position - begin <= MAX_CHUNK_LINE else None
+
+
+def reference(body: bytes) -> Reference:
+    """Take a body apart as RFC 9112, section 7.1, says; what came before a break is kept."""
+    line = _size_line(body, 0)
+    if line is None:
+        return Reference(body, plain=bool(body))
+    data = b""
+    while line is not None and line[0]:
+        size, begin = line
+        data += body[begin : begin + size]
+        end = begin + size
+        line_break = 2 if body[end : end + 2] == b"\r\n" else 1 if body[end : end + 1] == b"\n" else 0
+        line = _size_line(body, end + line_break) if line_break else None
+        if line is not None and line[1] - end > MAX_CHUNK_LINE:
+            line = None
+    return Reference(data, complete=line is not None)
+
+
+# Bodies.
+
+SIZE_LINES = [
+    "{:x}\r\n",
+    "{:X}\r\n",
+    "{:x}\n",
+    "{:04x} \r\n",
+    "{:040x}\r\n",
+    " \t{:x}\r\n",
+    "{:x};name=value\r\n",
+    '{:x} ; a="b;c"\n',
+    "{:x};;;\r\n",
+]
+ODD = [
+    b"",
+    b"0",
+    b"0\r\n",
+    b"0\r\n\r\n",
+    b"0\r\nTrailer: x\r\n\r\n",
+    b"000\n\n",
+    b"5",
+    b"5\r",
+    b"5\r\n",
+    b"5\r\nhello",
+    b"5\r\nhello\r",
+    b"5\r\nhello\r\n",
+    b"5\r\nhello\r\n0",
+    b"5\r\nhello\n3\nyou\n0\n\n",
+    b"5\r\nhelloX\r\n0\r\n\r\n",
+    b"5\r\nhello0\r\n\r\n",
+    b"5\r\nhello\r\n\r\n0\r\n\r\n",
+    b"5\r\nhello\r\n-1\r\nx",
+    b"5\r\nhello\r\nfffffffffffffff\r\nx",
+    b"5\r\nhello\r\n" + b"f" * 16 + b"\r\nx",
+    b"fffffffffffffff\r\nhello",
+    b"f" * 16 + b"\r\nhello",
+    b"\r\n5\r\nhello\r\n0\r\n\r\n",
+    b"<!doctype html>\n<p>not chunked",
+    b"-5\r\nhello\r\n",
+    b"0x5\r\nhello\r\n",
+    b"5 5\r\nhello\r\n",
+    b"5\rhello\r\n",
+    b"5;\r;\nhello",
+    b";\r\nhello",
+    b"bed time\r\n",
+    b"bed\r\ntime",
+    "\u0665\r\nhello".encode(),
+    b"5" * 10_000,
+    b"0" * (MAX_CHUNK_LINE - 3) + b"5\r\nhello\r\n0\r\n\r\n",
+    b"0" * (MAX_CHUNK_LINE - 2) + b"5\r\nhello\r\n0\r\n\r\n",
+    b"5;" + b"x" * (MAX_CHUNK_LINE - 4) + b"\r\nhello\r\n0\r\n\r\n",
+    b"5;" + b"x" * (MAX_CHUNK_LINE - 3) + b"\r\nhello\r\n0\r\n\r\n",
+    b"5;" + b"x" * 10_000,
+    b"1\r\na\r\n1;" + b"x" * (MAX_CHUNK_LINE - 6) + b"\r\nb\r\n0\r\n\r\n",
+    b"1\r\na\r\n1;" + b"x" * (MAX_CHUNK_LINE - 5) + b"\r\nb\r\n0\r\n\r\n",
+    b"1\r\na\r\n" + b" " * 10_000,
+]
+"""Bodies at the edges of what is a chunked one."""
+
+
+@st.composite
+def well_formed(draw: st.DrawFn, most: int = 300) -> tuple[bytes, bytes]:
+    """Draw a chunked body, and its data."""
+    parts = draw(st.lists(st.binary(min_size=1, max_size=most), max_size=8))
+    body = b""
+    for part in parts:
+        line = draw(st.sampled_from(SIZE_LINES)).format(len(part))
+        body += line.encode() + part + draw(st.sampled_from([b"\r\n", b"\n"]))
+    body += draw(st.sampled_from([b"0\r\n", b"0\n", b"000\r\n", b"0;last\r\n"]))
+    body += draw(
+        st.sampled_from([b"\r\n", b"", b"Trailer: x\r\n\r\n", b"5\r\nhello\r\n0\r\n\r\n", b"garbage"])
+    )
+    return body, b"".join(parts)
+
+
+@st.composite
+def bodies(draw: st.DrawFn) -> bytes:
+    """Draw bodies: good, cut off, damaged somewhere, or nothing of the kind."""
+    kind = draw(st.sampled_from(["good", "cut", "damaged", "odd", "binary", "alphabet"]))
+    if kind == "odd":
+        return draw(st.sampled_from(ODD))
+    if kind == "binary":
+        return draw(st.binary(max_size=60))
+    if kind == "alphabet":
+        return draw(
+            st.lists(st.sampled_from([b"1", b"0", b"a", b";", b" ", b"\r", b"\n", b"\r\n"])).map(b"".join)
+        )
+    body, _ = draw(well_formed())
+    where = draw(st.integers(0, len(body)))
+    if kind == "cut":
+        return body[:where]
+    if kind == "damaged":
+        return body[:where] + draw(st.binary(max_size=3)) + body[where + draw(st.integers(0, 3)) :]
+    return body
+
+
+def decode(body: bytes, cuts: list[int]) -> tuple[bytes, ChunkedBody]:
+    """Feed a body in pieces, each in a buffer that is gone afterwards, as readers do."""
     decoder = ChunkedBody()
-    pieces = [body[i : i + step] for i in range(0, len(body), step)]
-    return b"".join(bytes(part) for piece in pieces for part in decoder.feed(piece)), decoder
+    data = b""
+    edges = [0, *sorted(min(cut, len(body)) for cut in cuts), len(body)]
+    for start, stop in pairwise(edges):
+        buffer = bytearray(body[start:stop])
+        data += b"".join(map(bytes, decoder.feed(buffer)))
+        buffer[:] = b"#" * len(buffer)
+    return data + b"".join(map(bytes, decoder.finish())), decoder
 
 
-@given(st.lists(st.tuples(st.binary(max_size=300), SIZE_LINES), max_size=8), st.integers(1, 700))
-def test_the_data_comes_back_however_the_body_is_cut(parts: list[tuple[bytes, str]], step: int) -> None:
-    content, decoder = decode(chunked(parts), step)
-    assert content == b"".join(part for part, _ in parts)
-    assert decoder.valid
+def steps(body: bytes, step: int) -> list[int]:
+    return list(range(step, len(body), step))
+
+
+def assert_is_as_expected(body: bytes, cuts: list[int]) -> None:
+    expected = reference(body)
+    data, decoder = decode(body, cuts)
+    assert data == expected.data
+    assert decoder.plain is expected.plain
+    assert decoder.complete is expected.complete
+    assert decoder.finish() == [], "nothing is given twice"
+
+
+@given(well_formed(), st.lists(st.integers(0, 2000), max_size=20))
+def test_the_data_come_back_however_the_body_is_cut(made: tuple[bytes, bytes], cuts: list[int]) -> None:
+    body, content = made
+    assert reference(body) == Reference(content, complete=True)
+    data, decoder = decode(body, cuts)
+    assert data == content
     assert decoder.complete
+    assert not decoder.plain
+
+
+@settings(max_examples=400, deadline=None)
+@given(bodies(), st.lists(st.integers(0, 5000), max_size=20))
+def test_any_body_in_any_pieces_gives_what_a_naive_decoder_finds(body: bytes, cuts: list[int]) -> None:
+    assert_is_as_expected(body, cuts)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 7, 4095, 4096, 4097, 100_000])
+@pytest.mark.parametrize("body", ODD, ids=lambda body: repr(body[:20]))
+def test_bodies_at_the_edges(body: bytes, step: int) -> None:
+    if step == 1 and len(body) > 5000:
+        step = 2
+    assert_is_as_expected(body, steps(body, step))
+
+
+def test_a_body_cut_off_anywhere_gives_what_there_is() -> None:
+    body = b"5;x\r\nhello\r\n0a \n0123456789\n0\r\nTrailer: x\r\n\r\n"
+    for stop in range(len(body) + 1):
+        assert_is_as_expected(body[:stop], [])
+        assert_is_as_expected(body[:stop], steps(body[:stop], 1))
 
 
 @pytest.mark.parametrize("step", [1, 3, 10_000])
 def test_a_body_that_ends_early_gives_what_there_is(step: int) -> None:
-    content, decoder = decode(b"5\r\nhello\r\nff\r\nonly this", step)
-    assert content == b"helloonly this"
-    assert decoder.valid
+    body = b"5\r\nhello\r\nff\r\nonly this"
+    data, decoder = decode(body, steps(body, step))
+    assert data == b"helloonly this"
+    assert not decoder.plain
     assert not decoder.complete
 
 
-@pytest.mark.parametrize("step", [1, 7, 10_000])
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"<!doctype html>\n<p>not chunked",
-        b"\r\n5\r\nhello\r\n0\r\n\r\n",
-        b"5\r\nhelloX\r\n0\r\n\r\n",
-        b"-5\r\nhello\r\n",
-        b"0x5\r\nhello\r\n",
-        b"5 5\r\nhello\r\n",
-        b"f" * 16 + b"\r\n",
-        b"5" * 10_000,
-        "\u0665\r\nhello".encode(),
-    ],
-)
-def test_what_is_no_chunked_body_is_given_up(body: bytes, step: int) -> None:
-    _, decoder = decode(body, step)
-    assert not decoder.valid
-    assert decoder.feed(b"5\r\nhello\r\n") == []
+@pytest.mark.parametrize("step", [1, 3, 10_000])
+def test_what_came_before_a_break_is_taken_and_the_rest_left(step: int) -> None:
+    body = b"5\r\nhelloX\r\n5\r\nagain\r\n0\r\n\r\n"
+    data, decoder = decode(body, steps(body, step))
+    assert data == b"hello"
+    assert not decoder.complete
+    assert not decoder.plain
+    assert decoder.feed(b"5\r\nagain\r\n") == []
 
 
-@given(st.binary(max_size=200), st.integers(1, 50))
-def test_random_bytes_are_neither_an_error_nor_more_than_they_were(body: bytes, step: int) -> None:
-    assert len(decode(body, step)[0]) <= len(body)
+@pytest.mark.parametrize("step", [1, 3, 10_000])
+def test_a_body_that_does_not_begin_with_a_chunk_is_taken_as_it_is(step: int) -> None:
+    body = b"bed time stories\r\n5\r\nhello\r\n0\r\n\r\n"
+    data, decoder = decode(body, steps(body, step))
+    assert data == body
+    assert decoder.plain
+    assert not decoder.complete
+    assert b"".join(decoder.feed(b"0\r\n\r\n")) == b"0\r\n\r\n"
+
+
+def test_what_follows_the_last_chunk_is_no_part_of_the_body() -> None:
+    decoder = ChunkedBody()
+    assert b"".join(decoder.feed(b"1\r\na\r\n0\r\n")) == b"a"
+    assert decoder.complete
+    assert decoder.feed(b"Expires: never\r\n\r\n5\r\nhello\r\n") == []
+
+
+def test_an_empty_body_is_neither_chunked_nor_not() -> None:
+    decoder = ChunkedBody()
+    assert decoder.feed(b"") == []
+    assert decoder.finish() == []
+    assert (decoder.complete, decoder.plain) == (False, False)
+
+
+def test_data_are_not_copied() -> None:
+    piece = bytearray(b"5\r\nhello\r\n")
+    (found,) = ChunkedBody().feed(piece)
+    piece[3:8] = b"HELLO"
+    assert bytes(found) == b"HELLO"
 
 
 def test_an_endless_line_is_not_kept() -> None:
+    for start in (b"", b"1\r\na\r\n"):
+        decoder = ChunkedBody()
+        size = sum(map(len, decoder.feed(start)))
+        with time_limit(5):
+            for _ in range(100):
+                size += sum(map(len, decoder.feed(b"1" * 100_000)))
+        # At the front of a body it is no line but the body itself.
+        assert size == (1 if start else 10_000_000)
+        assert decoder.plain is not bool(start)
+        assert not decoder.complete
+
+
+@pytest.mark.parametrize("line", [b"0" * 4000, b" " * 4000, b"1;" + b"x" * 4000, b"0" * 2000 + b" " * 2000])
+def test_long_lines_byte_by_byte_take_no_time(line: bytes) -> None:
     decoder = ChunkedBody()
-    for _ in range(100):
-        decoder.feed(b"1" * 100_000)
-    assert not decoder.valid
+    with time_limit(5):
+        for start in range(len(line)):
+            assert decoder.feed(line[start : start + 1]) == []
+
+
+# The line in front of a chunk.
+
+
+@settings(max_examples=300, deadline=None)
+@given(bodies(), st.integers(0, 10), st.booleans())
+def test_the_line_in_front_of_a_chunk(body: bytes, position: int, first: bool) -> None:
+    position = min(position, len(body))
+    found = parse_chunk_line(body, position, first=first)
+    assert found == parse_chunk_line(memoryview(body), position, first=first)
+    alone = parse_chunk_line(body[position : position + MAX_CHUNK_LINE], 0, first=first)
+    assert found == ((alone[0], alone[1] + position) if alone else None)
+    if first:
+        assert found == _size_line(body, position)
+    if found is not None:
+        size, end = found
+        line = body[position:end]
+        assert size >= 0
+        assert position < end <= position + MAX_CHUNK_LINE
+        assert line.endswith(b"\n")
+        assert line.count(b"\n") == (1 if first else 2)
+        assert re.search(rb"[0-9A-Fa-f]", line)
+
+
+@pytest.mark.parametrize(
+    ("line", "first", "expected"),
+    [
+        (b"5\r\n", True, (5, 3)),
+        (b"5\r\n", False, None),
+        (b"\r\n5\r\n", False, (5, 5)),
+        (b"\r\n5\r\n", True, None),
+        (b"\n5\n", False, (5, 3)),
+        (b"\r5\r\n", False, None),
+        (b"0\r\n", True, (0, 3)),
+        (b"00000000000000000000001f\r\n", True, (31, 26)),
+        (b"fffffffffffffff\r\n", True, (2**60 - 1, 17)),
+        (b"1000000000000000\r\n", True, None),
+        (b"5\r\r\n", True, None),
+        (b"5", True, None),
+        (b"", True, None),
+    ],
+)
+def test_lines(line: bytes, first: bool, expected: tuple[int, int] | None) -> None:
+    assert parse_chunk_line(line, 0, first=first) == expected
+    found = parse_chunk_line(b"xyz" + line + b"rest", 3, first=first)
+    assert found == ((expected[0], expected[1] + 3) if expected else None)

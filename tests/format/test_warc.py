@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from seekwarc.errors import FormatError
@@ -17,6 +17,7 @@ from seekwarc.format.warc import (
     parse_fields,
     parse_record_header,
 )
+from tests.support.reading import time_limit
 from tests.support.strategies import DrawnHeader, field_names, field_values, record_headers
 
 USUAL = (
@@ -186,3 +187,98 @@ def test_headers_are_values() -> None:
     assert one != other
     assert one != USUAL
     assert "response http://example.org/" in repr(one)
+
+
+# Fields found one by one in the bytes are those that are found one after the other.
+
+odd_lines = st.one_of(
+    st.sampled_from(
+        [
+            b"X: a",
+            b"x :b",
+            b"X\t: c",
+            b" folded",
+            b"X: a\n\t: folded",
+            b" ",
+            b"\r",
+            b"",
+            b"X",
+            b": a",
+            b"XX: a",
+            b"Content-Length: 1",
+            b"CONTENT-LENGTH: 2",
+            b"Content-Length : 3",
+            b"content-length: 4 ",
+            b"Content-Length:",
+            b"Content-Length: \r",
+            b"\xc3\xa9: \xff",
+            b"\xff: a",
+            b"X: Content-Length: 5",
+        ]
+    ),
+    # A name cannot be folded.
+    st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"").lstrip(b" \t")),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(odd_lines, max_size=8), st.sampled_from([b"\r\n", b"\n"]))
+@example([b"CONTENT-LENGTH: 12", b"Content-Length: 13"], b"\r\n")
+@example([b"Content-Length: 12 ", b"Content-Length: 13"], b"\r\n")
+@example([b"X: a", b" ", b" b"], b"\r\n")
+def test_a_field_is_the_same_alone_and_among_all(lines: list[bytes], newline: bytes) -> None:
+    # What stands right behind the version line cannot go on from there.
+    raw = newline.join([b"WARC/1.1", b"First: 1", *lines, b"Content-Length: 7", b"", b""])
+    try:
+        header = parse_record_header(raw)
+    except FormatError:
+        values = [value for name, value in parse_fields(raw) if name.lower() == "content-length"]
+        assert not re.fullmatch("[0-9]{1,18}", values[0]), "only such a header is refused"
+        return
+    fields = header.fields
+    for name, _ in fields:
+        if name and name.isascii():
+            alike = tuple(value for other, value in fields if other.lower() == name.lower())
+            assert header.get_all(name) == alike
+            assert header.get(name.upper()) == alike[0]
+    assert header.content_length == int(header["Content-Length"])
+
+
+@pytest.mark.parametrize("name", ["X.", "X.*", "X|Y", "(", "[", "\\", "", "X\n", "\udcff"])
+def test_any_name_can_be_asked_for(name: str) -> None:
+    header = parse_record_header(USUAL)
+    assert header.get(name) is None
+    assert header.get_all(name) == ()
+    assert name not in header
+
+
+def test_encoded_words_are_understood() -> None:
+    raw = (
+        b"WARC/1.1\r\nWARC-Filename: =?utf-8?q?caf=C3=A9?=\r\n =?utf-8?q?.warc?=\r\nContent-Length: 0\r\n\r\n"
+    )
+    header = parse_record_header(raw)
+    assert header.text("warc-filename") == "caf\u00e9.warc"
+    assert header["WARC-Filename"] == "=?utf-8?q?caf=C3=A9?= =?utf-8?q?.warc?="
+    assert header.text("WARC-Date") is None
+
+
+@pytest.mark.parametrize(
+    "middle",
+    [
+        b"X: a" + b" " * 1_000_000 + b"b\r\n",
+        b"X: a\r\n" + b" " * 1_000_000 + b"b\r\n",
+        b"X: a" + b"\r\n \t" * 250_000 + b"b\r\n",
+        b"X" + b" " * 1_000_000 + b": b\r\n",
+        b"X: \r\n" * 160_000,
+        b"Content-Length" * 70_000 + b": 5\r\n",
+        b"Content-Length" + b" " * 1_000_000 + b": 5\r\n",
+    ],
+    ids=["blanks", "long fold", "folds", "name", "fields", "names", "length"],
+)
+def test_the_largest_header_takes_no_time(middle: bytes) -> None:
+    raw = b"WARC/1.1\r\n" + middle + b"Content-Length: 5\r\n\r\n"
+    assert len(raw) <= MAX_HEADER_SIZE
+    with time_limit(3):
+        header = parse_record_header(raw)
+        assert header.content_length == 5
+        _ = (header.fields, header.get("X"), header.get_all("X"), header.text("X"), header.uri("Y"))

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import io
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import seekwarc
+from seekwarc.format.rules import FIELD_RULES, RECORD_TYPES
+from tests.support.series import assert_conforms, errors_of, files_in, labelled, logical_records
+from tests.support.strategies import (
+    DATES,
+    EXTENSION_NAMES,
+    IDS,
+    URIS,
+    allowed_fields,
+    field_names,
+    field_values,
+)
 from tests.support.writing import (
     HTTP_HEAD,
     KIB,
@@ -118,28 +131,143 @@ def test_raw_records_come_back_byte_for_byte(
 
 
 @given(
-    items=st.lists(st.tuples(blocks(), st.booleans(), st.booleans()), min_size=1, max_size=5),
+    items=st.lists(
+        st.tuples(
+            blocks(),
+            st.booleans(),
+            st.booleans(),
+            st.sampled_from(["response", "resource", "x-own"]),
+            URIS,
+            DATES,
+            allowed_fields(),
+        ),
+        min_size=1,
+        max_size=5,
+    ),
     options=OPTIONS,
     digest=st.sampled_from(["sha1", "sha256", None]),
 )
 @ROUND_TRIP
 def test_built_records_come_back_with_their_fields(
-    items: list[tuple[bytes, bool, bool]], options: dict[str, Any], digest: Any
+    items: list[Any], options: dict[str, Any], digest: Any
 ) -> None:
     target = io.BytesIO()
     expected = []
     with seekwarc.Writer(target, digest=digest, **options) as writer:
-        for block, piped, with_length in items:
+        for block, piped, with_length, kind, uri, date, fields in items:
             source = Pipe(block, most=30_000) if piped else block
             length = len(block) if with_length else None
-            place = writer.write("resource", target_uri="urn:x:é", block=source, length=length)
+            place = writer.write(
+                kind, target_uri=uri, block=source, length=length, date=date, headers=[*fields]
+            )
             expected.append((place, block))
     with seekwarc.open(target.getvalue()) as archive:
-        for record, (place, block) in zip(archive, expected, strict=True):
+        for record, (place, block), item in zip(archive, expected, items, strict=True):
+            *_, kind, uri, date, fields = item
             assert record.header.raw == place.header.raw
-            assert record.target_uri == "urn:x:é"
+            assert (record.type, record.target_uri) == (kind, uri)
+            assert [field for field in record.header if field in fields] == fields
+            assert isinstance(date, str) or record.date.datetime == date
             assert record.block.read() == block
             assert (record.offset, record.length) == (place.offset, place.length)
+            assert errors_of(record.header) == []
+
+
+HOSTILE_NAMES = st.one_of(st.sampled_from([rule.name for rule in FIELD_RULES]), field_names)
+HOSTILE_VALUES = st.one_of(
+    field_values, URIS, IDS, st.sampled_from(["1", "2", "2026", "text/html", "sha1:abc", "length", "", "<>"])
+)
+
+
+@given(
+    kind=st.sampled_from([*sorted(RECORD_TYPES), "x-own", ""]),
+    target_uri=st.one_of(st.none(), URIS, field_values),
+    fields=st.lists(st.tuples(HOSTILE_NAMES, HOSTILE_VALUES), max_size=4),
+)
+@settings(deadline=None, max_examples=300)
+def test_any_fields_are_refused_or_written_as_the_standard_has_them(
+    kind: str, target_uri: str | None, fields: list[tuple[str, str]]
+) -> None:
+    target = io.BytesIO()
+    with seekwarc.Writer(target, threads=1) as writer:
+        try:
+            writer.write(kind, target_uri=target_uri, block=b"block", headers=fields)
+        except ValueError:
+            writer.flush()
+            assert target.getvalue() == b""
+        writer.write("resource", target_uri="urn:x:1", block=b"good")
+    with seekwarc.open(target.getvalue()) as archive:
+        found = [(record.header, record.block.read()) for record in archive]
+    assert found[-1][1] == b"good"
+    for header, block in found[:-1]:
+        assert errors_of(header) == []
+        assert header.content_length == len(block)
+
+
+@st.composite
+def series_items(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw records of all sizes; all that are too large for a file may be segmented."""
+    kind = draw(st.sampled_from(["small", "small", "large"]))
+    size = draw(st.integers(0, 60_000)) if kind == "small" else draw(st.integers(60_000, 900_000))
+    make = draw(st.sampled_from([text, noise, lambda size, seed: noise(size // 2, seed) + text(size, seed)]))
+    block = make(900_000, draw(st.integers(0, 2)))[:size]
+    is_response = draw(st.booleans())
+    return {
+        "type": "response" if is_response else "resource",
+        "block": HTTP_HEAD + block if is_response else block,
+        "piped": draw(st.booleans()),
+        "content_type": RESPONSE if is_response else "text/plain",
+        "headers": draw(allowed_fields()),
+        "target_uri": draw(URIS),
+    }
+
+
+@given(
+    items=st.lists(series_items(), min_size=1, max_size=12),
+    options=st.fixed_dictionaries(
+        {
+            "max_file_size": st.integers(210_000, 600_000),
+            "tables": TABLES,
+            "threads": THREADS,
+            "dictionary": DICTIONARIES,
+            "digest": st.sampled_from(["sha1", "sha256", None]),
+        }
+    ),
+    warcinfo=st.one_of(st.none(), st.dictionaries(EXTENSION_NAMES, field_values, min_size=1, max_size=3)),
+)
+@settings(ROUND_TRIP, max_examples=50)
+def test_a_series_comes_back_whole_and_keeps_to_clause_7(
+    items: list[dict[str, Any]], options: dict[str, Any], warcinfo: dict[str, str] | None
+) -> None:
+    dictionary, digest = options["dictionary"], options["digest"]
+    with tempfile.TemporaryDirectory() as folder:
+        places = []
+        path = Path(folder) / "crawl.warc.zst"
+        with seekwarc.Writer(path, frame_size=FRAME, **options) as writer:
+            if warcinfo is not None:
+                writer.write_warcinfo(warcinfo)
+            for item in items:
+                record = dict(item)
+                if record.pop("piped"):
+                    record["block"] = Pipe(record["block"], most=30_000)
+                places.append(writer.write(**record))
+        files = files_in(Path(folder))
+    assert_conforms(files, options["max_file_size"], dictionary=dictionary.data if dictionary else None)
+    found = logical_records(files)
+    assert [data for _, data in found] == [item["block"] for item in items]
+    assert [record.header for record, _ in found] == [place.header for place in places]
+    for (record, data), item, place in zip(found, items, places, strict=True):
+        assert (Path(folder) / record.file, record.offset, record.length) == (
+            Path(place.file),
+            place.offset,
+            place.length,
+        )
+        fields = [(name, value) for name, value in item["headers"] if name != "WARC-Truncated"]
+        assert [field for field in record.header if field in fields] == fields
+        if record.segment is None and digest is not None:
+            assert record["WARC-Block-Digest"] == labelled(digest, data)
+    if warcinfo is not None:
+        assert len({file.records[0].block for file in files}) == 1
 
 
 @given(records=st.lists(raw_records(), min_size=1, max_size=4), options=OPTIONS)

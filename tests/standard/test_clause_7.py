@@ -307,7 +307,7 @@ NEW_FILE = (
 
 @shall("7", NEW_FILE)
 @pytest.mark.parametrize("size", [250, 400])
-@pytest.mark.parametrize("leeway", [256, 8 * KIB])
+@pytest.mark.parametrize("leeway", [400, 8 * KIB])
 @pytest.mark.parametrize("before", [(), (noise(100 * KIB, seed=2),)], ids=["first", "behind another"])
 def test_a_record_that_fits_into_a_new_file_is_not_segmented(
     size: int, leeway: int, before: tuple[bytes, ...], tmp_path: Path
@@ -339,7 +339,7 @@ def test_no_further_frame_fits_into_the_file_of_the_first_segment(max_size: int,
 
 
 @shall("7", MAXIMIZED)
-@pytest.mark.parametrize("leeway", [256, 8 * KIB])
+@pytest.mark.parametrize("leeway", [400, 8 * KIB])
 def test_the_first_segment_takes_all_that_a_file_of_the_size_has_room_for(
     leeway: int, tmp_path: Path
 ) -> None:

@@ -1,9 +1,10 @@
-"""What hypothesis draws: record headers, blocks, seek tables, layouts of frames."""
+"""What hypothesis draws: record headers, fields to write, blocks, seek tables, layouts of frames."""
 
 from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
+from datetime import UTC
 
 from hypothesis import strategies as st
 
@@ -56,6 +57,36 @@ def record_headers(draw: st.DrawFn, content_length: int | None = None) -> DrawnH
         lines.append(name.encode() + b":" + draw(st.sampled_from([b" ", b"", b"\t "])) + stored)
         meant.append((name, value))
     return DrawnHeader(newline.join(lines) + newline * 2, meant, length)
+
+
+URIS = st.sampled_from(
+    ["https://example.org/", "http://example.org/%C3%A4?a=b#c", "urn:x:1", "file:///a%20b", "ftp://[::1]/"]
+)
+IDS = st.uuids().map(lambda value: f"<urn:uuid:{value}>")
+DATES = st.one_of(
+    st.datetimes(timezones=st.just(UTC)),
+    st.sampled_from(["2026", "2026-11", "2026-11-05", "2026-11-05T12:00Z", "2026-11-05T12:00:00.123456789Z"]),
+)
+EXTENSION_NAMES = st.from_regex(r"X-[A-Za-z0-9-]{0,10}", fullmatch=True)
+OPTIONAL = {
+    "WARC-Concurrent-To": IDS,
+    "WARC-IP-Address": st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6)).map(str),
+    "WARC-Truncated": st.sampled_from(["length", "time", "disconnect", "unspecified", "of-an-extension"]),
+    "WARC-Warcinfo-ID": IDS,
+    "WARC-Identified-Payload-Type": st.sampled_from(["text/html", 'text/plain; charset="utf-8"']),
+    "WARC-Payload-Digest": st.binary(min_size=20, max_size=20).map(lambda raw: f"sha1:{raw.hex()}"),
+}
+"""Fields that the standard allows in responses and resources, where they must be of a form."""
+
+
+@st.composite
+def allowed_fields(draw: st.DrawFn) -> list[tuple[str, str]]:
+    """Draw what the user of a writer may say of a response or resource beyond what every record has."""
+    names = draw(st.lists(st.sampled_from(sorted(OPTIONAL)), unique=True, max_size=3))
+    fields = [(name, draw(OPTIONAL[name])) for name in names]
+    if "WARC-Concurrent-To" in names:
+        fields.append(("warc-concurrent-to", draw(IDS)))
+    return fields + draw(st.lists(st.tuples(EXTENSION_NAMES, field_values), max_size=3))
 
 
 def blocks(most: int = 4000) -> st.SearchStrategy[bytes]:

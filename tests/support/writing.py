@@ -24,6 +24,7 @@ KIB = 1 << 10
 MIB = 1 << 20
 
 DATE = "2026-11-05T12:00:00Z"
+URI = "https://example.org/"
 HTTP_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-Test: yes\r\n\r\n"
 RESPONSE = "application/http; msgtype=response"
 
@@ -165,7 +166,7 @@ def header_for(length: int, *fields: tuple[str, str], content_type: str = "text/
     """A record header that never changes."""
     lines = [
         "WARC/1.1",
-        "WARC-Type: resource",
+        f"WARC-Type: {'response' if content_type == RESPONSE else 'resource'}",
         "WARC-Record-ID: <urn:uuid:11111111-2222-3333-4444-555555555555>",
         f"WARC-Date: {DATE}",
         f"Content-Type: {content_type}",
@@ -193,7 +194,12 @@ def written(
             if isinstance(record, tuple):
                 done.append(writer.write_raw(*record))
             else:
-                fixed = {"type": "resource", "date": DATE, "record_id": record_id(number)}
+                fixed = {
+                    "type": "resource",
+                    "target_uri": None if record.get("type") == "warcinfo" else URI,
+                    "date": DATE,
+                    "record_id": record_id(number),
+                }
                 done.append(writer.write(**{**fixed, **record}))
     return target.getvalue(), done
 

@@ -1,0 +1,536 @@
+"""The table of rules says what clauses 5 and 6 of WARC 1.1 say, and each rule is found broken alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from seekwarc.format.check import Finding, check_fields
+from seekwarc.format.rules import (
+    CONDITIONS,
+    FIELD_RULES,
+    IDENTICAL_PAYLOAD_DIGEST,
+    RECORD_TYPES,
+    SERVER_NOT_MODIFIED,
+    Condition,
+    FieldRule,
+    Severity,
+    first_value,
+    is_identical_payload,
+    is_server_not_modified,
+)
+
+Fields = list[tuple[str, str]]
+
+TYPES = sorted(RECORD_TYPES)
+
+# Copied from the standard by hand: clause, types that shall have it, types that shall not.
+ALL = "warcinfo response resource request metadata revisit conversion continuation"
+STANDARD = {
+    "WARC-Record-ID": ("5.2", ALL, ""),
+    "Content-Length": ("5.3", ALL, ""),
+    "WARC-Date": ("5.4", ALL, ""),
+    "WARC-Type": ("5.5", ALL, ""),
+    "Content-Type": ("5.6", "", ""),
+    "WARC-Concurrent-To": ("5.7", "", "warcinfo conversion continuation"),
+    "WARC-Block-Digest": ("5.8", "", ""),
+    "WARC-Payload-Digest": ("5.9", "", "warcinfo metadata"),
+    "WARC-IP-Address": ("5.10", "", "warcinfo conversion continuation"),
+    "WARC-Refers-To": ("5.11", "", "warcinfo response resource request continuation"),
+    "WARC-Refers-To-Target-URI": (
+        "5.12",
+        "",
+        "warcinfo response metadata conversion resource request continuation",
+    ),
+    "WARC-Refers-To-Date": (
+        "5.13",
+        "",
+        "warcinfo response metadata conversion resource request continuation",
+    ),
+    "WARC-Target-URI": ("5.14", "response resource request revisit conversion continuation", "warcinfo"),
+    "WARC-Truncated": ("5.15", "", ""),
+    "WARC-Warcinfo-ID": ("5.16", "", "warcinfo"),
+    "WARC-Filename": ("5.17", "", "response resource request metadata revisit conversion continuation"),
+    "WARC-Profile": ("5.18", "revisit", ""),
+    "WARC-Identified-Payload-Type": ("5.19", "", "warcinfo metadata"),
+    "WARC-Segment-Number": ("5.20", "continuation", ""),
+    "WARC-Segment-Origin-ID": (
+        "5.21",
+        "continuation",
+        "warcinfo response resource request metadata revisit conversion",
+    ),
+    "WARC-Segment-Total-Length": (
+        "5.22",
+        "",
+        "warcinfo response resource request metadata revisit conversion",
+    ),
+}
+
+LEGAL = {
+    "WARC-Record-ID": ["<urn:uuid:d7ae5c10-e6b3-4d27-967d-34780c58ba39>", "<http://example.org/ids?a=1#b>"],
+    "Content-Length": ["0", "007", "1234567890123456789012"],
+    "WARC-Date": [
+        "2016",
+        "2016-01",
+        "2016-01-11",
+        "2016-01-11T23:24Z",
+        "2016-01-11T23:24:25Z",
+        "2016-01-11T23:24:25.4Z",
+        "2016-01-11T23:24:25.412030001Z",
+    ],
+    "Content-Type": ["text/html", "application/http; msgtype=response", 'text/plain;charset="utf-8"'],
+    "WARC-Concurrent-To": ["<urn:uuid:92283950-ef2f-4d72-b224-f54c6ec90bb0>"],
+    "WARC-Block-Digest": [
+        "sha1:AB2CD3EF4GH5IJ6KL7MN8OPQ",
+        "sha-256:00ff",
+        "md5:1B2M2Y8AsgTpgAmY7PhCfg==",
+        "x:+/",
+    ],
+    "WARC-Payload-Digest": ["sha1:3EF4GH5IJ6KL7MN8OPQAB2CD", "nobody-knows:it"],
+    "WARC-IP-Address": ["207.241.233.58", "2001:db8::1", "::", "::ffff:207.241.233.58"],
+    "WARC-Refers-To": ["<urn:uuid:92283950-ef2f-4d72-b224-f54c6ec90bb0>"],
+    "WARC-Refers-To-Target-URI": ["http://www.archive.org/images/logoc.jpg"],
+    "WARC-Refers-To-Date": ["2016-09-19T17:20:24Z", "2016-09"],
+    "WARC-Target-URI": ["http://www.archive.org/?a=%C3%A9", "dns:www.archive.org", "urn:x"],
+    "WARC-Truncated": ["length", "time", "disconnect", "unspecified", "some-other-reason"],
+    "WARC-Warcinfo-ID": ["<urn:uuid:d7ae5c10-e6b3-4d27-967d-34780c58ba39>"],
+    "WARC-Filename": ["crawl 1.warc.zst", '"crawl.warc"', "caf\u00e9.warc"],
+    "WARC-Profile": [SERVER_NOT_MODIFIED, "http://example.org/my-profile"],
+    "WARC-Identified-Payload-Type": ["image/jpeg"],
+    "WARC-Segment-Number": ["1", "01"],
+    "WARC-Segment-Origin-ID": ["<urn:uuid:39509228-ae2f-11b2-763a-aa4c6ec90bb0>"],
+    "WARC-Segment-Total-Length": ["1902", "0"],
+}
+"""Values that the grammar of each field's clause allows."""
+
+NO_IDS = ["", "urn:uuid:1", "<>", "<urn:uuid:1", "<no-scheme>", "<urn:uuid: 1>", "<urn:a> <urn:b>"]
+NO_URIS = ["", "www.archive.org", "http://a/ b", "http://a/caf\u00e9", "<http://a/>", "http://a/%zz"]
+NO_DATES = [
+    "",
+    "now",
+    "20160111232425",
+    "2016-1-11",
+    "2016-01-11T23:24:25",
+    "2016-01-11t23:24:25z",
+    "2016-01-11 23:24:25Z",
+    "2016-01-11T23:24:25+01:00",
+    "2016-01-11T23Z",
+    "2016-01-11T23:24:25.Z",
+    "2016-01-11T23:24:25.1234567890Z",
+    # There are no such days and times.
+    "2016-13",
+    "2016-02-30",
+    "2016-01-11T24:00:00Z",
+    "2016-01-11T23:24:99Z",
+]
+NO_NUMBERS = ["", "-1", "+1", "1.5", "0x10", "one", "1 2", "\u0661"]
+NO_DIGESTS = ["", "sha1", "sha1:", ":AB", "sha1:A B", "sha1 :AB", "sha(1):AB", "sha1:A,B"]
+NO_MEDIA_TYPES = [
+    "",
+    "html",
+    "text/",
+    "text/html charset=utf-8",
+    "text/html; charset=",
+    "text/html, text/plain",
+]
+ILLEGAL = {
+    "WARC-Record-ID": NO_IDS,
+    "Content-Length": NO_NUMBERS,
+    "WARC-Date": NO_DATES,
+    "WARC-Type": ["", "re sponse", "response;", "r\u00e9ponse"],
+    "Content-Type": NO_MEDIA_TYPES,
+    "WARC-Concurrent-To": NO_IDS,
+    "WARC-Block-Digest": NO_DIGESTS,
+    "WARC-Payload-Digest": NO_DIGESTS,
+    "WARC-IP-Address": [
+        "",
+        "localhost",
+        "1.2.3",
+        "1.2.3.4.5",
+        "256.1.1.1",
+        "1.2.3.4:80",
+        "[::1]",
+        ":::",
+        "16909060",
+    ],
+    "WARC-Refers-To": NO_IDS,
+    "WARC-Refers-To-Target-URI": NO_URIS,
+    "WARC-Refers-To-Date": NO_DATES,
+    "WARC-Target-URI": NO_URIS,
+    "WARC-Truncated": ["", "too long", "length;"],
+    "WARC-Warcinfo-ID": NO_IDS,
+    "WARC-Filename": [""],
+    "WARC-Profile": NO_URIS,
+    "WARC-Identified-Payload-Type": NO_MEDIA_TYPES,
+    "WARC-Segment-Number": NO_NUMBERS,
+    "WARC-Segment-Origin-ID": NO_IDS,
+    "WARC-Segment-Total-Length": NO_NUMBERS,
+}
+"""Values that it does not."""
+
+
+def legal_record(kind: str) -> Fields:
+    """The fewest fields that a record of some type may have."""
+    fields = [
+        ("WARC-Type", kind),
+        ("WARC-Record-ID", "<urn:uuid:d7ae5c10-e6b3-4d27-967d-34780c58ba39>"),
+        ("WARC-Date", "2016-09-19T17:20:24Z"),
+        ("Content-Length", "0"),
+    ]
+    if kind in STANDARD["WARC-Target-URI"][1].split():
+        fields.append(("WARC-Target-URI", "http://www.archive.org/"))
+    if kind == "revisit":
+        fields.append(("WARC-Profile", SERVER_NOT_MODIFIED))
+    if kind == "continuation":
+        fields.append(("WARC-Segment-Number", "2"))
+        fields.append(("WARC-Segment-Origin-ID", "<urn:uuid:39509228-ae2f-11b2-763a-aa4c6ec90bb0>"))
+    return fields
+
+
+def without(fields: Fields, name: str) -> Fields:
+    return [field for field in fields if field[0] != name]
+
+
+def having(fields: Fields, name: str, *values: str) -> Fields:
+    return [*without(fields, name), *((name, value) for value in values)]
+
+
+def legal_values(name: str, kind: str) -> list[str]:
+    if name == "WARC-Type":
+        return [kind]
+    if name == "WARC-Segment-Number" and kind == "continuation":
+        return ["2", "17", "002"]
+    if name == "WARC-Target-URI" and kind == "resource":
+        # Of the results of a DNS lookup, clause 6.4.4 asks for more than this field.
+        return [value for value in LEGAL[name] if not value.startswith("dns:")]
+    return LEGAL[name]
+
+
+def only_finding(fields: Fields, **options: str) -> Finding:
+    found = check_fields(fields, **options)
+    assert len(found) == 1, [str(finding) for finding in found]
+    return found[0]
+
+
+def assert_says(finding: Finding, rule: FieldRule | Condition, kind: str, clause: str | None = None) -> None:
+    """Assert that a finding names field, type and clause, in its attributes and in its text."""
+    name = rule.name if isinstance(rule, FieldRule) else rule.field
+    clause = clause or rule.clause
+    assert (finding.field, finding.type, finding.clause) == (name, kind, clause)
+    assert name in str(finding)
+    assert f"'{kind}'" in str(finding)
+    assert str(finding).endswith(f"(WARC 1.1, clause {clause})")
+
+
+# The table.
+
+
+def test_the_eight_types_of_clause_5_5() -> None:
+    assert sorted(ALL.split()) == TYPES
+
+
+def test_the_table_says_what_the_standard_says() -> None:
+    assert [rule.name for rule in FIELD_RULES] == list(STANDARD), "the fields of clause 5, in its order"
+    for rule in FIELD_RULES:
+        clause, required, forbidden = STANDARD[rule.name]
+        assert rule.clause == clause, rule.name
+        assert rule.required == frozenset(required.split()), rule.name
+        assert rule.forbidden == frozenset(forbidden.split()), rule.name
+        assert rule.repeatable is (rule.name == "WARC-Concurrent-To"), rule.name
+        assert rule.since == ("1.1" if "Refers-To-" in rule.name else "1.0"), rule.name
+
+
+def test_no_rule_both_requires_and_forbids() -> None:
+    for rule in FIELD_RULES:
+        assert not rule.required & rule.forbidden
+        assert rule.required | rule.forbidden <= RECORD_TYPES
+
+
+# Each rule of a field, broken alone, in each type of record.
+
+
+def cases(wanted: Callable[[FieldRule, str], bool]) -> list[object]:
+    return [
+        pytest.param(rule, kind, id=f"{rule.name}-{kind}")
+        for rule in FIELD_RULES
+        for kind in TYPES
+        if wanted(rule, kind)
+    ]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_legal_record_has_no_findings(kind: str) -> None:
+    assert check_fields(legal_record(kind)) == []
+    assert check_fields(legal_record(kind), version="1.0") == []
+
+
+@pytest.mark.parametrize(("rule", "kind"), cases(lambda rule, kind: kind in rule.required))
+def test_a_required_field_that_is_missing_is_found(rule: FieldRule, kind: str) -> None:
+    finding = only_finding(without(legal_record(kind), rule.name))
+    assert finding.code == "missing"
+    assert finding.severity is Severity.ERROR
+    # Of a record without a type, nothing but that is known.
+    assert_says(finding, rule, "" if rule.name == "WARC-Type" else kind)
+
+
+@pytest.mark.parametrize(("rule", "kind"), cases(lambda rule, kind: kind in rule.forbidden))
+def test_a_forbidden_field_is_found(rule: FieldRule, kind: str) -> None:
+    for value in legal_values(rule.name, kind):
+        finding = only_finding(having(legal_record(kind), rule.name, value))
+        assert finding.code == "forbidden"
+        assert finding.severity is Severity.ERROR
+        assert_says(finding, rule, kind)
+
+
+def is_allowed(rule: FieldRule, kind: str) -> bool:
+    return kind not in rule.forbidden and (rule.name != "WARC-Profile" or kind == "revisit")
+
+
+@pytest.mark.parametrize(("rule", "kind"), cases(is_allowed))
+def test_a_field_that_may_be_there_is_let_be(rule: FieldRule, kind: str) -> None:
+    for value in legal_values(rule.name, kind):
+        fields = having(legal_record(kind), rule.name, value)
+        if rule.name == "Content-Length":
+            fields.append(("Content-Type", "text/plain"))
+        assert check_fields(fields) == [], value
+        assert check_fields([(name.swapcase(), value) for name, value in reversed(fields)]) == []
+
+
+@pytest.mark.parametrize(("rule", "kind"), cases(is_allowed))
+def test_a_value_that_is_not_of_its_form_is_found(rule: FieldRule, kind: str) -> None:
+    for value in ILLEGAL[rule.name]:
+        finding = only_finding(having(legal_record(kind), rule.name, value))
+        assert finding.code == "form", value
+        assert finding.severity is Severity.ERROR
+        assert_says(finding, rule, value if rule.name == "WARC-Type" else kind)
+        assert repr(value) in finding.message
+
+
+@pytest.mark.parametrize(("rule", "kind"), cases(is_allowed))
+def test_a_field_that_is_repeated_is_found(rule: FieldRule, kind: str) -> None:
+    value = legal_values(rule.name, kind)[0]
+    for count in (2, 3):
+        fields = having(legal_record(kind), rule.name, *[value] * count)
+        if rule.name == "WARC-Concurrent-To":
+            assert check_fields(fields) == []
+            continue
+        finding = only_finding(fields)
+        assert finding.code == "repeated"
+        assert finding.severity is Severity.ERROR
+        assert f"{count} times" in str(finding)
+        assert_says(finding, rule, kind, clause="5.1")
+
+
+def test_each_of_several_values_is_looked_at() -> None:
+    fields = [*legal_record("response"), ("WARC-Concurrent-To", "<urn:a>"), ("WARC-Concurrent-To", "urn:b")]
+    assert "'urn:b'" in str(only_finding(fields))
+
+
+# Conditions, broken one by one.
+
+
+def _edit(*pairs: tuple[str, str]) -> Callable[[Fields], Fields]:
+    def edit(fields: Fields) -> Fields:
+        for name, value in pairs:
+            fields = having(fields, name, value)
+        return fields
+
+    return edit
+
+
+IDENTICAL = ("WARC-Profile", IDENTICAL_PAYLOAD_DIGEST)
+DIGEST = ("WARC-Payload-Digest", "sha1:3EF4GH5IJ6KL7MN8OPQAB2CD")
+CUT = ("WARC-Truncated", "length")
+BROKEN: dict[tuple[str, str, bool], list[Callable[[Fields], Fields]]] = {
+    ("Content-Type", "5.6", False): [_edit(("Content-Length", "1")), _edit(("Content-Length", "0099"))],
+    ("WARC-Profile", "5.18", False): [_edit(IDENTICAL), _edit(("WARC-Profile", "urn:x"))],
+    ("WARC-Segment-Number", "5.20", False): [
+        _edit(("WARC-Segment-Number", "0")),
+        _edit(("WARC-Segment-Number", "2")),
+    ],
+    ("WARC-Segment-Number", "5.20", True): [
+        _edit(("WARC-Segment-Number", "0")),
+        _edit(("WARC-Segment-Number", "1")),
+    ],
+    ("Content-Type", "6.4.4", False): [
+        _edit(("WARC-Target-URI", "dns:www.archive.org")),
+        _edit(("WARC-Target-URI", "DNS:www.archive.org"), ("Content-Type", "text/plain")),
+        _edit(("WARC-Target-URI", "dns:www.archive.org"), ("Content-Type", "text/dnssec")),
+    ],
+    ("WARC-Payload-Digest", "6.7.2", False): [_edit(IDENTICAL, CUT)],
+    ("WARC-Truncated", "6.7.2", False): [
+        _edit(IDENTICAL, DIGEST),
+        _edit(IDENTICAL, DIGEST, ("WARC-Truncated", "time")),
+    ],
+}
+"""By field, clause, and whether it is about continuations: edits of a legal record that break it."""
+
+
+def condition_cases() -> list[object]:
+    return [
+        pytest.param(condition, kind, id=f"{condition.field}-{condition.clause}-{kind}")
+        for condition in CONDITIONS
+        for kind in sorted(condition.types)
+    ]
+
+
+def test_every_condition_has_an_example() -> None:
+    keys = [(it.field, it.clause, it.types == frozenset({"continuation"})) for it in CONDITIONS]
+    assert sorted(keys) == sorted(BROKEN)
+
+
+@pytest.mark.parametrize(("condition", "kind"), condition_cases())
+def test_a_condition_that_is_broken_is_found(condition: Condition, kind: str) -> None:
+    only_continuations = condition.types == frozenset({"continuation"})
+    for edit in BROKEN[condition.field, condition.clause, only_continuations]:
+        finding = only_finding(edit(legal_record(kind)))
+        assert finding.code == "condition"
+        assert finding.severity is condition.severity
+        assert_says(finding, condition, kind)
+
+
+@pytest.mark.parametrize(
+    ("clause", "severity"),
+    [
+        ("5.6", "warning"),
+        ("5.18", "warning"),
+        ("5.20", "error"),
+        ("6.4.4", "error"),
+        ("6.7.2", "error"),
+    ],
+)
+def test_should_makes_a_warning_and_shall_an_error(clause: str, severity: str) -> None:
+    assert {it.severity for it in CONDITIONS if it.clause == clause} == {severity}
+
+
+def test_conditions_that_are_kept() -> None:
+    for kind, edit in [
+        ("response", _edit(("Content-Length", "5"), ("Content-Type", "application/http"))),
+        ("continuation", _edit(("Content-Length", "5"))),
+        ("response", _edit(("WARC-Segment-Number", "1"))),
+        ("resource", _edit(("WARC-Target-URI", "dns:a"), ("Content-Type", "text/dns"))),
+        ("resource", _edit(("WARC-Target-URI", "dns:a"), ("Content-Type", "Text/DNS; charset=utf-8"))),
+        ("response", _edit(("WARC-Target-URI", "dns:a"), ("Content-Type", "text/plain"))),
+        ("revisit", _edit(IDENTICAL, DIGEST, CUT)),
+        ("revisit", _edit(("WARC-Profile", SERVER_NOT_MODIFIED))),
+        ("revisit", _edit(("WARC-Profile", "http://example.org/another-profile"))),
+    ]:
+        assert check_fields(edit(legal_record(kind))) == []
+
+
+# What the standard does not define.
+
+
+@pytest.mark.parametrize("kind", ["screenshot", "Response", "x-my-type"])
+def test_records_of_unknown_types_are_let_be(kind: str) -> None:
+    fields = [
+        *legal_record("response"),
+        ("WARC-Filename", "a"),
+        ("WARC-Profile", "urn:x"),
+        ("WARC-Segment-Origin-ID", "<urn:x>"),
+        ("Screen-Size", "1 x 1"),
+    ]
+    assert check_fields(having(fields, "WARC-Type", kind)) == []
+    assert check_fields(without(having(fields, "WARC-Type", kind), "WARC-Target-URI")) == []
+
+
+@pytest.mark.parametrize("name", ["WARC-Record-ID", "Content-Length", "WARC-Date"])
+def test_records_of_unknown_types_have_what_all_have(name: str) -> None:
+    finding = only_finding(without(having(legal_record("response"), "WARC-Type", "screenshot"), name))
+    assert (finding.code, finding.field, finding.type) == ("missing", name, "screenshot")
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_unknown_fields_are_let_be(kind: str) -> None:
+    extra = [("WARC-JSON-Metadata", "{"), ("X", ""), ("X", "\udcff"), ("WARC-Dates", "never"), ("", "a")]
+    assert check_fields(legal_record(kind) + extra) == []
+
+
+# WARC 1.0.
+
+
+def test_warc_1_0_writes_brackets_round_every_uri() -> None:
+    fields = having(legal_record("revisit"), "WARC-Target-URI", "<http://www.archive.org/>")
+    fields = having(fields, "WARC-Profile", f"<{SERVER_NOT_MODIFIED}>")
+    assert check_fields(fields, version="1.0") == []
+    assert [it.field for it in check_fields(fields)] == ["WARC-Target-URI", "WARC-Profile"]
+    fields = having(fields, "WARC-Target-URI", "<www.archive.org>")
+    assert only_finding(fields, version="1.0").code == "form"
+
+
+def test_the_profile_of_warc_1_0_may_stand_in_brackets() -> None:
+    profile = "<http://netpreserve.org/warc/1.0/revisit/identical-payload-digest>"
+    fields = having(legal_record("revisit"), "WARC-Profile", profile)
+    found = check_fields(fields, version="1.0")
+    assert [(it.field, it.clause) for it in found] == [
+        ("WARC-Payload-Digest", "6.7.2"),
+        ("WARC-Truncated", "6.7.2"),
+    ]
+
+
+def test_warc_1_0_has_dates_to_the_second_only() -> None:
+    for value in LEGAL["WARC-Date"]:
+        found = check_fields(having(legal_record("metadata"), "WARC-Date", value), version="1.0")
+        assert [it.code for it in found] == ([] if value == "2016-01-11T23:24:25Z" else ["form"]), value
+    for value in NO_DATES:
+        finding = only_finding(having(legal_record("metadata"), "WARC-Date", value), version="1.0")
+        assert finding.code == "form"
+
+
+@pytest.mark.parametrize("name", ["WARC-Refers-To-Target-URI", "WARC-Refers-To-Date"])
+def test_fields_of_warc_1_1_are_extensions_in_1_0(name: str) -> None:
+    for kind in TYPES:
+        assert check_fields(having(legal_record(kind), name, "any value", "twice"), version="1.0") == []
+    assert check_fields(having(legal_record("response"), name, "any value", "twice")) != []
+
+
+# Profiles.
+
+IDENTICAL_SPELLINGS = [
+    "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest",
+    "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest",
+    "http://netpreserve.org/warc/1.0/revisit/uri-agnostic-identical-payload-digest",
+]
+NOT_MODIFIED_SPELLINGS = [
+    "http://netpreserve.org/warc/1.1/revisit/server-not-modified",
+    "http://netpreserve.org/warc/1.0/revisit/server-not-modified",
+    "http://netpreserve.org/warc/1.1/server-not-modified",
+]
+
+
+@pytest.mark.parametrize("profile", IDENTICAL_SPELLINGS)
+def test_the_profile_of_identical_payloads(profile: str) -> None:
+    assert is_identical_payload(profile)
+    assert not is_server_not_modified(profile)
+
+
+@pytest.mark.parametrize("profile", NOT_MODIFIED_SPELLINGS)
+def test_the_profile_of_servers_that_say_not_modified(profile: str) -> None:
+    assert is_server_not_modified(profile)
+    assert not is_identical_payload(profile)
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        None,
+        "",
+        "identical-payload-digest",
+        "http://netpreserve.org/warc/2.0/revisit/identical-payload-digest",
+        "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest2",
+        "http://netpreserve.org/warc/1.1/revisit/server-not-modified ",
+        "http://netpreserve_org/warc/1.1/revisit/server-not-modified",
+        "https://example.org/warc/1.1/revisit/server-not-modified",
+    ],
+)
+def test_other_profiles(profile: str | None) -> None:
+    assert not is_identical_payload(profile)
+    assert not is_server_not_modified(profile)
+
+
+def test_the_first_value_of_a_field() -> None:
+    values = {"warc-type": ["response", "request"], "x": []}
+    assert first_value(values, "WARC-Type") == "response"
+    assert first_value(values, "X") == ""
+    assert first_value(values, "Y") == ""
