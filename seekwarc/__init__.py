@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import os
     from typing import BinaryIO
 
-    from seekwarc.archive.written import Written
     from seekwarc.archive.collection import Collection
     from seekwarc.archive.digests import DigestCheck, DigestVerdict
     from seekwarc.archive.duplicates import Duplicates
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from seekwarc.archive.reader import Reader
     from seekwarc.archive.record import Record, TableStatus
     from seekwarc.archive.writer import Writer
+    from seekwarc.archive.written import Written
     from seekwarc.errors import (
         ChecksumError,
         FormatError,

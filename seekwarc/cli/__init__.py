@@ -31,6 +31,12 @@ VERBS: Final = {
     "ls": "list the records of a file",
     "cat": "print a record, or any byte range of it",
     "info": "tell about a file, or one record and its frames",
+    "verify": "check files: grammar, checksums, seek tables, rules, digests",
+    "recover": "save what is intact in a damaged file",
+    "concat": "join files without compressing them anew where the format allows it",
+    "split": "cut a file into several, by size or number of records",
+    "train": "make a dictionary from the records of files",
+    "dictionary": "take the dictionary out of a file",
     "demo": "make an example and show what a range read costs",
 }
 FOUND_PROBLEMS: Final = 1

@@ -18,7 +18,14 @@ from seekwarc.archive.output import write_all
 from seekwarc.archive.payload import Extent
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
-from seekwarc.cli.common import add_record_arguments, open_archive, parse_range, wanted_record
+from seekwarc.cli.common import (
+    add_limit_arguments,
+    add_record_arguments,
+    limit_options,
+    open_archive,
+    parse_range,
+    wanted_record,
+)
 from seekwarc.errors import NotFoundError, RangeError, SegmentError
 
 __all__ = ["add_arguments", "run"]
@@ -57,11 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="other files that may hold segments of the record, or what a revisit refers to",
     )
     parser.add_argument("--no-verify", action="store_true", help="decode no further than the range's end")
+    add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    with open_archive(options.file) as archive:
+    with open_archive(options.file, **limit_options(options)) as archive:
         record = wanted_record(archive, options)
         if record is None:
             raise NotFoundError("say which record: OFFSET, --uri or --id")
@@ -81,7 +89,7 @@ def _print_logical(archive: Reader, record: Record, options: argparse.Namespace)
         raise NotFoundError(
             f"{archive.name}: a pipe cannot be searched for other records; store it in a file"
         )
-    with Collection([options.file, *options.others]) as collection:
+    with Collection([options.file, *options.others], **limit_options(options)) as collection:
         try:
             _print(collection.open_record(record).payload, options)
         except (NotFoundError, SegmentError) as error:

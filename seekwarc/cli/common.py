@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
-from typing import TYPE_CHECKING, BinaryIO
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
-from seekwarc.errors import FormatError, NotFoundError, RangeError, SourceError
-from seekwarc.frames.dictionary import Dictionary
+from seekwarc.errors import FormatError, NotFoundError, RangeError, SeekWarcError, SourceError
+from seekwarc.frames.dictionary import StoredDictionary, read_dictionary
 from seekwarc.storage.source import RangeSource, open_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
+    "TRAIN",
+    "add_limit_arguments",
     "add_record_arguments",
     "add_writer_arguments",
+    "dictionary_at",
     "human_size",
     "input_target",
+    "limit_options",
     "open_archive",
     "output_target",
     "parse_range",
@@ -34,6 +38,12 @@ __all__ = [
     "watch",
     "writer_options",
 ]
+
+TRAIN: Final = "train"
+"""In the place of a dictionary's file: make one of the records that are converted."""
+MIN_WINDOW: Final = 1 << 10
+MAX_WINDOW: Final = 2 << 30
+"""Between these the codec takes a limit."""
 
 _RANGE = re.compile(r"(-?[0-9]{1,18})?:(-?[0-9]{1,18})?|([0-9]{1,18})\+([0-9]{1,18})")
 _SIZE = re.compile(r"([0-9]{1,15})([kKmMgG]i?[bB]?|[bB])?")
@@ -154,9 +164,45 @@ def output_target(name: str) -> str | BinaryIO:
     return sys.stdout.buffer
 
 
-def open_archive(name: str) -> Reader:
-    """Open the file that a command names."""
-    return Reader(open_source(input_target(name)))
+def open_archive(name: str, **limits: Any) -> Reader:  # noqa: ANN401
+    """Open the file that a command names, with `limit_options` for a reader."""
+    return Reader(open_source(input_target(name)), **limits)
+
+
+def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the limits of reading, which keep a file from taking all memory.
+
+    Every reader must support windows and dictionaries of 8 MiB ("Window and dictionary limits").
+    """
+    group = parser.add_argument_group("limits of reading .warc.zst")
+    group.add_argument(
+        "--max-window",
+        type=_window_size,
+        metavar="SIZE",
+        help="largest Zstandard window that is made room for, 1K to 2G (default: 128M)",
+    )
+    group.add_argument(
+        "--max-dictionary",
+        type=parse_size,
+        metavar="SIZE",
+        help="largest dictionary that is loaded, stored or decompressed (default: 8M)",
+    )
+
+
+def _window_size(text: str) -> int:
+    size = parse_size(text)
+    if not MIN_WINDOW <= size <= MAX_WINDOW:
+        raise argparse.ArgumentTypeError(f"{text} is not within 1K to 2G")
+    return size
+
+
+def limit_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the limits that were given, as a `Reader` takes them; none for a verb that has not got them."""
+    given = {
+        "max_window_size": getattr(options, "max_window", None),
+        "max_dictionary_size": getattr(options, "max_dictionary", None),
+    }
+    return {name: size for name, size in given.items() if size is not None}
 
 
 def settled(archive: Reader) -> Iterator[Record]:
@@ -223,8 +269,13 @@ def wanted_record(archive: Reader, options: argparse.Namespace) -> Record | None
     return None
 
 
-def add_writer_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of writing .warc.zst."""
+def add_writer_arguments(parser: argparse.ArgumentParser, *, train: bool = False) -> None:
+    """Add the options of writing .warc.zst.
+
+    Args:
+        parser: The parser.
+        train: Whether a dictionary can be trained on the way.
+    """
     group = parser.add_argument_group("writing .warc.zst")
     group.add_argument("--level", type=int, metavar="N", help="compression level, -7 to 22 (default: 3)")
     group.add_argument(
@@ -241,24 +292,43 @@ def add_writer_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--threads", type=int, metavar="N", help="threads that compress (default: cores, 4 at most)"
     )
-    group.add_argument("--dictionary", metavar="FILE", help="Zstandard dictionary for all frames")
+    group.add_argument(
+        "--dictionary",
+        metavar="FILE|train" if train else "FILE",
+        help="dictionary for all frames: a Zstandard dictionary, or a .warc.zst that has one"
+        + ("; `train` makes one of the records" if train else ""),
+    )
 
 
-def writer_options(options: argparse.Namespace) -> dict[str, object]:
+def writer_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options of `Writer` that were given.
 
     Raises:
         SourceError: The dictionary cannot be read.
+        FormatError: It is none.
     """
     names = ("level", "frame_size", "tables", "threads", "max_file_size")
     given = {name: getattr(options, name) for name in names if getattr(options, name, None) is not None}
+    if options.dictionary == TRAIN:
+        raise SeekWarcError(
+            "only `seekwarc convert` can train a dictionary on the way; make one with `seekwarc train` and "
+            "name its file (a file of the name train: ./train)"
+        )
     if options.dictionary is not None:
-        try:
-            with open(options.dictionary, "rb") as file:
-                given["dictionary"] = Dictionary(file.read())
-        except FormatError as error:
-            raise error.located(options.dictionary, None) from None
-        except OSError as error:
-            text = f"{os.fspath(options.dictionary)}: cannot be read: {error.strerror}"
-            raise SourceError(text) from error
+        given["dictionary"] = dictionary_at(options.dictionary, **limit_options(options)).dictionary
     return given
+
+
+def dictionary_at(name: str, **limits: Any) -> StoredDictionary:  # noqa: ANN401
+    """Read a dictionary from a file that is one, or that has one at its head.
+
+    Args:
+        name: The file; `-` is standard input.
+        **limits: From `limit_options`.
+
+    Raises:
+        SourceError: The file cannot be read.
+        FormatError: There is no dictionary.
+    """
+    with closing(open_source(input_target(name))) as source:
+        return read_dictionary(source, **limits)

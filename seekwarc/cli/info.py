@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 
 from seekwarc.archive.record import TableStatus
 from seekwarc.cli.common import (
+    add_limit_arguments,
     add_record_arguments,
     human_size,
+    limit_options,
     open_archive,
     parse_range,
     printable,
@@ -56,11 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--frames", action="store_true", help="list every frame of the record")
     parser.add_argument("--range", metavar="RANGE", help="tell what this range of the payload would cost")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    with open_archive(options.file) as archive:
+    with open_archive(options.file, **limit_options(options)) as archive:
         record = wanted_record(archive, options)
         if record is None:
             summary = describe_file(archive)

@@ -11,7 +11,7 @@ import json
 import sys
 
 from seekwarc.archive.record import Record
-from seekwarc.cli.common import open_archive, printable, settled
+from seekwarc.cli.common import add_limit_arguments, limit_options, open_archive, printable, settled
 
 __all__ = ["add_arguments", "run"]
 
@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE", nargs="+")
     parser.add_argument("--json", action="store_true", help="print a JSON object for each record, one a line")
+    add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.json:
         print(HEADER)
     for name in options.files:
-        with open_archive(name) as archive:
+        with open_archive(name, **limit_options(options)) as archive:
             for record in settled(archive):
                 line = _json(name, record) if options.json else _line(record)
                 sys.stdout.write(line + "\n")

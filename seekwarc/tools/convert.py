@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Protocol
+from types import MappingProxyType
+from typing import Any, BinaryIO, Final, Protocol
 
 from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.output import Output, PathOutput, open_output
 from seekwarc.archive.reader import Reader
+from seekwarc.archive.record import Record
 from seekwarc.archive.writer import Writer
 from seekwarc.errors import ChecksumError, FormatError, SourceError
+from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.storage.source import PipeSource, RangeSource, Stats, open_source
 from seekwarc.tools.sinks import RecordSink, gzip_sink, plain_sink
 
-__all__ = ["Conversion", "Watch", "content_digest", "convert"]
+__all__ = ["Conversion", "Watch", "content_digest", "convert", "refuse_same_file"]
+
+ANY_SIZE: Final = sys.maxsize
+"""What was written here is read back whatever its dictionary: there is nothing to be protected from."""
 
 
 class Watch(Protocol):
@@ -54,15 +61,19 @@ def _unwatched(source: RangeSource, label: str) -> RangeSource:  # noqa: ARG001
     return source
 
 
-def content_digest(source: RangeSource) -> str:
+def content_digest(source: RangeSource, *, max_dictionary_size: int = MAX_DICTIONARY_SIZE) -> str:
     """Return the SHA-256 of everything that a file decompresses to, in base16.
 
     No record is looked for and no table believed: units are decompressed one after the other.
 
+    Args:
+        source: The file.
+        max_dictionary_size: Largest dictionary to load.
+
     Raises:
         FormatError: The file is damaged.
     """
-    file = ArchiveFile(source, Stats())
+    file = ArchiveFile(source, Stats(), max_dictionary_size=max_dictionary_size)
     window = file.window()
     compression = file.detect(window, 0)
     if compression == "zst":
@@ -137,7 +148,7 @@ class _CheckedOutput:
                 self._output.reopen() as file,
                 closing(self._watch(open_source(file), "checking")) as source,
             ):
-                return content_digest(source)
+                return content_digest(source, max_dictionary_size=ANY_SIZE)
         raise TypeError(f"{self.name} cannot be read back")
 
     def discard(self) -> None:
@@ -161,7 +172,7 @@ class _PassingDigest:
     def _work(self) -> None:
         with self._out:
             try:
-                self._found = content_digest(PipeSource(self._out))
+                self._found = content_digest(PipeSource(self._out), max_dictionary_size=ANY_SIZE)
             except FormatError as error:
                 self._error = error
             # Whatever went wrong, the writer must not be left waiting.
@@ -189,6 +200,8 @@ def convert(
     *,
     verify: bool = True,
     watch: Watch = _unwatched,
+    see: Callable[[Record], object] | None = None,
+    limits: Mapping[str, Any] = MappingProxyType({}),
     **options: Any,  # noqa: ANN401
 ) -> Conversion:
     """Copy a WARC file into another compression. Every byte of its content stays as it was.
@@ -199,6 +212,8 @@ def convert(
         compression: "zst", "gz" or "none".
         verify: Decompress the new file and compare before it gets its name.
         watch: Shows how far the reading is.
+        see: Shown each record before its block is read; it may peek at it.
+        limits: For `Reader`: "max_window_size" and "max_dictionary_size".
         **options: For `Writer` (zst); "level" also for gz.
 
     Raises:
@@ -215,8 +230,8 @@ def convert(
         digest.update(data)
 
     stored = open_source(source)
-    _refuse_same_file(stored.name, target)
-    with Reader(watch(stored, "converting")) as archive:
+    refuse_same_file(stored.name, target)
+    with Reader(watch(stored, "converting"), **limits) as archive:
         records = archive.in_order(tap)
         output = _CheckedOutput(open_output(target), digest.hexdigest if verify else None, watch)
         try:
@@ -232,6 +247,8 @@ def convert(
 
         try:
             for record in records:
+                if see is not None:
+                    see(record)
                 sink.write_raw(record.header, record.block.open(), trailer=trailer)
                 count += 1
             sink.close()
@@ -259,8 +276,12 @@ def _sink(output: Output, compression: Compression, options: dict[str, Any]) -> 
     return gzip_sink(output) if level is None else gzip_sink(output, level=level)
 
 
-def _refuse_same_file(name: str, target: object) -> None:
-    """Refuse to write a file over the one that it is made from."""
+def refuse_same_file(name: str, target: object) -> None:
+    """Refuse to write a file over the one that it is made from.
+
+    Raises:
+        SourceError: `target` is the file called `name`.
+    """
     if (
         isinstance(target, str | os.PathLike)
         and os.path.isfile(target)

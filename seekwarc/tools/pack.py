@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from seekwarc import __version__
-from seekwarc.archive.assembly import Written
 from seekwarc.archive.writer import Writer
+from seekwarc.archive.written import Written
 from seekwarc.errors import SourceError
 
 __all__ = ["files_below", "pack"]

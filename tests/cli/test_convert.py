@@ -520,3 +520,160 @@ def test_standard_output_that_is_a_terminal_gets_no_archive(crawl) -> None:
     os.close(ours)
     assert done.returncode == 2
     assert b"standard output is a terminal" in done.stderr
+
+
+# Dictionaries.
+
+
+def pages(count: int, first: int = 0) -> Foreign:
+    made = Foreign()
+    for number in range(first, first + count):
+        made.record(text(300 + number % 200, seed=number))
+    return made
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of small records that are much alike."""
+    path = tmp_path_factory.mktemp("site") / "site.warc.gz"
+    path.write_bytes(pages(600).gzip().bytes())
+    return path
+
+
+def test_a_dictionary_is_trained_on_the_way(command, site, tmp_path) -> None:
+    path, plain = tmp_path / "new.warc.zst", tmp_path / "plain.warc.zst"
+    done = command("convert", site, path, "--dictionary", "train", "--json").json
+    command("convert", site, plain)
+    told = done["dictionary"]
+    found = command("dictionary", "info", path, "--json").json
+    assert (found["id"], found["size"], found["stored_size"]) == (
+        told["id"],
+        told["size"],
+        told["stored_size"],
+    )
+    assert told["measured"] == 60
+    assert told["size_with"] < told["size_without"]
+    saved = plain.stat().st_size - path.stat().st_size
+    assert told["saving"] - told["stored_size"] == pytest.approx(saved, rel=0.25)
+    assert saved > 0
+    assert sorted(os.listdir(tmp_path)) == ["new.warc.zst", "plain.warc.zst"]
+    assert command("convert", path, "-", "--to", "none").stdout == decompressed(site)
+
+
+def test_people_are_told_what_a_dictionary_saves(command, site, tmp_path) -> None:
+    lines = command("convert", site, tmp_path / "a.warc.zst", "--dictionary", "train").out.splitlines()
+    assert len(lines) == 4
+    assert lines[2].startswith("dictionary ")
+    assert lines[3].startswith("60 records measured: ")
+    assert "smaller" in lines[3]
+
+
+@pytest.mark.parametrize("pipe", [False, True])
+def test_what_a_given_dictionary_saves_is_measured(command, site, tmp_path, pipe) -> None:
+    (tmp_path / "other.warc").write_bytes(pages(400, first=5000).plain().bytes())
+    command("train", tmp_path / "other.warc", "-o", tmp_path / "d")
+    words = (tmp_path / "new.warc.zst", "--dictionary", tmp_path / "d", "--json")
+    if pipe:
+        told = command("convert", "-", *words, stdin=site.read_bytes()).json["dictionary"]
+    else:
+        told = command("convert", site, *words).json["dictionary"]
+    assert told["measured"] == 600
+    assert told["size_with"] < told["size_without"]
+    stored = (tmp_path / "new.warc.zst").stat().st_size
+    assert told["size_with"] + told["stored_size"] == pytest.approx(stored, rel=0.2)
+
+
+def test_the_dictionary_of_an_archive_is_taken(command, site, tmp_path) -> None:
+    command("convert", site, tmp_path / "a.warc.zst", "--dictionary", "train")
+    command("convert", site, tmp_path / "b.warc.zst", "--dictionary", tmp_path / "a.warc.zst")
+    assert (tmp_path / "a.warc.zst").read_bytes() == (tmp_path / "b.warc.zst").read_bytes()
+
+
+def test_standard_input_that_is_a_file_can_be_trained_on(site, tmp_path) -> None:
+    path = tmp_path / "new.warc.zst"
+    run = [sys.executable, "-m", "seekwarc", "convert", "-", str(path), "--dictionary", "train"]
+    with site.open("rb") as file:
+        done = subprocess.run(run, stdin=file, capture_output=True, check=True)
+    assert b"records measured" in done.stdout
+    with seekwarc.open(path) as archive:
+        assert archive.dictionary is not None
+        assert len(list(archive)) == 600
+
+
+def test_a_pipe_cannot_be_trained_on(command, site, tmp_path) -> None:
+    words = ("new.warc.zst", "--dictionary", "train")
+    told = command("convert", "-", *words, stdin=site.read_bytes(), status=2, cwd=tmp_path).stderr
+    assert "-: a pipe cannot be read twice" in told
+    assert "seekwarc train" in told
+    os.mkfifo(tmp_path / "pipe")
+    assert "pipe: a pipe cannot" in command("convert", "pipe", *words, status=2, cwd=tmp_path).stderr
+    assert left_in(tmp_path) == ["pipe"]
+
+
+def test_a_dictionary_that_does_not_pay_is_told(command, tmp_path) -> None:
+    (tmp_path / "a.warc").write_bytes(pages(3).plain().bytes())
+    (tmp_path / "d").write_bytes(some_dictionary().as_bytes())
+    out = command("convert", "a.warc", "a.warc.zst", "--dictionary", "d", cwd=tmp_path).out
+    assert "larger: convert without it" in out
+
+
+def test_too_little_to_train_on_is_told_and_leaves_nothing(command, crawl, tmp_path) -> None:
+    stderr = command(
+        "convert", crawl.zst, "a.warc.zst", "--dictionary", "train", status=1, cwd=tmp_path
+    ).stderr
+    assert "too little to train a dictionary on" in stderr
+    assert left_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["a.warc.gz", "a.warc"])
+@pytest.mark.parametrize("dictionary", ["train", "d"])
+def test_other_compressions_take_no_dictionary(command, site, tmp_path, name, dictionary) -> None:
+    (tmp_path / "d").write_bytes(some_dictionary().as_bytes())
+    stderr = command("convert", site, name, "--dictionary", dictionary, status=2, cwd=tmp_path).stderr
+    assert "takes no dictionary" in stderr
+    assert left_in(tmp_path) == ["d"]
+
+
+@pytest.fixture
+def run_untrained(run_main, capsys, monkeypatch, tmp_path):
+    """Run the command where training would be noticed."""
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("trained")
+
+    monkeypatch.setattr(seekwarc.Dictionary, "train", never)
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: (run_main(*words), capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("{site}", "not there/a.warc.zst"), "cannot be written"),
+        (("{site}", "{site}", "--to", "zst"), "source and target are the same file"),
+        (("{site}", "a.warc.zst", "--frame-size", "1K"), "frame_size"),
+        (("{site}", "a.warc.zst", "--level", "50"), "level"),
+        (("not there", "a.warc.zst"), "not there"),
+        (("{folder}", "a.warc.zst"), "is a directory"),
+    ],
+)
+def test_what_cannot_be_done_is_told_before_training(run_untrained, site, tmp_path, words, told) -> None:
+    filled = [word.format(site=site, folder=tmp_path) for word in words]
+    status, stderr = run_untrained("convert", *filled, "--dictionary", "train")
+    assert status == 2
+    assert told in stderr
+    assert left_in(tmp_path) == []
+
+
+def test_nothing_but_convert_can_train(command, site, tmp_path) -> None:
+    words = ("pack", site, "-o", "a.warc.zst", "--dictionary", "train")
+    stderr = command(*words, status=2, cwd=tmp_path).stderr
+    assert "only `seekwarc convert` can train a dictionary on the way" in stderr
+    assert left_in(tmp_path) == []
+
+
+def test_a_file_of_the_name_train_can_still_be_named(command, site, tmp_path) -> None:
+    (tmp_path / "train").write_bytes(some_dictionary().as_bytes())
+    command("convert", site, "a.warc.zst", "--dictionary", "./train", cwd=tmp_path)
+    told = command("dictionary", "info", "a.warc.zst", "--json", cwd=tmp_path).json
+    assert told["id"] == some_dictionary().dict_id()

@@ -83,7 +83,7 @@ def test_records_say_when_a_file_changed_and_what_it_is(command, folder, tmp_pat
         assert first.type == "warcinfo"
         assert f"seekwarc/{seekwarc.__version__}".encode() in first.block.read()
         types = {record.target_uri.rpartition("/")[2]: record.content_type for record in records}
-        dates = {record.date for record in records if not record.target_uri.endswith("FF.txt")}
+        dates = {str(record.date) for record in records if not record.target_uri.endswith("FF.txt")}
     assert types["page.html"] == "text/html"
     assert types["film.mp4"] == "video/mp4"
     assert types["notes"] == "application/octet-stream"

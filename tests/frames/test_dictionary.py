@@ -8,9 +8,16 @@ import pytest
 import zstandard
 
 from seekwarc import Dictionary
-from seekwarc.errors import FormatError, LimitError, TruncatedError
-from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, load_dictionary
+from seekwarc.errors import FormatError, FormatWarning, LimitError, TruncatedError
+from seekwarc.frames.dictionary import (
+    MAX_DICTIONARY_SIZE,
+    StoredDictionary,
+    load_dictionary,
+    read_dictionary,
+)
+from seekwarc.storage.source import BytesSource, PipeSource
 from tests.support.foreign import dictionary_frame, skippable, some_dictionary, text, zstd_frame
+from tests.support.sources import Pipe
 
 DATA = some_dictionary().as_bytes()
 
@@ -67,6 +74,7 @@ NOT_DICTIONARIES = {
     "compressed and cut": zstd_frame(DATA)[:-100],
     "compressed and damaged": zstd_frame(DATA)[:-1] + b"\0",
     "compressed twice": zstd_frame(zstd_frame(DATA)),
+    "tables that are none": DATA[:8] + bytes(range(250)),
 }
 
 
@@ -127,3 +135,73 @@ def test_ids_of_trained_dictionaries_differ() -> None:
 def test_too_few_samples_are_refused(samples: list[bytes]) -> None:
     with pytest.raises(FormatError, match=f"{len(samples)} samples"):
         Dictionary.train(samples)
+
+
+# Files that have one, or are one.
+
+
+def both_sources(data: bytes) -> list[BytesSource | PipeSource]:
+    return [BytesSource(data, "some"), PipeSource(Pipe(data))]
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_a_dictionary_is_read_with_how_it_is_stored(compressed: bool) -> None:
+    frame = dictionary_frame(some_dictionary(), compressed=compressed)
+    window = len(DATA) if compressed else None
+    for source in both_sources(frame + zstd_frame(b"record")):
+        found = read_dictionary(source)
+        assert found == StoredDictionary(Dictionary(DATA), len(frame) - 8, framed=True, window_size=window)
+        assert found.keeps_limits
+
+
+def test_a_file_may_be_nothing_but_a_dictionary() -> None:
+    for source in both_sources(DATA):
+        assert read_dictionary(source) == StoredDictionary(Dictionary(DATA), len(DATA), framed=False)
+
+
+@pytest.mark.parametrize("data", NOT_DICTIONARIES.values(), ids=NOT_DICTIONARIES)
+def test_what_is_no_dictionary_is_refused(data: bytes) -> None:
+    for stored in (data, skippable(0x184D2A5D, data)):
+        with pytest.raises(FormatError, match=r"^some, offset 0: "):
+            read_dictionary(BytesSource(stored, "some"))
+
+
+@pytest.mark.parametrize("data", [zstd_frame(b"WARC/1.1"), b"WARC/1.1\r\n", b"\x1f\x8b\x08\0"])
+def test_a_file_that_has_none_is_told_apart_from_one_that_is_none(data: bytes) -> None:
+    with pytest.raises(FormatError, match="the file has no dictionary"):
+        read_dictionary(BytesSource(data))
+    with pytest.raises(FormatError, match="the file is no Zstandard dictionary"):
+        read_dictionary(BytesSource(b"some text"))
+
+
+def test_limits_hold_for_what_is_read() -> None:
+    frame = dictionary_frame(some_dictionary(), compressed=True)
+    for data in (frame, DATA):
+        for source in both_sources(data):
+            with pytest.raises(LimitError, match="limit of 2000"):
+                read_dictionary(source, max_dictionary_size=2000)
+    with pytest.raises(LimitError, match=f"window of {len(DATA)} bytes, the limit is 2048"):
+        read_dictionary(BytesSource(frame), max_window_size=2048)
+    read_dictionary(BytesSource(frame), max_window_size=len(DATA), max_dictionary_size=len(DATA))
+
+
+def test_a_dictionary_alone_takes_no_more_memory_than_it_is_long() -> None:
+    large = DATA + bytes(MAX_DICTIONARY_SIZE)
+    found = read_dictionary(BytesSource(large))
+    assert found.stored_size == len(large)
+    assert not found.keeps_limits
+    with pytest.raises(LimitError, match=f"limit of {MAX_DICTIONARY_SIZE}"):
+        read_dictionary(PipeSource(Pipe(large)))
+
+
+def test_one_beyond_what_readers_must_support_is_written_with_a_warning() -> None:
+    largest = Dictionary(DATA + bytes(MAX_DICTIONARY_SIZE - len(DATA)))
+    largest.frame()
+    with pytest.warns(FormatWarning, match=f"{MAX_DICTIONARY_SIZE + 1} bytes"):
+        Dictionary(largest.data + b"x").frame()
+
+
+@pytest.mark.parametrize("tables", [b"", bytes(range(250)), bytes(300)])
+def test_a_damaged_dictionary_is_not_written(tables: bytes) -> None:
+    with pytest.raises(FormatError, match="damaged"):
+        Dictionary(DATA[:8] + tables).frame()

@@ -30,7 +30,9 @@ def test_files_are_told_apart_by_their_first_bytes() -> None:
 
 @pytest.mark.parametrize("head", [b"", b"W", b"WARC", b"\x28\xb5\x2f", b"\x1f", b"PK\x03\x04", bytes(8)])
 def test_what_is_neither_is_refused(head: bytes) -> None:
-    with pytest.raises(UnsupportedError, match=r"name\.x, offset 17: (not a WARC file|the file is empty)"):
+    with pytest.raises(UnsupportedError, match=r"name\.x, offset 0: (not a WARC file|the file is empty)"):
+        detect(head, "name.x", 0)
+    with pytest.raises(UnsupportedError, match=r"name\.x, offset 17: no record starts here"):
         detect(head, "name.x", 17)
 
 
