@@ -1,0 +1,102 @@
+"""Take the dictionary out of a .warc.zst, or tell about it.
+
+  seekwarc dictionary extract crawl.warc.zst -o crawl.dict
+  zstd -D crawl.dict -dc crawl.warc.zst | less
+  seekwarc dictionary info crawl.warc.zst
+
+FILE is a .warc.zst with a dictionary, compressed or not, or a file that is nothing but a dictionary. `-` is
+standard input or standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from seekwarc.archive.output import open_output
+from seekwarc.cli.common import (
+    add_limit_arguments,
+    dictionary_at,
+    human_size,
+    limit_options,
+    output_target,
+    report,
+)
+from seekwarc.frames.dictionary import (
+    FIRST_RANDOM_ID,
+    LAST_RANDOM_ID,
+    MAX_DICTIONARY_SIZE,
+    StoredDictionary,
+)
+from seekwarc.tools.convert import refuse_same_file
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the verb takes."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="extract|info")
+    extract = actions.add_parser("extract", help="write the raw dictionary, as `zstd -D` takes it")
+    extract.add_argument("file", metavar="FILE")
+    extract.add_argument("-o", "--output", metavar="DICT", required=True)
+    info = actions.add_parser("info", help="tell its ID, its sizes, how it is stored")
+    info.add_argument("file", metavar="FILE")
+    for action in (extract, info):
+        action.add_argument("--json", action="store_true", help="print JSON")
+        add_limit_arguments(action)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    if options.action == "info":
+        found = dictionary_at(options.file, **limit_options(options))
+        print(json.dumps(_json(found)) if options.json else _text(found))
+        return 0
+    target = output_target(options.output)
+    refuse_same_file(options.file, target)
+    found = dictionary_at(options.file, **limit_options(options))
+    output = open_output(target)
+    try:
+        output.write(found.dictionary.data)
+    except BaseException:
+        output.discard()
+        raise
+    output.commit()
+    report(json.dumps(_json(found)) if options.json else _text(found), target=options.output)
+    return 0
+
+
+def _json(found: StoredDictionary) -> dict[str, object]:
+    return {
+        "id": found.dictionary.id,
+        "size": len(found.dictionary.data),
+        "stored_size": found.stored_size,
+        "framed": found.framed,
+        "compressed": found.window_size is not None,
+        "window_size": found.window_size,
+        "keeps_limits": found.keeps_limits,
+    }
+
+
+def _text(found: StoredDictionary) -> str:
+    known = FIRST_RANDOM_ID <= found.dictionary.id <= LAST_RANDOM_ID
+    private = (
+        "" if known else f" (not within {FIRST_RANDOM_ID} to {LAST_RANDOM_ID}, as random ones should be)"
+    )
+    if not found.framed:
+        stored = "as it is, in a file of its own"
+    elif found.window_size is None:
+        stored = "in a dictionary frame, not compressed"
+    else:
+        stored = f"in a dictionary frame, compressed to {found.stored_size} bytes"
+    limit = human_size(MAX_DICTIONARY_SIZE)
+    kept = f"within {limit}" if found.keeps_limits else f"above {limit}: readers need not support it"
+    size = len(found.dictionary.data)
+    return "\n".join(
+        [
+            f"{'dictionary':<12} {found.dictionary.id}{private}",
+            f"{'size':<12} {human_size(size)} ({size} bytes)",
+            f"{'stored':<12} {stored}",
+            f"{'limits':<12} {kept}",
+        ]
+    )

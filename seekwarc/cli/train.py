@@ -1,0 +1,149 @@
+"""Make a dictionary of records that are like those it is to compress: from the same site, or the same crawl.
+
+  seekwarc train crawl-*.warc.gz -o crawl.dict
+  seekwarc convert crawl-00000.warc.gz crawl-00000.warc.zst --dictionary crawl.dict
+
+It helps small records most, and takes room in every file itself. What it saves is measured, for each file, on
+records that it was not trained on. `-` is standard input or standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from seekwarc.archive.output import open_output
+from seekwarc.cli.common import (
+    add_limit_arguments,
+    human_size,
+    input_target,
+    limit_options,
+    output_target,
+    parse_size,
+    printable,
+    report,
+    watch,
+)
+from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
+from seekwarc.frames.encoder import DEFAULT_LEVEL
+from seekwarc.tools.convert import refuse_same_file
+from seekwarc.tools.train import DEFAULT_SIZE, Gain, Training, train
+
+__all__ = ["add_arguments", "run"]
+
+MOST_KINDS = 20
+"""Kinds of records that are listed, unless JSON is asked for."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the verb takes."""
+    parser.add_argument("files", metavar="FILE", nargs="+", help=".warc.zst, .warc.gz or .warc")
+    parser.add_argument("-o", "--output", metavar="DICT", required=True)
+    parser.add_argument(
+        "--size",
+        type=parse_size,
+        default=DEFAULT_SIZE,
+        metavar="SIZE",
+        help="most bytes of the dictionary (default: 112640); less where there is little to train on",
+    )
+    parser.add_argument(
+        "--level",
+        type=int,
+        default=DEFAULT_LEVEL,
+        metavar="N",
+        help="compression level that it is to be used with, -7 to 22 (default: 3)",
+    )
+    parser.add_argument(
+        "--samples", type=int, metavar="N", help="most records to train on (default: as many as help)"
+    )
+    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    add_limit_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    target = output_target(options.output)
+    # A file that is named twice would be measured on what was trained on.
+    files = list(dict.fromkeys(options.files))
+    for name in files:
+        refuse_same_file(name, target)
+    output = open_output(target)
+    try:
+        done = train(
+            map(input_target, files),
+            size=options.size,
+            level=options.level,
+            samples=options.samples,
+            watch=watch,
+            **limit_options(options),
+        )
+        output.write(done.dictionary.data)
+    except BaseException:
+        output.discard()
+        raise
+    output.commit()
+    report(json.dumps(_json(done)) if options.json else _text(done), target=options.output)
+    return 0
+
+
+def _json(done: Training) -> dict[str, object]:
+    return {
+        "id": done.dictionary.id,
+        "size": len(done.dictionary.data),
+        "stored_size": len(done.dictionary.compressed),
+        "samples": done.samples,
+        "sample_size": done.sample_size,
+        "strata": [{name: getattr(it, name) for name in it.__slots__} for it in done.strata],
+        "files": [
+            {
+                "file": gain.name,
+                **{name: getattr(gain, name) for name in gain.__slots__ if name != "name"},
+                "saving": gain.saving,
+            }
+            for gain in done.gains
+        ],
+    }
+
+
+def _text(done: Training) -> str:
+    size = len(done.dictionary.data)
+    lines = [
+        (
+            f"dictionary {done.dictionary.id}: {human_size(size)} ({size} bytes), trained on {done.samples} "
+            f"samples of {human_size(done.sample_size)}"
+        ),
+        f"each file takes {human_size(len(done.dictionary.compressed))} to hold it",
+        "",
+        f"{'RECORDS':>10} {'SAMPLES':>10} {'SIZE':>10}  OF KIND",
+        *(
+            f"{it.records:>10} {it.samples:>10} {human_size(it.sample_size):>10}  "
+            f"{printable(it.type)} {printable(it.mime)}"
+            for it in done.strata[:MOST_KINDS]
+        ),
+    ]
+    if len(done.strata) > MOST_KINDS:
+        lines.append(f"{'':>33} and {len(done.strata) - MOST_KINDS} more kinds")
+    lines += [
+        "",
+        f"{'RECORDS':>10} {'MEASURED':>10} {'WITHOUT':>10} {'WITH':>10} {'LEFT':>7} {'SAVED':>10}  IN FILE",
+        *map(_gain_line, done.gains),
+    ]
+    if size > MAX_DICTIONARY_SIZE:
+        lines.append(f"Readers need not support dictionaries above {human_size(MAX_DICTIONARY_SIZE)}.")
+    return "\n".join(lines)
+
+
+def _gain_line(gain: Gain) -> str:
+    figures = "{:>10} {:>10} {:>7} {:>10}".format(
+        *(
+            (
+                human_size(gain.size_without),
+                human_size(gain.size_with),
+                f"{gain.share:.1%}",
+                human_size(gain.saving),
+            )
+            if gain.share is not None
+            else "----"
+        )
+    )
+    return f"{gain.records:>10} {gain.measured:>10} {figures}  {printable(gain.name)}"
