@@ -1,0 +1,73 @@
+"""Join files into one .warc.zst, without compressing them anew where the format allows it.
+
+  seekwarc concat monday.warc.zst tuesday.warc.zst -o week.warc.zst
+
+Frames are copied from every .warc.zst that has the dictionary of the first file, or none as that has; each
+is decoded and compared with its checksum on the way. The records of other files are compressed anew with
+the first file's dictionary, which is said beforehand. OUT gets one right seek table for all of it.
+`-` is standard input or standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+
+from seekwarc.cli.common import (
+    add_limit_arguments,
+    human_size,
+    input_target,
+    limit_options,
+    output_target,
+    printable,
+    report,
+    watch,
+)
+from seekwarc.errors import SeekWarcError
+from seekwarc.tools.concat import Concatenation, concat
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the verb takes."""
+    parser.add_argument("files", metavar="FILE", nargs="+", help=".warc.zst, .warc.gz or .warc")
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the new .warc.zst")
+    parser.add_argument("--no-verify", action="store_true", help="copy large records without decoding them")
+    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    add_limit_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    if options.output.lower().endswith((".gz", ".warc")):
+        raise SeekWarcError(
+            f"{options.output}: joined files become a .warc.zst; name it so (`seekwarc convert` makes others)"
+        )
+    if options.files.count("-") > 1:
+        raise SeekWarcError("standard input can be read once only")
+    done = concat(
+        [input_target(name) for name in options.files],
+        output_target(options.output),
+        verify=not options.no_verify,
+        announce=lambda text: report(f"seekwarc: {printable(text)}", target="-"),
+        watch=watch,
+        **limit_options(options),
+    )
+    report(json.dumps(asdict(done)) if options.json else _text(done), target=options.output)
+    return 0
+
+
+def _text(done: Concatenation) -> str:
+    checked = "verified" if done.verified else "not verified"
+    files = "1 file" if done.files == 1 else f"{done.files} files"
+    lines = [
+        f"{files}, {done.records} records: {human_size(done.target_size)}",
+        (
+            f"{human_size(done.bytes_copied)} of frames copied ({checked}), "
+            f"{human_size(done.bytes_recompressed)} of content compressed anew"
+        ),
+        *map(str, done.recompressed),
+    ]
+    return "\n".join(map(printable, lines))

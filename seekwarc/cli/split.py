@@ -1,0 +1,89 @@
+"""Cut a file into several .warc.zst, by size or number of records, without compressing it anew.
+
+  seekwarc split crawl.warc.zst -o part.warc.zst --size 1G
+
+makes part-00000.warc.zst, part-00001.warc.zst and so on. Records are never cut: one that is larger than SIZE
+gets a file for itself. Each file begins with the warcinfo record that its records belong to, a copy of it
+where need be; with --no-warcinfo the files together hold what FILE holds and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+
+from seekwarc.cli.common import (
+    add_limit_arguments,
+    human_size,
+    input_target,
+    limit_options,
+    parse_size,
+    printable,
+    report,
+    watch,
+)
+from seekwarc.errors import SeekWarcError
+from seekwarc.tools.split import Splitting, split
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the verb takes."""
+    parser.add_argument("file", metavar="FILE", help=".warc.zst, .warc.gz or .warc")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="PATTERN",
+        required=True,
+        help="name of the new files; a number is put into it",
+    )
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument("--size", type=parse_size, metavar="SIZE", help="most bytes of a file, such as 1G")
+    how.add_argument(
+        "--records",
+        type=int,
+        metavar="N",
+        help="most records of a file, a copied warcinfo record not counted",
+    )
+    parser.add_argument(
+        "--no-warcinfo", action="store_true", help="do not begin each file with its warcinfo record"
+    )
+    parser.add_argument("--no-verify", action="store_true", help="copy large records without decoding them")
+    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    add_limit_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    if options.output == "-":
+        raise SeekWarcError("several files cannot go to standard output; give -o a name")
+    done = split(
+        input_target(options.file),
+        options.output,
+        max_size=options.size,
+        max_records=options.records,
+        repeat_warcinfo=not options.no_warcinfo,
+        verify=not options.no_verify,
+        announce=lambda text: report(f"seekwarc: {printable(text)}", target="-"),
+        watch=watch,
+        **limit_options(options),
+    )
+    report(json.dumps(asdict(done)) if options.json else _text(done), target=options.output)
+    return 0
+
+
+def _text(done: Splitting) -> str:
+    checked = "verified" if done.verified else "not verified"
+    files = "1 file" if len(done.pieces) == 1 else f"{len(done.pieces)} files"
+    lines = [
+        *(f"{human_size(piece.size):>10} {piece.records:>8} records  {piece.name}" for piece in done.pieces),
+        f"{files} of {done.records} records",
+        (
+            f"{human_size(done.bytes_copied)} of frames copied ({checked}), "
+            f"{human_size(done.bytes_recompressed)} of content compressed anew"
+        ),
+        *map(str, done.recompressed),
+    ]
+    return "\n".join(map(printable, lines))

@@ -1,0 +1,122 @@
+"""Joining files: what can be copied is copied, the rest is compressed anew.
+
+Source: "Zstandard Compression for WARC Files 1.0", section Combining files; spec-notes/seekable-records.md,
+section 5.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from seekwarc.archive.layout import TableMode
+from seekwarc.archive.output import open_output
+from seekwarc.frames.encoder import OrderedWork
+from seekwarc.tools.convert import refuse_same_file
+from seekwarc.tools.copied import CopiedFile
+from seekwarc.tools.copying import CopySettings, Recompressed, Tally
+from seekwarc.tools.parts import PartTarget, Watch, parts_of, table_mode_of
+
+__all__ = ["Concatenation", "concat"]
+
+
+@dataclass(frozen=True, slots=True)
+class Concatenation:
+    """What was joined, and how.
+
+    Attributes:
+        files: Files that were joined.
+        records: Records of all of them.
+        target_size: Stored bytes of the new file.
+        tables: "large" where it ends in a table of all its frames; "every" where each record has one, as
+            all files had.
+        bytes_copied: Stored bytes of the frames that were taken over as they are.
+        bytes_recompressed: Content bytes of the frames that were made anew.
+        recompressed: Of which files, why, and how many records these are of.
+        verified: Whether the frames that were copied were decoded and found right.
+    """
+
+    files: int
+    records: int
+    target_size: int
+    tables: TableMode
+    bytes_copied: int
+    bytes_recompressed: int
+    recompressed: tuple[Recompressed, ...]
+    verified: bool
+
+
+def concat(
+    sources: Sequence[PartTarget],
+    target: str | os.PathLike[str] | BinaryIO,
+    *,
+    verify: bool = True,
+    threads: int | None = None,
+    announce: Callable[[str], object] = lambda _: None,
+    watch: Watch = lambda source, _: source,
+    **limits: Any,  # noqa: ANN401
+) -> Concatenation:
+    """Join files into one .warc.zst that holds all their records in order, byte for byte.
+
+    Frames are copied, not compressed anew, from every .warc.zst that has the dictionary of the first file,
+    or none as that has. The records of all other files are compressed anew, with the first file's dictionary,
+    and so are records whose frames break a rule of the format, or would not fit (see `tools.copied`). Seek
+    tables are made anew. Extension frames are kept, but for those among records that are compressed anew.
+    As with `cat`, the records of a file without a warcinfo record come to stand behind that of another file,
+    and will be taken to belong to it (WARC 1.1, clause 6.2).
+
+    The new file has one seek table at its end; or, where all files have a table for each record and none
+    for the file, that is what it has.
+
+    Args:
+        sources: The files: .warc.zst, .warc.gz or .warc, told apart by content. A pipe is first put aside in
+            a temporary file.
+        target: Where the new file goes; may be a pipe.
+        verify: Decode every frame that is copied, and compare it with its checksum.
+        threads: Threads that decode and compress; the number of cores, four at most, unless given.
+        announce: Told, before anything is written, of each file that will be compressed anew, and why.
+        watch: Shows how far each file has been read.
+        **limits: Limits of reading, as a `Reader` takes them.
+
+    Raises:
+        ValueError: There is nothing to join.
+        FormatError: A file is damaged or no WARC file. Nothing stays under the target's name.
+        SourceError: A file cannot be read, or the target not be written.
+    """
+    if not sources:
+        raise ValueError("there is no file to join")
+    output = open_output(target)
+    try:
+        with parts_of(sources, output.spool_directory, limits) as parts:
+            for part in parts:
+                refuse_same_file(part.name, target)
+            first, tables = parts[0], table_mode_of(parts)
+            for part in parts:
+                problem = part.problem(first.dictionary)
+                if problem is not None:
+                    announce(f"{part.name}: {problem}: its records will be compressed anew")
+            settings = CopySettings(tables, first.dictionary, first.dictionary_frame(), verify)
+            tally = Tally()
+            with closing(OrderedWork(threads or min(os.cpu_count() or 1, 4))) as work:
+                file = CopiedFile(output, work, settings, tally)
+                for part in parts:
+                    with closing(part.records(first.dictionary, watch, "joining")) as records:
+                        for record in records:
+                            file.add(record)
+                file.finish()
+    except BaseException:
+        output.discard()
+        raise
+    return Concatenation(
+        files=len(parts),
+        records=tally.records,
+        target_size=file.size,
+        tables=tables,
+        bytes_copied=tally.bytes_copied,
+        bytes_recompressed=tally.bytes_recompressed,
+        recompressed=tally.recompressed,
+        verified=verify,
+    )

@@ -1,0 +1,163 @@
+"""Files whose records are put into other files: what they are, and what becomes of their frames."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Final
+
+from seekwarc.archive.file import ArchiveFile
+from seekwarc.archive.layout import TableMode
+from seekwarc.archive.output import write_all
+from seekwarc.errors import SourceError
+from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE, parse_frame_header, parse_skippable_header
+from seekwarc.frames.dictionary import Dictionary
+from seekwarc.frames.units import Compression
+from seekwarc.storage.source import FileObjectSource, RangeSource, Stats, open_source
+from seekwarc.tools.stored import LooseRecord, StoredRecord, StoredRecords, has_table_each, loose_records
+
+__all__ = ["Part", "PartTarget", "Watch", "parts_of", "table_mode_of"]
+
+PartTarget = str | os.PathLike[str] | bytes | BinaryIO | RangeSource
+Watch = Callable[[RangeSource, str], RangeSource]
+"""Returns a source that shows how far it has been read."""
+
+STEP: Final = 1 << 20
+
+OTHER_FORM: Final = "the file is no .warc.zst"
+OTHER_DICTIONARY: Final = "the file has another dictionary than the new one"
+A_DICTIONARY: Final = "the file has a dictionary, the new one has none"
+NO_DICTIONARY: Final = "the file has no dictionary, the new one has"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file whose records go into another."""
+
+    target: PartTarget
+    name: str
+    compression: Compression
+    dictionary: Dictionary | None
+    has_table_each: bool | None
+    """Whether each record has a seek table and the file has none; None where both look the same."""
+    limits: dict[str, Any]
+    """Limits of reading, as a `Reader` takes them."""
+
+    def problem(self, dictionary: Dictionary | None) -> str | None:
+        """Tell why no frame of the file can be copied into one that has a certain dictionary, or none."""
+        if self.compression != "zst":
+            return OTHER_FORM
+        if self.dictionary == dictionary:
+            return None
+        if self.dictionary is None:
+            return NO_DICTIONARY
+        return OTHER_DICTIONARY if dictionary is not None else A_DICTIONARY
+
+    def dictionary_frame(self) -> bytes | None:
+        """Return the dictionary as it stands in the file; made anew where that lacks what it must have."""
+        if self.dictionary is None:
+            return None
+        source = open_source(self.target)
+        try:
+            size = parse_skippable_header(source.read(0, SKIPPABLE_HEADER_SIZE))[1]
+            frame = source.read(0, SKIPPABLE_HEADER_SIZE + size)
+        finally:
+            if isinstance(self.target, str | os.PathLike):
+                source.close()
+        data = memoryview(frame)[SKIPPABLE_HEADER_SIZE:]
+        if data == self.dictionary.data or parse_frame_header(data).has_checksum:
+            return frame
+        return self.dictionary.frame()
+
+    def records(
+        self, dictionary: Dictionary | None, watch: Watch, label: str
+    ) -> Generator[StoredRecord | LooseRecord, None, None]:
+        """Yield the file's records for one that has a certain dictionary, or none.
+
+        The file is open until the last was yielded, or the generator is closed.
+
+        Raises:
+            FormatError: When damage is reached.
+        """
+        with closing(ArchiveFile(watch(open_source(self.target), label), Stats(), **self.limits)) as file:
+            problem = self.problem(dictionary)
+            if problem is None:
+                yield from StoredRecords(file)
+            else:
+                yield from loose_records(file, self.compression, problem)
+
+
+@contextlib.contextmanager
+def parts_of(
+    targets: Sequence[PartTarget], directory: str | None, limits: dict[str, Any]
+) -> Iterator[list[Part]]:
+    """Look at files that are to be read later, each for itself: not all of them are open at the same time.
+
+    Args:
+        targets: The files. A pipe, which can be read once only, is put aside in a temporary file.
+        directory: Where temporary files go; None for the system's place.
+        limits: Limits of reading, as a `Reader` takes them.
+
+    Raises:
+        SourceError: A file cannot be read.
+        FormatError: It is no WARC file, or its dictionary is damaged.
+    """
+    # Of the same dictionary in a thousand files one copy is enough.
+    known: dict[bytes, Dictionary] = {}
+    with ExitStack() as stack:
+        yield [_part(target, directory, limits, stack, known) for target in targets]
+
+
+def _part(
+    target: PartTarget,
+    directory: str | None,
+    limits: dict[str, Any],
+    stack: ExitStack,
+    known: dict[bytes, Dictionary],
+) -> Part:
+    source = open_source(target)
+    if source.size is None:
+        with closing(source):
+            source = target = _put_aside(source, directory, stack)
+    try:
+        file = ArchiveFile(source, Stats(), **limits)
+        compression = file.detect(file.window(), 0)
+        dictionary, table_each = None, None
+        if compression == "zst":
+            dictionary = file.decoder.dictionary
+            if dictionary is not None:
+                dictionary = known.setdefault(dictionary.data, dictionary)
+            table_each = has_table_each(file)
+        return Part(target, source.name, compression, dictionary, table_each, limits)
+    finally:
+        if isinstance(target, str | os.PathLike):
+            source.close()
+
+
+def _put_aside(pipe: RangeSource, directory: str | None, stack: ExitStack) -> RangeSource:
+    """Store what comes out of a pipe, so that it can be read more than once."""
+    position = 0
+    try:
+        file = stack.enter_context(tempfile.TemporaryFile(dir=directory))  # noqa: SIM115
+        while data := pipe.read(position, position + STEP):
+            write_all(file, data)
+            position += len(data)
+        file.flush()
+    except OSError as error:
+        if isinstance(error, SourceError):
+            raise
+        text = f"{pipe.name}: cannot be put aside: {error.strerror or error}"
+        raise SourceError(text) from error
+    source = FileObjectSource(file)
+    source.name = pipe.name
+    return source
+
+
+def table_mode_of(parts: Sequence[Part]) -> TableMode:
+    """Return which tables a file gets that is made of others: those that all of them have."""
+    kinds = {part.has_table_each if part.compression == "zst" else False for part in parts}
+    return "every" if True in kinds and False not in kinds else "large"

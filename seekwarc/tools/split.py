@@ -1,0 +1,253 @@
+"""Cutting a file into several, without compressing it anew.
+
+Source: WARC 1.1, clauses 5.16, 5.17 and 6.2 (warcinfo) and annex C (files of a series).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, Self
+
+from seekwarc.errors import FormatError, SourceError
+from seekwarc.frames.encoder import OrderedWork
+from seekwarc.tools.copied import CopiedFile
+from seekwarc.tools.copying import CopySettings, Recompressed, Tally
+from seekwarc.tools.parts import PartTarget, Watch, parts_of, table_mode_of
+from seekwarc.tools.stored import LooseRecord, StoredRecord
+
+__all__ = ["Piece", "Splitting", "split"]
+
+LEAST_SIZE: Final = 64 << 10
+"""A smaller size for the pieces is taken for a mistake."""
+MOST_REPEATED: Final = 1 << 20
+"""A warcinfo record with more content than this is not put into every piece."""
+
+_ENDING = re.compile(r"(\.warc)?\.zstd?$", re.IGNORECASE)
+_OTHER_ENDING = re.compile(r"\.(gz|warc)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One of the files that were made.
+
+    Attributes:
+        name: Its path.
+        records: Records in it, a warcinfo record that was repeated included.
+        size: Stored bytes.
+    """
+
+    name: str
+    records: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Splitting:
+    """What was made of a file.
+
+    Attributes:
+        pieces: The new files, in order.
+        records: Records of the file.
+        bytes_copied: Stored bytes of the frames that were taken over as they are.
+        bytes_recompressed: Content bytes of the frames that were made anew.
+        recompressed: Why, and how many records these are of.
+        verified: Whether the frames that were copied were decoded and found right.
+    """
+
+    pieces: tuple[Piece, ...]
+    records: int
+    bytes_copied: int
+    bytes_recompressed: int
+    recompressed: tuple[Recompressed, ...]
+    verified: bool
+
+
+def split(
+    source: PartTarget,
+    pattern: str | os.PathLike[str],
+    *,
+    max_size: int | None = None,
+    max_records: int | None = None,
+    repeat_warcinfo: bool = True,
+    verify: bool = True,
+    threads: int | None = None,
+    announce: Callable[[str], object] = lambda _: None,
+    watch: Watch = lambda source, _: source,
+    **limits: Any,  # noqa: ANN401
+) -> Splitting:
+    """Cut a file into files that hold its records in order, byte for byte.
+
+    Of a .warc.zst, frames are copied as `concat` does; a .warc.gz or .warc is compressed.
+
+    Each piece begins with the warcinfo record that governs what follows (clause 6.2), for whoever gets
+    one piece only should know where it is from. It is that very record once more, byte for byte: it keeps its
+    ID, for records may name it (WARC-Warcinfo-ID), and two IDs would make two descriptions of one; it keeps
+    its WARC-Filename, which names the file that the records were written to. The first piece and those that
+    begin with a warcinfo record of their own get none in addition.
+
+    Args:
+        source: The file; a pipe is first put aside in a temporary file.
+        pattern: Path of the pieces: "crawl.warc.zst", or "crawl", makes "crawl-00000.warc.zst" and so on.
+        max_size: Stored bytes of a piece. A record that is larger gets a piece for itself.
+        max_records: Records of a piece, a warcinfo record that is repeated not counted.
+        repeat_warcinfo: Begin each piece with its warcinfo record. Without, the pieces together hold what the
+            file holds and nothing else.
+        verify: Decode every frame that is copied, and compare it with its checksum.
+        threads: Threads that decode and compress; the number of cores, four at most, unless given.
+        announce: Told beforehand if the file will be compressed anew, and why.
+        watch: Shows how far the file has been read.
+        **limits: Limits of reading, as a `Reader` takes them.
+
+    Raises:
+        ValueError: Neither size nor records are given, or a size below 64 KiB, or a pattern that ends in
+            ".gz" or ".warc".
+        FormatError: The file is damaged or no WARC file. No piece stays.
+        SourceError: The file cannot be read, or a piece not be written, or there is a file of its name.
+    """
+    if max_size is None and max_records is None:
+        raise ValueError("say how large the pieces may be: max_size or max_records")
+    if max_size is not None and max_size < LEAST_SIZE:
+        raise ValueError(f"max_size is {max_size}, not {LEAST_SIZE} or more")
+    if max_records is not None and max_records < 1:
+        raise ValueError(f"max_records is {max_records}, not 1 or more")
+    names = _names(os.fspath(pattern))
+    folder = os.path.dirname(os.path.realpath(pattern))
+    tally = Tally()
+    with parts_of([source], folder, limits) as (part,):
+        problem = part.problem(part.dictionary)
+        if problem is not None:
+            announce(f"{part.name}: {problem}: its records will be compressed anew")
+        settings = CopySettings(table_mode_of([part]), part.dictionary, part.dictionary_frame(), verify)
+        with closing(OrderedWork(threads or min(os.cpu_count() or 1, 4))) as work:
+            pieces = _Pieces(
+                lambda: CopiedFile(_unused(next(names)), work, settings, tally),
+                max_size,
+                max_records,
+                repeat_warcinfo=repeat_warcinfo,
+            )
+            with pieces, closing(part.records(part.dictionary, watch, "splitting")) as records:
+                for record in records:
+                    pieces.add(record)
+            if not pieces.finished:
+                raise FormatError("there is no record in it", source=part.name)
+    return Splitting(
+        pieces=tuple(pieces.finished),
+        records=tally.records,
+        bytes_copied=tally.bytes_copied,
+        bytes_recompressed=tally.bytes_recompressed,
+        recompressed=tally.recompressed,
+        verified=verify,
+    )
+
+
+class _Pieces:
+    """The files that are made, one after another. Left by an exception, none of them stays.
+
+    Args:
+        begin: Begins a file.
+        max_size: Stored bytes of a file.
+        max_records: Records of a file.
+        repeat_warcinfo: Whether each file begins with its warcinfo record.
+    """
+
+    def __init__(
+        self,
+        begin: Callable[[], CopiedFile],
+        max_size: int | None,
+        max_records: int | None,
+        *,
+        repeat_warcinfo: bool,
+    ) -> None:
+        self.finished: list[Piece] = []
+        self._begin = begin
+        self._max_size = max_size
+        self._max_records = max_records
+        self._repeat_warcinfo = repeat_warcinfo
+        self._warcinfo: StoredRecord | LooseRecord | None = None
+        self._made: list[str] = []
+        self._current: CopiedFile | None = None
+        self._records = 0
+        self._others = 0
+        """How many of the records are no warcinfo records."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            try:
+                self._finish()
+            except BaseException:
+                self._discard()
+                raise
+        else:
+            self._discard()
+
+    def add(self, record: StoredRecord | LooseRecord) -> None:
+        """Add a record to the current file, or to a new one that begins with its warcinfo record."""
+        is_warcinfo = record.header.get("WARC-Type") == "warcinfo"
+        if is_warcinfo and self._repeat_warcinfo:
+            self._warcinfo = None
+            if record.header.content_length <= MOST_REPEATED:
+                self._warcinfo = record.kept()
+                # What was read to be kept cannot be read again.
+                record = record if isinstance(record, StoredRecord) else self._warcinfo
+        if self._current is None or self._is_full(self._current, record):
+            self._finish()
+            self._current = self._begin()
+            self._records = self._others = 0
+            if self.finished and self._warcinfo is not None and not is_warcinfo:
+                self._current.add(self._warcinfo, again=True)
+        self._current.add(record)
+        self._records += 1
+        self._others += not is_warcinfo
+
+    def _is_full(self, current: CopiedFile, record: StoredRecord | LooseRecord) -> bool:
+        if self._max_records is not None and self._records >= self._max_records:
+            return True
+        if self._max_size is None or not self._others:
+            return False
+        return not current.has_room(record, self._max_size)
+
+    def _finish(self) -> None:
+        if self._current is not None:
+            current = self._current
+            self._made.append(current.name)
+            current.finish()
+            self._current = None
+            self.finished.append(Piece(current.name, current.records, current.size))
+
+    def _discard(self) -> None:
+        if self._current is not None:
+            self._current.discard()
+        for name in self._made:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+
+
+def _names(pattern: str) -> Iterator[str]:
+    """Return the names of the files, as a `Writer` names those of a series."""
+    folder, base = os.path.split(pattern)
+    if not base or os.path.isdir(pattern):
+        raise ValueError(f"{pattern} is a folder; name the pieces in it")
+    if _OTHER_ENDING.search(base):
+        raise ValueError(f"{pattern}: the pieces are .warc.zst files; name them so")
+    match = _ENDING.search(base)
+    stem, ending = (base[: match.start()], match[0]) if match else (base, ".warc.zst")
+    return (f"{os.path.join(folder, stem)}-{number:05}{ending}" for number in itertools.count())
+
+
+def _unused(name: str) -> str:
+    # Pieces of an earlier splitting would be taken for pieces of this one.
+    if os.path.lexists(name):
+        raise SourceError(f"{name}: there is such a file already; take it away, or name the pieces otherwise")
+    return name

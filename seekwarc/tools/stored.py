@@ -1,0 +1,374 @@
+"""The records of a .warc.zst file as they are stored: which can be copied frame by frame, and which cannot.
+
+No seek table is believed: every frame is measured by its own headers.
+Source: "Zstandard Compression for WARC Files 1.0", sections Zstandard frames and Combining files.
+"""
+
+from __future__ import annotations
+
+import io
+from array import array
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from seekwarc.archive.block import BlockSource, ReadableStream
+from seekwarc.archive.file import ArchiveFile
+from seekwarc.archive.framed import framed_record_at
+from seekwarc.archive.record import Record
+from seekwarc.archive.streamed import StreamedRecords
+from seekwarc.archive.tables import read_table_before
+from seekwarc.errors import FormatError, LimitError, TruncatedError
+from seekwarc.format.seektable import FOOTER_SIZE, table_frame_size
+from seekwarc.format.warc import RECORD_END, RecordHeader, find_header_end
+from seekwarc.format.zstd import (
+    DICTIONARY_FRAME_MAGIC,
+    SEEK_TABLE_MAGIC,
+    FrameHeader,
+    measure_frame,
+)
+from seekwarc.frames.scan import Frame, Window, frame_at, frame_start_at
+from seekwarc.frames.units import WHOLE_FRAME, Compression, whole_frame
+
+__all__ = ["FrameList", "LooseRecord", "StoredRecord", "StoredRecords", "has_table_each", "loose_records"]
+
+AT_HAND: Final = 16 << 10
+"""Frames that take no more than this are never split between two reads."""
+MOST_LISTED: Final = 0xFFFF_FFFF
+"""Largest size that a seek table can state."""
+TAIL: Final = 64 << 10
+
+NO_SIZE: Final = "a frame does not state its size"
+NO_CHECKSUM: Final = "a frame has no checksum"
+OTHER_DICTIONARY: Final = "a frame does not name the file's dictionary"
+TOO_LARGE: Final = "a frame of 4 GiB or more fits into no seek table"
+NOT_ALONE: Final = "a frame holds more or less than one record and the line breaks behind it"
+
+
+class FrameList:
+    """Frames of a file that are to be copied, in order; those without content are extension frames."""
+
+    __slots__ = ("contents", "offsets", "stored")
+
+    def __init__(self) -> None:
+        self.offsets = array("Q")
+        self.stored = array("I")
+        self.contents = array("I")
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    def add(self, offset: int, stored: int, content: int) -> None:
+        """Add a frame."""
+        self.offsets.append(offset)
+        self.stored.append(stored)
+        self.contents.append(content)
+
+    def runs(self, start: int, stop: int, most: int) -> Iterator[range]:
+        """Yield the frames from number `start` to `stop` in runs that lie together in the file.
+
+        Args:
+            start: Number of the first frame.
+            stop: Number behind the last frame.
+            most: Stored bytes, and content, of a run of several frames at the most.
+        """
+        first, stored, content = start, 0, 0
+        for number in range(start, stop):
+            stored += self.stored[number]
+            content += self.contents[number]
+            apart = self.offsets[number] != self.offsets[number - 1] + self.stored[number - 1]
+            if number > first and (apart or stored > most or content > most):
+                yield range(first, number)
+                first, stored, content = number, self.stored[number], self.contents[number]
+        if first < stop:
+            yield range(first, stop)
+
+
+@dataclass(slots=True)
+class StoredRecord:
+    """A record whose frames keep the rules, so that they can be copied as they are."""
+
+    file: ArchiveFile
+    header: RecordHeader
+    offset: int
+    frames: FrameList
+    """Its frames with content, and the extension frames between them."""
+    data: bytes = b""
+    """The frame, decoded and found right, where it is one small frame."""
+    behind: FrameList = field(default_factory=FrameList)
+    """Extension frames between it and the next record."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole record, decompressed."""
+        return len(self.header.raw) + self.header.content_length + len(RECORD_END)
+
+    @property
+    def stored_size(self) -> int:
+        """Bytes to be copied."""
+        return sum(self.frames.stored) + sum(self.behind.stored)
+
+    @property
+    def data_frames(self) -> int:
+        """Frames with content."""
+        return len(self.frames) - self.frames.contents.count(0)
+
+    @property
+    def second(self) -> int:
+        """Number of the second frame with content, where there are several."""
+        return next(number for number in range(1, len(self.frames)) if self.frames.contents[number])
+
+    @property
+    def header_is_apart(self) -> bool:
+        """Whether the first frame holds the record header and nothing else."""
+        return self.frames.contents[0] == len(self.header.raw)
+
+    def kept(self) -> StoredRecord:
+        """Return the record without what stands behind it, to be copied once more."""
+        return StoredRecord(self.file, self.header, self.offset, self.frames, self.data)
+
+    def loose(self, reason: str) -> LooseRecord:
+        """Return the same record as content that is compressed anew."""
+        records = StreamedRecords(self.file, Window(self.file.source), self.offset, "zst")
+        record = records.step()
+        if record is None:
+            raise FormatError("no record starts here", source=self.file.name, offset=self.offset)
+
+        def trailer() -> bytes:
+            records.finish()
+            if len(records.trailer) != len(RECORD_END):
+                text = "the record is not followed by two line breaks"
+                raise FormatError(text, source=self.file.name, offset=self.offset)
+            return records.trailer
+
+        return LooseRecord(self.file.name, record.header, record.block.open, trailer, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class LooseRecord:
+    """A record that has to be compressed anew. It must be read before the next one is asked for."""
+
+    source: str
+    """Name of the file that it is from."""
+    header: RecordHeader
+    open_block: Callable[[], ReadableStream]
+    trailer: Callable[[], bytes]
+    """Returns what follows the block, once that was read."""
+    reason: str
+
+    def kept(self) -> LooseRecord:
+        """Return the same record in memory, to be read at any time and more than once."""
+        length = self.header.content_length
+        block = BlockSource(self.open_block(), length).read(length)
+        trailer = self.trailer()
+        return LooseRecord(self.source, self.header, lambda: io.BytesIO(block), lambda: trailer, self.reason)
+
+
+def loose_records(file: ArchiveFile, compression: Compression, reason: str) -> Iterator[LooseRecord]:
+    """Yield all records of a file as content that is compressed anew.
+
+    Raises:
+        FormatError: When damage is reached.
+    """
+    if compression == "zst":
+        # Known before the first frame: a frame need not name the dictionary to depend on it.
+        _ = file.decoder.dictionary
+    records = StreamedRecords(file, file.window(), 0, compression)
+    for record in records:
+        yield _loose(file, records, record, reason)
+
+
+def _loose(file: ArchiveFile, records: StreamedRecords, record: Record, reason: str) -> LooseRecord:
+    def trailer() -> bytes:
+        records.finish()
+        return records.trailer
+
+    return LooseRecord(file.name, record.header, record.block.open, trailer, reason)
+
+
+def has_table_each(file: ArchiveFile) -> bool | None:
+    """Tell whether a file has a seek table for each record and none for itself (spec-notes, section 4.2).
+
+    Only the end of the file is looked at.
+
+    Returns:
+        None for a file of one record without a block, which looks the same with a table of its own and with
+        one of the file.
+    """
+    source = file.source
+    try:
+        found = read_table_before(source, source.size or 0, floor=0, tail=TAIL)
+        if found is None:
+            return False
+        table, offset = found
+        anchor = table.anchor(offset)
+        record = framed_record_at(file, Window(source), anchor, None)
+    except FormatError:
+        return False
+    if record is None or record.offset != anchor or table.content_size != record.size:
+        return False
+    if table.content_sizes[0] == len(record.header.raw):
+        return True
+    if record.content_length or len(table) > 1:
+        return False
+    return True if anchor else None
+
+
+class StoredRecords:
+    """All records of a .warc.zst file, in order.
+
+    Extension frames come behind the record that they follow, those in front of the first record behind that,
+    since no file may begin with one. Left out are seek tables, which would be wrong in another file,
+    dictionary frames anywhere but at the file's head, frames without content, and what stands between
+    records that are compressed anew.
+
+    Args:
+        file: The file; its size must be known.
+    """
+
+    def __init__(self, file: ArchiveFile) -> None:
+        self._file = file
+        self._window = Window(file.source)
+        dictionary = file.decoder.dictionary
+        self._dictionary_id = dictionary.id if dictionary is not None else 0
+
+    def __iter__(self) -> Iterator[StoredRecord | LooseRecord]:
+        """Yield the records.
+
+        Raises:
+            FormatError: When damage is reached, in a record header or in where frames begin and end; what
+                larger frames hold is not looked at here.
+        """
+        window = self._window
+        record: StoredRecord | None = None
+        ownerless = FrameList()
+        offset = 0
+        while (start := frame_start_at(window, offset)) is not None:
+            header = start[1]
+            if header is None or header.content_size == 0:
+                frame = self._frame_at(offset)
+                if header is None and self._is_kept(frame):
+                    kept = record.behind if record is not None else ownerless
+                    kept.add(offset, frame.size, 0)
+                offset = frame.end
+                continue
+            if record is not None:
+                yield record
+            # Not even whether it holds anything is known of a frame that does not state its size.
+            found = self._problem(header, 0) or self._single(offset, header) or self._several(offset)
+            if isinstance(found, StoredRecord):
+                record = found
+                if ownerless:
+                    record.behind, ownerless = ownerless, FrameList()
+                offset = record.frames.offsets[-1] + record.frames.stored[-1]
+            else:
+                record = None
+                offset = yield from self._loose_from(offset, found)
+        if record is not None:
+            yield record
+
+    def _single(self, offset: int, header: FrameHeader) -> StoredRecord | None:
+        """Return the record that one small frame at `offset` holds, if it is just that."""
+        data, index = self._window.get(offset, offset + AT_HAND)
+        measured = measure_frame(data, index)
+        if measured is not None and measured[1] <= WHOLE_FRAME:
+            frame = data[index : measured[0]]
+        else:
+            frame = whole_frame(self._window, offset, header)
+        if not frame or self._problem(header, len(frame)) is not None:
+            return None
+        try:
+            content = self._file.decoder.decode(frame, header)
+        except FormatError as error:
+            raise error.located(self._file.name, offset) from None
+        end = find_header_end(content)
+        if end < 0:
+            return None
+        record_header = self._file.parse_header(content[:end], offset)
+        if end + record_header.content_length + len(RECORD_END) != len(content):
+            return None
+        if not content.endswith(RECORD_END):
+            return None
+        frames = FrameList()
+        frames.add(offset, len(frame), len(content))
+        return StoredRecord(self._file, record_header, offset, frames, frame)
+
+    def _several(self, offset: int) -> StoredRecord | str:
+        """Return the record whose first frame is at `offset`, or why its frames cannot be copied."""
+        file, window = self._file, self._window
+        try:
+            header = file.parse_header(file.stream(window, offset, "zst").read_header(), offset)
+        except FormatError as error:
+            raise error.located(file.name, offset) from None
+        record = StoredRecord(file, header, offset, FrameList())
+        content, position = 0, offset
+        while content < record.size:
+            frame = frame_at(window, position)
+            if frame is None and content < record.size - len(RECORD_END):
+                raise TruncatedError(
+                    f"the file ends inside this record: {content} of {record.size} bytes are there",
+                    source=file.name,
+                    offset=offset,
+                )
+            if frame is None:
+                return NOT_ALONE
+            problem = self._problem(frame.header, frame.size)
+            if problem is not None:
+                return problem
+            size = frame.content_size or 0
+            if size or (frame.header is None and self._is_kept(frame)):
+                record.frames.add(position, frame.size, size)
+            content += size
+            position = frame.end
+        return record if content == record.size else NOT_ALONE
+
+    def _loose_from(self, offset: int, reason: str | None) -> Generator[LooseRecord, None, int]:
+        """Yield records as long as their frames cannot be copied, and return the offset of what can be."""
+        records = StreamedRecords(self._file, self._window, offset, "zst")
+        ahead = Window(self._file.source)
+        while (record := records.step()) is not None:
+            yield _loose(self._file, records, record, reason or NOT_ALONE)
+            records.finish()
+            if records.at_unit:
+                start = frame_start_at(ahead, records.next_offset)
+                if start is None or start[1] is None:
+                    return records.next_offset
+                reason = self._problem(start[1], 0)
+                if reason is None:
+                    return records.next_offset
+        return self._file.source.size or 0
+
+    def _problem(self, header: FrameHeader | None, size: int) -> str | None:
+        """Tell which rule a frame breaks that every frame has to keep."""
+        if header is None or header.content_size == 0:
+            return None
+        if header.content_size is None:
+            return NO_SIZE
+        if not header.has_checksum:
+            return NO_CHECKSUM
+        if header.dictionary_id != self._dictionary_id:
+            return OTHER_DICTIONARY
+        return TOO_LARGE if max(header.content_size, size) > MOST_LISTED else None
+
+    def _frame_at(self, offset: int) -> Frame:
+        frame = frame_at(self._window, offset)
+        if frame is None:
+            raise TruncatedError("the file ends here", source=self._file.name, offset=offset)
+        return frame
+
+    def _is_kept(self, frame: Frame) -> bool:
+        """Tell whether a skippable frame belongs into a copy.
+
+        Raises:
+            LimitError: It does, and is too large for the seek table of the copy.
+        """
+        if frame.magic == DICTIONARY_FRAME_MAGIC:
+            return False
+        if frame.magic == SEEK_TABLE_MAGIC:
+            tail = self._window.take(frame.end - FOOTER_SIZE, FOOTER_SIZE)
+            if table_frame_size(tail) is not None:
+                return False
+        if frame.size > MOST_LISTED:
+            text = f"an extension frame of {frame.size} bytes fits into no seek table"
+            raise LimitError(text, source=self._file.name, offset=frame.offset)
+        return True
