@@ -178,12 +178,14 @@ class Collection:
         if record.id is None:
             return ()
         names = [record.id, *record.concurrent_to]
+        named = set(names)
         found: dict[str, Entry] = {}
         for name in names:
             for entry in (*self.index.by_id(name), *self.index.concurrent_to(name)):
                 if entry.id is not None and entry.id not in found:
                     found[entry.id] = entry
-                    names += [entry.id, *entry.concurrent_to]
+                    names += [name for name in (entry.id, *entry.concurrent_to) if name not in named]
+                    named.update(names)
         return tuple(self.record(entry) for name, entry in found.items() if name != record.id)
 
     def refers_to(self, record: Record) -> Record | None:
@@ -247,9 +249,11 @@ class Collection:
         passed.add((revisit.source, revisit.offset))
         damage: FormatError | None = None
         for entry in candidates_of(revisit, self.index, self.record):
+            if len(passed) > MOST_REVISITS:
+                break
             try:
                 original = self.record(entry)
-                if (original.source, original.offset) in passed or len(passed) > MOST_REVISITS:
+                if (original.source, original.offset) in passed:
                     continue
                 if original.type == "revisit":
                     original = self._resolved(original, passed).original

@@ -9,16 +9,15 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
+from seekwarc.archive.payload import Extent
 from seekwarc.errors import FormatError
 from seekwarc.format.chunked import ChunkedBody
 from seekwarc.format.digest import Digest, Hasher
 from seekwarc.format.http import HttpHead
+from seekwarc.format.warc import RecordHeader
 from seekwarc.format.zstd import Buffer
-
-if TYPE_CHECKING:
-    from seekwarc.archive.record import Record
 
 __all__ = ["BlockDigests", "DigestCheck", "DigestVerdict", "check_digests", "check_payload_digest"]
 
@@ -77,6 +76,32 @@ class BlockDigests:
                 self.payload.update(part)
 
 
+class DigestedRecord(Protocol):
+    """What is asked of a record whose digests are checked."""
+
+    header: RecordHeader
+
+    @property
+    def type(self) -> str | None:
+        """See `Record.type`."""
+
+    @property
+    def content_length(self) -> int:
+        """See `Record.content_length`."""
+
+    @property
+    def truncated(self) -> str | None:
+        """See `Record.truncated`."""
+
+    @property
+    def http(self) -> HttpHead | None:
+        """See `Record.http`."""
+
+    @property
+    def block(self) -> Extent:
+        """See `Record.block`."""
+
+
 class DigestVerdict(StrEnum):
     """What came of checking a digest."""
 
@@ -108,7 +133,7 @@ class DigestCheck:
     verdict: DigestVerdict
 
 
-def check_digests(record: Record) -> tuple[DigestCheck, ...]:
+def check_digests(record: DigestedRecord) -> tuple[DigestCheck, ...]:
     """Check the digests that a record's header states, reading its block once.
 
     Raises:
@@ -137,7 +162,7 @@ def check_digests(record: Record) -> tuple[DigestCheck, ...]:
     return tuple(found)
 
 
-def check_payload_digest(revisit: Record, original: Record) -> DigestCheck | None:
+def check_payload_digest(revisit: DigestedRecord, original: DigestedRecord) -> DigestCheck | None:
     """Check the WARC-Payload-Digest of a revisit against the payload of its original; None without one.
 
     Raises:
@@ -177,7 +202,7 @@ class _Stated:
     digest: Digest | None
 
     @classmethod
-    def of(cls, record: Record, field: str) -> _Stated | None:
+    def of(cls, record: DigestedRecord, field: str) -> _Stated | None:
         text = record.header.get(field)
         if text is None:
             return None

@@ -168,6 +168,10 @@ class Reader:
         if offset < 0 or (length is not None and length <= 0):
             raise RangeError(f"no record can be {length} bytes long at offset {offset}")
         file = self._file
+        size = file.source.size
+        if length is not None and size is not None:
+            # An index may lie: beyond the file there is nothing.
+            length = max(min(length, size - offset), 1)
         window = file.window()
         whole = length if length is not None and length <= ONE_READ else MAGIC_SIZE
         window.get(offset, offset + whole)

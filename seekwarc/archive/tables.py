@@ -87,15 +87,17 @@ class FileTables:
         self._links.reverse()
 
     def frame_offsets(self, offset: int) -> Iterator[int]:
-        """Yield the offsets of all frames that the table over `offset` lists behind it."""
+        """Yield the offsets of frames with content that the table over `offset` lists behind it."""
         index = bisect_right(self._links, offset, key=lambda link: link.start) - 1
-        if index >= 0:
-            link = self._links[index]
-            starts = (
-                link.start + entry.stored_start
-                for entry in map(link.table.__getitem__, range(len(link.table)))
-            )
-            yield from (start for start in starts if start > offset)
+        if index < 0 or offset >= self._links[index].stop:
+            return
+        link = self._links[index]
+        table = link.table
+        first = bisect_right(range(len(table)), offset - link.start, key=lambda n: table[n].stored_start)
+        for number in range(first, len(table)):
+            entry = table[number]
+            if entry.content_size:
+                yield link.start + entry.stored_start
 
     def find(self, offset: int, size: int) -> tuple[SeekTable, bool] | None:
         """Return the frames of the record at `offset` that holds `size` content bytes, if listed.

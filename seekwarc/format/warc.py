@@ -63,7 +63,8 @@ def parse_fields(data: Buffer) -> Iterator[tuple[str, str]]:
     text = bytes(data).decode("utf-8", "surrogateescape")
     for line in _FOLD.sub(" ", text).split("\n"):
         name, colon, value = line.partition(":")
-        if colon:
+        # A blank at the very beginning goes on with a line that is no field.
+        if colon and line[0] not in " \t":
             yield name.strip(" \t"), value.strip(" \t\r")
 
 

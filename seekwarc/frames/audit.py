@@ -128,12 +128,12 @@ class FrameAudit:
         first = bisect_left(self._offsets, anchor)
         if first == len(self._offsets) or self._offsets[first] != anchor:
             return f"they begin at {anchor}, where no intact frame does"
-        stored, contents = self._stored[first:], self._contents[first:]
-        if len(stored) != len(table):
-            return f"it lists {len(table)} frames, and there are {len(stored)}"
-        for number in range(len(table)):
+        count = len(self._offsets) - first
+        if count != len(table):
+            return f"it lists {len(table)} frames, and there are {count}"
+        for number in range(count):
             entry = table[number]
-            found = (stored[number], contents[number])
+            found = (self._stored[first + number], self._contents[first + number])
             listed = (entry.stored_size, entry.content_size)
             if found != listed:
                 return f"frame {number} is listed with (stored, content) sizes {listed}, and has {found}"

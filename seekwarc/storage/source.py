@@ -89,6 +89,10 @@ class LocalFileSource:
         """See `RangeSource.read`."""
         if self._closed:
             raise SourceError(f"{self.name}: the archive is closed")
+        # No system takes any offset, and none makes room for any length.
+        stop = min(stop, self.size)
+        if start >= stop:
+            return b""
         try:
             return _read_fully(self._pread, start, stop)
         except OSError as error:

@@ -95,7 +95,7 @@ reads = st.lists(
 edge_lists = st.lists(st.integers(1, 1500), max_size=12).map(tuple)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(bodies(), edge_lists, reads, st.integers(0, 8))
 def test_any_range_of_any_body_is_what_a_naive_decoder_finds(
     body: bytes, edges: tuple[int, ...], wanted: list[tuple[int, int]], sized_after: int
@@ -126,7 +126,7 @@ def test_bodies_at_the_edges(body: bytes, edges: tuple[int, ...]) -> None:
     assert chunks.problem in expected_problem(body)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(bodies(), st.lists(st.integers(0, 5000), max_size=20), edge_lists)
 def test_random_access_finds_what_reading_in_order_finds(
     body: bytes, cuts: list[int], edges: tuple[int, ...]
@@ -231,7 +231,7 @@ def entries(chunks: ChunkMap) -> int:
     ("chunk", "line"), [(1, "{:x}\r\n"), (3, "{:x}\n"), (60, "{:x}\r\n"), (100, "{:x};a=b\r\n")]
 )
 def test_the_map_of_very_small_chunks_is_small_and_of_use(chunk: int, line: str, frame: int) -> None:
-    data = noise(40_000 * min(chunk, 20))
+    data = noise(25_000 * min(chunk, 20))
     body = chunked(data, itertools.repeat(chunk), line)
     chunks, content = mapped(body, tuple(range(frame, len(body), frame)) if frame else ())
     tracemalloc.start()

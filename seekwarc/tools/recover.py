@@ -1,0 +1,241 @@
+"""Saving what is intact in a damaged file.
+
+The file is gone through once. A record goes into the new file as it is read, and is taken back where damage
+shows inside it. The damaged file is never written to.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Final, cast
+
+from seekwarc.archive.file import ArchiveFile
+from seekwarc.archive.record import Record
+from seekwarc.archive.writer import Writer
+from seekwarc.errors import FormatError, NotFoundError, SourceError, TruncatedError
+from seekwarc.format.digest import Hasher
+from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header
+from seekwarc.frames.dictionary import Dictionary
+from seekwarc.frames.encoder import MAX_FRAME_SIZE
+from seekwarc.frames.scan import Window
+from seekwarc.frames.units import Compression, Piece, pieces_from
+from seekwarc.storage.source import RangeSource, Stats, open_source
+from seekwarc.tools.convert import refuse_same_file
+from seekwarc.tools.examine import Damage, Intact, examine, next_record
+
+__all__ = ["Loss", "Recovery", "recover"]
+
+COMPRESSIONS: Final[tuple[Compression, ...]] = ("zst", "gz", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A stretch of the damaged file that could not be saved, or not whole."""
+
+    offset: int
+    end: int
+    reason: str
+    uri: str | None
+    """Target URI of the record that was lost, where it could be read."""
+    kept: int | None = None
+    """Bytes of its block that were kept, as a truncated record."""
+
+
+@dataclass(slots=True)
+class Recovery:
+    """What was saved, and what was not."""
+
+    source: str
+    records: int = 0
+    """Records that were saved whole."""
+    truncated: int = 0
+    """Records of which the beginning was saved."""
+    suspect: list[tuple[int, str | None]] = field(default_factory=list)
+    """Offset and ID of records that were saved though their block digest is wrong."""
+    losses: list[Loss] = field(default_factory=list)
+
+    @property
+    def lost(self) -> int:
+        """Stored bytes from which nothing whole could be saved."""
+        return sum(loss.end - loss.offset for loss in self.losses)
+
+
+def recover(
+    source: str | os.PathLike[str] | BinaryIO | RangeSource,
+    target: str | os.PathLike[str],
+    *,
+    partial: bool = False,
+    source_dictionary: Dictionary | None = None,
+    limits: Mapping[str, int] | None = None,
+    watch: Callable[[RangeSource, str], RangeSource] = lambda source, _: source,
+    **options: Any,  # noqa: ANN401
+) -> Recovery:
+    """Write the intact records of a damaged file into a new .warc.zst.
+
+    Args:
+        source: .warc.zst, .warc.gz or .warc, told apart by content as far as that is left.
+        target: The new file.
+        partial: Keep the beginning of a damaged record, up to the first damaged frame, as a record with
+            WARC-Truncated.
+        source_dictionary: The file's dictionary, should its own be damaged.
+        limits: Limits of reading, as a `Reader` takes them.
+        watch: Shows how far the file has been read.
+        **options: For `Writer`.
+
+    Raises:
+        NotFoundError: No record is intact.
+        SourceError: The source cannot be read, or is a pipe, or the target not be written.
+    """
+    stored = open_source(source)
+    if stored.size is None:
+        raise SourceError(f"{stored.name}: a pipe cannot be searched for records; store it in a file first")
+    refuse_same_file(stored.name, target)
+    file = ArchiveFile(watch(stored, "recovering"), Stats(), dictionary=source_dictionary, **(limits or {}))
+    try:
+        return _Saver(file, partial=partial).save(target, options)
+    finally:
+        file.close()
+
+
+class _Saver:
+    def __init__(self, file: ArchiveFile, *, partial: bool) -> None:
+        self._file = file
+        self._partial = partial
+        self._result = Recovery(file.name)
+
+    def save(self, target: str | os.PathLike[str], options: dict[str, Any]) -> Recovery:
+        file, result = self._file, self._result
+        compression, begin = self._find_first()
+        dictionary = None
+        if compression == "zst":
+            try:
+                dictionary = file.decoder.dictionary
+            except FormatError as error:
+                text = f"{error.message}; give the dictionary, if another file has it"
+                result.losses.append(Loss(0, begin, text, None))
+        with Writer(target, **{"dictionary": dictionary, **options}) as writer:
+            for stretch in examine(file, compression, lambda it: self._copy(writer, it), begin=begin):
+                if isinstance(stretch, Intact):
+                    result.records += 1
+                else:
+                    self._lose(writer, compression, stretch)
+            if not result.records and not result.truncated:
+                raise NotFoundError(f"{file.name}: no record in it is intact")
+        return result
+
+    def _find_first(self) -> tuple[Compression, int]:
+        """Return the file's compression and where to begin; what lies in front is lost."""
+        file = self._file
+        try:
+            return file.detect(Window(file.source), 0), 0
+        except FormatError as error:
+            size = file.source.size or 0
+            begin, compression = min(
+                ((next_record(file, it, 0, None), it) for it in COMPRESSIONS), key=_first
+            )
+            if begin == size:
+                raise NotFoundError(f"{file.name}: no record in it is intact") from error
+            self._result.losses.append(Loss(0, begin, error.message, None))
+            return compression, begin
+
+    def _copy(self, writer: Writer, record: Record) -> None:
+        with record.block.open() as block:
+            digest = record.block_digest if record.header.get("WARC-Block-Digest") else None
+            hasher = digest.hasher() if digest is not None else None
+            reader = _Digested(cast("BinaryIO", block), hasher)
+            writer.write_raw(record.header, reader, trailer=RECORD_END)
+        if digest is not None and hasher is not None and hasher.digest() != digest.raw:
+            self._result.suspect.append((record.offset, record.id))
+
+    def _lose(self, writer: Writer, compression: Compression, damage: Damage) -> None:
+        kept = None
+        if self._partial and damage.header is not None:
+            kept = self._keep_beginning(writer, compression, damage.offset, damage.header)
+        uri = damage.header.uri("WARC-Target-URI") if damage.header is not None else None
+        self._result.losses.append(Loss(damage.offset, damage.end, damage.error.message, uri, kept))
+
+    def _keep_beginning(
+        self, writer: Writer, compression: Compression, offset: int, header: RecordHeader
+    ) -> int | None:
+        """Write what is intact of a record's block as a truncated record; return its length."""
+        intact = sum(map(len, _intact_content(self._file, compression, offset)))
+        length = min(intact - len(header.raw), header.content_length)
+        if length <= 0:
+            return None
+        reason = header.get("WARC-Truncated") or "unspecified"
+        shorter = edit_header(
+            header,
+            ("Content-Length", "WARC-Block-Digest", "WARC-Truncated"),
+            [("Content-Length", str(length)), ("WARC-Truncated", reason)],
+        )
+        content = _Joined(_intact_content(self._file, compression, offset))
+        content.read_fully(len(header.raw))
+        writer.write_raw(shorter, content, trailer=RECORD_END)
+        self._result.truncated += 1
+        return length
+
+
+def _first(found: tuple[int, Compression]) -> int:
+    return found[0]
+
+
+def _intact_content(file: ArchiveFile, compression: Compression, offset: int) -> Iterator[bytes]:
+    """Yield the content from `offset` on up to the first damage.
+
+    Of a frame that is damaged nothing is taken: some of what it decodes to is wrong, and nobody knows which.
+    Of one that is cut off, all that can be decoded.
+    """
+    waiting: list[bytes] = []
+    size = 0
+    try:
+        for piece in pieces_from(Window(file.source), offset, compression, file.decoder):
+            if isinstance(piece, Piece):
+                waiting.append(piece.data)
+                size += len(piece.data)
+                # A frame is given out when its checksum was right; one of no bounded size, as it comes.
+                if piece.end is not None or size > MAX_FRAME_SIZE:
+                    yield from waiting
+                    waiting.clear()
+                    size = 0 if piece.end is not None else size
+    except TruncatedError:
+        yield from waiting
+    except FormatError:
+        return
+
+
+class _Digested:
+    """A block whose bytes are digested as they are read."""
+
+    def __init__(self, file: BinaryIO, hasher: Hasher | None) -> None:
+        self._file = file
+        self._hasher = hasher
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        if self._hasher is not None:
+            self._hasher.update(data)
+        return data
+
+
+class _Joined:
+    """Pieces of content as something to read from."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._data = b""
+
+    def read(self, size: int) -> bytes:
+        while not self._data:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return b""
+            self._data = piece
+        data, self._data = self._data[:size], self._data[size:]
+        return data
+
+    def read_fully(self, size: int) -> None:
+        """Pass over `size` bytes."""
+        while size and (data := self.read(size)):
+            size -= len(data)

@@ -1,0 +1,236 @@
+"""Checking whole files: grammar, frames, seek tables, the rules of the standard, digests.
+
+Source: "Zstandard Compression for WARC Files 1.0"; WARC 1.1, clauses 4 to 7; spec-notes/seekable-records.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any, BinaryIO, Final
+
+from seekwarc.archive.digests import DigestVerdict
+from seekwarc.archive.file import ArchiveFile
+from seekwarc.archive.record import Record
+from seekwarc.errors import FormatError, SourceError
+from seekwarc.format.check import check_header
+from seekwarc.format.rules import Severity
+from seekwarc.format.warc import RECORD_END
+from seekwarc.frames.audit import FrameAudit
+from seekwarc.frames.scan import Window
+from seekwarc.storage.source import RangeSource, Stats, open_source
+from seekwarc.tools.examine import Damage, Intact, examine
+
+__all__ = ["Problem", "Verification", "Verifier"]
+
+CONVERT: Final = "`seekwarc convert` writes a file without it"
+RECOVER: Final = "`seekwarc recover` saves the other records"
+TABLE: Final = "readers do without it; `seekwarc concat FILE -o NEW` writes right tables"
+FOREVER: Final = "only whoever made the record can mend it"
+
+REMEDIES: Final = {
+    "damage": RECOVER,
+    "dictionary": "records that need the dictionary are lost, unless another file has it",
+    "frame-size": CONVERT,
+    "frame-checksum": CONVERT,
+    "frame-dictionary": CONVERT,
+    "frame-window": CONVERT,
+    "first-frame": CONVERT,
+    "dictionary-place": "files with dictionaries cannot be joined with `cat`: use `seekwarc concat`",
+    "table-form": TABLE,
+    "table-frames": TABLE,
+    "table-record": TABLE,
+    "table-end": "generic seekable readers misread the file; `seekwarc concat FILE -o NEW` mends that",
+    "shared": CONVERT,
+    "trailer": "readers cope with it; it can only be mended by writing the record anew",
+    "header": FOREVER,
+    "digest": "the bytes are not those that the digest was made of: look for another copy",
+    "digest-transferred": "nothing is lost: Wget and warcio digest the body with its chunk sizes",
+    "digest-unknown": "the digest was not checked",
+    "empty": "a WARC file holds at least one record",
+}
+"""What to do about each kind of problem."""
+WARNINGS: Final = frozenset({"frame-window", "table-end", "digest-transferred", "digest-unknown"})
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong with a file."""
+
+    code: str
+    severity: Severity
+    source: str
+    """Name of the file."""
+    offset: int
+    record_id: str | None
+    message: str
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return REMEDIES[self.code]
+
+
+@dataclass(slots=True)
+class Verification:
+    """What was checked of a file."""
+
+    source: str
+    compression: str = "-"
+    records: int = 0
+    """Intact records."""
+    digests: int = 0
+    """Digests that are right."""
+    tables: int = 0
+    """Seek tables that agree with their frames."""
+    stored_size: int = 0
+    lost: int = 0
+    """Stored bytes from which no record could be read."""
+    codes: Counter[str] = field(default_factory=Counter)
+    """Problems of each kind."""
+    errors: int = 0
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing but warnings was found."""
+        return not self.errors
+
+
+class Verifier:
+    """Checks one file; iterating yields its problems as they are found.
+
+    Memory is bounded by frames, not records: about 30 bytes for each frame.
+
+    Args:
+        target: A path, the bytes, a seekable binary file object or a source.
+        watch: Shows how far the file has been read.
+        **options: Limits, as for a `Reader`.
+
+    Attributes:
+        result: What was checked so far.
+
+    Raises:
+        SourceError: The file cannot be opened, or is a pipe.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
+        *,
+        watch: Callable[[RangeSource, str], RangeSource] = lambda source, _: source,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
+        source = open_source(target)
+        if source.size is None:
+            raise SourceError(f"{source.name}: a pipe cannot be verified; store it in a file first")
+        self._file = ArchiveFile(watch(source, "verifying"), Stats(), **options)
+        self.result = Verification(source.name, stored_size=source.size)
+        # Frames are looked at in a thread of its own: what is found there waits here.
+        self._found: SimpleQueue[Problem] = SimpleQueue()
+        self._audit: FrameAudit | None = None
+        self._record: Record | None = None
+
+    def __iter__(self) -> Iterator[Problem]:
+        try:
+            for problem in self._problems():
+                self.result.codes[problem.code] += 1
+                self.result.errors += problem.severity is Severity.ERROR
+                yield problem
+        finally:
+            self._file.close()
+
+    def _problems(self) -> Iterator[Problem]:
+        file, result = self._file, self.result
+        try:
+            compression = file.detect(file.window(), 0)
+            result.compression = compression
+            dictionary = file.decoder.dictionary if compression == "zst" else None
+        except FormatError as error:
+            code = "dictionary" if result.compression == "zst" else "empty"
+            yield self._problem(code, error.offset or 0, error.message)
+            return
+
+        def audit(window: Window) -> FrameAudit:
+            self._audit = FrameAudit(window, dictionary.id if dictionary else 0, self._note)
+            return self._audit
+
+        for stretch in examine(file, compression, self._look, audit):
+            if isinstance(stretch, Intact):
+                self._end(stretch)
+            else:
+                self._add_damage(stretch)
+            yield from self._waiting()
+        yield from self._waiting()
+        if self._audit is not None:
+            yield from self._last_table(self._audit)
+        if not result.records:
+            yield self._problem("empty", 0, "no record could be read")
+
+    def _problem(self, code: str, offset: int, message: str, record: Record | None = None) -> Problem:
+        severity = Severity.WARNING if code in WARNINGS else Severity.ERROR
+        record_id = record.id if record is not None else None
+        return Problem(code, severity, self._file.name, offset, record_id, message)
+
+    def _note(self, code: str, offset: int, message: str, record: Record | None = None) -> None:
+        self._found.put(self._problem(code, offset, message, record))
+
+    def _waiting(self) -> Iterator[Problem]:
+        while not self._found.empty():
+            yield self._found.get()
+
+    def _look(self, record: Record) -> None:
+        """Check the header and the digests of a record, reading its block."""
+        if record.skip:
+            self._note("shared", record.offset, "the record shares its frame or gzip member", record)
+        for finding in check_header(record.header):
+            code = "header"
+            severity = finding.severity
+            self._found.put(Problem(code, severity, self._file.name, record.offset, record.id, str(finding)))
+        for check in record.check_digests():
+            what = f"{check.field} {check.stated}"
+            match check.verdict:
+                case DigestVerdict.VALID:
+                    self.result.digests += 1
+                case DigestVerdict.INVALID:
+                    self._note("digest", record.offset, f"{what} is not that of the bytes", record)
+                case DigestVerdict.TRANSFERRED:
+                    text = f"{what} is that of the body as it was transferred, not of the payload"
+                    self._note("digest-transferred", record.offset, text, record)
+                case DigestVerdict.UNKNOWN:
+                    text = f"{what} is of an algorithm that cannot be computed here"
+                    self._note("digest-unknown", record.offset, text, record)
+                case _:
+                    pass
+
+    def _end(self, found: Intact) -> None:
+        record = found.record
+        self.result.records += 1
+        if found.trailer != RECORD_END:
+            text = f"the record is followed by {found.trailer[:16]!r}, not by CRLF CRLF"
+            self._note("trailer", record.offset, text, record)
+        table = self._audit.tables.pop(record.offset, None) if self._audit is not None else None
+        if table is None:
+            return
+        self.result.tables += 1
+        offset, size = table
+        # One that lists more is the file's table, where that has one record's offset for its own.
+        if size < record.size or (size > record.size and offset < found.end):
+            text = f"the seek table at {offset} lists {size} bytes for a record of {record.size}"
+            self._note("table-record", record.offset, text, record)
+
+    def _add_damage(self, damage: Damage) -> None:
+        self.result.lost += damage.size
+        uri = damage.header.uri("WARC-Target-URI") if damage.header is not None else None
+        where = f"{damage.size} bytes up to {damage.end} cannot be read" + (f" ({uri})" if uri else "")
+        place = damage.error.offset if damage.error.offset is not None else damage.offset
+        self._note("damage", damage.offset, f"{where}: {damage.error.message} (at {place})")
+
+    def _last_table(self, audit: FrameAudit) -> Iterator[Problem]:
+        self.result.tables += len(audit.tables)
+        last = audit.last_table
+        if last is not None and last[0] != 0 and last[1] == self.result.stored_size:
+            text = f"the file ends in a seek table of the frames from {last[0]} on, not of the whole file"
+            yield self._problem("table-end", last[0], text)

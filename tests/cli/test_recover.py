@@ -1,0 +1,291 @@
+"""`seekwarc recover`."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import seekwarc
+from seekwarc.errors import NotFoundError
+from seekwarc.frames.dictionary import Dictionary
+from tests.cli.conftest import FILM_URI, FORMS, Answer, assert_well_behaved, run_on_terminal, wait_for
+from tests.support.foreign import Foreign, noise, some_dictionary, text
+
+
+@pytest.fixture
+def command(run_cli) -> Callable[..., Answer]:
+    """Run the command as elsewhere, but what it finds is told on standard output."""
+
+    def run(*args: object, status: int = 0, **options: object) -> Answer:
+        done = run_cli(*args, **options)
+        assert_well_behaved(done.returncode if not done.stdout else 0, done.stderr)
+        assert done.returncode == status, done.stderr.decode()
+        return Answer(done.returncode, done.stdout, done.stderr.decode())
+
+    return run
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def contents(path: Path) -> list[tuple[bytes, bytes]]:
+    with seekwarc.open(path) as archive:
+        return [(record.header.raw, record.block.read()) for record in archive]
+
+
+def without_the_film(crawl) -> list[tuple[bytes, bytes]]:
+    return [(put.header, put.block) for put in crawl.made["warc"].records if put.block != crawl.put(3).block]
+
+
+# What comes out.
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_sound_file_is_saved_whole(command, crawl, tmp_path, form) -> None:
+    target = tmp_path / "saved.warc.zst"
+    answer = command("recover", crawl.path(form), target)
+    assert answer.out == "5 records saved; 0 B lost\n"
+    assert answer.stderr == ""
+    assert contents(target) == contents(crawl.path(form))
+    assert left_in(tmp_path) == [target.name]
+
+
+def test_what_is_intact_is_saved_and_the_rest_told(command, crawl, damaged, tmp_path) -> None:
+    before = damaged.read_bytes()
+    target = tmp_path / "saved.warc.zst"
+    answer = command("recover", damaged, target, status=1)
+    lost, saved = answer.out.splitlines()
+    put = crawl.film_put
+    assert lost.startswith(f"lost: {put.offset} to {put.stop}, ")
+    assert f"({FILM_URI})" in lost
+    assert saved.startswith("4 records saved; ")
+    assert saved.endswith(" lost")
+    assert contents(target) == without_the_film(crawl)
+    assert damaged.read_bytes() == before
+    assert "sound" in command("verify", target).out
+
+
+def test_json_tells_everything(command, crawl, damaged, tmp_path) -> None:
+    put = crawl.film_put
+    data = command("recover", damaged, tmp_path / "saved.warc.zst", "--json", status=1).json
+    [loss] = data["losses"]
+    reason = loss.pop("reason")
+    assert "damaged" in reason
+    assert loss == {"offset": put.offset, "end": put.stop, "uri": FILM_URI, "kept": None}
+    assert data == {
+        "file": str(damaged),
+        "records": 4,
+        "truncated": 0,
+        "lost_bytes": put.length,
+        "losses": [loss],
+        "suspect": [],
+    }
+
+
+def test_beginnings_are_kept_when_asked_for(command, crawl, damaged, tmp_path) -> None:
+    target = tmp_path / "saved.warc.zst"
+    answer = command("recover", damaged, target, "--partial", status=1)
+    assert " of its block were kept" in answer.out
+    assert "4 records saved, and the beginnings of 1; " in answer.out
+    with seekwarc.open(target) as archive:
+        film = list(archive)[3]
+        assert film.header.get("WARC-Truncated") == "unspecified"
+        assert film.target_uri == FILM_URI
+        assert crawl.put(3).block.startswith(film.block.read())
+        assert 0 < film.content_length < len(crawl.put(3).block)
+    data = command("recover", damaged, target, "--partial", "--json", status=1).json
+    assert (data["records"], data["truncated"]) == (4, 1)
+    assert data["losses"][0]["kept"] == film.content_length
+
+
+def test_a_suspect_record_is_told(command, tmp_path) -> None:
+    block = b"right"
+    raw = Foreign().record(block).records[0].header
+    raw = raw.replace(b"Content-Length", b"WARC-Block-Digest: sha1:%b\r\nContent-Length" % (b"A" * 32))
+    source, target = tmp_path / "a.warc.zst", tmp_path / "saved.warc.zst"
+    source.write_bytes(Foreign().record(block, header=raw).bytes())
+    answer = command("recover", source, target, status=1)
+    told, saved = answer.out.splitlines()
+    assert told.startswith("suspect: 0 urn:uuid:00000000-0000-4000-8000-000000000000: ")
+    assert saved == "1 records saved; 0 B lost"
+    data = command("recover", source, target, "--json", status=1).json
+    assert data["suspect"] == [{"offset": 0, "id": "urn:uuid:00000000-0000-4000-8000-000000000000"}]
+    assert contents(target) == [(raw, block)]
+
+
+def test_options_of_writing_are_obeyed(command, damaged, tmp_path) -> None:
+    target = tmp_path / "saved.warc.zst"
+    words = ("--tables", "every", "--level", "1", "--frame-size", "64K", "--threads", "1")
+    command("recover", damaged, target, *words, status=1)
+    with seekwarc.open(target) as archive:
+        assert [record.seek_table_status for record in archive] == [*["record"] * 3, "single"]
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_dictionary_can_be_given(command, tmp_path, compressed) -> None:
+    made = Foreign().dictionary(compressed=compressed).record(text(500)).record(text(900, seed=1))
+    data = bytearray(made.bytes())
+    data[40 if compressed else 9] ^= 1
+    source, target, dictionary = (tmp_path / name for name in ("a.warc.zst", "saved.warc.zst", "dictionary"))
+    source.write_bytes(data)
+    answer = command("recover", source, target, status=1)
+    assert answer.stderr == f"seekwarc: {source}: no record in it is intact\n"
+    dictionary.write_bytes(some_dictionary().as_bytes())
+    command("recover", source, target, "--source-dictionary", dictionary)
+    assert contents(target) == [(put.header, put.block) for put in made.records]
+    with seekwarc.open(target) as archive:
+        assert archive.dictionary.id == Dictionary(some_dictionary().as_bytes()).id
+
+
+def test_what_is_hostile_does_nothing_to_the_terminal(command, hostile, tmp_path) -> None:
+    data = bytearray(hostile.read_bytes())
+    data[-3] ^= 1
+    source = tmp_path / "hostile and damaged"
+    source.write_bytes(data)
+    for words in ((), ("--partial",), ("--json",)):
+        answer = command("recover", source, tmp_path / "saved.warc.zst", *words, status=1)
+        assert "\x1b" not in answer.out
+        assert "\x9b" not in answer.out
+
+
+# Nothing comes out.
+
+
+@pytest.mark.parametrize("data", [b"", b"<!doctype html>", noise(3000), bytes(3000)])
+def test_where_nothing_is_intact_there_is_no_file(command, tmp_path, data) -> None:
+    source, target = tmp_path / "source", tmp_path / "saved.warc.zst"
+    source.write_bytes(data)
+    answer = command("recover", source, target, status=1)
+    assert answer.stderr == f"seekwarc: {source}: no record in it is intact\n"
+    assert answer.out == ""
+    assert left_in(tmp_path) == ["source"]
+
+
+def test_an_older_file_stays_where_nothing_is_intact(command, tmp_path) -> None:
+    source, target = tmp_path / "source", tmp_path / "saved.warc.zst"
+    source.write_bytes(b"nothing")
+    target.write_bytes(b"older")
+    command("recover", source, target, status=1)
+    assert target.read_bytes() == b"older"
+
+
+def test_a_missing_file_is_told(command, tmp_path) -> None:
+    source = tmp_path / "missing.warc.zst"
+    stderr = command("recover", source, tmp_path / "saved.warc.zst", status=2).stderr
+    assert str(source) in stderr
+    assert left_in(tmp_path) == []
+
+
+def test_a_missing_dictionary_is_told(command, damaged, tmp_path) -> None:
+    words = ("--source-dictionary", tmp_path / "none")
+    stderr = command("recover", damaged, tmp_path / "saved.warc.zst", *words, status=2).stderr
+    assert f"{tmp_path / 'none'}: cannot be read: No such file" in stderr
+    assert not (tmp_path / "saved.warc.zst").exists()
+
+
+def test_what_is_no_dictionary_is_refused_by_name(command, damaged, tmp_path) -> None:
+    dictionary = tmp_path / "dictionary"
+    dictionary.write_bytes(b"no dictionary")
+    words = ("--source-dictionary", dictionary)
+    stderr = command("recover", damaged, tmp_path / "saved.warc.zst", *words, status=1).stderr
+    assert str(dictionary) in stderr
+
+
+@pytest.mark.parametrize("words", [("-", "b.warc.zst"), ("a.warc.zst", "-")])
+def test_pipes_are_refused(command, words, tmp_path) -> None:
+    stderr = command("recover", *words, status=2, cwd=tmp_path).stderr
+    assert "recovering takes files" in stderr
+    assert left_in(tmp_path) == []
+
+
+def test_a_named_pipe_is_refused(command, tmp_path) -> None:
+    answer = command("recover", "/dev/stdin", tmp_path / "b.warc.zst", status=2, stdin=b"WARC/1.1\r\n")
+    assert "pipe" in answer.stderr
+    assert left_in(tmp_path) == []
+
+
+def test_the_damaged_file_is_never_the_target(command, damaged) -> None:
+    before = damaged.read_bytes()
+    assert "same file" in command("recover", damaged, damaged, status=2).stderr
+    assert damaged.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("a.warc.zst",), ("a", "b", "c"), ("a", "b", "--level", "x"), ("a", "b", "--none")]
+)
+def test_wrong_words_are_refused(command, words) -> None:
+    assert "usage: seekwarc recover" in command("recover", *words, status=2).stderr
+
+
+def test_wrong_values_are_refused(command, damaged, tmp_path) -> None:
+    stderr = command("recover", damaged, tmp_path / "b.warc.zst", "--level", "99", status=2).stderr
+    assert "level" in stderr
+    assert not (tmp_path / "b.warc.zst").exists()
+
+
+def test_help_tells_what_it_does(command) -> None:
+    out = command("recover", "--help").out
+    for word in ("Save what is intact", "--partial", "--source-dictionary", "--json"):
+        assert word in out
+
+
+# How it runs.
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(command, crawl, small_disk) -> None:
+    target = small_disk / "saved.warc.zst"
+    stderr = command("recover", crawl.zst, target, status=2).stderr
+    assert stderr == f"seekwarc: {target}: cannot be written: No space left on device\n"
+    assert left_in(small_disk) == []
+
+
+def test_a_folder_that_cannot_be_written_to_is_told(command, damaged, only_readable) -> None:
+    stderr = command("recover", damaged, only_readable / "saved.warc.zst", status=2).stderr
+    assert "cannot be written" in stderr
+    assert left_in(only_readable) == []
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_nothing(start, tmp_path, number, status) -> None:
+    folder = tmp_path / "new"
+    folder.mkdir()
+    source = tmp_path / "a.warc.zst"
+    source.write_bytes(Foreign().record(noise(1 << 20) * 32, level=1, content_size=False).bytes() * 6)
+    process = start("recover", source, folder / "saved.warc.zst", "--level", "15")
+    wait_for(lambda: any(file.stat().st_size for file in folder.iterdir()))
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=20)
+    assert process.returncode == status
+    assert left_in(folder) == []
+    assert stdout == b""
+    assert stderr == b"seekwarc: stopped\n"
+
+
+def test_nobody_who_reads_the_report_is_no_traceback(start, damaged, tmp_path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    process = start("recover", damaged, tmp_path / "saved.warc.zst", stdout=write)
+    os.close(write)
+    stderr = process.communicate(timeout=20)[1]
+    assert_well_behaved(process.returncode, stderr)
+    assert process.returncode == 141
+    assert (tmp_path / "saved.warc.zst").exists()
+
+
+def test_a_terminal_is_shown_how_far_it_is(crawl, tmp_path) -> None:
+    status, shown = run_on_terminal("recover", crawl.zst, tmp_path / "saved.warc.zst")
+    assert status == 0
+    assert b"recovering" in shown
+    assert b"Traceback" not in shown
+
+
+def test_nothing_found_is_the_library_s_not_found(tmp_path) -> None:
+    from seekwarc.tools.recover import recover  # noqa: PLC0415
+
+    with pytest.raises(NotFoundError):
+        recover(b"nothing", tmp_path / "saved.warc.zst")

@@ -1,0 +1,281 @@
+"""`seekwarc verify`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seekwarc.tools.verify import REMEDIES
+from tests.cli.conftest import FORMS, Answer, assert_well_behaved, run_on_terminal
+from tests.support.foreign import Foreign, noise, text
+
+MANY = 25
+
+
+@pytest.fixture
+def command(run_cli) -> Callable[..., Answer]:
+    """Run the command as elsewhere, but what it finds is told on standard output."""
+
+    def run(*args: object, status: int = 0, **options: object) -> Answer:
+        done = run_cli(*args, **options)
+        assert_well_behaved(done.returncode if not done.stdout else 0, done.stderr)
+        assert done.returncode == status, done.stderr.decode()
+        return Answer(done.returncode, done.stdout, done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def many_problems(tmp_path) -> Path:
+    """A file with 25 frames without a checksum, and a record whose trailer is wrong."""
+    made = Foreign()
+    for number in range(MANY):
+        made.record(b"%d" % number, checksum=False)
+    made.record(b"last", trailer=b"\n")
+    path = tmp_path / "many.warc.zst"
+    path.write_bytes(made.bytes())
+    return path
+
+
+# What is printed.
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_sound_file_is_said_to_be_sound(command, crawl, form) -> None:
+    answer = command("verify", crawl.path(form))
+    [line] = answer.out.splitlines()
+    assert line.startswith(f"{crawl.path(form)}: sound: 5 records, ")
+    tables = 2 if form == "warc.zst" else 0
+    assert line.endswith(f", 0 digests and {tables} seek tables right")
+    assert answer.stderr == ""
+
+
+def test_damage_is_printed_with_place_and_remedy(command, crawl, damaged) -> None:
+    answer = command("verify", damaged, status=1)
+    problem, remedy, *summary = answer.out.splitlines()
+    put = crawl.film_put
+    assert problem.startswith(f"{damaged}: {put.offset}: error: ")
+    assert "http://example.org/film.mp4" in problem
+    assert remedy == f"    {REMEDIES['damage']}"
+    assert any(line.startswith(f"{damaged}: ") and " lost" in line for line in summary)
+    assert answer.stderr == ""
+
+
+def test_the_summary_counts(command, many_problems) -> None:
+    answer = command("verify", many_problems, status=1)
+    summary, kinds = answer.out.splitlines()[-2:]
+    assert summary.startswith(f"{many_problems}: {MANY + 1} errors: {MANY + 1} records, ")
+    assert kinds == f"    {MANY} frame-checksum, 1 trailer"
+
+
+def test_ten_of_a_kind_are_printed(command, many_problems) -> None:
+    lines = command("verify", many_problems, status=1).out.splitlines()
+    assert sum("has no Content_Checksum" in line for line in lines) == 10
+    assert sum("not by CRLF CRLF" in line for line in lines) == 1
+    assert sum("--all prints them" in line for line in lines) == 1
+
+
+def test_all_are_printed_when_asked_for(command, many_problems) -> None:
+    lines = command("verify", "--all", many_problems, status=1).out.splitlines()
+    assert sum("has no Content_Checksum" in line for line in lines) == MANY
+    assert not any("--all" in line for line in lines)
+
+
+def test_quiet_leaves_out_the_summary(command, crawl, many_problems) -> None:
+    assert command("verify", "--quiet", crawl.zst).out == ""
+    lines = command("verify", "--quiet", many_problems, status=1).out.splitlines()
+    assert len(lines) == 2 * (10 + 1)
+    assert not any(" records, " in line for line in lines)
+
+
+def test_json_has_an_object_for_each_problem_and_each_file(command, crawl, many_problems) -> None:
+    answer = command("verify", "--json", crawl.zst, many_problems, status=1)
+    first, *problems, last = answer.json_lines
+    assert first == {
+        "kind": "file",
+        "file": str(crawl.zst),
+        "sound": True,
+        "compression": "zst",
+        "records": 5,
+        "digests": 0,
+        "tables": 2,
+        "stored_size": crawl.zst.stat().st_size,
+        "lost": 0,
+        "codes": {},
+        "errors": 0,
+    }
+    assert len(problems) == MANY + 1, "all of them, without being asked"
+    assert {problem["kind"] for problem in problems} == {"problem"}
+    trailer = next(problem for problem in problems if problem["code"] == "trailer")
+    assert trailer == {
+        "kind": "problem",
+        "code": "trailer",
+        "severity": "error",
+        "file": str(many_problems),
+        "offset": trailer["offset"],
+        "id": f"urn:uuid:00000000-0000-4000-8000-{MANY:012}",
+        "message": trailer["message"],
+        "remedy": REMEDIES["trailer"],
+    }
+    assert last["codes"] == {"frame-checksum": MANY, "trailer": 1}
+    assert (last["sound"], last["errors"], last["records"]) == (False, MANY + 1, MANY + 1)
+
+
+def test_several_files_are_checked_in_order(command, crawl, damaged) -> None:
+    answer = command("verify", crawl.zst, damaged, crawl.path("warc"), status=1)
+    lines = [line for line in answer.out.splitlines() if " records, " in line]
+    assert [line.split(": ")[0] for line in lines] == [
+        str(crawl.zst),
+        str(damaged),
+        str(crawl.path("warc")),
+    ]
+
+
+def test_warnings_alone_are_no_failure(command, tmp_path) -> None:
+    path = tmp_path / "a.warc.zst"
+    path.write_bytes(Foreign().record(b"one").record(text(9000), cuts=4000, table=True).bytes())
+    answer = command("verify", path)
+    assert ": warning: the file ends in a seek table" in answer.out
+    assert f"{path}: sound, 1 warnings: 2 records, " in answer.out
+
+
+def test_an_empty_file_and_what_is_no_archive_are_told(command, tmp_path) -> None:
+    for name, data in (("empty", b""), ("page", b"<!doctype html>")):
+        path = tmp_path / name
+        path.write_bytes(data)
+        answer = command("verify", path, status=1)
+        assert f"{path}: 0: error: " in answer.out
+        assert REMEDIES["empty"] in answer.out
+
+
+def test_what_is_hostile_does_nothing_to_the_terminal(command, hostile) -> None:
+    for words in ((), ("--json",), ("--all",)):
+        answer = command("verify", hostile, *words, status=1)
+        assert "\x1b" not in answer.out
+        assert "\x9b" not in answer.out
+        assert "\x07" not in answer.out
+
+
+def test_shared_frames_are_told_once(command, tmp_path) -> None:
+    path = tmp_path / "a.warc.gz"
+    made = Foreign().record(b"one").record(b"two").record(b"three").plain()
+    path.write_bytes(Foreign().record(b"", header=made.bytes(), trailer=b"").gzip(trailer=b"").bytes())
+    answer = command("verify", "--json", path, status=1)
+    *problems, summary = answer.json_lines
+    assert [problem["code"] for problem in problems] == ["shared", "shared"]
+    assert summary["records"] == 3
+    assert answer.stderr == "", "it is among the problems already"
+
+
+def test_limits_can_be_given(command, tmp_path) -> None:
+    path = tmp_path / "a.warc.zst"
+    path.write_bytes(Foreign().record(text(3 << 20), window_log=21).bytes())
+    command("verify", path)
+    assert "error" in command("verify", path, "--max-window", "1M", status=1).out
+    path.write_bytes(Foreign().dictionary(compressed=False).record(b"x").bytes())
+    command("verify", path)
+    assert "dictionary" in command("verify", path, "--max-dictionary", "1K", status=1).out
+
+
+# What cannot be checked.
+
+
+def test_a_missing_file_is_told(command, crawl, tmp_path) -> None:
+    path = tmp_path / "missing.warc.zst"
+    answer = command("verify", path, status=2)
+    assert str(path) in answer.stderr
+    assert answer.stderr.count("\n") == 1
+    assert answer.out == ""
+
+
+def test_files_in_front_of_a_missing_one_are_checked(command, crawl, tmp_path) -> None:
+    answer = command("verify", crawl.zst, tmp_path / "missing.warc.zst", status=2)
+    assert f"{crawl.zst}: sound" in answer.out
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--json",), ("--none", "x"), ("x", "--max-window", "much")], ids=" ".join
+)
+def test_wrong_words_are_refused(command, words) -> None:
+    stderr = command("verify", *words, status=2).stderr
+    assert "usage: seekwarc verify" in stderr
+
+
+def test_help_tells_what_it_does(command) -> None:
+    out = command("verify", "--help").out
+    assert "Check files" in out
+    assert "--json" in out
+    assert "--all" in out
+
+
+def test_a_folder_is_told(command, tmp_path) -> None:
+    assert str(tmp_path) in command("verify", tmp_path, status=2).stderr
+
+
+# How it runs.
+
+
+def test_who_reads_no_further_ends_it(tmp_path) -> None:
+    made = Foreign()
+    for number in range(4000):
+        made.record(b"%d" % number, checksum=False)
+    path = tmp_path / "a.warc.zst"
+    path.write_bytes(made.bytes())
+    command = [sys.executable, "-m", "seekwarc", "verify", "--all", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert b"Content_Checksum" in process.stdout.readline()
+        process.stdout.close()
+        stderr = process.stderr.read()
+    assert_well_behaved(process.returncode, stderr)
+    assert process.returncode == 141
+    assert stderr == b""
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it(start, tmp_path, number, status) -> None:
+    made = Foreign().record(b"first", checksum=False)
+    made.record(noise(1 << 20) * 32, level=1, content_size=False)
+    path = tmp_path / "a.warc.zst"
+    path.write_bytes(made.bytes() * 8)
+    process = start("verify", "--all", path)
+    assert b"Content_Checksum" in process.stdout.readline()
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=20)
+    assert process.returncode == status
+    assert stderr == b"seekwarc: stopped\n"
+    assert b" records, " not in stdout
+
+
+def test_problems_are_printed_as_they_are_found(start, tmp_path) -> None:
+    path = tmp_path / "a.warc.zst"
+    made = Foreign().record(b"first", checksum=False)
+    made.record(noise(1 << 20) * 32, level=1, content_size=False)
+    path.write_bytes(made.bytes() * 8)
+    process = start("verify", "--json", path)
+    first = json.loads(process.stdout.readline())
+    assert first["code"] == "frame-checksum"
+    assert process.poll() is None, "it is still busy"
+
+
+def test_a_terminal_is_shown_how_far_it_is(crawl) -> None:
+    status, shown = run_on_terminal("verify", crawl.zst)
+    assert status == 0
+    assert b"%|" in shown
+    assert b"Traceback" not in shown
+    assert not shown.rpartition(b"\r")[2].strip(), "the bar is taken away at the end"
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_full_disk_behind_standard_output_is_told(start, crawl, damaged, quiet) -> None:
+    with open("/dev/full", "wb") as full:
+        process = start("verify", *(["--quiet"] if quiet else []), damaged, stdout=full)
+        stderr = process.communicate()[1]
+    assert_well_behaved(process.returncode, stderr)
+    assert process.returncode == 2
+    assert b"No space left on device" in stderr

@@ -1,0 +1,183 @@
+"""Work done ahead in a thread: the same items and errors, bounded, and stopped when nobody wants more."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from seekwarc.frames.ahead import BATCH_WEIGHT, MOST_BATCHES, MOST_ITEMS, Ahead
+
+
+def weightless(_: Any) -> int:
+    return 0
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "seekwarc-ahead"]
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left() -> Iterator[None]:
+    assert threads() == []
+    yield
+    end = time.monotonic() + 5
+    while threads() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert threads() == []
+
+
+def settles(condition: Callable[[], object]) -> bool:
+    """Tell whether something becomes true soon."""
+    end = time.monotonic() + 5
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.005)
+    return bool(condition())
+
+
+@pytest.mark.parametrize("count", [0, 1, MOST_ITEMS - 1, MOST_ITEMS, MOST_ITEMS + 1, 20_000])
+@pytest.mark.parametrize("weight", [0, 100, BATCH_WEIGHT, 10 * BATCH_WEIGHT])
+def test_all_items_come_in_order(count, weight) -> None:
+    count = count if weight < BATCH_WEIGHT else min(count, 1000)
+    assert list(Ahead(iter(range(count)), lambda _: weight)) == list(range(count))
+
+
+def test_items_are_made_in_another_thread() -> None:
+    def items() -> Iterator[str]:
+        yield threading.current_thread().name
+
+    assert list(Ahead(items(), weightless)) == ["seekwarc-ahead"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 1000])
+@pytest.mark.parametrize("error", [ValueError("why"), OSError(5, "gone"), MemoryError()])
+def test_what_is_raised_comes_behind_the_items_in_front_of_it(count, error) -> None:
+    def items() -> Iterator[int]:
+        yield from range(count)
+        raise error
+
+    found = []
+    with pytest.raises(type(error)) as raised:
+        for item in Ahead(items(), weightless):
+            found.append(item)
+    assert raised.value is error
+    assert found == list(range(count))
+
+
+def test_an_error_is_raised_again_to_who_asks_again() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise ValueError("why")
+
+    ahead = Ahead(items(), weightless)
+    assert next(iter(ahead)) == 1
+    for _ in range(2):
+        with pytest.raises(ValueError, match="why"):
+            list(ahead)
+    ahead.close()
+
+
+def test_several_iterators_share_the_items() -> None:
+    ahead = Ahead(iter(range(1000)), weightless)
+    first = iter(ahead)
+    assert [next(first) for _ in range(3)] == [0, 1, 2]
+    assert list(ahead) == list(range(3, 1000))
+    assert list(ahead) == []
+
+
+def test_light_items_wait_in_bounded_numbers() -> None:
+    made = []
+
+    def items() -> Iterator[int]:
+        for number in range(100 * MOST_BATCHES * MOST_ITEMS):
+            made.append(number)
+            yield number
+
+    ahead = Ahead(items(), weightless)
+    most = (MOST_BATCHES + 2) * MOST_ITEMS
+    assert settles(lambda: len(made) >= MOST_BATCHES * MOST_ITEMS)
+    time.sleep(0.25)
+    assert len(made) <= most
+    taken = iter(ahead)
+    for _ in range(5 * MOST_ITEMS):
+        next(taken)
+    assert settles(lambda: len(made) >= (MOST_BATCHES + 4) * MOST_ITEMS)
+    assert len(made) <= most + 6 * MOST_ITEMS
+    ahead.close()
+
+
+def test_heavy_items_wait_in_bounded_bytes() -> None:
+    made = []
+
+    def items() -> Iterator[bytes]:
+        while True:
+            made.append(1)
+            yield bytes(BATCH_WEIGHT // 2)
+
+    ahead = Ahead(items(), len)
+    assert settles(lambda: len(made) >= 2 * MOST_BATCHES)
+    time.sleep(0.25)
+    assert len(made) <= 2 * (MOST_BATCHES + 2)
+    ahead.close()
+
+
+def test_closing_stops_an_endless_iterator() -> None:
+    def items() -> Iterator[int]:
+        while True:
+            yield 1
+
+    ahead = Ahead(items(), weightless)
+    assert next(iter(ahead)) == 1
+    begun = time.monotonic()
+    ahead.close()
+    assert time.monotonic() - begun < 5
+    assert threads() == []
+
+
+def test_closing_before_anything_was_taken() -> None:
+    ahead = Ahead(iter(lambda: 0, 1), weightless)
+    ahead.close()
+    assert threads() == []
+
+
+def test_closing_twice_or_at_the_end_does_no_harm() -> None:
+    ahead = Ahead(iter(range(3)), weightless)
+    assert list(ahead) == [0, 1, 2]
+    ahead.close()
+    ahead.close()
+    assert threads() == []
+
+
+def test_nothing_is_made_after_closing() -> None:
+    made = []
+
+    def items() -> Iterator[int]:
+        while True:
+            made.append(1)
+            yield 1
+
+    ahead = Ahead(items(), weightless)
+    next(iter(ahead))
+    ahead.close()
+    count = len(made)
+    time.sleep(0.05)
+    assert len(made) == count
+
+
+def test_closing_while_the_iterator_waits_for_its_input() -> None:
+    go_on = threading.Event()
+
+    def items() -> Iterator[int]:
+        yield 1
+        go_on.wait(5)
+        yield 2
+
+    ahead = Ahead(items(), weightless)
+    timer = threading.Timer(0.2, go_on.set)
+    timer.start()
+    ahead.close()
+    timer.join()
+    assert threads() == []
