@@ -112,6 +112,15 @@ def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
             offset = yield from _streamed_group(file, window, offset)
             continue
         record_header = _read_header(file, window, offset)
+        if record_size(record_header) == header.content_size:
+            frame = whole_frame(window, offset, header)
+            # One that lay across two reads, so that the loop for single frames left it.
+            if frame and _decode_first(file, offset, frame, header).endswith(RECORD_END):
+                behind = offset + len(frame)
+                length = extensions_end(behind, extensions_from(window, behind), offset) - offset
+                yield Record(record_header, SinglePlace(file, offset, len(frame)), length=length)
+                offset = behind
+                continue
         if record_size(record_header) <= header.content_size:
             # Several records in the frame, or one that does not end as it should.
             offset = yield from _streamed_group(file, window, offset)

@@ -156,7 +156,9 @@ def test_what_is_hostile_does_nothing_to_the_terminal(command, hostile, tmp_path
 # Nothing comes out.
 
 
-@pytest.mark.parametrize("data", [b"", b"<!doctype html>", noise(3000), bytes(3000)])
+@pytest.mark.parametrize(
+    "data", [b"", b"<!doctype html>", noise(3000), bytes(3000)], ids=["empty", "page", "noise", "zeros"]
+)
 def test_where_nothing_is_intact_there_is_no_file(command, tmp_path, data) -> None:
     source, target = tmp_path / "source", tmp_path / "saved.warc.zst"
     source.write_bytes(data)

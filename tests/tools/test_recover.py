@@ -262,7 +262,11 @@ def test_garbage_between_records_costs_none(saved) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("garbage", [noise(3000), bytes(3000), b"x", skippable(0x184D2A50, bytes(50))[:-1]])
+@pytest.mark.parametrize(
+    "garbage",
+    [noise(3000), bytes(3000), b"x", skippable(0x184D2A50, bytes(50))[:-1]],
+    ids=["noise", "zeros", "a byte", "cut frame"],
+)
 def test_garbage_behind_the_end_costs_nothing(saved, form, garbage) -> None:
     made = FORMS[form]()
     done, found = saved(made.bytes() + garbage)
@@ -272,7 +276,11 @@ def test_garbage_behind_the_end_costs_nothing(saved, form, garbage) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("garbage", [noise(3000), bytes(3000), b"x", b"<!doctype html>\n"])
+@pytest.mark.parametrize(
+    "garbage",
+    [noise(3000), bytes(3000), b"x", b"<!doctype html>\n"],
+    ids=["noise", "zeros", "a byte", "page"],
+)
 def test_garbage_in_front_of_the_beginning_costs_nothing(saved, form, garbage) -> None:
     made = FORMS[form]()
     done, found = saved(garbage + made.bytes())
