@@ -63,6 +63,11 @@ class ContentStream:
         """The end of the unit in front of the current one, and the extensions between the two."""
 
     @property
+    def unit_is_open(self) -> bool:
+        """Whether the unit that the last content byte came from was not decoded to its end."""
+        return bool(self._units) and self.unit_end <= self._units[-1][1]
+
+    @property
     def position(self) -> int:
         """Content bytes delivered so far."""
         return self._produced - len(self._data) + self._index

@@ -68,7 +68,7 @@ class Damage:
 def examine(
     file: ArchiveFile,
     compression: Compression,
-    look: Callable[[Record], object],
+    look: Callable[[Record, Callable[[], None]], object],
     audit: Callable[[Window], FrameAudit] | None = None,
     *,
     begin: int = 0,
@@ -80,8 +80,8 @@ def examine(
     Args:
         file: The file; its size must be known.
         compression: What it is compressed with.
-        look: Called with each record, whose block has not been read; may read it, which raises where it is
-            damaged.
+        look: Called with each record, whose block has not been read, and with what passes its rest. Both
+            reading it and passing it raise where it is damaged.
         audit: Makes what watches the frames.
         begin: Offset to begin at.
     """
@@ -96,24 +96,51 @@ def examine(
         ahead = Ahead(watching.watch(pieces) if watching is not None else pieces, _weight)
         stream = ContentStream(iter(ahead), plain=compression == "none")
         records = StreamedRecords(file, window, offset, compression, stream=stream)
-        record: Record | None = None
+        walk = _Walk(records, stream)
         try:
             while True:
                 offset = records.next_offset
-                record = None
+                walk.record = None
                 record = records.step()
                 if record is None:
                     return
-                look(record)
-                records.finish()
-                yield Intact(record, records.next_offset, records.trailer, records.at_unit)
+                walk.record = record
+                look(record, walk.finish)
+                walk.finish()
+                yield Intact(record, walk.end, records.trailer, records.at_unit)
+                if walk.behind is not None:
+                    offset, walk.record = walk.end, None
+                    raise walk.behind
         except FormatError as error:
-            start = record.offset if record is not None else offset
+            broken = walk.record
+            start = broken.offset if broken is not None else offset
             end = next_record(file, compression, start, error.offset)
-            yield Damage(start, end, error, record.header if record is not None else None)
+            yield Damage(start, end, error, broken.header if broken is not None else None)
             offset = end
         finally:
             ahead.close()
+
+
+class _Walk:
+    """Where a pass through the records is, and what it met behind the current one."""
+
+    def __init__(self, records: StreamedRecords, stream: ContentStream) -> None:
+        self._records = records
+        self._stream = stream
+        self.record: Record | None = None
+        self.behind: FormatError | None = None
+        self.end = 0
+        """Offset of what comes behind the record."""
+
+    def finish(self) -> None:
+        """Pass the rest of the record. Damage that begins behind it is kept for later."""
+        try:
+            self._records.finish()
+        except FormatError as error:
+            if self.record is None or not self.record.has_length or self._stream.unit_is_open:
+                raise
+            self.behind = error
+        self.end = self._records.next_offset if self.behind is None else self._stream.unit_end
 
 
 def _weight(piece: Piece | Extension) -> int:

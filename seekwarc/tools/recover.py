@@ -116,7 +116,7 @@ class _Saver:
                 text = f"{error.message}; give the dictionary, if another file has it"
                 result.losses.append(Loss(0, begin, text, None))
         with Writer(target, **{"dictionary": dictionary, **options}) as writer:
-            for stretch in examine(file, compression, lambda it: self._copy(writer, it), begin=begin):
+            for stretch in examine(file, compression, lambda *it: self._copy(writer, *it), begin=begin):
                 if isinstance(stretch, Intact):
                     result.records += 1
                 else:
@@ -140,12 +140,17 @@ class _Saver:
             self._result.losses.append(Loss(0, begin, error.message, None))
             return compression, begin
 
-    def _copy(self, writer: Writer, record: Record) -> None:
+    def _copy(self, writer: Writer, record: Record, finish: Callable[[], None]) -> None:
+        def trailer() -> bytes:
+            # Before the record is complete: where its last frame turns out to be damaged it is taken back.
+            finish()
+            return RECORD_END
+
         with record.block.open() as block:
             digest = record.block_digest if record.header.get("WARC-Block-Digest") else None
             hasher = digest.hasher() if digest is not None else None
             reader = _Digested(cast("BinaryIO", block), hasher)
-            writer.write_raw(record.header, reader, trailer=RECORD_END)
+            writer.write_raw(record.header, reader, trailer=trailer)
         if digest is not None and hasher is not None and hasher.digest() != digest.raw:
             self._result.suspect.append((record.offset, record.id))
 

@@ -181,7 +181,7 @@ class Verifier:
         while not self._found.empty():
             yield self._found.get()
 
-    def _look(self, record: Record) -> None:
+    def _look(self, record: Record, _: Callable[[], None]) -> None:
         """Check the header and the digests of a record, reading its block."""
         if record.skip:
             self._note("shared", record.offset, "the record shares its frame or gzip member", record)

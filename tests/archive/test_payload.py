@@ -201,6 +201,34 @@ def test_damage_is_found_where_it_is_and_nowhere_else() -> None:
         buffer.append(0)  # The error keeps no hold of it.
 
 
+def test_a_range_is_verified_unless_told_otherwise() -> None:
+    data = noise(60_000)
+    file = Foreign().record(data, cuts=20_000, table=True)
+    stored = bytearray(file.bytes())
+    # Bytes that do not compress stand in the file as they are.
+    stored[stored.index(data[35_000:35_100])] ^= 1
+    with seekwarc.open(bytes(stored)) as archive:
+        block = archive.record_at(0, file.records[0].length).block
+        buffer = bytearray(100)
+        with pytest.raises(ChecksumError):
+            block.pread(30_000, 100)
+        with pytest.raises(ChecksumError):
+            block.pread_into(30_000, buffer)
+        assert block.pread(30_000, 100, verify=False) == data[30_000:30_100]
+        assert block.pread_into(30_000, buffer, verify=False) == 100
+        assert buffer == data[30_000:30_100]
+
+
+@pytest.mark.parametrize("step", [1, 999, 50_000, 10**9])
+def test_a_long_read_makes_room_as_bytes_come(block, step, monkeypatch) -> None:
+    monkeypatch.setattr("seekwarc.archive.payload.LARGEST_STEP", step)
+    length = 3 * step if step == 1 else 150_000
+    for start in (0, 70_001):
+        assert block.pread(start, length) == BLOCK[start : start + length]
+    if step > 1:
+        assert block.read() == BLOCK
+
+
 # As a file.
 
 

@@ -186,7 +186,7 @@ def test_a_missing_file_is_told(command, tmp_path) -> None:
 def test_a_missing_dictionary_is_told(command, damaged, tmp_path) -> None:
     words = ("--source-dictionary", tmp_path / "none")
     stderr = command("recover", damaged, tmp_path / "saved.warc.zst", *words, status=2).stderr
-    assert f"{tmp_path / 'none'}: cannot be read: No such file" in stderr
+    assert f"{tmp_path / 'none'}: cannot be opened: No such file" in stderr
     assert not (tmp_path / "saved.warc.zst").exists()
 
 

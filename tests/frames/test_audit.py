@@ -49,6 +49,11 @@ def reported(data: bytes, **options: object) -> Found:
     return audited(data, **options)[1]
 
 
+def noted(audit: FrameAudit) -> dict[int, list[tuple[int, int]]]:
+    """Return offset and content size of the tables that were noted, by their anchors."""
+    return {anchor: list(them) if isinstance(them, list) else [them] for anchor, them in audit.tables.items()}
+
+
 def frames_of(made: Foreign) -> list[int]:
     """Return where the frames of a file begin."""
     starts, position = [], 0
@@ -139,7 +144,7 @@ def test_a_right_table_is_noted_by_its_anchor(checksums) -> None:
     table = seek_table(ENTRIES, checksums=checksums)
     audit, found, _ = audited(STORED + table)
     assert found == []
-    assert audit.tables == {0: (len(STORED), len(CONTENT))}
+    assert noted(audit) == {0: [(len(STORED), len(CONTENT))]}
     assert audit.last_table == (0, len(STORED) + len(table))
 
 
@@ -156,6 +161,14 @@ def test_tables_of_parts_are_noted() -> None:
     anchor = sum(map(len, FRAMES[:2]))
     assert list(audit.tables) == [anchor]
     assert audit.last_table == (anchor, len(STORED) + len(table))
+
+
+def test_two_tables_with_one_anchor_are_both_noted() -> None:
+    table = seek_table(ENTRIES)
+    second = seek_table([*ENTRIES, (len(table), 0, EMPTY)])
+    audit, found, _ = audited(STORED + table + second)
+    assert found == []
+    assert noted(audit) == {0: [(len(STORED), len(CONTENT)), (len(STORED + table), len(CONTENT))]}
 
 
 def test_tables_list_tables_and_extensions() -> None:
@@ -234,6 +247,6 @@ def test_large_frames_are_compared_too() -> None:
     table = seek_table([(len(frame), len(content), checksum(content))])
     audit, found, _ = audited(frame + table)
     assert found == []
-    assert audit.tables == {0: (len(frame), len(content))}
+    assert noted(audit) == {0: [(len(frame), len(content))]}
     wrong = seek_table([(len(frame), len(content), checksum(content) ^ 1)])
     assert reported(frame + wrong) == [("table-frames", len(frame))]

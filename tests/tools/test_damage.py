@@ -120,7 +120,7 @@ def test_random_damage_is_reported_and_the_rest_is_saved(tmp_path, batch) -> Non
     data, records = whole(tables, dictionary)
     every_record = [(record.header, record.block) for record in records]
     # A damaged dictionary takes all records with it, but not where another file has it.
-    options = {"dictionary": small_dictionary()} if dictionary else {}
+    options = {"source_dictionary": small_dictionary()} if dictionary else {}
     sound = {problem.code for problem in Verifier(data)}
     assert sound == ({"table-end"} if tables == "every" else set())
     rng = random.Random(batch)
@@ -174,7 +174,7 @@ def test_beginnings_of_records_are_beginnings(tmp_path, dictionary) -> None:
     blocks = {record.header.split(b"\r\n")[2]: record.block for record in records}
     headers = {record.header for record in records}
     rng = random.Random(f"partial {dictionary}")
-    options = {"dictionary": small_dictionary()} if dictionary else {}
+    options = {"source_dictionary": small_dictionary()} if dictionary else {}
     shortened = 0
     for _ in range(60):
         broken, spans = damage(data, rng)

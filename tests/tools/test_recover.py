@@ -354,7 +354,7 @@ def test_a_dictionary_can_be_given(saved, compressed, damage) -> None:
         "zeros": bytes(begin) + made.bytes()[begin:],
     }[damage]
     its_dictionary = seekwarc.Dictionary(some_dictionary().as_bytes())
-    assert saved(data, dictionary=its_dictionary)[1] == contents(made)
+    assert saved(data, source_dictionary=its_dictionary)[1] == contents(made)
 
 
 def test_frames_that_need_no_dictionary_are_saved_without(saved) -> None:

@@ -111,11 +111,11 @@ def split_first(entries: list) -> list:
     return [(8, 0, EMPTY), (stored - 8, content, its_checksum), *others]
 
 
-def table_in_the_middle() -> bytes:
+def table_in_the_middle() -> Foreign:
     """A record table that stands behind the first two frames of three."""
     made = Foreign()
     made.record(LARGE, cuts=FRAME, between=lambda it, number: it.table() if number == 2 else None)
-    return made.record(b"end").bytes()
+    return made.record(b"end")
 
 
 def two_tables_that_disagree() -> bytes:
@@ -220,7 +220,11 @@ CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "table, two frames as one": ("table-frames", lambda: with_a_wrong_table(joined_first_two)),
     "table, one frame as two": ("table-frames", lambda: with_a_wrong_table(split_first)),
     "two tables": ("table-frames", two_tables_that_disagree),
-    "table in the middle of its record": ("table-record", table_in_the_middle),
+    "table in the middle of its record": ("table-record", lambda: table_in_the_middle().bytes()),
+    "table in the middle, and a right one of the file": (
+        "table-record",
+        lambda: table_in_the_middle().file_table().bytes(),
+    ),
     "table without the record's first frame": (
         "table-record",
         lambda: two(table={"change": lambda entries: entries[1:]}).file_table().bytes(),
