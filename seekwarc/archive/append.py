@@ -15,7 +15,7 @@ from seekwarc.archive.layout import CHECKSUM_OF_NOTHING, ExistingFile
 from seekwarc.archive.output import write_all
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
-from seekwarc.errors import SourceError, TruncatedError, UnsupportedError
+from seekwarc.errors import FormatError, SourceError, TruncatedError, UnsupportedError
 from seekwarc.format.seektable import SeekTable
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.scan import Frame, Window, frames_from
@@ -38,7 +38,7 @@ def existing_file(path: str | os.PathLike[str]) -> ExistingFile:
     with Reader(path) as archive:
         if archive.compression != "zst":
             raise UnsupportedError(f"only .warc.zst files can be continued; {CONVERT}", source=archive.name)
-        first, last = _ends(archive)
+        first, last, count = _ends(archive)
         found = ExistingFile("none", archive.dictionary)
         bare = first.layout.frames is not None and first.layout.frames.content_sizes[0] == len(
             first.header.raw
@@ -54,8 +54,10 @@ def existing_file(path: str | os.PathLike[str]) -> ExistingFile:
             anchor = None
             if frame.magic == SEEK_TABLE_MAGIC:
                 tables += 1
-                anchor = SeekTable.parse(window.take(frame.offset, frame.size)).anchor(frame.offset)
-    if anchor is not None and anchor == last_offset and (anchor or bare):
+                # What only has the magic number is an extension frame like any other.
+                with contextlib.suppress(FormatError):
+                    anchor = SeekTable.parse(window.take(frame.offset, frame.size)).anchor(frame.offset)
+    if anchor is not None and anchor == last_offset and (anchor or bare) and tables >= count:
         found.tables = "every"
     elif tables:
         found.tables = "large"
@@ -69,20 +71,22 @@ def existing_file(path: str | os.PathLike[str]) -> ExistingFile:
     return found
 
 
-def _ends(archive: Reader) -> tuple[Record, Record]:
-    """Return the first and the last record of a file all of whose records are whole."""
+def _ends(archive: Reader) -> tuple[Record, Record, int]:
+    """Return first and last record, and the number of records, of a file all of whose records are whole."""
     first = last = None
+    count = 0
     try:
         for record in archive:
             # One that is cut would swallow what is written behind it.
             first, last = first or record, record
+            count += 1
             _ = record.layout
     except TruncatedError as error:
         message = f"{error.message}; `seekwarc recover` saves what is whole"
         raise TruncatedError(message, source=error.source, offset=error.offset) from None
     if first is None or last is None:
         raise UnsupportedError("there is no record in it", source=archive.name)
-    return first, last
+    return first, last, count
 
 
 def _note(found: ExistingFile, window: Window, frame: Frame) -> None:
@@ -106,9 +110,10 @@ def _note(found: ExistingFile, window: Window, frame: Frame) -> None:
 class AppendOutput:
     """The end of a file that is there. `discard` leaves the file as it was.
 
+    Nobody else can append to it from now on. Before anything is written, `go_to` its end.
+
     Args:
         path: The file.
-        end: Its size.
 
     Raises:
         SourceError: It cannot be written to, or another process is writing to it.
@@ -116,20 +121,24 @@ class AppendOutput:
 
     begin = 0
 
-    def __init__(self, path: str | os.PathLike[str], end: int) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
         self.spool_directory: str | None = os.path.dirname(os.path.realpath(path))
-        self._end = end
+        self._end: int | None = None
         try:
             self._file = open(path, "r+b")  # noqa: SIM115
         except OSError as error:
             raise self._error(error) from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._file.seek(end)
         except OSError as error:
             self._file.close()
             raise self._error(error) from error
+
+    def go_to(self, end: int) -> None:
+        """Begin to write at `end`, the size of the file."""
+        self._file.seek(end)
+        self._end = end
 
     def write(self, data: bytes) -> None:
         """See `Output.write`."""
@@ -161,11 +170,12 @@ class AppendOutput:
     def discard(self) -> None:
         """See `Output.discard`."""
         # What is buffered can neither be written nor thrown away otherwise.
-        with contextlib.suppress(OSError):
-            os.truncate(self.name, self._end)
-        with contextlib.suppress(OSError):
-            self._file.close()
-        with contextlib.suppress(OSError):
+        for step in (self._cut, self._file.close, self._cut):
+            with contextlib.suppress(OSError):
+                step()
+
+    def _cut(self) -> None:
+        if self._end is not None:
             os.truncate(self.name, self._end)
 
     def _error(self, error: OSError) -> SourceError:

@@ -69,7 +69,8 @@ class ArchiveFile:
         self._pipe_window = Window(self.source) if source.size is None else None
         self._max_dictionary_size = max_dictionary_size
         self._tables: FileTables | None = None
-        self._warned = False
+        self.warned = False
+        """Whether it was said that records share frames; set it where nobody wants to know."""
 
     def window(self) -> Window:
         """Return a window for reading on from some place."""
@@ -114,8 +115,8 @@ class ArchiveFile:
 
     def warn_shared(self, offset: int) -> None:
         """Warn, once a file, that records share a frame or gzip member."""
-        if not self._warned:
-            self._warned = True
+        if not self.warned:
+            self.warned = True
             warnings.warn(
                 f"{self.name}, offset {offset}: several records share one frame or gzip member; they can "
                 "be read in order, but their offsets lead nowhere. `seekwarc convert` mends that",

@@ -105,9 +105,15 @@ class Writer(TypedWrites):
             if not isinstance(target, str | os.PathLike) or max_file_size is not None:
                 raise ValueError("what is continued is one file, named by its path")
             if os.path.exists(target):
-                existing = existing_file(target)
-                tables, dictionary = _as_before(existing, tables, dictionary)
-                target = AppendOutput(target, existing.end)
+                output = AppendOutput(target)
+                try:
+                    existing = existing_file(target)
+                    tables, dictionary = _as_before(existing, tables, dictionary)
+                    output.go_to(existing.end)
+                except BaseException:
+                    output.discard()
+                    raise
+                target = output
         frame = dictionary.frame(compress=compress_dictionary) if dictionary is not None else None
         encoder = FrameEncoder(level, dictionary)
         self._work = OrderedWork(threads or min(os.cpu_count() or 1, 4))

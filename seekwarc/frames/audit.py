@@ -44,7 +44,7 @@ class FrameAudit:
         report: Called with a code, an offset and a sentence for each problem.
 
     Attributes:
-        tables: Offset and content size of each seek table that agrees with its frames, by its anchor.
+        tables: (offset, content size) of each seek table that agrees with its frames, by its anchor.
     """
 
     def __init__(self, window: Window, dictionary_id: int, report: Report) -> None:
@@ -58,7 +58,7 @@ class FrameAudit:
         self._hash = xxhash.xxh64()
         self._content = 0
         self._unit = -1
-        self.tables: dict[int, tuple[int, int]] = {}
+        self.tables: dict[int, list[tuple[int, int]]] = {}
         self.last_table: tuple[int, int] | None = None
         """Anchor and end of the table that the file ends with, if it does."""
 
@@ -117,9 +117,11 @@ class FrameAudit:
             self._report("table-form", offset, f"the seek table is not usable: {error.message}")
             return
         self.last_table = (anchor, offset + size)
+        if self._offsets and 0 < self._offsets[0] > anchor:
+            return  # It lists frames in front of damage too, which nobody has counted.
         problem = self._difference(table, anchor)
         if problem is None:
-            self.tables[anchor] = (offset, table.content_size)
+            self.tables.setdefault(anchor, []).append((offset, table.content_size))
         else:
             self._report("table-frames", offset, f"the seek table does not fit its frames: {problem}")
 

@@ -6,6 +6,7 @@ end of the file, then byte by byte.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.record import Record
 from seekwarc.archive.streamed import StreamedRecords
 from seekwarc.errors import FormatError
-from seekwarc.format.warc import RecordHeader
+from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.frames.ahead import Ahead
 from seekwarc.frames.audit import FrameAudit
 from seekwarc.frames.scan import Window, frame_at
@@ -107,14 +108,17 @@ def examine(
                 walk.record = record
                 look(record, walk.finish)
                 walk.finish()
-                yield Intact(record, walk.end, records.trailer, records.at_unit)
+                # Where damage follows, the line breaks may be part of it: nothing is said of them.
+                trailer = records.trailer if walk.behind is None else RECORD_END
+                yield Intact(record, walk.end, trailer, records.at_unit)
                 if walk.behind is not None:
                     offset, walk.record = walk.end, None
                     raise walk.behind
         except FormatError as error:
             broken = walk.record
             start = broken.offset if broken is not None else offset
-            end = next_record(file, compression, start, error.offset)
+            # Between records, a size that is wrong may have led past some of them: all is searched.
+            end = next_record(file, compression, start, error.offset, between=broken is None)
             yield Damage(start, end, error, broken.header if broken is not None else None)
             offset = end
         finally:
@@ -147,7 +151,9 @@ def _weight(piece: Piece | Extension) -> int:
     return len(piece.data) if isinstance(piece, Piece) else 0
 
 
-def next_record(file: ArchiveFile, compression: Compression, begin: int, damage: int | None) -> int:
+def next_record(
+    file: ArchiveFile, compression: Compression, begin: int, damage: int | None, *, between: bool = False
+) -> int:
     """Return the offset at which the next record begins that can be read; the end of the file without one.
 
     Args:
@@ -155,32 +161,36 @@ def next_record(file: ArchiveFile, compression: Compression, begin: int, damage:
         compression: What it is compressed with.
         begin: Offset of the record that is damaged.
         damage: Offset of the damaged frame, where known.
+        between: The damage is not inside a record, so that records may have been passed unseen.
     """
     size = file.source.size or 0
-    position = begin
-    if compression == "zst":
-        position = max(damage if damage is not None else begin, begin)
-        for candidate in _frames_behind(file, position):
-            if _begins_record(file, compression, candidate):
-                return candidate
-    for candidate in _search(file, compression, position + 1):
-        if _begins_record(file, compression, candidate):
-            return candidate
-    return size
+    if compression != "zst":
+        return _first_record(file, compression, _search(file, compression, begin + 1), size)
+    position = begin if between or damage is None else max(damage, begin)
+    # A frame whose size is damaged leads past records, and a table may be false: what comes first is right.
+    listed = _first_record(file, compression, file.tables.frame_offsets(position), size)
+    stepped = _first_record(file, compression, _frames_behind(file, position), size)
+    if not between and min(listed, stepped) < size:
+        return min(listed, stepped)
+    found = _search(file, compression, position + 1)
+    return min(listed, stepped, _first_record(file, compression, found, size))
+
+
+def _first_record(file: ArchiveFile, compression: Compression, candidates: Iterator[int], size: int) -> int:
+    """Return the first of some offsets at which a record begins, the file's size where none does."""
+    return next((it for it in candidates if _begins_record(file, compression, it)), size)
 
 
 def _frames_behind(file: ArchiveFile, offset: int) -> Iterator[int]:
     """Yield the offsets of frames behind that at `offset`, as far as one can be stepped over."""
     window = Window(file.source)
     first = offset
-    try:
+    with contextlib.suppress(FormatError):
         while (frame := frame_at(window, offset)) is not None:
             # No record begins with a frame without content.
             if frame.content_size != 0 and frame.offset != first:
                 yield frame.offset
             offset = frame.end
-    except FormatError:
-        yield from (start for start in file.tables.frame_offsets(offset) if start > offset)
 
 
 def _search(file: ArchiveFile, compression: Compression, offset: int) -> Iterator[int]:

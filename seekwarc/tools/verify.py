@@ -127,6 +127,8 @@ class Verifier:
         if source.size is None:
             raise SourceError(f"{source.name}: a pipe cannot be verified; store it in a file first")
         self._file = ArchiveFile(watch(source, "verifying"), Stats(), **options)
+        # It is among the problems.
+        self._file.warned = True
         self.result = Verification(source.name, stored_size=source.size)
         # Frames are looked at in a thread of its own: what is found there waits here.
         self._found: SimpleQueue[Problem] = SimpleQueue()
@@ -154,6 +156,9 @@ class Verifier:
             return
 
         def audit(window: Window) -> FrameAudit:
+            if self._audit is not None:
+                # What is behind damage is watched by another.
+                result.tables += sum(map(len, self._audit.tables.values()))
             self._audit = FrameAudit(window, dictionary.id if dictionary else 0, self._note)
             return self._audit
 
@@ -211,15 +216,18 @@ class Verifier:
         if found.trailer != RECORD_END:
             text = f"the record is followed by {found.trailer[:16]!r}, not by CRLF CRLF"
             self._note("trailer", record.offset, text, record)
-        table = self._audit.tables.pop(record.offset, None) if self._audit is not None else None
-        if table is None:
-            return
-        self.result.tables += 1
-        offset, size = table
-        # One that lists more is the file's table, where that has one record's offset for its own.
-        if size < record.size or (size > record.size and offset < found.end):
-            text = f"the seek table at {offset} lists {size} bytes for a record of {record.size}"
-            self._note("table-record", record.offset, text, record)
+        tables = self._audit.tables if self._audit is not None else {}
+        for anchor in [it for it in list(tables) if record.offset <= it < found.end]:
+            for offset, size in tables.pop(anchor):
+                self.result.tables += 1
+                # One that lists more is the file's table, where that has one record's offset for its own.
+                is_own = anchor == record.offset and size >= record.size
+                if not is_own or (size > record.size and offset < found.end):
+                    text = (
+                        f"the seek table at {offset} lists {size} bytes from {anchor} on, and the record "
+                        f"has {record.size} from {record.offset} on"
+                    )
+                    self._note("table-record", record.offset, text, record)
 
     def _add_damage(self, damage: Damage) -> None:
         self.result.lost += damage.size
@@ -229,7 +237,7 @@ class Verifier:
         self._note("damage", damage.offset, f"{where}: {damage.error.message} (at {place})")
 
     def _last_table(self, audit: FrameAudit) -> Iterator[Problem]:
-        self.result.tables += len(audit.tables)
+        self.result.tables += sum(map(len, audit.tables.values()))
         last = audit.last_table
         if last is not None and last[0] != 0 and last[1] == self.result.stored_size:
             text = f"the file ends in a seek table of the frames from {last[0]} on, not of the whole file"
