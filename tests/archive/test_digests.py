@@ -294,6 +294,24 @@ def test_a_payload_that_lies_elsewhere_can_be_checked_there() -> None:
         assert check_payload_digest(record, record) is None
 
 
+@pytest.mark.parametrize(
+    ("http", "fields", "verdict"),
+    [
+        (CHUNKED, [], V.TRANSFERRED),
+        (HTTP, [], V.VALID),
+        (CHUNKED, [("WARC-Truncated", "length")], V.TRANSFERRED),
+    ],
+)
+def test_the_digest_of_an_original_may_be_that_of_what_was_transferred(http, fields, verdict) -> None:
+    body = chunked(text(5000), random_sizes(1, 900))
+    original = file_of(http + body, *fields)
+    for stated, expected in ((sha1(body), verdict), (sha1(b"other"), V.TRUNCATED if fields else V.INVALID)):
+        revisit = file_of(b"", (PAYLOAD, stated), kind="revisit")
+        with seekwarc.open(original.bytes()) as one, seekwarc.open(revisit.bytes()) as other:
+            check = check_payload_digest(next(iter(other)), next(iter(one)))
+        assert check == DigestCheck(PAYLOAD, stated, expected)
+
+
 # What it costs, and what stops it.
 
 

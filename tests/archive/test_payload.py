@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import seekwarc
-from seekwarc.errors import ChecksumError, RangeError
+from seekwarc.errors import ChecksumError, FormatError, RangeError
 from tests.archive.test_chunks import chunked, random_sizes
 from tests.support.foreign import Foreign, noise, text
 from tests.support.sources import Pipe
@@ -320,6 +320,23 @@ def test_without_asking_codings_stay() -> None:
         assert zlib.decompress(payload.read(), 31) == BLOCK
         with payload.open() as stream:
             assert stream.read(2) == b"\x1f\x8b"
+
+
+def test_a_payload_that_was_cut_off_may_end_within_its_coding() -> None:
+    http = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"
+    block = http + gzip.compress(text(20_000))[:-3000]
+    fields = b"WARC/1.1\r\nWARC-Type: response\r\nContent-Type: application/http\r\n"
+    length = b"Content-Length: %d\r\n\r\n" % len(block)
+    for said, expected in ((b"WARC-Truncated: length\r\n", None), (b"", FormatError)):
+        with seekwarc.open(Foreign().record(block, header=fields + said + length).bytes()) as archive:
+            stream = next(iter(archive)).payload.open(decoded=True)
+            if expected is None:
+                found = stream.read()
+                assert 5000 < len(found) < 20_000
+                assert text(20_000).startswith(found)
+            else:
+                with pytest.raises(expected):
+                    stream.read()
 
 
 def test_a_decoded_stream_of_gzip_is_decompressed_once() -> None:

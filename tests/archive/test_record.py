@@ -18,8 +18,8 @@ from seekwarc.format.http import MAX_HTTP_HEAD_SIZE
 from seekwarc.format.values import MediaType
 from tests.archive.test_chunks import chunked, random_sizes
 from tests.format.test_fields import ATTRIBUTES
-from tests.support.foreign import Foreign, text
-from tests.support.sources import Pipe
+from tests.support.foreign import Foreign, noise, text
+from tests.support.sources import Pipe, RecordingSource
 
 HEADER = (
     b"WARC/1.0\r\n"
@@ -368,6 +368,20 @@ def test_a_head_longer_than_a_cheap_read_is_found(form, cuts, size) -> None:
     record = record_of(head[:-4], form=form, cuts=cuts)
     assert record.http.size == size - 4
     assert record.payload.read() == b""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_short_head_takes_no_more_than_a_cheap_read(form) -> None:
+    block = HTTP + noise(200_000)
+    made = Foreign().record(block, header=HEADER % len(block), cuts=10_000, table=True)
+    source = RecordingSource((made if form == "bytes" else getattr(made, form)()).bytes())
+    with seekwarc.open(source) as archive:
+        record = archive.record_at(0)
+        assert record.block.size == len(block)
+        record.layout  # noqa: B018
+        source.forget()
+        assert record.http.status == 404
+        assert source.bytes_asked <= 40_000
 
 
 @pytest.mark.parametrize("form", FORMS)

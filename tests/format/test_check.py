@@ -196,7 +196,7 @@ def test_what_is_built_keeps_the_grammar() -> None:
     assert not [it for it in check_header(build_record_header(fields)) if it.code == "grammar"]
 
 
-# Files by other tools. What they break is known (/work/shared/samples/README.md).
+# Files by other tools. What they break is known (README.md beside them).
 
 
 def found_in(path: Path) -> set[tuple[str, str]]:
