@@ -126,7 +126,7 @@ class AppendOutput:
         self.spool_directory: str | None = os.path.dirname(os.path.realpath(path))
         self._end: int | None = None
         try:
-            self._file = open(path, "r+b")  # noqa: SIM115
+            self._file = open(path, "r+b", buffering=0)  # noqa: SIM115
         except OSError as error:
             raise self._error(error) from error
         try:
@@ -169,14 +169,12 @@ class AppendOutput:
 
     def discard(self) -> None:
         """See `Output.discard`."""
-        # What is buffered can neither be written nor thrown away otherwise.
-        for step in (self._cut, self._file.close, self._cut):
-            with contextlib.suppress(OSError):
-                step()
-
-    def _cut(self) -> None:
-        if self._end is not None:
-            os.truncate(self.name, self._end)
+        # While the lock is held: behind it another may write.
+        with contextlib.suppress(OSError, ValueError):
+            if self._end is not None:
+                os.ftruncate(self._file.fileno(), self._end)
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def _error(self, error: OSError) -> SourceError:
         if isinstance(error, BlockingIOError):

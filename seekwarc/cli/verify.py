@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _print_problem(problem: Problem, *, last: bool) -> None:
     of = f" {printable(problem.record_id)}" if problem.record_id is not None else ""
-    print(f"{problem.source}: {problem.offset}{of}: {problem.severity}: {printable(problem.message)}")
+    print(f"{printable(problem.source)}: {problem.offset}{of}: {problem.severity}: {printable(problem.message)}")
     print(
         f"    {problem.remedy}" + ("; more of this kind are not printed (--all prints them)" if last else "")
     )
@@ -86,7 +86,7 @@ def _summary(result: Verification) -> str:
     warnings = sum(result.codes.values()) - result.errors
     found = "sound" if result.is_sound else f"{result.errors} {Severity.ERROR}s"
     text = (
-        f"{result.source}: {found}"
+        f"{printable(result.source)}: {found}"
         + (f", {warnings} {Severity.WARNING}s" if warnings else "")
         + f": {result.records} records, {human_size(result.stored_size)}, {result.digests} digests and "
         f"{result.tables} seek tables right"

@@ -485,6 +485,25 @@ def test_what_another_one_wrote_while_this_one_looked_is_not_overwritten(tmp_pat
     assert blocks_of(path) == [*OLD, *others, b"mine"]
 
 
+def test_giving_up_does_not_cut_off_what_another_one_has_written_since(tmp_path, monkeypatch) -> None:
+    """Once the lock is gone the file is another one's."""
+    path = tmp_path / "a.warc.zst"
+    make(path)
+    first = seekwarc.open(path, "a", frame_size=FRAME)
+    put(first, NEW, 100)
+    truncate, others = os.truncate, []
+
+    def after_another_one(name: str, size: int) -> None:
+        with contextlib.suppress(SeekWarcError):
+            continue_with(path, [b"of another"], first=300)
+            others.append(b"of another")
+        truncate(name, size)
+
+    monkeypatch.setattr(os, "truncate", after_another_one)
+    first.abort()
+    assert blocks_of(path) == OLD + others
+
+
 def test_many_at_once_never_harm_one_another(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     make(path)
