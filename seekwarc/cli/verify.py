@@ -58,7 +58,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _print_problem(problem: Problem, *, last: bool) -> None:
     of = f" {printable(problem.record_id)}" if problem.record_id is not None else ""
-    print(f"{printable(problem.source)}: {problem.offset}{of}: {problem.severity}: {printable(problem.message)}")
+    where = f"{printable(problem.source)}: {problem.offset}{of}"
+    print(f"{where}: {problem.severity}: {printable(problem.message)}")
     print(
         f"    {problem.remedy}" + ("; more of this kind are not printed (--all prints them)" if last else "")
     )
