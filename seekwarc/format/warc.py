@@ -45,7 +45,7 @@ MOST_DIGITS: Final = 18
 _DIGITS = re.compile(r"[0-9]{1,18}")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LINE_BREAK_OR_NUL = re.compile(r"[\r\n\0]")
-_FOLD = re.compile(r"(?<![ \t])[ \t]*+\r?\n[ \t]++")
+_FOLD = re.compile(r"(?:(?<![ \t])[ \t]++)?\r?\n[ \t]++")
 
 
 def find_header_end(data: Buffer, start: int = 0) -> int:

@@ -107,6 +107,17 @@ def test_folded_values_are_one_line() -> None:
     assert list(parse_record_header(raw))[:2] == [("X-A", "one two three"), ("X-B", "four")]
 
 
+@pytest.mark.parametrize("newline", [b"\r\n", b"\n"])
+def test_a_folded_line_may_hold_nothing_but_blanks(newline: bytes) -> None:
+    raw = newline.join(
+        [b"WARC/1.1", b"X: one \t", b" ", b"\t ", b" two", b"Y: z", b"Content-Length: 0", b"", b""]
+    )
+    header = parse_record_header(raw)
+    for value in (header["X"], dict(header.fields)["X"]):
+        assert value.split(" ") == ["one", "", "", "two"]
+    assert header["Y"] == "z"
+
+
 def test_lines_without_a_colon_are_passed_over() -> None:
     assert list(parse_fields(b"a: 1\r\nnonsense\r\n: no name\r\nb:2:3\r\n")) == [
         ("a", "1"),
@@ -226,6 +237,7 @@ odd_lines = st.one_of(
 @example([b"CONTENT-LENGTH: 12", b"Content-Length: 13"], b"\r\n")
 @example([b"Content-Length: 12 ", b"Content-Length: 13"], b"\r\n")
 @example([b"X: a", b" ", b" b"], b"\r\n")
+@example([b"X: a", b" ", b" b"], b"\n")
 def test_a_field_is_the_same_alone_and_among_all(lines: list[bytes], newline: bytes) -> None:
     # What stands right behind the version line cannot go on from there.
     raw = newline.join([b"WARC/1.1", b"First: 1", *lines, b"Content-Length: 7", b"", b""])
@@ -282,3 +294,8 @@ def test_the_largest_header_takes_no_time(middle: bytes) -> None:
         header = parse_record_header(raw)
         assert header.content_length == 5
         _ = (header.fields, header.get("X"), header.get_all("X"), header.text("X"), header.uri("Y"))
+
+
+def test_lines_of_blanks_are_folded_as_any_other() -> None:
+    header = parse_record_header(b"WARC/1.1\r\nX-Folded: a\r\n \r\n  b\r\nContent-Length: 0\r\n\r\n")
+    assert dict(header)["X-Folded"] == header.get("X-Folded") == "a  b"

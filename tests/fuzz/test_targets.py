@@ -17,10 +17,6 @@ from tests.support.reading import time_limit
 
 ROOT = Path(__file__).parents[2]
 CORPUS = Path(__file__).parent / "corpus"
-# Defects that are known; what they break is expected to. Delete each with its mending.
-KNOWN = {
-    "tools": "recover writes a record that it then counts as lost",
-}
 INPUTS = {(path.parent.name, path.name): path for path in sorted(CORPUS.glob("*/*"))}
 MOST_BYTES = 300_000
 """What the corpus may weigh in the repository."""
@@ -78,13 +74,7 @@ def test_what_once_broke_a_target_is_among_them() -> None:
             assert INPUTS[target, name].read_bytes() == data, "python -m tests.fuzz.make_corpus makes them"
 
 
-def known(target: str, name: str = "") -> list[pytest.MarkDecorator]:
-    """Return the mark of what is expected to fail."""
-    reason = KNOWN.get(f"{target}-{name}") or KNOWN.get(target)
-    return [pytest.mark.xfail(reason=reason, strict=False)] if reason else []
-
-
-@pytest.mark.parametrize(("target", "name"), [pytest.param(*key, marks=known(*key)) for key in INPUTS])
+@pytest.mark.parametrize(("target", "name"), list(INPUTS))
 def test_no_input_and_no_mutation_of_it_breaks_a_target(target: str, name: str) -> None:
     data = INPUTS[target, name].read_bytes()
     run = TARGETS[target]
@@ -120,7 +110,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, subproc
 
 
 @pytest.mark.needs("module:atheris")
-@pytest.mark.parametrize("target", [pytest.param(target, marks=known(target)) for target in TARGETS])
+@pytest.mark.parametrize("target", list(TARGETS))
 def test_a_short_run_of_the_fuzzer_finds_nothing(target: str, runs: dict[str, subprocess.Popen[str]]) -> None:
     said, _ = runs[target].communicate(timeout=20 * SECONDS)
     assert runs[target].returncode == 0, said
