@@ -51,7 +51,7 @@ class ContentStream:
         self._pieces = pieces
         self._plain = plain
         self._tap = tap
-        self._data = b""
+        self._data: bytes | bytearray = b""
         self._index = 0
         self._units: deque[tuple[int, int]] = deque()
         self._produced = 0
@@ -76,27 +76,61 @@ class ContentStream:
         """Add the next piece to what is at hand; False at the end of the file."""
         for piece in self._pieces:
             if isinstance(piece, Extension):
-                self._extensions.append(piece)
+                self._note_extension(piece)
                 continue
             if piece.first:
                 self._pass_unit()
-                self._units.append((self._produced, piece.unit))
+                self._begin_unit(piece.unit)
             if piece.end is not None:
                 self.unit_end = piece.end
             if piece.data:
                 if self._tap is not None:
                     self._tap(piece.data)
-                self._data = self._data[self._index :] + piece.data
-                self._index = 0
-                self._produced += len(piece.data)
+                self._add(piece.data)
                 return True
         if self._extensions or self.unit_end > self.passed[0]:
             self._pass_unit()
         return False
 
+    def _add(self, data: bytes) -> None:
+        if self._index == len(self._data):
+            self._data = data
+        else:
+            # Units may be as small as a byte: what is at hand must not be copied once for each.
+            if not isinstance(self._data, bytearray):
+                self._data = bytearray(self._data)
+            del self._data[: self._index]
+            self._data += data
+        self._index = 0
+        self._produced += len(data)
+
+    def _note_extension(self, extension: Extension) -> None:
+        """Keep what tells where the extensions behind a record end, whichever record that is."""
+        seen = self._extensions
+        anchor = extension.anchor
+        lowest = seen[-1].anchor if seen else None
+        # They end at the first with an anchor in front of the record: one that has a lower one than all yet.
+        if seen and (anchor is None or (lowest is not None and anchor >= lowest)):
+            seen[-1] = Extension(extension.end, lowest)
+        else:
+            seen.append(extension)
+
     def _pass_unit(self) -> None:
         self.passed = (self.unit_end, tuple(self._extensions))
         self._extensions.clear()
+
+    def _begin_unit(self, unit: int) -> None:
+        if self._units and self._units[-1][0] == self._produced:
+            # There was nothing in the last one.
+            self._units.pop()
+        self._forget_units()
+        self._units.append((self._produced, unit))
+
+    def _forget_units(self) -> None:
+        """Forget the units in front of that which the next byte to be read is in."""
+        position = self.position
+        while len(self._units) > 1 and self._units[1][0] <= position:
+            self._units.popleft()
 
     def _at_hand(self) -> int:
         return len(self._data) - self._index
@@ -107,9 +141,8 @@ class ContentStream:
             while not self._at_hand():
                 if not self._pull():
                     return None
+            self._forget_units()
             position = self.position
-            while len(self._units) > 1 and self._units[1][0] <= position:
-                self._units.popleft()
             begin, unit = self._units[0]
             skip = position - begin
             return Mark(position, unit + skip, 0) if self._plain else Mark(position, unit, skip)
@@ -126,14 +159,14 @@ class ContentStream:
         with self._lock:
             searched = self._index
             while (end := find_header_end(self._data, searched)) < 0:
-                head = self._data[self._index : self._index + 5]
+                head = bytes(self._data[self._index : self._index + 5])
                 if head != b"WARC/"[: len(head)] or self._at_hand() > MAX_HEADER_SIZE:
                     raise FormatError(f"no record header with an end starts here, but {head!r}")
                 searched = max(self._at_hand() - 3, 0)
                 if not self._pull():
                     end = len(self._data)
                     break
-            header = self._data[self._index : end]
+            header = bytes(self._data[self._index : end])
             self._index = end
             return header
 
@@ -180,7 +213,7 @@ class ContentStream:
                 return None
             while self._at_hand() < size and self._pull():
                 pass
-            return self._data[self._index : self._index + size]
+            return bytes(self._data[self._index : self._index + size])
 
     def skip_to(self, position: int) -> int:
         """Pass over what lies in front of `position`.

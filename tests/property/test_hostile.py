@@ -441,18 +441,6 @@ BOMBS = {
 QUADRATIC = "the search for the next record goes over the same bytes for each candidate"
 MEMORY = "something is kept for each frame"
 DEFECTS = {
-    "exabytes, plain": QUADRATIC,
-    "exabytes, gzip": QUADRATIC,
-    "exabytes, zst": QUADRATIC,
-    "exabytes, zst without size": QUADRATIC,
-    "headers that only begin": QUADRATIC,
-    "headers that begin line by line": QUADRATIC,
-    "a table that misleads the search": QUADRATIC,
-    "a header in blocks of a byte": "each byte is put behind a copy of those in front of it",
-    "padding": MEMORY,
-    "padding in front": MEMORY,
-    "padding behind what is streamed": MEMORY,
-    "dictionary frames": MEMORY,
     "a frame for each byte": MEMORY,
 }
 """What still goes off. Not run, for most of it takes hours; delete each with its mending."""
