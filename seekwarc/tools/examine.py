@@ -1,39 +1,25 @@
-"""Going through a whole file, damaged or not: every intact record, and every stretch that is none.
-
-Behind damage the next record is looked for: first by stepping from frame to frame, then by the tables at the
-end of the file, then byte by byte.
-"""
+"""Going through a whole file, damaged or not: every intact record, and every stretch that is none."""
 
 from __future__ import annotations
 
-import contextlib
-import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.record import Record
 from seekwarc.archive.streamed import StreamedRecords
-from seekwarc.errors import FormatError
+from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.frames.ahead import Ahead
 from seekwarc.frames.audit import FrameAudit
-from seekwarc.frames.scan import Window, frame_at
+from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
 from seekwarc.frames.units import Compression, Extension, Piece, pieces_from
+from seekwarc.tools.search import RecordSearch
 
-__all__ = ["Damage", "Intact", "examine", "next_record"]
-
-SEARCH_STEP: Final = 1 << 20
-
-_BEGINNINGS: Final[dict[Compression, re.Pattern[bytes]]] = {
-    "zst": re.compile(rb"\x28\xb5\x2f\xfd"),
-    "gz": re.compile(rb"\x1f\x8b\x08"),
-    "none": re.compile(rb"WARC/[0-9]+\.[0-9]+[ \t]*\r?\n"),
-}
-LONGEST_BEGINNING: Final = 32
-"""Bytes that may have to be seen to recognise one."""
+__all__ = ["Damage", "Intact", "examine"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +32,6 @@ class Intact:
     """Offset of what comes behind it."""
     trailer: bytes
     """The line breaks behind its block."""
-    at_unit: bool
-    """Whether what comes behind it begins a frame or gzip member of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +71,27 @@ def examine(
         begin: Offset to begin at.
     """
     size = file.source.size or 0
+    search = RecordSearch(file, compression)
+    reach = _Reach(size if compression == "none" else None)
     offset = begin
     while offset < size:
+        beginning = search.header_at(offset) if reach.is_known(offset) else None
+        if beginning is not None and (cut := reach.cut(file.name, offset, 0, beginning)) is not None:
+            end = search.behind(offset, None)
+            yield Damage(offset, end, cut, beginning)
+            offset = end
+            continue
         window = Window(file.source)
         watching = audit(window) if audit is not None and compression == "zst" else None
         pieces = pieces_from(
             window, offset, compression, file.decoder, watching.observe if watching is not None else None
         )
         ahead = Ahead(watching.watch(pieces) if watching is not None else pieces, _weight)
-        stream = ContentStream(iter(ahead), plain=compression == "none")
+        reached = iter(ahead)
+        if not reach.is_known(offset):
+            reach = _Reach(None)
+            reached = reach.watch(reached)
+        stream = ContentStream(reached, plain=compression == "none")
         records = StreamedRecords(file, window, offset, compression, stream=stream)
         walk = _Walk(records, stream)
         try:
@@ -106,20 +102,23 @@ def examine(
                 if record is None:
                     return
                 walk.record = record
+                if (cut := reach.cut(file.name, record.offset, record.skip, record.header)) is not None:
+                    raise cut
                 look(record, walk.finish)
                 walk.finish()
                 # Where damage follows, the line breaks may be part of it: nothing is said of them.
                 trailer = records.trailer if walk.behind is None else RECORD_END
-                yield Intact(record, walk.end, trailer, records.at_unit)
+                yield Intact(record, walk.end, trailer)
                 if walk.behind is not None:
                     offset, walk.record = walk.end, None
                     raise walk.behind
         except FormatError as error:
             broken = walk.record
             start = broken.offset if broken is not None else offset
+            header = broken.header if broken is not None else None
             # Between records, a size that is wrong may have led past some of them: all is searched.
-            end = next_record(file, compression, start, error.offset, between=broken is None)
-            yield Damage(start, end, error, broken.header if broken is not None else None)
+            end = search.behind(start, error.offset, header=header, between=broken is None)
+            yield Damage(start, end, error, header)
             offset = end
         finally:
             ahead.close()
@@ -147,75 +146,58 @@ class _Walk:
         self.end = self._records.next_offset if self.behind is None else self._stream.unit_end
 
 
-def _weight(piece: Piece | Extension) -> int:
-    return len(piece.data) if isinstance(piece, Piece) else 0
+class _Reach:
+    """How much content there is from a unit to the end of the file, once a pass has come to that end.
 
-
-def next_record(
-    file: ArchiveFile, compression: Compression, begin: int, damage: int | None, *, between: bool = False
-) -> int:
-    """Return the offset at which the next record begins that can be read; the end of the file without one.
+    A record that says it has more need not be read to be known as cut off. Takes 16 bytes of memory a unit.
 
     Args:
-        file: The file.
-        compression: What it is compressed with.
-        begin: Offset of the record that is damaged.
-        damage: Offset of the damaged frame, where known.
-        between: The damage is not inside a record, so that records may have been passed unseen.
+        plain_size: Size of a file that is not compressed.
     """
-    size = file.source.size or 0
-    if compression != "zst":
-        return _first_record(file, compression, _search(file, compression, begin + 1), size)
-    position = begin if between or damage is None else max(damage, begin)
-    # A frame whose size is damaged leads past records, and a table may be false: what comes first is right.
-    listed = _first_record(file, compression, file.tables.frame_offsets(position), size)
-    stepped = _first_record(file, compression, _frames_behind(file, position), size)
-    if not between and min(listed, stepped) < size:
-        return min(listed, stepped)
-    found = _search(file, compression, position + 1)
-    return min(listed, stepped, _first_record(file, compression, found, size))
+
+    def __init__(self, plain_size: int | None) -> None:
+        self._plain_size = plain_size
+        self._units = array("Q")
+        self._positions = array("Q")
+        self._size = 0
+        self._at_end = False
+
+    def watch(self, pieces: Iterator[Piece | Extension]) -> Iterator[Piece | Extension]:
+        """Pass pieces on, taking note of where units begin."""
+        for piece in pieces:
+            if isinstance(piece, Piece):
+                if piece.first:
+                    self._units.append(piece.unit)
+                    self._positions.append(self._size)
+                self._size += len(piece.data)
+            yield piece
+        self._at_end = True
+
+    def is_known(self, offset: int) -> bool:
+        """Tell whether it is known how much there is from the unit at `offset` on."""
+        return self._behind(offset) is not None
+
+    def _behind(self, offset: int) -> int | None:
+        if self._plain_size is not None:
+            return self._plain_size - offset
+        number = bisect_left(self._units, offset)
+        if not self._at_end or number == len(self._units) or self._units[number] != offset:
+            return None
+        return self._size - self._positions[number]
+
+    def cut(self, name: str, offset: int, skip: int, header: RecordHeader) -> TruncatedError | None:
+        """Return the error for a record that the end of the file is known to cut off."""
+        behind = self._behind(offset)
+        missing = len(header.raw) + header.content_length - (behind - skip) if behind is not None else 0
+        if missing <= 0:
+            return None
+        return TruncatedError(
+            f"the file ends inside this record: {missing} of {header.content_length} bytes of its block "
+            "are missing",
+            source=name,
+            offset=offset,
+        )
 
 
-def _first_record(file: ArchiveFile, compression: Compression, candidates: Iterator[int], size: int) -> int:
-    """Return the first of some offsets at which a record begins, the file's size where none does."""
-    return next((it for it in candidates if _begins_record(file, compression, it)), size)
-
-
-def _frames_behind(file: ArchiveFile, offset: int) -> Iterator[int]:
-    """Yield the offsets of frames behind that at `offset`, as far as one can be stepped over."""
-    window = Window(file.source)
-    first = offset
-    with contextlib.suppress(FormatError):
-        while (frame := frame_at(window, offset)) is not None:
-            # No record begins with a frame without content.
-            if frame.content_size != 0 and frame.offset != first:
-                yield frame.offset
-            offset = frame.end
-
-
-def _search(file: ArchiveFile, compression: Compression, offset: int) -> Iterator[int]:
-    """Yield every offset from `offset` on at which bytes stand that may begin a record."""
-    pattern = _BEGINNINGS[compression]
-    window = Window(file.source)
-    while data := window.take(offset, SEARCH_STEP):
-        for match in pattern.finditer(data):
-            yield offset + match.start()
-        if len(data) < SEARCH_STEP:
-            return
-        # Far enough back that a beginning cut in two is seen whole; none is yielded twice in vain.
-        offset += len(data) - LONGEST_BEGINNING
-
-
-def _begins_record(file: ArchiveFile, compression: Compression, offset: int) -> bool:
-    """Tell whether a record header can be read at `offset`."""
-    if offset >= (file.source.size or 0):
-        return False
-    stream = file.stream(Window(file.source), offset, compression)
-    try:
-        mark = stream.mark()
-        if mark is None or mark.unit != offset:
-            return False
-        file.parse_header(stream.read_header(), offset)
-    except FormatError:
-        return False
-    return True
+def _weight(piece: Piece | Extension) -> int:
+    return len(piece.data) if isinstance(piece, Piece) else 0

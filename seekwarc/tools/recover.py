@@ -23,7 +23,8 @@ from seekwarc.frames.scan import Window
 from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.storage.source import RangeSource, Stats, open_source
 from seekwarc.tools.convert import refuse_same_file
-from seekwarc.tools.examine import Damage, Intact, examine, next_record
+from seekwarc.tools.examine import Damage, Intact, examine
+from seekwarc.tools.search import RecordSearch
 
 __all__ = ["Loss", "Recovery", "recover"]
 
@@ -133,7 +134,7 @@ class _Saver:
         except FormatError as error:
             size = file.source.size or 0
             begin, compression = min(
-                ((next_record(file, it, 0, None), it) for it in COMPRESSIONS), key=_first
+                ((RecordSearch(file, it).behind(0, None), it) for it in COMPRESSIONS), key=_first
             )
             if begin == size:
                 raise NotFoundError(f"{file.name}: no record in it is intact") from error

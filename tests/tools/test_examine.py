@@ -9,8 +9,8 @@ import pytest
 from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.record import Record
 from seekwarc.storage.source import Stats
-from seekwarc.tools.examine import Damage, Intact, examine, next_record
-from tests.support.foreign import Foreign, noise, text, warc_header
+from seekwarc.tools.examine import Damage, Intact, examine
+from tests.support.foreign import Foreign, noise, text
 from tests.support.sources import RecordingSource
 
 FRAME = 64 << 10
@@ -55,7 +55,6 @@ def test_a_sound_file_is_its_records(form) -> None:
     assert [it.record.offset for it in found] == [put.offset for put in made.records]
     assert [it.end for it in found][:-1] == [put.offset for put in made.records[1:]]
     assert [it.trailer for it in found] == [b"\r\n\r\n"] * 6
-    assert all(it.at_unit for it in found)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -139,76 +138,4 @@ def test_records_stay_usable_while_the_file_is_open() -> None:
     found = list(examine(file, "zst", lambda *_: None))
     for it, put in zip(reversed(found), reversed(made.records), strict=True):
         assert it.record.block.read() == put.block
-    file.close()
-
-
-# The next record.
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_the_next_record_is_found_from_anywhere(form) -> None:
-    made = crawl(form)
-    data = made.bytes()
-    offsets = [put.offset for put in made.records]
-    file = opened(data)
-    rng = random.Random(form)
-    for place in [rng.randrange(len(data)) for _ in range(40)] + offsets:
-        expected = min((offset for offset in offsets if offset > place), default=len(data))
-        assert next_record(file, form, place, None) == expected, place
-    file.close()
-
-
-def test_a_beginning_across_two_reads_is_found(monkeypatch) -> None:
-    monkeypatch.setattr("seekwarc.tools.examine.SEARCH_STEP", 1000)
-    for form in FORMS:
-        for gap in range(1000 - 40, 1000 + 5):
-            made = Foreign().record(b"the only one")
-            made = {"zst": lambda it: it, "gz": Foreign.gzip, "none": Foreign.plain}[form](made)
-            file = opened(bytes(gap) + made.bytes())
-            assert next_record(file, form, 0, None) == gap, (form, gap)
-            file.close()
-
-
-def test_what_only_looks_like_a_record_is_passed() -> None:
-    real = Foreign().record(b"real")
-    for form, looks in (
-        ("zst", b"\x28\xb5\x2f\xfd" + noise(40)),
-        ("gz", b"\x1f\x8b\x08" + noise(40)),
-        ("none", b"WARC/1.1\r\nno header\r\n\r\n"),
-        ("none", b"WARC/99\r\n"),
-        ("zst", Foreign().frame(b"a frame without a record").bytes()),
-        ("gz", Foreign().record(b"", header=b"no record at all").gzip().bytes()),
-    ):
-        data = {"zst": real, "gz": real.gzip(), "none": real.plain()}[form].bytes()
-        file = opened(b"?" + looks + data)
-        assert next_record(file, form, 0, None) == 1 + len(looks), (form, looks)
-        file.close()
-
-
-def test_a_record_whose_header_takes_several_frames_is_found() -> None:
-    made = Foreign().record(b"x", cuts=20)
-    file = opened(b"???" + made.bytes())
-    assert next_record(file, "zst", 0, None) == 3
-    file.close()
-
-
-def test_a_long_search_reads_the_file_once() -> None:
-    data = b"\x28\xb5\x2f\xfd" + bytes(5 << 20) + Foreign().record(b"x").bytes()
-    source = RecordingSource(data)
-    file = ArchiveFile(source, Stats())
-    assert next_record(file, "zst", 0, None) == (5 << 20) + 4
-    assert source.bytes_asked < 3 * len(data)
-    file.close()
-
-
-def test_frames_lead_past_what_they_hold() -> None:
-    """A record that holds an archive in frames that cannot be compressed."""
-    inner = b"".join(
-        Foreign().record(noise(900, seed=n), header=warc_header(900, n)).bytes() for n in range(99)
-    )
-    made = Foreign().record(inner, cuts=30_000).record(b"next")
-    put = made.records[0]
-    file = opened(made.bytes())
-    for damage in (None, put.offset):
-        assert next_record(file, "zst", put.offset, damage) == put.stop
     file.close()
