@@ -76,8 +76,9 @@ class FrameAudit:
         if not header.has_checksum:
             self._report("frame-checksum", offset, "the frame has no Content_Checksum")
         if header.dictionary_id != self._dictionary_id:
-            text = f"the frame names dictionary {header.dictionary_id}, the file has {self._dictionary_id}"
-            self._report("frame-dictionary", offset, text.replace(" 0", " none"))
+            named, there = header.dictionary_id or "none", self._dictionary_id or "none"
+            text = f"Dictionary_ID of the frame: {named}; of the file's dictionary: {there}"
+            self._report("frame-dictionary", offset, text)
         if header.window_size > GUARANTEED_WINDOW:
             text = f"the frame needs a window of {header.window_size} bytes; decoders need not support that"
             self._report("frame-window", offset, text)

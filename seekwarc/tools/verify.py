@@ -53,6 +53,8 @@ REMEDIES: Final = {
     "empty": "a WARC file holds at least one record",
 }
 """What to do about each kind of problem."""
+MOST_WAITING: Final = 10_000
+"""Problems of one record that are described; of more the number is told."""
 WARNINGS: Final = frozenset({"frame-window", "table-end", "digest-transferred", "digest-unknown"})
 
 
@@ -130,10 +132,10 @@ class Verifier:
         # It is among the problems.
         self._file.warned = True
         self.result = Verification(source.name, stored_size=source.size)
-        # Frames are looked at in a thread of its own: what is found there waits here.
+        # Frames are looked at in a thread of its own: what is found there waits here, or is only counted.
         self._found: SimpleQueue[Problem] = SimpleQueue()
+        self._unlisted: Counter[str] = Counter()
         self._audit: FrameAudit | None = None
-        self._record: Record | None = None
 
     def __iter__(self) -> Iterator[Problem]:
         try:
@@ -169,6 +171,8 @@ class Verifier:
                 self._add_damage(stretch)
             yield from self._waiting()
         yield from self._waiting()
+        for code, count in self._unlisted.items():
+            yield self._problem(code, result.stored_size, f"{count} more of this kind are not listed")
         if self._audit is not None:
             yield from self._last_table(self._audit)
         if not result.records:
@@ -180,7 +184,10 @@ class Verifier:
         return Problem(code, severity, self._file.name, offset, record_id, message)
 
     def _note(self, code: str, offset: int, message: str, record: Record | None = None) -> None:
-        self._found.put(self._problem(code, offset, message, record))
+        if self._found.qsize() < MOST_WAITING:
+            self._found.put(self._problem(code, offset, message, record))
+        else:
+            self._unlisted[code] += 1
 
     def _waiting(self) -> Iterator[Problem]:
         while not self._found.empty():

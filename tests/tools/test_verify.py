@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -667,3 +668,16 @@ def test_a_table_over_every_cut_of_a_file_is_compared() -> None:
                 assert found == {"table-frames"}
             else:
                 assert found == ({"table-record"} if first else set())
+
+
+def test_problems_by_the_thousand_are_counted_and_not_all_described() -> None:
+    made = two()
+    for _ in range(25_000):
+        made.extension(DICTIONARY_FRAME)
+    found, result = examined(made.record(b"behind").bytes())
+    misplaced = [problem for problem in found if problem.code == "dictionary-place"]
+    unlisted = re.fullmatch("([0-9]+) more of this kind are not listed", misplaced[-1].message)
+    assert int(unlisted[1]) + len(misplaced) - 1 == 25_000
+    # Those found while the record in front was looked at, and those behind.
+    assert len(misplaced) <= 20_001
+    assert result.records == 3
