@@ -13,7 +13,7 @@ from seekwarc.errors import FormatError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 
-__all__ = ["Entry", "MemoryIndex", "RecordIndex", "entries_of", "entry_of", "tolerated"]
+__all__ = ["Entry", "MemoryIndex", "RecordIndex", "entries_of", "entry_of", "settled", "tolerated"]
 
 Value = TypeVar("Value")
 
@@ -147,22 +147,31 @@ def entry_of(record: Record) -> Entry:
 
 
 def entries_of(archive: Reader) -> Iterator[Entry]:
-    """Yield an entry for each record of a file.
+    """Yield an entry for each record of a file; errors as from `settled`."""
+    return map(entry_of, settled(archive))
+
+
+def settled(archive: Reader) -> Iterator[Record]:
+    """Yield each record once the one behind it was found, so that its length is known for nothing.
 
     Raises:
-        FormatError: Damage is reached.
+        FormatError: Damage is reached; all records in front of it have been yielded.
     """
     previous: Record | None = None
-    try:
-        for record in archive:
-            if previous is not None:
-                yield entry_of(previous)
-            # Its length is known for nothing once the record behind it has been found.
-            previous = record
-    finally:
-        # In front of damage too.
-        if previous is not None:
-            yield entry_of(previous)
+    records = iter(archive)
+    while True:
+        damage = None
+        try:
+            record = next(records, None)
+        except FormatError as error:
+            record, damage = None, error
+        if previous is not None and (damage is None or previous.has_length):
+            yield previous
+        if damage is not None:
+            raise damage
+        if record is None:
+            return
+        previous = record
 
 
 def tolerated(parse: Callable[[], Value | None]) -> Value | None:

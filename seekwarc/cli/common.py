@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
-from seekwarc.errors import FormatError, NotFoundError, RangeError, SeekWarcError, SourceError
+from seekwarc.errors import NotFoundError, RangeError, SeekWarcError, SourceError
 from seekwarc.frames.dictionary import StoredDictionary, read_dictionary
 from seekwarc.storage.source import RangeSource, open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 __all__ = [
     "TRAIN",
@@ -33,7 +33,6 @@ __all__ = [
     "printable",
     "progress_is_seen",
     "report",
-    "settled",
     "wanted_record",
     "watch",
     "writer_options",
@@ -203,25 +202,6 @@ def limit_options(options: argparse.Namespace) -> dict[str, Any]:
         "max_dictionary_size": getattr(options, "max_dictionary", None),
     }
     return {name: size for name, size in given.items() if size is not None}
-
-
-def settled(archive: Reader) -> Iterator[Record]:
-    """Yield each record once the one behind it was found, so that its length is known for nothing."""
-    previous: Record | None = None
-    records = iter(archive)
-    while True:
-        damage = None
-        try:
-            record = next(records, None)
-        except FormatError as error:
-            record, damage = None, error
-        if previous is not None and (damage is None or previous.has_length):
-            yield previous
-        if damage is not None:
-            raise damage
-        if record is None:
-            return
-        previous = record
 
 
 def add_record_arguments(parser: argparse.ArgumentParser, *, required: bool) -> None:

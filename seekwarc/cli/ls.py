@@ -10,8 +10,9 @@ import argparse
 import json
 import sys
 
+from seekwarc.archive.index import settled
 from seekwarc.archive.record import Record
-from seekwarc.cli.common import add_limit_arguments, limit_options, open_archive, printable, settled
+from seekwarc.cli.common import add_limit_arguments, limit_options, open_archive, printable
 
 __all__ = ["add_arguments", "run"]
 

@@ -8,7 +8,7 @@ import pytest
 
 import seekwarc
 from seekwarc import Digest, Entry, MemoryIndex
-from seekwarc.archive.index import entries_of
+from seekwarc.archive.index import entries_of, settled
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import build_record_header
 from seekwarc.tools.convert import convert
@@ -280,3 +280,41 @@ def test_archives_are_added_one_after_the_other() -> None:
             index.add_archive(archive)
     assert places(index.by_uri(URI)) == {("a.warc.zst", 0), ("b.warc.gz", 0)}
     assert places(index.by_id(record_id(2))) == {("b.warc.gz", 0)}
+
+
+def test_settled_records_know_their_length() -> None:
+    made = Foreign().record(b"x" * 3000, cuts=500).record(b"y").record(b"z" * 900, cuts=300)
+    with seekwarc.open(made.bytes()) as archive:
+        for record, put in zip(settled(archive), made.records, strict=True):
+            assert record.length == put.length
+
+
+def test_settled_records_cost_no_more_than_iterating() -> None:
+    made = Foreign()
+    for _ in range(50):
+        made.record(b"x" * 3000, cuts=500)
+    plain, asked = RecordingSource(made.gzip().bytes()), RecordingSource(made.gzip().bytes())
+    with seekwarc.open(plain) as archive:
+        list(archive)
+    with seekwarc.open(asked) as archive:
+        assert sum(record.length for record in settled(archive)) == asked.size
+    assert asked.bytes_asked == plain.bytes_asked
+
+
+def test_settled_yields_what_stands_in_front_of_damage() -> None:
+    made = Foreign().record(b"x").record(b"y")
+    with seekwarc.open(made.bytes() + b"damage") as archive:
+        records = settled(archive)
+        assert [next(records).offset for _ in range(2)] == [put.offset for put in made.records]
+        with pytest.raises(FormatError):
+            next(records)
+
+
+def test_whoever_has_enough_may_stop() -> None:
+    with seekwarc.open(several(table=False, file_table=False).bytes()) as archive:
+        entries = entries_of(archive)
+        assert next(entries).offset == 0
+        del entries
+        records = settled(archive)
+        assert next(records).offset == 0
+        records.close()

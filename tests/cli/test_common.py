@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import seekwarc
-from seekwarc.cli.common import human_size, parse_range, parse_size, printable, settled, watch
-from seekwarc.errors import FormatError, RangeError
+from seekwarc.cli.common import human_size, parse_range, parse_size, printable, watch
+from seekwarc.errors import RangeError
 from seekwarc.storage.source import BytesSource
-from tests.support.foreign import Foreign
-from tests.support.sources import RecordingSource
 
 bounds = st.none() | st.integers(-(10**18) + 1, 10**18 - 1)
 
@@ -97,34 +94,6 @@ def test_text_is_not_turned_round(text) -> None:
 
 def test_what_is_not_there_is_a_dash() -> None:
     assert printable(None) == "-"
-
-
-def test_settled_records_know_their_length() -> None:
-    made = Foreign().record(b"x" * 3000, cuts=500).record(b"y").record(b"z" * 900, cuts=300)
-    with seekwarc.open(made.bytes()) as archive:
-        for record, put in zip(settled(archive), made.records, strict=True):
-            assert record.length == put.length
-
-
-def test_settled_records_cost_no_more_than_iterating() -> None:
-    made = Foreign()
-    for _ in range(50):
-        made.record(b"x" * 3000, cuts=500)
-    plain, asked = RecordingSource(made.gzip().bytes()), RecordingSource(made.gzip().bytes())
-    with seekwarc.open(plain) as archive:
-        list(archive)
-    with seekwarc.open(asked) as archive:
-        assert sum(record.length for record in settled(archive)) == asked.size
-    assert asked.bytes_asked == plain.bytes_asked
-
-
-def test_settled_yields_what_stands_in_front_of_damage() -> None:
-    made = Foreign().record(b"x").record(b"y")
-    with seekwarc.open(made.bytes() + b"damage") as archive:
-        records = settled(archive)
-        assert [next(records).offset for _ in range(2)] == [put.offset for put in made.records]
-        with pytest.raises(FormatError):
-            next(records)
 
 
 def test_without_a_terminal_nothing_is_watched() -> None:
