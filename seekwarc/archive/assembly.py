@@ -28,7 +28,7 @@ from seekwarc.format.seektable import built_table_size
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, EncodedFrame, FrameEncoder, OrderedWork
 
-__all__ = ["OWN_TABLE", "RecordAssembly", "stored_bound"]
+__all__ = ["ENTRY_SIZES", "OWN_TABLE", "RecordAssembly", "stored_bound"]
 
 BATCH_SIZE: Final = 256 << 10
 """Content of small records that is handed to a thread in one go."""

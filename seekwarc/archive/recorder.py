@@ -14,7 +14,7 @@ from seekwarc.archive.block import BlockSource, ReadableStream
 from seekwarc.archive.digests import BlockDigests
 from seekwarc.archive.draft import HeaderDraft, Headers, bracketed, new_id, pairs_of
 from seekwarc.archive.duplicates import Capture, Deduplicator
-from seekwarc.archive.series import MARGIN, SingleFile
+from seekwarc.archive.series import MARGIN, FileSeries, SingleFile
 from seekwarc.archive.spool import SpooledBlock
 from seekwarc.archive.written import Written
 from seekwarc.errors import FormatError
@@ -29,7 +29,6 @@ __all__ = ["Recorder"]
 
 LONGEST: Final = 10**13
 """More bytes than a block may have."""
-DIGEST_SIZES: Final = {"sha1": 20, "sha256": 32}
 
 
 class _Block(NamedTuple):
@@ -63,6 +62,7 @@ class Recorder:
         dedup: Deduplicator | None,
     ) -> None:
         self._files = files
+        self._series = files if isinstance(files, FileSeries) else None
         self._frame_size = frame_size
         self._digest: WrittenAlgorithm | None = digest
         self._dedup = dedup
@@ -80,7 +80,7 @@ class Recorder:
         opened = self._open(block, length, draft)
         if len(opened.beginning) <= self._frame_size:
             return self._write_small(draft, opened)
-        if self._files.splits or not (opened.is_whole or self._can_stream(length)):
+        if self._series is not None or not (opened.is_whole or self._can_stream(length)):
             return self._write_spooled(draft, opened)
         digests = self._digests(draft, opened.http)
         if opened.is_whole:
@@ -194,10 +194,11 @@ class Recorder:
         digests = self._digests(draft, block.http)
         # The spool makes those of the block, of each segment its own.
         digests.block = None
-        heads = self._heads(draft, block)
-        limits = None
-        if draft.get("WARC-Target-URI") is not None and draft.get("WARC-Segment-Number") is None:
-            limits = self._files.limits(*heads, self._frame_size)
+        series, heads, limits = self._series, (0, 0), None
+        if series is not None:
+            heads = self._heads(draft, block)
+            if draft.get("WARC-Target-URI") is not None and draft.get("WARC-Segment-Number") is None:
+                limits = series.limits(*heads, self._frame_size)
         with self._files.current.assembly.spool(
             block.source, block.http, digests.add, block.length, limits=limits, algorithm=self._digest
         ) as spooled:
@@ -205,20 +206,18 @@ class Recorder:
             revisit = self._complete(draft, digests, spooled.segments[0].block if is_one else None)
             if revisit is not None:
                 return self._write_revisit(revisit, draft, block)
-            if not is_one:
-                return self._noted(draft, self._write_segments(draft, spooled))
+            if series is not None and not is_one:
+                return self._noted(draft, self._write_segments(series, draft, spooled))
             file = self._files.room_for(spooled.most_size + heads[0] + OWN_TABLE + MARGIN)
             return self._noted(draft, file.assembly.add_spooled(draft.header(spooled.length), spooled))
 
     def _heads(self, draft: HeaderDraft, block: _Block) -> tuple[int, int]:
         """Return what stands in front of the block of a first segment, and of a later one, stored."""
-        if not self._files.splits:
-            return 0, 0
         assembly = self._files.current.assembly
         # As long as any, and as hard to compress.
         digest = None
         if self._digest is not None:
-            digest = str(Digest.of(self._digest, os.urandom(DIGEST_SIZES[self._digest])))
+            digest = str(Digest.of(self._digest, os.urandom(hashlib.new(self._digest).digest_size)))
         first = HeaderDraft(draft)
         first.add("WARC-Payload-Digest", digest)
         later = self._continuation(draft)
@@ -241,7 +240,7 @@ class Recorder:
         part.add("WARC-Segment-Origin-ID", draft.get("WARC-Record-ID"))
         return part
 
-    def _write_segments(self, draft: HeaderDraft, block: SpooledBlock) -> Written:
+    def _write_segments(self, series: FileSeries, draft: HeaderDraft, block: SpooledBlock) -> Written:
         """Write a record that no file has room for as segments (clause 7)."""
 
         def header(number: int) -> RecordHeader:
@@ -256,10 +255,10 @@ class Recorder:
                 part.add("WARC-Block-Digest", str(Digest.of(self._digest, segment.block.digest())))
             return part.header(segment.length)
 
-        written = self._files.write_segments(
-            block, lambda file, number: file.assembly.add_spooled(header(number), block, number)
+        return series.write_segments(
+            len(block.segments),
+            lambda file, number: file.assembly.add_spooled(header(number), block, number),
         )
-        return written[0]
 
 
 def _revisit_of(draft: HeaderDraft, original: Capture) -> HeaderDraft | None:

@@ -5,37 +5,42 @@ Source: WARC 1.1, clause 7 and annex C.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
-from collections.abc import Callable
-from typing import BinaryIO, Final
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, Final, Generic, TypeVar
 
 from seekwarc.archive.assembly import OWN_TABLE, RecordAssembly, stored_bound
-from seekwarc.archive.layout import ExistingFile, TableMode
 from seekwarc.archive.output import Output, open_output
-from seekwarc.archive.spool import SegmentLimits, SpooledBlock
+from seekwarc.archive.spool import SegmentLimits
 from seekwarc.archive.written import Written
-from seekwarc.frames.encoder import FrameEncoder, OrderedWork
 
-__all__ = ["MARGIN", "FileSeries", "NewFile", "SingleFile"]
+__all__ = ["MARGIN", "FileSeries", "NewFile", "RecordFile", "SingleFile", "numbered_names"]
 
 MARGIN: Final = 96
 """What the beginnings of two files, and two record headers, may differ by: IDs, dates and digests in them."""
 
-_EXTENSION = re.compile(r"(\.warc)?(\.[A-Za-z0-9]+)?$")
+AnyAssembly = TypeVar("AnyAssembly", bound=RecordAssembly)
+
+_EXTENSION = re.compile(r"(\.warc)?(\.[a-z0-9]+)?$", re.IGNORECASE)
 
 
-class NewFile:
-    """A file that is being written.
+def numbered_names(path: str) -> Iterator[str]:
+    """Yield the names of the files of a series: "a.warc.zst" makes "a-00000.warc.zst" and so on."""
+    folder, base = os.path.split(path)
+    match = _EXTENSION.search(base)
+    cut = match.start() if match else len(base)
+    return (f"{os.path.join(folder, base[:cut])}-{number:05}{base[cut:]}" for number in itertools.count())
+
+
+class NewFile(Generic[AnyAssembly]):
+    """A file that is being written. Whoever makes it calls `finish`, or `discard` where anything went wrong.
 
     Args:
         target: A path, a binary file object or an output.
-        encoder: Makes frames.
-        work: Threads to make them in.
-        frame_size: Content of a frame.
-        tables: Which seek tables to write.
-        dictionary_frame: The dictionary as it stands at the head of the file.
-        existing: What the file holds already.
+        assemble: Makes what puts records into it.
+        dictionary_frame: The dictionary, to be put at its head.
 
     Raises:
         SourceError: The target cannot be written to.
@@ -44,21 +49,14 @@ class NewFile:
     def __init__(
         self,
         target: str | os.PathLike[str] | BinaryIO | Output,
-        encoder: FrameEncoder,
-        work: OrderedWork,
-        *,
-        frame_size: int,
-        tables: TableMode,
+        assemble: Callable[[Output], AnyAssembly],
         dictionary_frame: bytes | None,
-        existing: ExistingFile | None = None,
     ) -> None:
         self._output = open_output(target)
         self.name = self._output.name
         self.is_path = self._output.spool_directory is not None
-        self.assembly = RecordAssembly(
-            self._output, encoder, work, frame_size=frame_size, tables=tables, existing=existing
-        )
-        if dictionary_frame is not None and existing is None:
+        self.assembly = assemble(self._output)
+        if dictionary_frame is not None:
             try:
                 self.assembly.add_extension(dictionary_frame)
             except BaseException:
@@ -66,7 +64,12 @@ class NewFile:
                 raise
 
     def finish(self) -> None:
-        """End the file and give it its name; where that fails, leave nothing."""
+        """End the file and give it its name; where that fails, leave nothing.
+
+        Raises:
+            FormatError: There is no record in it.
+            SourceError: It cannot be written.
+        """
         try:
             self.assembly.end_file()
         except BaseException:
@@ -81,6 +84,9 @@ class NewFile:
         self._output.discard()
 
 
+RecordFile = NewFile[RecordAssembly]
+
+
 class SingleFile:
     """One file that takes every record.
 
@@ -88,42 +94,15 @@ class SingleFile:
         current: The file.
     """
 
-    splits = False
-    """Whether records may go into other files than the current one, and in segments."""
-
-    def __init__(self, current: NewFile) -> None:
+    def __init__(self, current: RecordFile) -> None:
         self.current = current
 
     def begin(self) -> None:
         """Write what must stand at the head of the first file."""
 
-    def room_for(self, stored_size: int) -> NewFile:  # noqa: ARG002
+    def room_for(self, stored_size: int) -> RecordFile:  # noqa: ARG002
         """Return a file that a record of at most `stored_size` bytes goes into."""
         return self.current
-
-    def limits(self, first_heads: int, following_heads: int, frame_size: int) -> SegmentLimits | None:  # noqa: ARG002
-        """Return what the segments of a record may take, None where it is not segmented.
-
-        Args:
-            first_heads: Stored bytes in front of the first segment's part of the block.
-            following_heads: The same of the others.
-            frame_size: Content of a frame.
-
-        Raises:
-            ValueError: Not one frame has room in a file.
-        """
-        return None
-
-    def write_segments(self, block: SpooledBlock, write: Callable[[NewFile, int], Written]) -> list[Written]:
-        """Write each segment of a block into a file of its own; where one fails, keep none of them.
-
-        The first is preceded by its warcinfo record only, as clause 7 asks.
-
-        Args:
-            block: The block.
-            write: Writes a segment, told by its number from 0, into a file.
-        """
-        return [write(self.current, number) for number in range(len(block.segments))]
 
 
 class FileSeries(SingleFile):
@@ -137,20 +116,15 @@ class FileSeries(SingleFile):
         head_size: Tells how much that takes, with the dictionary.
     """
 
-    splits = True
-
     def __init__(
         self,
         target: str | os.PathLike[str],
         max_size: int,
-        open_file: Callable[[str], NewFile],
-        begin: Callable[[NewFile], object],
-        head_size: Callable[[NewFile], int],
+        open_file: Callable[[str], RecordFile],
+        begin: Callable[[RecordFile], object],
+        head_size: Callable[[RecordFile], int],
     ) -> None:
-        folder, base = os.path.split(os.fspath(target))
-        match = _EXTENSION.search(base)
-        cut = match.start() if match else len(base)
-        self._names = (f"{os.path.join(folder, base[:cut])}-{n:05}{base[cut:]}" for n in range(10**9))
+        self._names = numbered_names(os.fspath(target))
         self._unused: list[str] = []
         self._max_size = max_size
         self._open_file = open_file
@@ -158,7 +132,7 @@ class FileSeries(SingleFile):
         self._head_size = head_size
         super().__init__(self._open())
 
-    def _open(self) -> NewFile:
+    def _open(self) -> RecordFile:
         name = self._unused.pop() if self._unused else next(self._names)
         try:
             return self._open_file(name)
@@ -166,7 +140,7 @@ class FileSeries(SingleFile):
             self._unused.append(name)
             raise
 
-    def _fresh(self) -> NewFile:
+    def _fresh(self) -> RecordFile:
         file = self._open()
         try:
             self._begin(file)
@@ -175,7 +149,7 @@ class FileSeries(SingleFile):
             raise
         return file
 
-    def _give_up(self, file: NewFile) -> None:
+    def _give_up(self, file: RecordFile) -> None:
         file.discard()
         self._unused.append(file.name)
 
@@ -184,7 +158,7 @@ class FileSeries(SingleFile):
         if self.current.assembly.records == 0:
             self._begin(self.current)
 
-    def room_for(self, stored_size: int) -> NewFile:
+    def room_for(self, stored_size: int) -> RecordFile:
         """See `SingleFile.room_for`: the current file or a new one."""
         assembly = self.current.assembly
         if not assembly.is_bare and assembly.most_size + stored_size > self._max_size:
@@ -195,7 +169,16 @@ class FileSeries(SingleFile):
         return self.current
 
     def limits(self, first_heads: int, following_heads: int, frame_size: int) -> SegmentLimits:
-        """See `SingleFile.limits`."""
+        """Return what the segments of a record may take.
+
+        Args:
+            first_heads: Stored bytes in front of the first segment's part of the block.
+            following_heads: The same of the others.
+            frame_size: Content of a frame.
+
+        Raises:
+            ValueError: Not one frame has room in a file.
+        """
         room = self._max_size - self._head_size(self.current) - OWN_TABLE - MARGIN
         limits = SegmentLimits(room - first_heads, room - following_heads)
         missing = 2 * stored_bound(frame_size) - min(limits)
@@ -205,14 +188,24 @@ class FileSeries(SingleFile):
             )
         return limits
 
-    def write_segments(self, block: SpooledBlock, write: Callable[[NewFile, int], Written]) -> list[Written]:
-        """See `SingleFile.write_segments`."""
+    def write_segments(self, count: int, write: Callable[[RecordFile, int], Written]) -> Written:
+        """Write each segment of a block into a file of its own; where one fails, keep none of them.
+
+        The first is preceded by its warcinfo record only, as clause 7 asks.
+
+        Args:
+            count: How many segments there are.
+            write: Writes a segment, told by its number from 0, into a file.
+
+        Returns:
+            The first of them.
+        """
         self.current.assembly.flush()
         reused = self.current.assembly.is_bare
-        new: list[NewFile] = []
+        new: list[RecordFile] = []
         written = []
         try:
-            for number in range(len(block.segments)):
+            for number in range(count):
                 if number or not reused:
                     new.append(self._fresh())
                 written.append(write(new[-1] if new else self.current, number))
@@ -223,9 +216,9 @@ class FileSeries(SingleFile):
                 self.current.assembly.take_back()
             raise
         self._adopt(new)
-        return written
+        return written[0]
 
-    def _adopt(self, files: list[NewFile]) -> None:
+    def _adopt(self, files: list[RecordFile]) -> None:
         """Finish all files but the last of those that are new, which becomes the current one."""
         waiting = list(files)
         try:

@@ -22,6 +22,7 @@ from seekwarc.format.warc import RECORD_END
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, SMALL_FRAME_SIZE, EncodedFrame, FrameEncoder
 
 __all__ = [
+    "MERGED_LEAD",
     "BlockShape",
     "Segment",
     "SegmentLimits",
@@ -194,7 +195,7 @@ class SpooledBlock:
         # One frame is held back: should it be a segment's last, the line breaks go into it.
         if self._pending is not None:
             before, before_part = self._pending
-            if self._would_overflow(before, frame):
+            if self._would_overflow(self._limits, before, frame):
                 self._store_last(before_part)
                 self._begin_segment(self.segments[-1].start + self.segments[-1].stored_size)
             else:
@@ -217,11 +218,9 @@ class SpooledBlock:
         for frame in segment.frames:
             layout.note(*frame)
 
-    def _would_overflow(self, *frames: EncodedFrame) -> bool:
-        if self._limits is None:
-            return False
+    def _would_overflow(self, limits: SegmentLimits, *frames: EncodedFrame) -> bool:
         segment = self.segments[-1]
-        limit = self._limits.following if len(self.segments) > 1 else self._limits.first
+        limit = limits.following if len(self.segments) > 1 else limits.first
         used = segment.stored_size + sum(len(frame.data) for frame in frames) + TRAILER_MARGIN
         # One entry more: the last frame may have to be cut in two for the line breaks behind it.
         return used + self._entry_size * (len(segment.frames) + len(frames) + 1) > limit

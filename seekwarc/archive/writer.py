@@ -8,18 +8,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
 from seekwarc.archive.append import AppendOutput, existing_file
-from seekwarc.archive.assembly import stored_bound
+from seekwarc.archive.assembly import RecordAssembly, stored_bound
 from seekwarc.archive.block import BlockSource, ReadableStream
 from seekwarc.archive.draft import HeaderDraft, Headers, bracketed, new_id, pairs_of
 from seekwarc.archive.duplicates import Deduplicator
 from seekwarc.archive.layout import ExistingFile, TableMode
 from seekwarc.archive.output import Output
 from seekwarc.archive.recorder import Recorder
-from seekwarc.archive.series import FileSeries, NewFile, SingleFile
+from seekwarc.archive.series import FileSeries, RecordFile, SingleFile
 from seekwarc.archive.typed import TypedWrites
 from seekwarc.archive.written import Written
 from seekwarc.format.dates import WarcDate, format_date
@@ -121,16 +122,17 @@ class Writer(TypedWrites):
         self._head: Written | None = None
         self._closed = False
 
-        def open_file(target: str | os.PathLike[str] | BinaryIO | Output) -> NewFile:
-            return NewFile(
-                target,
-                encoder,
-                self._work,
-                frame_size=frame_size,
-                tables=tables or "large",
-                dictionary_frame=frame,
-                existing=existing,
-            )
+        assemble = partial(
+            RecordAssembly,
+            encoder=encoder,
+            work=self._work,
+            frame_size=frame_size,
+            tables=tables or "large",
+            existing=existing,
+        )
+
+        def open_file(target: str | os.PathLike[str] | BinaryIO | Output) -> RecordFile:
+            return RecordFile(target, assemble, frame if existing is None else None)
 
         self._files: SingleFile
         if max_file_size is None:
@@ -240,17 +242,17 @@ class Writer(TypedWrites):
         # A new file has it at its head already.
         return self._head if file is not before and self._head else _add_warcinfo(file, draft, block)
 
-    def _begin_file(self, file: NewFile) -> Written:
+    def _begin_file(self, file: RecordFile) -> Written:
         draft, block = self._recorder.warcinfo(*self._warcinfo, self._filename(file, None))
         self._head = _add_warcinfo(file, draft, block)
         return self._head
 
-    def _head_size(self, file: NewFile, dictionary_frame: bytes | None) -> int:
+    def _head_size(self, file: RecordFile, dictionary_frame: bytes | None) -> int:
         draft, block = self._recorder.warcinfo(*self._warcinfo, self._filename(file, None))
         return file.assembly.head_size(draft.header(len(block)).raw + block + RECORD_END, dictionary_frame)
 
     @staticmethod
-    def _filename(file: NewFile, given: str | None) -> str | None:
+    def _filename(file: RecordFile, given: str | None) -> str | None:
         return os.path.basename(file.name) if given is None and file.is_path else given
 
     def write_raw(
@@ -318,7 +320,7 @@ class Writer(TypedWrites):
             raise ValueError(f"{self.name}: the writer is closed")
 
 
-def _add_warcinfo(file: NewFile, draft: HeaderDraft, block: bytes) -> Written:
+def _add_warcinfo(file: RecordFile, draft: HeaderDraft, block: bytes) -> Written:
     return file.assembly.add(draft.header(len(block)), BlockSource(block, len(block)), RECORD_END)
 
 

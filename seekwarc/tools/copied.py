@@ -18,7 +18,8 @@ from typing import BinaryIO, Final
 
 from seekwarc.archive.assembly import stored_bound
 from seekwarc.archive.block import BlockSource
-from seekwarc.archive.output import Output, open_output
+from seekwarc.archive.output import Output
+from seekwarc.archive.series import NewFile
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, MIN_FRAME_SIZE, OrderedWork
 from seekwarc.tools.copying import CopyAssembly, CopySettings, Tally, copied_bound
 from seekwarc.tools.stored import LooseRecord, StoredRecord
@@ -52,25 +53,24 @@ class CopiedFile:
         settings: CopySettings,
         tally: Tally,
     ) -> None:
-        self._output = open_output(target)
-        self.name = self._output.name
+        self._file = NewFile(
+            target, lambda output: CopyAssembly(output, work, settings, tally), settings.dictionary_frame
+        )
+        self._assembly = self._file.assembly
+        self.name = self._file.name
         self._tables = settings.tables
         self._tally = tally
-        self._assembly = CopyAssembly(self._output, work, settings, tally)
         self._is_settled = True
-        self.size = 0
-        """Stored bytes, once it is finished."""
-        if settings.dictionary_frame is not None:
-            try:
-                self._assembly.add_extension(settings.dictionary_frame)
-            except BaseException:
-                self.discard()
-                raise
 
     @property
     def records(self) -> int:
         """Records in it."""
         return self._assembly.records
+
+    @property
+    def size(self) -> int:
+        """Stored bytes, once it is finished."""
+        return self._assembly.file_size
 
     def add(self, record: StoredRecord | LooseRecord, *, again: bool = False) -> None:
         """Add a record, by copying its frames if that can be done.
@@ -133,22 +133,9 @@ class CopiedFile:
         return None
 
     def finish(self) -> None:
-        """End the file and give it its name; where that fails, leave nothing.
-
-        Raises:
-            FormatError: There is no record in it.
-            SourceError: It cannot be written.
-        """
-        try:
-            self._assembly.end_file()
-            self.size = self._assembly.file_size
-        except BaseException:
-            self.discard()
-            raise
-        self._assembly.close()
-        self._output.commit()
+        """See `NewFile.finish`."""
+        self._file.finish()
 
     def discard(self) -> None:
-        """Leave nothing under the final name."""
-        self._assembly.close()
-        self._output.discard()
+        """See `NewFile.discard`."""
+        self._file.discard()

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
 
-from seekwarc.archive.assembly import RecordAssembly
+from seekwarc.archive.assembly import ENTRY_SIZES, OWN_TABLE, RecordAssembly
 from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.layout import CHECKSUM_OF_NOTHING, TableMode
 from seekwarc.archive.output import Output
+from seekwarc.archive.spool import MERGED_LEAD
 from seekwarc.archive.writer import DEFAULT_FRAME_SIZE
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.http import is_http_block, parse_http_head
@@ -34,12 +35,7 @@ RUN: Final = 1 << 20
 """Frames are read, verified and written about as much at a time."""
 MOST_MARKED: Final = 1 << 20
 """Stored bytes that may wait for others to be verified."""
-LEAD: Final = 4 << 10
-"""Bytes of the block that share the header's frame where that must hold some (spec-notes, section 2.5)."""
 CHECKSUM_SIZE: Final = 4
-ENTRIES_PER_FRAME: Final = 24
-"""What a frame takes in its record's table and in the file's."""
-TABLE_OVERHEAD: Final = 64
 
 FIRST: Final = "the first record of a file with a table (its first two frames only)"
 """Why some of a record's frames are made anew."""
@@ -196,7 +192,7 @@ class CopyAssembly(RecordAssembly):
         """
         frames, second = record.frames, record.second
         block = self._content(record, second)
-        lead = min(LEAD, len(block))
+        lead = min(MERGED_LEAD, len(block))
         if is_http_block(record.header.get("Content-Type")):
             http = parse_http_head(block, whole=record.data_frames == 2)
             lead = http.size if http is not None else lead
@@ -255,7 +251,7 @@ class CopyAssembly(RecordAssembly):
 def copied_bound(record: StoredRecord) -> int:
     """Return what a record takes in a new file at the most, tables included."""
     frames = len(record.frames) + len(record.behind)
-    return record.stored_size + ENTRIES_PER_FRAME * frames + TABLE_OVERHEAD
+    return record.stored_size + max(ENTRY_SIZES.values()) * frames + OWN_TABLE
 
 
 def _read(file: ArchiveFile, offset: int, size: int) -> bytes:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final, cast
 
 from seekwarc.archive.file import ArchiveFile
+from seekwarc.archive.index import tolerated
 from seekwarc.archive.record import Record
 from seekwarc.archive.writer import Writer
 from seekwarc.errors import FormatError, NotFoundError, SourceError, TruncatedError
@@ -148,7 +149,8 @@ class _Saver:
             return RECORD_END
 
         with record.block.open() as block:
-            digest = record.block_digest if record.header.get("WARC-Block-Digest") else None
+            # One that is none says nothing of the record: that is for `verify` to tell.
+            digest = tolerated(lambda: record.block_digest)
             hasher = digest.hasher() if digest is not None else None
             reader = _Digested(cast("BinaryIO", block), hasher)
             writer.write_raw(record.header, reader, trailer=trailer)

@@ -6,7 +6,6 @@ Source: WARC 1.1, clauses 5.16, 5.17 and 6.2 (warcinfo) and annex C (files of a 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
+from seekwarc.archive.series import numbered_names
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.tools.copied import CopiedFile
@@ -29,7 +29,7 @@ LEAST_SIZE: Final = 64 << 10
 MOST_REPEATED: Final = 1 << 20
 """A warcinfo record with more content than this is not put into every piece."""
 
-_ENDING = re.compile(r"(\.warc)?\.zstd?$", re.IGNORECASE)
+_ENDING = re.compile(r"\.zstd?$", re.IGNORECASE)
 _OTHER_ENDING = re.compile(r"\.(gz|warc)$", re.IGNORECASE)
 
 
@@ -236,14 +236,12 @@ class _Pieces:
 
 def _names(pattern: str) -> Iterator[str]:
     """Return the names of the files, as a `Writer` names those of a series."""
-    folder, base = os.path.split(pattern)
+    base = os.path.basename(pattern)
     if not base or os.path.isdir(pattern):
         raise ValueError(f"{pattern} is a folder; name the pieces in it")
     if _OTHER_ENDING.search(base):
         raise ValueError(f"{pattern}: the pieces are .warc.zst files; name them so")
-    match = _ENDING.search(base)
-    stem, ending = (base[: match.start()], match[0]) if match else (base, ".warc.zst")
-    return (f"{os.path.join(folder, stem)}-{number:05}{ending}" for number in itertools.count())
+    return numbered_names(pattern if _ENDING.search(base) else pattern + ".warc.zst")
 
 
 def _unused(name: str) -> str:

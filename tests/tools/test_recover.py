@@ -427,6 +427,15 @@ def test_a_record_whose_digest_is_wrong_is_kept_and_told(saved) -> None:
     assert done.losses == []
 
 
+@pytest.mark.parametrize("stated", [b"nonsense", b"sha1:", b"sha1:short", b"quark:ABC"])
+def test_a_record_whose_digest_is_none_is_kept(saved, stated) -> None:
+    raw = warc_header(5).replace(b"WARC-Date", b"WARC-Block-Digest: %b\r\nWARC-Date" % stated)
+    made = Foreign().record(b"other").record(b"right", header=raw)
+    done, found = saved(made.bytes())
+    assert found == contents(made)
+    assert (done.suspect, done.losses) == ([], [])
+
+
 def test_right_digests_are_not_suspect(saved) -> None:
     blocks = [b"one", LARGE, b""]
     data, _ = written(*({"block": block} for block in blocks), frame_size=FRAME)
