@@ -42,8 +42,11 @@ class HeaderDraft:
 
     def __init__(self, given: Headers = ()) -> None:
         self._given = pairs_of(given)
-        self._names = {name.lower() for name, _ in self._given}
         self._added: list[tuple[str, str]] = []
+        self._names = frozenset(name.lower() for name, _ in self._given)
+        self._first: dict[str, str] = {}
+        for name, value in self._given:
+            self._first.setdefault(name.lower(), value)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         yield from self._added
@@ -51,12 +54,14 @@ class HeaderDraft:
 
     def add(self, name: str, value: str | None) -> None:
         """Add a field unless it was given, or has no value."""
-        if value is not None and name.lower() not in self._names:
+        key = name.lower()
+        if value is not None and key not in self._names:
             self._added.append((name, value))
+            self._first.setdefault(key, value)
 
     def get(self, name: str) -> str | None:
         """Return the first value of a field."""
-        return next((value for key, value in self if key.lower() == name.lower()), None)
+        return self._first.get(name.lower())
 
     def without(self, *names: str) -> HeaderDraft:
         """Return the same draft without some fields."""
@@ -78,7 +83,7 @@ class HeaderDraft:
                     f"the value of {name} has a control character or bytes that are not UTF-8 in it: "
                     f"{value[:80]!r} (WARC 1.1, clause 4)"
                 )
-        if "content-length" not in {name.lower() for name, _ in fields}:
+        if "content-length" not in self._first:
             fields.append(("Content-Length", "1"))
         for finding in check_fields(fields):
             if finding.severity is Severity.ERROR:
@@ -86,7 +91,5 @@ class HeaderDraft:
 
     def header(self, content_length: int) -> RecordHeader:
         """Build the header of a record whose block has that many bytes."""
-        complete = HeaderDraft(self._given)
-        for name, value in (*self._added, ("Content-Length", str(content_length))):
-            complete.add(name, value)
-        return build_record_header(complete)
+        length = [] if "content-length" in self._first else [("Content-Length", str(content_length))]
+        return build_record_header([*self._added, *length, *self._given])

@@ -44,9 +44,10 @@ class Finding:
 
 _BY_NAME: Final = {rule.name.lower(): rule for rule in FIELD_RULES}
 _REQUIRED: Final = {
-    kind: [rule for rule in FIELD_RULES if kind in rule.required] for kind in sorted(RECORD_TYPES)
+    kind: [(name, rule) for name, rule in _BY_NAME.items() if kind in rule.required]
+    for kind in sorted(RECORD_TYPES)
 }
-_REQUIRED_OF_ALL: Final = [rule for rule in FIELD_RULES if rule.required == RECORD_TYPES]
+_REQUIRED_OF_ALL: Final = [it for it in _BY_NAME.items() if it[1].required == RECORD_TYPES]
 _CONDITIONS: Final = {
     kind: [condition for condition in CONDITIONS if kind in condition.types] for kind in sorted(RECORD_TYPES)
 }
@@ -67,8 +68,8 @@ def check_fields(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> 
     kind = first_value(values, "WARC-Type")
     found = [
         _finding("missing", rule, kind, f"{rule.name} is missing in a {kind!r} record")
-        for rule in _REQUIRED.get(kind, _REQUIRED_OF_ALL)
-        if rule.name.lower() not in values
+        for name, rule in _REQUIRED.get(kind, _REQUIRED_OF_ALL)
+        if name not in values
     ]
     for name, them in values.items():
         rule = _BY_NAME.get(name)
