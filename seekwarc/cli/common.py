@@ -40,9 +40,6 @@ __all__ = [
 
 TRAIN: Final = "train"
 """In the place of a dictionary's file: make one of the records that are converted."""
-MIN_WINDOW: Final = 1 << 10
-MAX_WINDOW: Final = 2 << 30
-"""Between these the codec takes a limit."""
 
 _RANGE = re.compile(r"(-?[0-9]{1,18})?:(-?[0-9]{1,18})?|([0-9]{1,18})\+([0-9]{1,18})")
 _SIZE = re.compile(r"([0-9]{1,15})([kKmMgG]i?[bB]?|[bB])?")
@@ -176,7 +173,7 @@ def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("limits of reading .warc.zst")
     group.add_argument(
         "--max-window",
-        type=_window_size,
+        type=parse_size,
         metavar="SIZE",
         help="largest Zstandard window that is made room for, 1K to 2G (default: 128M)",
     )
@@ -186,13 +183,6 @@ def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="largest dictionary that is loaded, stored or decompressed (default: 8M)",
     )
-
-
-def _window_size(text: str) -> int:
-    size = parse_size(text)
-    if not MIN_WINDOW <= size <= MAX_WINDOW:
-        raise argparse.ArgumentTypeError(f"{text} is not within 1K to 2G")
-    return size
 
 
 def limit_options(options: argparse.Namespace) -> dict[str, Any]:

@@ -28,13 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    if not options.json:
-        print(HEADER)
+    head = "" if options.json else HEADER + "\n"
     for name in options.files:
         with open_archive(name, **limit_options(options)) as archive:
             for record in settled(archive):
                 line = _json(name, record) if options.json else _line(record)
-                sys.stdout.write(line + "\n")
+                sys.stdout.write(head + line + "\n")
+                head = ""
     return 0
 
 

@@ -14,10 +14,12 @@ from seekwarc.errors import ChecksumError, FormatError, LimitError
 from seekwarc.format.zstd import Buffer, FrameHeader
 from seekwarc.frames.dictionary import Dictionary
 
-__all__ = ["MAX_WINDOW_SIZE", "CodecError", "FrameCache", "FrameDecoder", "content_checksum"]
+__all__ = ["MAX_WINDOW_SIZE", "WINDOW_LIMITS", "CodecError", "FrameCache", "FrameDecoder", "content_checksum"]
 
 MAX_WINDOW_SIZE: Final = 128 << 20
 """Largest Window_Size decoded unless the caller raises it; the standard asks for 8 MiB."""
+WINDOW_LIMITS: Final = range(1 << 10, (2 << 30) + 1)
+"""What that may be: the codec takes no others."""
 
 TOO_LARGE: Final = "too much memory"
 """What the codec says of a window beyond the limit it was given."""
@@ -36,6 +38,9 @@ class FrameDecoder:
         load_dictionary: Called at most once, when a frame first needs it: returns the file's
             dictionary or None.
         max_window_size: Largest Window_Size to decode where a window has to be allocated.
+
+    Raises:
+        ValueError: That is none of `WINDOW_LIMITS`.
     """
 
     def __init__(
@@ -44,6 +49,11 @@ class FrameDecoder:
         *,
         max_window_size: int = MAX_WINDOW_SIZE,
     ) -> None:
+        if max_window_size not in WINDOW_LIMITS:
+            raise ValueError(
+                f"max_window_size is {max_window_size}, not between {WINDOW_LIMITS.start} and "
+                f"{WINDOW_LIMITS.stop - 1}"
+            )
         self._load = load_dictionary
         self._loaded = False
         self._dictionary: Dictionary | None = None

@@ -243,3 +243,9 @@ def test_threads_share_a_cache() -> None:
         assert all(pool.map(use, range(16)))
     kept = [offset for offset in range(20) if cache.get(offset) is not None]
     assert 1 <= len(kept) <= 12
+
+
+@pytest.mark.parametrize("size", [-1, 0, 1023, (2 << 30) + 1, 1 << 70])
+def test_a_window_that_the_codec_does_not_know_is_refused_beforehand(size: int) -> None:
+    with pytest.raises(ValueError, match="not between 1024 and 2147483648"):
+        FrameDecoder(lambda: None, max_window_size=size)
