@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from typing import BinaryIO, Final, Protocol, runtime_checkable
 
 from seekwarc.errors import SourceError
@@ -52,10 +51,13 @@ class PathOutput:
         self._target = os.path.realpath(self.name)
         folder, base = os.path.split(self._target)
         self.spool_directory: str | None = folder
+        # Imported here: the command writes with this module's `write_all` even where it makes no file.
+        from tempfile import mkstemp  # noqa: PLC0415
+
         try:
             if os.path.isdir(self.name):
                 raise IsADirectoryError(None, "is a directory")
-            descriptor, self._temporary = tempfile.mkstemp(".partial", f".{base[:180]}.", folder)
+            descriptor, self._temporary = mkstemp(".partial", f".{base[:180]}.", folder)
         except OSError as error:
             raise SourceError(f"{self.name}: cannot be written: {error.strerror}") from error
         self._file = os.fdopen(descriptor, "wb", BUFFER_SIZE)

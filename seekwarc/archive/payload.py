@@ -18,6 +18,8 @@ __all__ = ["Extent", "ExtentFile"]
 LARGEST_STEP: Final = 32 << 20
 """Memory that is allocated on the word of a Content-Length alone."""
 EVERYTHING: Final = 1 << 62
+SHORT_READ: Final = 64 << 10
+"""What is copied once more sooner than that a buffer is made which need not be."""
 
 
 class Extent:
@@ -72,6 +74,14 @@ class Extent:
             SourceError: The stored bytes cannot be had.
         """
         length = self._limit(start, length)
+        if length <= SHORT_READ:
+            out = bytearray(length)
+            with memoryview(out) as view:
+                count = self._span.read_into(start, view, verify=verify)
+            return bytes(out) if count == length else bytes(out[:count])
+        return self._pread_long(start, length, verify=verify)
+
+    def _pread_long(self, start: int, length: int, *, verify: bool) -> bytes:
         step = min(length, LARGEST_STEP)
         # A BytesIO hands out the bytes object that it was filled in, so nothing is copied.
         out = io.BytesIO(bytes(step))

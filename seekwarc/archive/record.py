@@ -13,7 +13,7 @@ from seekwarc.archive.span import Span, Stretch
 from seekwarc.errors import LimitError, SeekWarcError
 from seekwarc.format.fields import DefinedFields
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, is_http_block, parse_http_head
-from seekwarc.format.rules import is_identical_payload, is_server_not_modified
+from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_fields
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class Record(DefinedFields):
         content_type = self.content_type or ""
         if content_type.partition(";")[0].strip().lower() != "application/warc-fields":
             return None
-        if not self._is_understood():
+        if not self._is_understood(self.type):
             return None
         if self.content_length > MAX_FIELDS_BLOCK:
             text = f"a block of {self.content_length} bytes is too large to be taken apart into fields"
@@ -229,7 +229,7 @@ class Record(DefinedFields):
         start = len(self.header.raw)
         end = start + self.content_length
         kind = self.type
-        if start == end or kind in TYPES_WITHOUT_HTTP or not self._is_understood():
+        if start == end or kind in TYPES_WITHOUT_HTTP or not self._is_understood(kind):
             return None
         limit = min(end, start + MAX_HTTP_HEAD_SIZE)
         content = self.layout.content
@@ -243,9 +243,9 @@ class Record(DefinedFields):
             return head if is_response == (kind != "request") else None
         return head
 
-    def _is_understood(self) -> bool:
+    def _is_understood(self, kind: str | None) -> bool:
         """Tell whether the block may be interpreted: not that of a revisit of some other profile."""
-        if self.type != "revisit":
+        if kind != "revisit":
             return True
         return is_identical_payload(self.profile) or is_server_not_modified(self.profile)
 

@@ -21,7 +21,7 @@ from seekwarc.errors import FormatError
 from seekwarc.format.dates import format_date
 from seekwarc.format.digest import Digest, Hasher, WrittenAlgorithm
 from seekwarc.format.http import HttpHead, is_http_block, parse_http_head
-from seekwarc.format.rules import IDENTICAL_PAYLOAD_DIGEST
+from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
 from seekwarc.format.warc import RECORD_END, RecordHeader, format_fields
 from seekwarc.format.zstd import Buffer
 

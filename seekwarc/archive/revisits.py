@@ -12,7 +12,7 @@ from seekwarc.archive.record import Record
 from seekwarc.errors import UnsupportedError
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
-from seekwarc.format.rules import is_identical_payload, is_server_not_modified
+from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
 
 __all__ = ["candidates_of"]
 

@@ -12,7 +12,7 @@ from seekwarc.archive.draft import Headers, bracketed, pairs_of
 from seekwarc.archive.written import Written
 from seekwarc.format.dates import WarcDate, format_date
 from seekwarc.format.digest import Digest
-from seekwarc.format.rules import IDENTICAL_PAYLOAD_DIGEST
+from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
 from seekwarc.format.warc import format_fields
 from seekwarc.format.zstd import Buffer
 

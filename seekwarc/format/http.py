@@ -29,6 +29,9 @@ _STATUS_LINE = re.compile(rb"(?:HTTP(?:/\d(?:\.[\dxX])?)?|ICY)[ \t]+(\d{3})(?!\d
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]+([^\s][^\r\n]*)")
 _HTTP_VERSION = re.compile(r"(?<![ \t])[ \t]++HTTP/\d(?:\.\d)?[ \t]*$")
 _CONTENT_LENGTH = re.compile(r"[0-9]{1,18}")
+_CODING = re.compile(rb"\n(?i:transfer|content)-(?i:encoding)")
+_HTTP_TYPES = ("application/http", "message/http")
+_USUAL = "application/http;"
 _INFORMATIONAL = range(100, 200)
 _SWITCHING_PROTOCOLS = 101
 
@@ -100,13 +103,19 @@ class HttpHead:
     @property
     def chunked(self) -> bool:
         """Whether the message says that its body is in chunked transfer coding."""
-        return self._codings("Transfer-Encoding")[-1:] == ("chunked",)
+        return self._is_coded and self._codings("Transfer-Encoding")[-1:] == ("chunked",)
 
     @property
     def codings(self) -> tuple[str, ...]:
         """Codings of the body in the order in which they were applied, chunked left out."""
+        if not self._is_coded:
+            return ()
         transfer = self._codings("Transfer-Encoding")
         return self._codings("Content-Encoding") + tuple(name for name in transfer if name != "chunked")
+
+    @cached_property
+    def _is_coded(self) -> bool:
+        return _CODING.search(self.raw) is not None
 
     def _codings(self, name: str) -> tuple[str, ...]:
         values = field_values(self.raw, name)
@@ -118,10 +127,9 @@ class HttpHead:
 
 def is_http_block(content_type: str | None) -> bool:
     """Tell whether a record's Content-Type says that its block is an HTTP message."""
-    return content_type is not None and content_type.split(";", 1)[0].strip().lower() in (
-        "application/http",
-        "message/http",
-    )
+    if content_type is None:
+        return False
+    return content_type.startswith(_USUAL) or content_type.split(";", 1)[0].strip().lower() in _HTTP_TYPES
 
 
 def parse_http_head(block: Buffer, *, whole: bool = False) -> HttpHead | None:

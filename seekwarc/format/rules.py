@@ -18,49 +18,25 @@ from typing import Final
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
+from seekwarc.format.profiles import is_identical_payload
 from seekwarc.format.values import MediaType, is_uri, without_brackets
 
 __all__ = [
     "CONDITIONS",
     "FIELD_RULES",
-    "IDENTICAL_PAYLOAD_DIGEST",
     "RECORD_TYPES",
-    "SERVER_NOT_MODIFIED",
     "Condition",
     "FieldRule",
     "Form",
     "Severity",
     "Values",
     "first_value",
-    "is_identical_payload",
-    "is_server_not_modified",
 ]
 
 RECORD_TYPES: Final = frozenset(
     {"warcinfo", "response", "resource", "request", "metadata", "revisit", "conversion", "continuation"}
 )
 """The types of clause 5.5; others may be defined by extensions."""
-
-IDENTICAL_PAYLOAD_DIGEST: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
-SERVER_NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
-# As WARC 1.0 and its drafts have them; without "revisit/", as example B.6 of WARC 1.1 has one; and the name
-# that Heritrix gave the first where the URIs may differ.
-_IDENTICAL = re.compile(
-    r"http://netpreserve\.org/warc/(?:0\.1[78]|1\.[01])/(?:revisit/)?(?:uri-agnostic-)?identical-payload-digest"
-)
-_NOT_MODIFIED = re.compile(
-    r"http://netpreserve\.org/warc/(?:0\.1[78]|1\.[01])/(?:revisit/)?server-not-modified"
-)
-
-
-def is_identical_payload(profile: str | None) -> bool:
-    """Tell whether a WARC-Profile is that of clause 6.7.2."""
-    return profile is not None and _IDENTICAL.fullmatch(profile) is not None
-
-
-def is_server_not_modified(profile: str | None) -> bool:
-    """Tell whether a WARC-Profile is that of clause 6.7.3."""
-    return profile is not None and _NOT_MODIFIED.fullmatch(profile) is not None
 
 
 class Severity(StrEnum):

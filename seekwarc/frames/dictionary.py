@@ -5,7 +5,7 @@ Source: "Zstandard Compression for WARC Files 1.0", sections Dictionaries and Di
 
 from __future__ import annotations
 
-import random
+import os
 import struct
 import warnings
 from collections.abc import Callable, Sequence
@@ -136,7 +136,7 @@ class Dictionary:
             trained = zstandard.train_dictionary(
                 size,
                 list(samples),
-                dict_id=random.SystemRandom().randint(FIRST_RANDOM_ID, LAST_RANDOM_ID),
+                dict_id=_random_id(),
                 level=level,
                 threads=-1,
                 steps=4,
@@ -282,3 +282,8 @@ def _unpack(data: bytes, header: FrameHeader, limit: int) -> bytes:
         return zstandard.ZstdDecompressor().decompress(data)
     except zstandard.ZstdError as error:
         raise FormatError(f"the dictionary cannot be decompressed: {error}") from error
+
+
+def _random_id() -> int:
+    number = int.from_bytes(os.urandom(16), "little")
+    return FIRST_RANDOM_ID + number % (LAST_RANDOM_ID - FIRST_RANDOM_ID + 1)

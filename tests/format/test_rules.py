@@ -7,18 +7,15 @@ from collections.abc import Callable
 import pytest
 
 from seekwarc.format.check import Finding, check_fields
+from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST, SERVER_NOT_MODIFIED
 from seekwarc.format.rules import (
     CONDITIONS,
     FIELD_RULES,
-    IDENTICAL_PAYLOAD_DIGEST,
     RECORD_TYPES,
-    SERVER_NOT_MODIFIED,
     Condition,
     FieldRule,
     Severity,
     first_value,
-    is_identical_payload,
-    is_server_not_modified,
 )
 
 Fields = list[tuple[str, str]]
@@ -486,47 +483,6 @@ def test_fields_of_warc_1_1_are_extensions_in_1_0(name: str) -> None:
 
 
 # Profiles.
-
-IDENTICAL_SPELLINGS = [
-    "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest",
-    "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest",
-    "http://netpreserve.org/warc/1.0/revisit/uri-agnostic-identical-payload-digest",
-]
-NOT_MODIFIED_SPELLINGS = [
-    "http://netpreserve.org/warc/1.1/revisit/server-not-modified",
-    "http://netpreserve.org/warc/1.0/revisit/server-not-modified",
-    "http://netpreserve.org/warc/1.1/server-not-modified",
-]
-
-
-@pytest.mark.parametrize("profile", IDENTICAL_SPELLINGS)
-def test_the_profile_of_identical_payloads(profile: str) -> None:
-    assert is_identical_payload(profile)
-    assert not is_server_not_modified(profile)
-
-
-@pytest.mark.parametrize("profile", NOT_MODIFIED_SPELLINGS)
-def test_the_profile_of_servers_that_say_not_modified(profile: str) -> None:
-    assert is_server_not_modified(profile)
-    assert not is_identical_payload(profile)
-
-
-@pytest.mark.parametrize(
-    "profile",
-    [
-        None,
-        "",
-        "identical-payload-digest",
-        "http://netpreserve.org/warc/2.0/revisit/identical-payload-digest",
-        "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest2",
-        "http://netpreserve.org/warc/1.1/revisit/server-not-modified ",
-        "http://netpreserve_org/warc/1.1/revisit/server-not-modified",
-        "https://example.org/warc/1.1/revisit/server-not-modified",
-    ],
-)
-def test_other_profiles(profile: str | None) -> None:
-    assert not is_identical_payload(profile)
-    assert not is_server_not_modified(profile)
 
 
 def test_the_first_value_of_a_field() -> None:
