@@ -7,7 +7,9 @@ hold several records, is read in order instead (`StreamedRecords`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.archive.place import (
@@ -22,6 +24,7 @@ from seekwarc.archive.streamed import StreamedRecords, extensions_end
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import RECORD_END, find_header_end, parse_record_header
 from seekwarc.format.zstd import FrameHeader, measure_frame, parse_frame_header
+from seekwarc.frames.batch import batches_ahead
 from seekwarc.frames.decoder import CodecError
 from seekwarc.frames.scan import Window, frame_start_at
 from seekwarc.frames.units import WHOLE_FRAME, whole_frame
@@ -36,6 +39,8 @@ SMALL_RECORD: Final = 64 << 10
 """A record known to take no more than this in the file is fetched in one read."""
 AT_HAND: Final = 16 << 10
 """Frames that take no more than this are never split between two reads."""
+FRAMES_ALONE: Final = 64
+"""Behind so many small records it is worth a thread to decode what follows."""
 
 
 def _decode_first(file: ArchiveFile, offset: int, frame: bytes, header: FrameHeader) -> bytes:
@@ -97,9 +102,8 @@ def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
         FormatError: When damage is reached.
     """
     offset = 0
-    decompress = file.decoder.private()
     while True:
-        offset = yield from _single_frame_records(file, window, offset, decompress)
+        offset = yield from _single_frame_records(file, window, offset)
         start = frame_start_at(window, offset)
         if start is None:
             return
@@ -136,44 +140,73 @@ def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
             offset = yield from _streamed_group(file, window, offset, yielded=True)
 
 
-def _single_frame_records(
-    file: ArchiveFile, window: Window, offset: int, decompress: Callable[[bytes], bytes]
-) -> Generator[Record, None, int]:
+def _single_frame_records(file: ArchiveFile, window: Window, offset: int) -> Generator[Record, None, int]:
     """Yield records as long as each is one small frame, and return the offset of what is something else.
 
-    This is the loop that most files spend their time in, so it looks at each frame's header once only.
+    This is the loop that most files spend their time in.
     """
-    frames = file.frames
+    with closing(_small_frames(file, window, offset)) as frames:
+        for end, content, followed in frames:
+            file.frames.cache.latest = (offset, content)
+            header_end = find_header_end(content)
+            if header_end < 0:
+                break
+            try:
+                header = parse_record_header(content[:header_end])
+            except FormatError as error:
+                raise error.located(file.name, offset) from None
+            whole = header_end + header.content_length + len(RECORD_END) == len(content)
+            if not whole or not content.endswith(RECORD_END):
+                break
+            size = end - offset
+            length = size if followed else extensions_end(end, extensions_from(window, end), offset) - offset
+            yield Record(header, SinglePlace(file, offset, size), length=length)
+            offset = end
+    return offset
+
+
+def _small_frames(
+    file: ArchiveFile, window: Window, offset: int
+) -> Generator[tuple[int, bytes, bool], None, None]:
+    """Decode frames as long as they are small: one by one, and after some of them in batches ahead.
+
+    Yields:
+        (offset behind the frame, its content, whether another frame with content stands behind it).
+    """
+    alone = FRAMES_ALONE if file.frames.threads > 1 else None
+    while True:
+        count = 0
+        for frame in islice(_one_by_one(file, window, offset), alone):
+            offset = frame[0]
+            count += 1
+            yield frame
+        if count != alone:
+            return
+        with closing(batches_ahead(Window(file.source), offset, file.decoder)) as ahead:
+            for batch in ahead:
+                file.frames.count(decoded=batch.size)
+                *others, offset = batch.ends
+                for end, content in zip(others, batch.contents, strict=False):
+                    yield end, content, True
+                yield offset, batch.contents[-1], batch.followed
+
+
+def _one_by_one(file: ArchiveFile, window: Window, offset: int) -> Iterator[tuple[int, bytes, bool]]:
+    decompress = file.decoder.private()
     data, index = window.get(offset, offset + AT_HAND)
     frame = measure_frame(data, index)
+    # Each frame's header is looked at once only.
     while frame is not None and 0 < frame[1] <= WHOLE_FRAME:
         end, size = frame
         try:
             content = decompress(data[index:end])
         except CodecError:
             content = _decode_first(file, offset, data[index:end], parse_frame_header(data, index))
-        frames.count(decoded=size)
-        frames.cache.latest = (offset, content)
-        header_end = find_header_end(content)
-        if header_end < 0:
-            break
-        try:
-            header = parse_record_header(content[:header_end])
-        except FormatError as error:
-            raise error.located(file.name, offset) from None
-        whole = header_end + header.content_length + len(RECORD_END) == len(content) == size
-        if not whole or not content.endswith(RECORD_END):
-            break
-        length = end - index
-        behind = offset + length
-        place = SinglePlace(file, offset, length)
-        data, index = window.get(behind, behind + AT_HAND)
+        file.frames.count(decoded=size)
+        offset += end - index
+        data, index = window.get(offset, offset + AT_HAND)
         frame = measure_frame(data, index)
-        if frame is None or not frame[1]:
-            length = extensions_end(behind, extensions_from(window, behind), offset) - offset
-        yield Record(header, place, length=length)
-        offset = behind
-    return offset
+        yield offset, content, frame is not None and frame[1] > 0
 
 
 def _streamed_group(

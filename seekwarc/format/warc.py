@@ -39,7 +39,6 @@ MAX_HEADER_SIZE: Final = 1 << 20
 
 _VERSION = re.compile(rb"WARC/(\d{1,4}\.\d{1,4})[ \t]*\r?\n")
 _USUAL_VERSIONS = (b"WARC/1.0\r\n", b"WARC/1.1\r\n")
-_BLANK_LINE = re.compile(rb"\n\r?\n")
 _CONTENT_LENGTH = re.compile(rb"\n(?i:content-length)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)")
 MOST_DIGITS: Final = 18
 _DIGITS = re.compile(r"[0-9]{1,18}")
@@ -48,10 +47,14 @@ _LINE_BREAK_OR_NUL = re.compile(r"[\r\n\0]")
 _FOLD = re.compile(r"(?:(?<![ \t])[ \t]++)?\r?\n[ \t]++")
 
 
-def find_header_end(data: Buffer, start: int = 0) -> int:
+def find_header_end(data: bytes | bytearray, start: int = 0) -> int:
     """Return the index behind the blank line that ends a header, or -1 where there is none yet."""
-    match = _BLANK_LINE.search(data, start)
-    return match.end() if match else -1
+    end = data.find(b"\n\r\n", start)
+    # Some write bare LF.
+    bare = data.find(b"\n\n", start, end + 1 if end >= 0 else None)
+    if bare >= 0:
+        return bare + 2
+    return end + 3 if end >= 0 else -1
 
 
 def parse_fields(data: Buffer) -> Iterator[tuple[str, str]]:

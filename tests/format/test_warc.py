@@ -57,7 +57,6 @@ def test_the_end_of_a_header_is_its_first_blank_line(text: str) -> None:
     expected = blank.end() if blank else -1
     assert find_header_end(data) == expected
     assert find_header_end(bytearray(data)) == expected
-    assert find_header_end(memoryview(data)) == expected
 
 
 @given(st.lists(st.tuples(field_names, field_values), max_size=8), st.integers(0, 10**18 - 1))

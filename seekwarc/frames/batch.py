@@ -1,0 +1,93 @@
+"""Many small frames decoded in one call, ahead of whoever takes them.
+
+Most files are mostly small records of one frame each. To decode these one by one costs as much in calls as in
+decoding, and leaves all but one processor idle: another thread would fight for the interpreter's lock after
+each frame.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import zstandard
+
+from seekwarc.errors import FormatError
+from seekwarc.format.zstd import measure_frame
+from seekwarc.frames.ahead import Ahead
+from seekwarc.frames.decoder import FrameDecoder
+from seekwarc.frames.scan import Window, frame_start_at
+
+__all__ = ["SMALL_FRAME", "FrameBatch", "batches_ahead"]
+
+SMALL_FRAME: Final = 64 << 10
+"""Larger frames, stored or decoded, are left to others: they may be part of a record nobody wants to read."""
+MOST_FRAMES: Final = 1024
+MOST_CONTENT: Final = 4 << 20
+
+
+class FrameBatch(NamedTuple):
+    """Consecutive small frames and what they hold."""
+
+    ends: list[int]
+    """Offset behind each frame."""
+    contents: list[bytes]
+    size: int
+    """Content bytes in all."""
+    followed: bool
+    """Whether another frame with content stands behind the last."""
+
+
+def batches_ahead(window: Window, offset: int, decoder: FrameDecoder) -> Ahead[FrameBatch]:
+    """Decode the small frames from `offset` on in a thread of its own; see `Ahead`.
+
+    It ends in front of the first frame that is not small, does not state its size, or cannot be decoded.
+
+    Args:
+        window: What the stored bytes are read through, by this alone.
+        offset: Where the first of them begins.
+        decoder: Knows the dictionary.
+    """
+    return Ahead(_batches(window, offset, decoder), lambda batch: batch.size)
+
+
+def _batches(window: Window, offset: int, decoder: FrameDecoder) -> Iterator[FrameBatch]:
+    dictionary = decoder.dictionary
+    codec = zstandard.ZstdDecompressor(dict_data=dictionary.codec if dictionary else None)
+    while True:
+        data, begin = window.get(offset, offset + SMALL_FRAME)
+        places, sizes = array("Q"), array("Q")
+        ends: list[int] = []
+        index, size = begin, 0
+        while len(ends) < MOST_FRAMES and size < MOST_CONTENT:
+            frame = measure_frame(data, index)
+            if frame is None or not 0 < frame[1] <= SMALL_FRAME or frame[0] - index > SMALL_FRAME:
+                break
+            end = frame[0]
+            places.extend((index, end - index))
+            sizes.append(frame[1])
+            size += frame[1]
+            ends.append(offset - begin + end)
+            index = end
+        if not ends:
+            return
+        try:
+            found = codec.multi_decompress_to_buffer(
+                zstandard.BufferWithSegments(data, places.tobytes()),
+                decompressed_sizes=sizes.tobytes(),
+                threads=1,
+            )
+        except zstandard.ZstdError:
+            return
+        offset = ends[-1]
+        contents = [found[number].tobytes() for number in range(len(ends))]
+        yield FrameBatch(ends, contents, size, _has_content(window, offset))
+
+
+def _has_content(window: Window, offset: int) -> bool:
+    try:
+        start = frame_start_at(window, offset)
+    except FormatError:
+        return False
+    return start is not None and start[1] is not None and start[1].content_size != 0
