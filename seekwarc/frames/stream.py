@@ -173,14 +173,15 @@ class ContentStream:
     def read_blank_lines(self) -> bytes:
         """Read the CR and LF bytes that stand here: what separates two records."""
         with self._lock:
-            found = bytearray()
+            found = b""
             while (self._at_hand() or self._pull()) and len(found) <= MOST_BLANK_BYTES:
-                byte = self._data[self._index]
-                if byte not in b"\r\n":
+                piece = bytes(self._data[self._index : self._index + MOST_BLANK_BYTES + 1 - len(found)])
+                rest = piece.lstrip(b"\r\n")
+                found += piece[: len(piece) - len(rest)]
+                self._index += len(piece) - len(rest)
+                if rest:
                     break
-                found.append(byte)
-                self._index += 1
-            return bytes(found)
+            return found
 
     def read_at(self, position: int, out: memoryview) -> int | None:
         """Fill `out` with the content from `position` on, less only at the end of the file.
@@ -226,8 +227,14 @@ class ContentStream:
             return self.position
 
     def _skip_to(self, position: int) -> bool:
-        while (ahead := position - self.position) > 0:
-            self._index += min(self._at_hand(), ahead)
-            if self.position < position and not self._pull():
+        ahead = position - self.position
+        while ahead > 0:
+            at_hand = self._at_hand()
+            if ahead <= at_hand:
+                self._index += ahead
+                break
+            self._index += at_hand
+            ahead -= at_hand
+            if not self._pull():
                 break
         return ahead >= 0

@@ -7,7 +7,6 @@ record's size.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Final, Literal, NamedTuple
 
@@ -22,6 +21,7 @@ from seekwarc.format.zstd import (
     walk_blocks,
 )
 from seekwarc.frames.decoder import FrameDecoder
+from seekwarc.frames.inflate import gzip_codec
 from seekwarc.frames.scan import Window, frame_start_at
 
 __all__ = [
@@ -125,6 +125,7 @@ def _plain_pieces(window: Window, offset: int) -> Iterator[Piece]:
 
 def _gzip_pieces(window: Window, offset: int) -> Iterator[Piece]:
     name = window.source.name
+    codec = gzip_codec()
     data = window.at_hand(offset, GZIP_STEP)
     while data:
         unit = offset
@@ -138,14 +139,14 @@ def _gzip_pieces(window: Window, offset: int) -> Iterator[Piece]:
                 source=name,
                 offset=offset,
             )
-        inflater = zlib.decompressobj(31)
+        inflater = codec.inflater()
         first = True
         while not inflater.eof:
             if not data:
                 raise TruncatedError("the file ends inside this gzip member", source=name, offset=unit)
             try:
                 out = inflater.decompress(data, GZIP_PIECE)
-            except zlib.error as error:
+            except codec.errors as error:
                 text = f"this gzip member is damaged ({error})"
                 raise ChecksumError(text, source=name, offset=unit) from error
             rest = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
