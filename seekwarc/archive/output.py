@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import weakref
 from typing import BinaryIO, Final, Protocol, runtime_checkable
 
 from seekwarc.errors import SourceError
 
-__all__ = ["FileObjectOutput", "Output", "PathOutput", "open_output", "write_all"]
+__all__ = ["FileObjectOutput", "Output", "PathOutput", "open_output", "sync_folder", "write_all"]
 
 BUFFER_SIZE: Final = 256 << 10
 
@@ -40,6 +41,8 @@ class Output(Protocol):
 class PathOutput:
     """A path. Until `commit` the data are in a hidden file beside it, so nobody sees half a file.
 
+    That file is taken away however the output ends, unless the process is killed.
+
     Raises:
         SourceError: The folder is missing or cannot be written to.
     """
@@ -51,16 +54,15 @@ class PathOutput:
         self._target = os.path.realpath(self.name)
         folder, base = os.path.split(self._target)
         self.spool_directory: str | None = folder
-        # Imported here: the command writes with this module's `write_all` even where it makes no file.
-        from tempfile import mkstemp  # noqa: PLC0415
-
         try:
             if os.path.isdir(self.name):
                 raise IsADirectoryError(None, "is a directory")
-            descriptor, self._temporary = mkstemp(".partial", f".{base[:180]}.", folder)
+            self._temporary = os.path.join(folder, f".{base[:180]}.{os.urandom(8).hex()}.partial")
+            # Before the file is there: a signal may come between any two lines, here and in the callers.
+            self._take_away = weakref.finalize(self, _take_away, self._temporary, os.getpid())
+            self._file = open(self._temporary, "xb", BUFFER_SIZE, opener=_open_private)  # noqa: SIM115
         except OSError as error:
             raise SourceError(f"{self.name}: cannot be written: {error.strerror}") from error
-        self._file = os.fdopen(descriptor, "wb", BUFFER_SIZE)
 
     def write(self, data: bytes) -> None:
         """See `Output.write`."""
@@ -94,7 +96,8 @@ class PathOutput:
             os.fchmod(self._file.fileno(), _mode_for(self._target))
             self._file.close()
             os.replace(self._temporary, self._target)
-            _sync_folder(os.path.dirname(self._target))
+            self._take_away.detach()
+            sync_folder(os.path.dirname(self._target))
         except OSError as error:
             self.discard()
             raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
@@ -103,8 +106,7 @@ class PathOutput:
         """See `Output.discard`."""
         with contextlib.suppress(OSError):
             self._file.close()
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._temporary)
+        self._take_away()
 
 
 class FileObjectOutput:
@@ -179,8 +181,20 @@ def _mode_for(path: str) -> int:
         return 0o666 & ~mask
 
 
-def _sync_folder(folder: str) -> None:
-    # Not every system lets a folder be opened; the file's own data are safe by then.
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _take_away(path: str, process: int) -> None:
+    # A process that was forked off has the same object, but not the file.
+    if os.getpid() == process:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def sync_folder(folder: str) -> None:
+    """Put on disk which files a folder holds."""
+    # Not every system lets a folder be opened; the files' own data are safe by then.
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -42,6 +42,7 @@ VERBS: Final = {
 FOUND_PROBLEMS: Final = 1
 FAILED: Final = 2
 BY_SIGNAL: Final = 128
+STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 
 EPILOG: Final = """\
 exit status: 0 fine, 1 damaged data or nothing found, 2 wrong usage or input/output error.
@@ -82,24 +83,45 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", FormatWarning)
-    signal.signal(signal.SIGTERM, _terminate)
+    handlers = {number: signal.getsignal(number) for number in STOPPING}
+    try:
+        for number, handler in handlers.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(number, _stop)
+        status = _status_of(arguments.verb, arguments.arguments)
+    except (KeyboardInterrupt, _Terminated) as stop:
+        _say("stopped")
+        _drop_output()
+        return BY_SIGNAL + (signal.SIGTERM if isinstance(stop, _Terminated) else signal.SIGINT)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        _drop_output()  # That was told already.
+    return status
+
+
+def _status_of(verb: str, words: list[str]) -> int:
+    """Run a verb; tell what went wrong, and return the exit status."""
     try:
         if sys.stdout is None:
             raise SourceError("standard output is closed")
-        status = _run(arguments.verb, arguments.arguments)
+        status = _run(verb, words)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read has enough. What is buffered must not raise again when Python exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BY_SIGNAL + signal.SIGPIPE
-    except (KeyboardInterrupt, _Terminated) as stop:
-        _say("stopped")
-        return BY_SIGNAL + (signal.SIGTERM if isinstance(stop, _Terminated) else signal.SIGINT)
+        return BY_SIGNAL + signal.SIGPIPE  # Whoever read has enough.
     except (FormatError, NotFoundError) as error:
         _say(str(error))
         return FOUND_PROBLEMS
-    except (SeekWarcError, OSError, ValueError) as error:
+    except (SeekWarcError, ValueError) as error:
         _say(str(error))
+        return FAILED
+    except OSError as error:
+        # All but what is printed says its name.
+        named = error.filename is not None
+        _say(str(error) if named else f"standard output: cannot be written: {error.strerror or error}")
         return FAILED
     return status
 
@@ -139,9 +161,17 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     _say(f"warning: {message}")
 
 
-def _terminate(number: int, _: FrameType | None) -> NoReturn:
-    """Leave by an exception, so that unfinished files are taken away."""
-    raise _Terminated(number)
+def _drop_output() -> None:
+    """Forget what is buffered: it must not be written, and fail or wait, when Python exits."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _stop(number: int, _: FrameType | None) -> NoReturn:
+    """Leave by an exception, so that unfinished files are taken away, and let nothing interrupt that."""
+    for each in STOPPING:
+        signal.signal(each, signal.SIG_IGN)
+    raise _Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
 
 class _Terminated(BaseException):

@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
+from seekwarc.archive.output import PathOutput, sync_folder
 from seekwarc.archive.series import numbered_names
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.frames.encoder import OrderedWork
@@ -92,6 +94,9 @@ def split(
     its WARC-Filename, which names the file that the records were written to. The first piece and those that
     begin with a warcinfo record of their own get none in addition.
 
+    The pieces are made in a hidden folder beside their place and get their names when the last one is whole:
+    there are all of them or none. Of a process that is killed at most the hidden folder stays.
+
     Args:
         source: The file; a pipe is first put aside in a temporary file.
         pattern: Path of the pieces: "crawl.warc.zst", or "crawl", makes "crawl-00000.warc.zst" and so on.
@@ -118,25 +123,30 @@ def split(
     if max_records is not None and max_records < 1:
         raise ValueError(f"max_records is {max_records}, not 1 or more")
     names = _names(os.fspath(pattern))
-    folder = os.path.dirname(os.path.realpath(pattern))
+    folder = os.path.dirname(os.path.abspath(pattern))
     tally = Tally()
     with parts_of([source], folder, limits) as (part,):
         problem = part.problem(part.dictionary)
         if problem is not None:
             announce(f"{part.name}: {problem}: its records will be compressed anew")
         settings = CopySettings(table_mode_of([part]), part.dictionary, part.dictionary_frame(), verify)
-        with closing(OrderedWork(threads or min(os.cpu_count() or 1, 4))) as work:
+        with (
+            closing(OrderedWork(threads or min(os.cpu_count() or 1, 4))) as work,
+            _Workshop(folder, names) as workshop,
+            closing(part.records(part.dictionary, watch, "splitting")) as records,
+        ):
             pieces = _Pieces(
-                lambda: CopiedFile(_unused(next(names)), work, settings, tally),
+                lambda: CopiedFile(workshop.begin(), work, settings, tally),
                 max_size,
                 max_records,
                 repeat_warcinfo=repeat_warcinfo,
             )
-            with pieces, closing(part.records(part.dictionary, watch, "splitting")) as records:
+            with pieces:
                 for record in records:
                     pieces.add(record)
             if not pieces.finished:
                 raise FormatError("there is no record in it", source=part.name)
+            workshop.publish()
     return Splitting(
         pieces=tuple(pieces.finished),
         records=tally.records,
@@ -147,8 +157,65 @@ def split(
     )
 
 
+class _Workshop:
+    """A hidden folder in which files are made that get their names all at once, or not at all.
+
+    Args:
+        folder: Where the files are to be.
+        names: Their paths.
+
+    Raises:
+        SourceError: The folder is missing or cannot be written to.
+    """
+
+    def __init__(self, folder: str, names: Iterator[str]) -> None:
+        self._folder = folder
+        self._names = names
+        self._made: list[str] = []
+        try:
+            self._hidden = tempfile.TemporaryDirectory(".partial", ".split.", folder)
+        except OSError as error:
+            raise SourceError(f"{folder}: cannot be written: {error.strerror}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._hidden.cleanup()
+
+    def begin(self) -> PathOutput:
+        """Begin the next file."""
+        name = _unused(next(self._names))
+        output = PathOutput(os.path.join(self._hidden.name, os.path.basename(name)))
+        output.name = name
+        self._made.append(name)
+        return output
+
+    def publish(self) -> None:
+        """Give all files their names."""
+        published = []
+        try:
+            for name in self._made:
+                _unused(name)
+                # Noted first: a signal may come between any two lines.
+                published.append(name)
+                self._rename(name)
+            sync_folder(self._folder)
+        except BaseException:
+            for name in published:
+                with contextlib.suppress(OSError):
+                    os.unlink(name)
+            raise
+
+    def _rename(self, name: str) -> None:
+        try:
+            os.rename(os.path.join(self._hidden.name, os.path.basename(name)), name)
+        except OSError as error:
+            raise SourceError(f"{name}: cannot be written: {error.strerror}") from error
+
+
 class _Pieces:
-    """The files that are made, one after another. Left by an exception, none of them stays.
+    """The files that are made, one after another.
 
     Args:
         begin: Begins a file.
@@ -171,7 +238,6 @@ class _Pieces:
         self._max_records = max_records
         self._repeat_warcinfo = repeat_warcinfo
         self._warcinfo: StoredRecord | LooseRecord | None = None
-        self._made: list[str] = []
         self._current: CopiedFile | None = None
         self._records = 0
         self._others = 0
@@ -184,13 +250,9 @@ class _Pieces:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None:
-            try:
-                self._finish()
-            except BaseException:
-                self._discard()
-                raise
-        else:
-            self._discard()
+            self._finish()
+        elif self._current is not None:
+            self._current.discard()
 
     def add(self, record: StoredRecord | LooseRecord) -> None:
         """Add a record to the current file, or to a new one that begins with its warcinfo record."""
@@ -221,17 +283,9 @@ class _Pieces:
     def _finish(self) -> None:
         if self._current is not None:
             current = self._current
-            self._made.append(current.name)
             current.finish()
             self._current = None
             self.finished.append(Piece(current.name, current.records, current.size))
-
-    def _discard(self) -> None:
-        if self._current is not None:
-            self._current.discard()
-        for name in self._made:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
 
 
 def _names(pattern: str) -> Iterator[str]:

@@ -106,6 +106,37 @@ def test_a_killed_process_leaves_nothing_under_the_name(tmp_path: Path) -> None:
     assert [name for name in os.listdir(tmp_path) if not name.startswith(".")] == []
 
 
+@pytest.mark.parametrize("how", ["sys.exit()", "raise KeyboardInterrupt", "del output; time.sleep(0)"])
+def test_what_nobody_ended_is_taken_away(how: str, tmp_path: Path) -> None:
+    script = f"""
+        import sys, time
+        from seekwarc.archive.output import PathOutput
+        output = PathOutput(sys.argv[1])
+        output.write(b"half")
+        {how}
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path / "a.warc.zst")]
+    subprocess.run(command, stderr=subprocess.DEVNULL, check=False)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_process_that_was_forked_off_takes_nothing_away(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.zst"
+    script = """
+        import os, sys
+        from seekwarc.archive.output import PathOutput
+        output = PathOutput(sys.argv[1])
+        if not os.fork():
+            sys.exit()
+        os.wait()
+        output.write(b"whole")
+        output.commit()
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script), str(path)], check=True)
+    assert path.read_bytes() == b"whole"
+    assert os.listdir(tmp_path) == [path.name]
+
+
 def test_an_existing_file_is_replaced_in_one_step(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     write_some(path)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import tempfile
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -388,16 +390,65 @@ def test_a_file_that_is_cut_leaves_no_piece(tmp_path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+class Watched(io.BytesIO):
+    """A source that does something whenever it is read."""
+
+    def __init__(self, data: bytes, do: Callable[[], object]) -> None:
+        super().__init__(data)
+        self._do = do
+
+    def read(self, size: int | None = -1) -> bytes:
+        self._do()
+        return super().read(size)
+
+
 def test_being_stopped_leaves_no_piece(tmp_path) -> None:
-    class Stopping(io.BytesIO):
-        def read(self, size: int | None = -1) -> bytes:
-            if len(os.listdir(tmp_path)) > 3:
-                raise KeyboardInterrupt
-            return super().read(size)
+    def stop() -> None:
+        if len(list(tmp_path.rglob("*.warc.zst"))) > 3:
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        divide(tmp_path, Stopping(stored(*RECORDS)), max_size=64 * KIB)
+        divide(tmp_path, Watched(stored(*RECORDS), stop), max_size=64 * KIB)
     assert os.listdir(tmp_path) == []
+
+
+def test_no_piece_is_seen_before_all_are_whole(tmp_path) -> None:
+    seen: set[str] = set()
+    source = Watched(stored(*RECORDS), lambda: seen.update(os.listdir(tmp_path)))
+    divide(tmp_path, source, max_records=1)
+    assert [name for name in seen if not name.startswith(".")] == []
+    assert len(os.listdir(tmp_path)) == len(RECORDS)
+
+
+def test_a_name_that_is_taken_meanwhile_is_left_alone(tmp_path) -> None:
+    def take() -> None:
+        if list(tmp_path.rglob("part-00003.*")):
+            (tmp_path / "part-00002.warc.zst").write_bytes(b"mine")
+
+    with pytest.raises(SourceError, match=r"part-00002\.warc\.zst: there is such a file already"):
+        divide(tmp_path, Watched(stored(*RECORDS), take), max_size=64 * KIB)
+    assert os.listdir(tmp_path) == ["part-00002.warc.zst"]
+    assert (tmp_path / "part-00002.warc.zst").read_bytes() == b"mine"
+
+
+def test_a_folder_that_takes_no_more_names_leaves_no_piece(tmp_path, monkeypatch) -> None:
+    rename = os.rename
+
+    def refuse(source: str, target: str) -> None:
+        if target.endswith("-00003.warc.zst"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(SourceError, match=r"part-00003\.warc\.zst: cannot be written: No space left"):
+        divide(tmp_path, stored(*RECORDS), max_records=1)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_link_of_the_pattern_s_name_does_not_lead_elsewhere(tmp_path) -> None:
+    (tmp_path / "part.warc.zst").symlink_to(tmp_path / "missing" / "elsewhere")
+    divide(tmp_path, stored(*SMALL), max_records=1000)
+    assert sorted(os.listdir(tmp_path)) == ["part-00000.warc.zst", "part.warc.zst"]
 
 
 def test_a_file_without_records_makes_none(tmp_path) -> None:

@@ -1,0 +1,148 @@
+"""Every verb that writes files, on small sources: what it is to make, and whether that is whole."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import zstandard
+
+import seekwarc
+from tests.support.durability import APPEND
+from tests.support.foreign import Foreign, noise, some_dictionary, text
+
+BEFORE = b"what was there before"
+SIZE = "--frame-size=64K"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A verb at work.
+
+    Attributes:
+        words: What it is told, the folder of its sources as {}.
+        made: The files that it makes, in the order in which they get their names.
+        status: How it ends.
+        replaces: Whether they may be there before.
+        together: Whether there are all of them or none.
+    """
+
+    words: str
+    made: tuple[str, ...]
+    status: int = 0
+    replaces: bool = True
+    together: bool = False
+
+    def begin(self, folder: Path, sources: Path) -> tuple[str, ...]:
+        """Prepare a folder; return the words."""
+        folder.mkdir(parents=True)
+        for name in self.made:
+            if self.words.startswith(APPEND):
+                shutil.copy(sources / "a.warc.zst", folder / name)
+            elif self.replaces:
+                (folder / name).parent.mkdir(exist_ok=True)
+                (folder / name).write_bytes(BEFORE)
+        return tuple(word.format(sources) for word in self.words.split())
+
+
+JOBS = {
+    "convert": Job(f"convert {{}}/a.warc.zst new.warc.zst {SIZE}", ("new.warc.zst",)),
+    "convert to gz": Job("convert {}/a.warc.zst new.warc.gz", ("new.warc.gz",)),
+    "convert to warc": Job("convert {}/a.warc.zst new.warc", ("new.warc",)),
+    "convert with train": Job("convert {}/pages.warc new.warc.zst --dictionary train", ("new.warc.zst",)),
+    "pack": Job(f"pack {{}}/things -o new.warc.zst {SIZE}", ("new.warc.zst",)),
+    "recover": Job("recover {}/damaged.warc.zst new.warc.zst --partial", ("new.warc.zst",), status=1),
+    "concat": Job(
+        "concat {}/a.warc.zst {}/b.warc.gz -o new.warc.zst".replace("{}", "{0}"), ("new.warc.zst",)
+    ),
+    "split": Job(
+        "split {}/a.warc.zst -o part --records 1",
+        tuple(f"part-{number:05}.warc.zst" for number in range(4)),
+        replaces=False,
+        together=True,
+    ),
+    "train": Job("train {}/pages.warc -o new.dict", ("new.dict",)),
+    "dictionary extract": Job("dictionary extract {}/with.warc.zst -o new.dict", ("new.dict",)),
+    "demo": Job("demo new --size 100K", ("new/demo.warc.zst", "new/demo.warc.gz")),
+    "append": Job("append old.warc.zst", ("old.warc.zst",)),
+}
+
+
+def make_sources(folder: Path) -> None:
+    """Make what the jobs read."""
+    made = Foreign().record(noise(500)).record(b"a page")
+    made.record(noise(150_000), cuts=64 << 10, table=True).record(text(3000))
+    first, last = made.records[1].offset, made.records[-1].offset
+    data = bytearray(made.file_table().bytes())
+    (folder / "a.warc.zst").write_bytes(data)
+    data[first + 40] ^= 1
+    data[last - 20_000] ^= 1
+    (folder / "damaged.warc.zst").write_bytes(data)
+    (folder / "b.warc.gz").write_bytes(Foreign().record(b"1").record(noise(100_000)).gzip().bytes())
+    made = Foreign()
+    for seed in range(150):
+        made.record(text(400 + seed, seed=seed))
+    (folder / "pages.warc").write_bytes(made.plain().bytes())
+    made = Foreign().dictionary(compressed=True, dictionary=some_dictionary())
+    (folder / "with.warc.zst").write_bytes(made.record(b"x").bytes())
+    made = Foreign()
+    for number in range(600):
+        made.record(b"%d" % number, checksum=False)
+    (folder / "many.warc.zst").write_bytes(made.bytes())
+    (folder / "things").mkdir()
+    (folder / "things" / "large").write_bytes(noise(150_000))
+    (folder / "things" / "small").write_bytes(text(200))
+
+
+def contents(path: Path, *, cut: bool = False) -> list[object]:
+    """Everything that is in a file, but for what is never the same twice; it must be whole unless `cut`."""
+    if path.suffix == ".dict":
+        dictionary = path.read_bytes()
+        return [len(dictionary) // 1024, zstandard.ZstdCompressionDict(dictionary).dict_id() > 0]
+    found: list[object] = []
+    with seekwarc.open(path) as archive, suppress(*[seekwarc.FormatError] * cut):
+        found.extend((record.type, record.target_uri, record.block.read()) for record in archive)
+    return found
+
+
+def names_below(folder: Path) -> set[str]:
+    """Name all files below a folder, and the folders that are empty."""
+    return {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if not (path.is_dir() and any(path.iterdir()))
+    }
+
+
+def files_made(job: Job, folder: Path, whole: Path, sources: Path, *, killed: bool = False) -> int:
+    """Assert that each file is what the verb makes or what was there before, and that there is nothing else.
+
+    Args:
+        job: The verb.
+        folder: Where it ran.
+        whole: Where it ran undisturbed.
+        sources: What it read.
+        killed: It could take nothing away: hidden files may be there, and what was appended may be cut off.
+
+    Returns:
+        How many files were made.
+    """
+    names = {name for name in names_below(folder) if not (killed and ".partial" in name)}
+    assert names <= {*job.made}, f"{names - {*job.made}} should not be there"
+    assert names == {*job.made} or not job.replaces, f"{ {*job.made} - names } is gone"
+    made = 0
+    for name in sorted(names):
+        data = (folder / name).read_bytes()
+        if job.words.startswith(APPEND):
+            old, found = contents(sources / "a.warc.zst"), contents(folder / name, cut=killed)
+            assert found[: len(old)] == old, "records that were there are gone"
+            if killed or data == (sources / "a.warc.zst").read_bytes():
+                continue
+        elif data == BEFORE:
+            continue
+        assert contents(folder / name) == contents(whole / name), f"{name} is not whole"
+        made += 1
+    assert not job.together or made in (0, len(job.made)), "some of the files were made"
+    return made
