@@ -20,7 +20,7 @@ from seekwarc.archive.place import (
     record_size,
 )
 from seekwarc.archive.record import Record
-from seekwarc.archive.streamed import StreamedRecords, extensions_end
+from seekwarc.archive.streamed import extensions_end, streamed_group
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import RECORD_END, find_header_end, parse_record_header
 from seekwarc.format.zstd import FrameHeader, measure_frame, parse_frame_header
@@ -113,7 +113,7 @@ def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
             continue
         header = start[1]
         if header is None or header.content_size is None:
-            offset = yield from _streamed_group(file, window, offset)
+            offset = yield from streamed_group(file, window, offset, "zst")
             continue
         record_header = _read_header(file, window, offset)
         if record_size(record_header) == header.content_size:
@@ -127,7 +127,7 @@ def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
                 continue
         if record_size(record_header) <= header.content_size:
             # Several records in the frame, or one that does not end as it should.
-            offset = yield from _streamed_group(file, window, offset)
+            offset = yield from streamed_group(file, window, offset, "zst")
             continue
         record = Record(record_header, FramedPlace(file, offset))
         yield record
@@ -137,7 +137,7 @@ def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
                 record.note_length(extensions_end(end, extensions_from(window, end), offset) - offset)
             offset = end
         else:
-            offset = yield from _streamed_group(file, window, offset, yielded=True)
+            offset = yield from streamed_group(file, window, offset, "zst", yielded=True)
 
 
 def _single_frame_records(file: ArchiveFile, window: Window, offset: int) -> Generator[Record, None, int]:
@@ -207,18 +207,3 @@ def _one_by_one(file: ArchiveFile, window: Window, offset: int) -> Iterator[tupl
         data, index = window.get(offset, offset + AT_HAND)
         frame = measure_frame(data, index)
         yield offset, content, frame is not None and frame[1] > 0
-
-
-def _streamed_group(
-    file: ArchiveFile, window: Window, offset: int, *, yielded: bool = False
-) -> Generator[Record, None, int]:
-    """Yield records in order until one begins a frame again; return that frame's offset."""
-    records = StreamedRecords(file, window, offset, "zst")
-    while (record := records.step()) is not None:
-        if not yielded:
-            yield record
-        yielded = False
-        records.finish()
-        if records.at_unit:
-            return records.next_offset
-    return file.source.size or offset

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from seekwarc.archive.file import CACHE_SIZE, MAGIC_SIZE, ArchiveFile
 from seekwarc.archive.framed import framed_record_at, framed_records
+from seekwarc.archive.members import gzip_records
 from seekwarc.archive.plain import plain_record_at, plain_records
 from seekwarc.archive.streamed import StreamedRecords
 from seekwarc.errors import FormatError, RangeError, SourceError
@@ -127,7 +128,7 @@ class Reader:
         if compression == "none":
             return plain_records(file, window)
         if compression == "gz":
-            return iter(StreamedRecords(file, window, 0, compression))
+            return gzip_records(file, window)
         # Known before the first frame: a frame need not name the dictionary to depend on it.
         _ = file.decoder.dictionary
         return framed_records(file, window)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from seekwarc.archive.content import StreamContent
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from seekwarc.frames.stream import ContentStream
     from seekwarc.frames.units import Compression, Extension
 
-__all__ = ["StreamedRecords", "extensions_end", "stream_content", "streamed_length"]
+__all__ = ["StreamedRecords", "extensions_end", "stream_content", "streamed_group", "streamed_length"]
 
 
 def stream_content(
@@ -189,3 +189,26 @@ class StreamedRecords:
         else:
             end = extensions_end(end, extensions, record.offset)
         record.note_length(end - record.offset)
+
+
+def streamed_group(
+    file: ArchiveFile, window: Window, offset: int, compression: Compression, *, yielded: bool = False
+) -> Generator[Record, None, int]:
+    """Yield records in order until one begins a unit of its own again; return that unit's offset.
+
+    Args:
+        file: The file.
+        window: What the stored bytes are read through.
+        offset: Offset of the unit that the first of them begins.
+        compression: What the file is compressed with.
+        yielded: The first of them has been yielded already.
+    """
+    records = StreamedRecords(file, window, offset, compression)
+    while (record := records.step()) is not None:
+        if not yielded:
+            yield record
+        yielded = False
+        records.finish()
+        if records.at_unit:
+            return records.next_offset
+    return file.source.size or offset
