@@ -1,7 +1,7 @@
 """Records of a .warc.gz file, iterated: small ones member by member, all others as a stream.
 
-Most members hold one small record. Such a one is decompressed in one go when it is reached, and can be read in
-any order.
+Most members hold one small record. Such a one is decompressed in one go when it is reached, and may be read
+in any order.
 """
 
 from __future__ import annotations
