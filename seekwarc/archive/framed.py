@@ -24,7 +24,6 @@ from seekwarc.archive.streamed import extensions_end, streamed_group
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import RECORD_END, find_header_end, parse_record_header
 from seekwarc.format.zstd import FrameHeader, measure_frame, parse_frame_header
-from seekwarc.frames.batch import batches_ahead
 from seekwarc.frames.decoder import CodecError
 from seekwarc.frames.scan import Window, frame_start_at
 from seekwarc.frames.units import WHOLE_FRAME, whole_frame
@@ -182,6 +181,9 @@ def _small_frames(
             yield frame
         if count != alone:
             return
+        # Imported here: most who read do not go through that many.
+        from seekwarc.frames.batch import batches_ahead  # noqa: PLC0415
+
         with closing(batches_ahead(Window(file.source), offset, file.decoder)) as ahead:
             for batch in ahead:
                 file.frames.count(decoded=batch.size)

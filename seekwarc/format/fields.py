@@ -10,13 +10,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from seekwarc.errors import FormatError
-from seekwarc.format.dates import WarcDate
-from seekwarc.format.digest import Digest
 from seekwarc.format.values import MediaType, without_brackets
 from seekwarc.format.warc import RecordHeader
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
+
+    from seekwarc.format.dates import WarcDate
+    from seekwarc.format.digest import Digest
 
 __all__ = ["DefinedFields"]
 
@@ -66,7 +67,7 @@ class DefinedFields:
     @property
     def date(self) -> WarcDate | None:
         """WARC-Date (clause 5.4)."""
-        return self._typed("WARC-Date", WarcDate.parse)
+        return self._typed("WARC-Date", _date)
 
     @property
     def type(self) -> str | None:
@@ -91,12 +92,12 @@ class DefinedFields:
     @property
     def block_digest(self) -> Digest | None:
         """WARC-Block-Digest (clause 5.8)."""
-        return self._typed("WARC-Block-Digest", Digest.parse)
+        return self._typed("WARC-Block-Digest", _digest)
 
     @property
     def payload_digest(self) -> Digest | None:
         """WARC-Payload-Digest (clause 5.9)."""
-        return self._typed("WARC-Payload-Digest", Digest.parse)
+        return self._typed("WARC-Payload-Digest", _digest)
 
     @property
     def ip_address(self) -> IPv4Address | IPv6Address | None:
@@ -116,7 +117,7 @@ class DefinedFields:
     @property
     def refers_to_date(self) -> WarcDate | None:
         """WARC-Refers-To-Date of a revisit (clause 5.13)."""
-        return self._typed("WARC-Refers-To-Date", WarcDate.parse)
+        return self._typed("WARC-Refers-To-Date", _date)
 
     @property
     def target_uri(self) -> str | None:
@@ -170,8 +171,22 @@ def _number(text: str) -> int:
     return int(text)
 
 
+# Imported below: whoever reads some bytes of a record asks for none of these.
+
+
+def _date(text: str) -> WarcDate:
+    from seekwarc.format.dates import WarcDate  # noqa: PLC0415
+
+    return WarcDate.parse(text)
+
+
+def _digest(text: str) -> Digest:
+    from seekwarc.format.digest import Digest  # noqa: PLC0415
+
+    return Digest.parse(text)
+
+
 def _address(text: str) -> IPv4Address | IPv6Address:
-    # Imported here: few who read ask for addresses.
     from ipaddress import ip_address  # noqa: PLC0415
 
     try:

@@ -78,6 +78,14 @@ class _Layout(NamedTuple):
     valid: bool
 
 
+class _Layouts(dict[int, _Layout]):
+    """The layout for each descriptor, worked out when one comes up: most files have one or two of them."""
+
+    def __missing__(self, descriptor: int) -> _Layout:
+        layout = self[descriptor] = _layout(descriptor)
+        return layout
+
+
 def _layout(descriptor: int) -> _Layout:
     content_size_flag = descriptor >> 6
     single_segment = bool(descriptor & 0x20)
@@ -95,7 +103,7 @@ def _layout(descriptor: int) -> _Layout:
     )
 
 
-_LAYOUTS: Final = tuple(map(_layout, range(256)))
+_LAYOUTS: Final = _Layouts()
 
 
 def parse_frame_header(data: Buffer, position: int = 0) -> FrameHeader:
