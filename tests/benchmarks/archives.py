@@ -1,0 +1,225 @@
+"""Lines of whole files: gone through, written and converted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import fastwarc
+import warcio
+import zstandard
+
+import seekwarc
+from tests.benchmarks.data import LEVEL, MIB, SMALL_RECORDS, Data, write_seekable
+from tests.benchmarks.ranges import warm
+from tests.benchmarks.running import Line, Peer, Result, Run, Target, compare, timed
+
+__all__ = ["LINES"]
+
+RESPONSE = fastwarc.WarcRecordType.response
+Seen = tuple[object, ...]
+"""What was looked at of a record."""
+
+
+def our_headers(path: Path) -> Iterator[Seen]:
+    with seekwarc.open(path) as archive:
+        for record in archive:
+            yield record.type == "response", record.target_uri, record.headers.content_length
+
+
+def fastwarc_headers(path: Path) -> Iterator[Seen]:
+    for record in fastwarc.ArchiveIterator(str(path), parse_http=False):
+        yield record.record_type == RESPONSE, record.headers["WARC-Target-URI"], record.content_length
+
+
+def warcio_headers(path: Path) -> Iterator[Seen]:
+    with path.open("rb") as file:
+        for record in warcio.ArchiveIterator(file, no_record_parse=True):
+            yield (
+                record.rec_type == "response",
+                record.rec_headers.get_header("WARC-Target-URI"),
+                int(record.rec_headers.get_header("Content-Length")),
+            )
+
+
+def our_bodies(path: Path) -> Iterator[Seen]:
+    with seekwarc.open(path) as archive:
+        for record in archive:
+            yield record.target_uri, record.http.status, record.payload.read()
+
+
+def fastwarc_bodies(path: Path) -> Iterator[Seen]:
+    for record in fastwarc.ArchiveIterator(str(path), parse_http=True):
+        yield record.headers["WARC-Target-URI"], record.http_headers.status_code, record.reader.read()
+
+
+def warcio_bodies(path: Path) -> Iterator[Seen]:
+    with path.open("rb") as file:
+        for record in warcio.ArchiveIterator(file):
+            yield (
+                record.rec_headers.get_header("WARC-Target-URI"),
+                int(record.http_headers.get_statuscode()),
+                record.content_stream().read(),
+            )
+
+
+def gone_through(look: Callable[[Path], Iterator[Seen]], path: Path) -> Run:
+    """Return a run that looks at every record, once all was found to be what `our_` functions find."""
+    return timed(lambda: sum(1 for _ in look(path)), SMALL_RECORDS)
+
+
+def same(*all_seen: Iterable[Seen]) -> None:
+    sums = {zlib.crc32(repr(list(seen)).encode()) for seen in all_seen}
+    assert len(sums) == 1, "what was found in the records differs"
+
+
+def iterate_zst(data: Data) -> list[Result]:
+    path = data.small
+    warm(path)
+    same(our_headers(path), fastwarc_headers(path))
+    same(our_bodies(path), fastwarc_bodies(path))
+    return [
+        *compare(
+            "30,000 small records of a .warc.zst, headers",
+            gone_through(our_headers, path),
+            [Peer("FastWARC", gone_through(fastwarc_headers, path), Target(2.5))],
+        ),
+        *compare(
+            "30,000 of a .warc.zst, HTTP parsed and bodies read",
+            gone_through(our_bodies, path),
+            [Peer("FastWARC", gone_through(fastwarc_bodies, path), Target(1.5))],
+        ),
+    ]
+
+
+def iterate_gz(data: Data) -> list[Result]:
+    path = data.small_gz
+    warm(path)
+    same(our_headers(path), fastwarc_headers(path), warcio_headers(path))
+    same(our_bodies(path), fastwarc_bodies(path), warcio_bodies(path))
+    return [
+        *compare(
+            "30,000 small records of a .warc.gz, headers",
+            gone_through(our_headers, path),
+            [
+                Peer("FastWARC", gone_through(fastwarc_headers, path), Target(0.9)),
+                Peer("warcio", gone_through(warcio_headers, path), Target(4)),
+            ],
+            budget=16,
+        ),
+        *compare(
+            "30,000 of a .warc.gz, HTTP parsed and bodies read",
+            gone_through(our_bodies, path),
+            [
+                Peer("FastWARC", gone_through(fastwarc_bodies, path), Target(0.9)),
+                Peer("warcio", gone_through(warcio_bodies, path), Target(4)),
+            ],
+            budget=16,
+        ),
+    ]
+
+
+def write(data: Data) -> list[Result]:
+    """Write the text: what comes out of each must decompress to as many bytes (the sum is in every frame)."""
+    out, zst = data.folder / "out.warc.zst", data.folder / "out.zst"
+    warm(data.text)
+
+    def ours(**options: object) -> None:
+        with (
+            data.text.open("rb") as file,
+            seekwarc.open(out, "w", level=LEVEL, threads=2, **options) as archive,
+        ):
+            archive.write("resource", target_uri="http://example.org/", block=file)
+
+    def command() -> None:
+        subprocess.run(["zstd", "-T2", f"-{LEVEL}", "-q", "-f", data.text, "-o", zst], check=True)
+
+    results = compare(
+        "writing text at level 3, with record and digest",
+        timed(ours),
+        [
+            Peer("zstd -T2 -3", timed(command), Target(1.5)),
+            Peer(
+                "pyzstd, 1 MiB frames, 2 threads",
+                timed(lambda: write_seekable(data.text, zst, MIB)),
+                Target(1.7),
+            ),
+            Peer(
+                "pyzstd, its default frame, 2 threads",
+                timed(lambda: write_seekable(data.text, zst)),
+                Target(1.7),
+            ),
+        ],
+        budget=80,
+        least=3,
+    )
+    with data.text.open("rb") as file, seekwarc.open(out) as archive:
+        (record,) = (record for record in archive if record.type == "resource")
+        with record.block.open() as block:
+            while piece := block.read(MIB):
+                assert piece == file.read(len(piece)), "what was written differs"
+    out.unlink()
+    zst.unlink()
+    return results
+
+
+def size(data: Data) -> list[Result]:
+    stored = data.warc(data.text).stat().st_size
+    with data.text.open("rb") as file, (data.folder / "out.zst").open("wb") as out:
+        codec = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+        codec.copy_stream(file, out, size=data.size)
+        one = out.tell()
+    (data.folder / "out.zst").unlink()
+    return [Result("size of that file", "one frame, same level", (stored / one,), Target(1.03, at_most=True))]
+
+
+def convert(data: Data) -> list[Result]:
+    out, zst = data.folder / "out.warc.zst", data.folder / "out.zst"
+    source = data.crawl
+    warm(source)
+
+    def command(*options: str) -> Callable[[], None]:
+        line = [sys.executable, "-m", "seekwarc", "convert", source, out, *options]
+        return lambda: subprocess.run(line, check=True, capture_output=True) and None
+
+    def piped() -> None:
+        line = f"zcat '{source}' | zstd -T2 -{LEVEL} -q -f -o '{zst}'"
+        subprocess.run(["bash", "-o", "pipefail", "-c", line], check=True)
+
+    pipe = Peer("zcat | zstd -T2 -3", timed(piped), Target(0.9))
+    results = compare(
+        "converting a .warc.gz, result not compared",
+        timed(command("--no-verify")),
+        [pipe],
+        budget=40,
+        least=3,
+    )
+    results += compare(
+        "converting a .warc.gz, result compared (our default)",
+        timed(command()),
+        [pipe._replace(target=None)],
+        budget=30,
+        least=2,
+    )
+    same(contents(source), contents(out))
+    out.unlink()
+    zst.unlink()
+    return results
+
+
+def contents(path: Path) -> Iterator[Seen]:
+    with seekwarc.open(path) as archive:
+        for record in archive:
+            yield record.id, zlib.crc32(record.whole.read())
+
+
+LINES = (
+    Line("iterate-zst", iterate_zst),
+    Line("iterate-gz", iterate_gz),
+    Line("write", write),
+    Line("size", size),
+    Line("convert", convert),
+)

@@ -1,0 +1,282 @@
+"""Lines of reads inside one large record."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import blosc2
+import fastwarc
+import indexed_gzip
+import indexed_zstd
+import pyzstd
+import rapidgzip
+import warcio
+import zstandard
+
+import seekwarc
+from tests.benchmarks.data import ARRAY_FRAME, KIB, MIB, VIDEO_FRAME, Data, content_of
+from tests.benchmarks.running import Line, Peer, Places, Result, Run, Target, compare, timed_reads
+
+__all__ = ["LINES"]
+
+SLOW = 2
+"""Reads of a round of a peer that takes as long for one as others for hundreds."""
+
+
+def truth_of(path: Path) -> Callable[[int, int], bytes]:
+    content = content_of(path)
+    return lambda start, length: content[start : start + length]
+
+
+def place_of_large(path: Path) -> tuple[int, int]:
+    """Return offset and length of the large record, as an index would have them."""
+    with seekwarc.open(path) as archive:
+        record = next(record for record in archive if record.type == "response")
+        return record.offset, record.length
+
+
+def warm(*paths: Path) -> None:
+    """Bring files into the page cache."""
+    for path in paths:
+        with path.open("rb", buffering=0) as file:
+            buffer = bytearray(MIB)
+            while file.readinto(buffer):
+                pass
+
+
+def reader_of(
+    stack: ExitStack, path: Path, *, verify: bool = True, **options: int
+) -> Callable[[int, int], bytes]:
+    archive = stack.enter_context(seekwarc.open(path, **options))
+    payload = archive.record_at(*place_of_large(path)).payload
+    return lambda start, length: payload.pread(start, length, verify=verify)
+
+
+def seeking(file: io.IOBase, shift: int = 0) -> Callable[[int, int], bytes]:
+    """Return what reads a range of a file object, in which what is read begins at `shift`."""
+
+    def read(start: int, length: int) -> bytes:
+        file.seek(shift + start)
+        return file.read(length)
+
+    return read
+
+
+def pyzstd_reader(stack: ExitStack, path: Path) -> Callable[[int, int], bytes]:
+    return seeking(stack.enter_context(pyzstd.SeekableZstdFile(str(path))))
+
+
+def short_unverified(data: Data) -> list[Result]:
+    ours, theirs = data.warc(data.text), data.seekable(data.text, MIB)
+    warm(ours, theirs)
+    places, truth = Places(0, data.size, 4 * KIB, 200), truth_of(data.text)
+    with ExitStack() as stack:
+        # Without a cache, as pyzstd has none: the decoding is compared.
+        mine = timed_reads(reader_of(stack, ours, verify=False, cache_size=0), places, truth)
+        peer = timed_reads(pyzstd_reader(stack, theirs), places, truth)
+        indexed = stack.enter_context(closing(indexed_zstd.IndexedZstdFile(str(theirs))))
+        return compare(
+            "random 4 KiB of text, verified by neither",
+            mine,
+            [
+                Peer("pyzstd, same frame size", peer, Target(1.3)),
+                Peer("indexed_zstd, same frame size", timed_reads(seeking(indexed), places, truth)),
+            ],
+        )
+
+
+def short(data: Data) -> list[Result]:
+    ours, theirs, default = data.warc(data.text), data.seekable(data.text, MIB), data.seekable(data.text)
+    warm(ours, theirs, default)
+    places, truth = Places(0, data.size, 4 * KIB, 200), truth_of(data.text)
+    with ExitStack() as stack:
+        slow = timed_reads(pyzstd_reader(stack, default), places, truth, count=SLOW)
+        return compare(
+            "random 4 KiB of text, our defaults, verified by us only",
+            timed_reads(reader_of(stack, ours), places, truth),
+            [
+                Peer(
+                    "pyzstd, 1 MiB frames",
+                    timed_reads(pyzstd_reader(stack, theirs), places, truth),
+                    Target(1.0),
+                ),
+                Peer("pyzstd, its default frame", slow, Target(100)),
+            ],
+            budget=30,
+        )
+
+
+def long(data: Data) -> list[Result]:
+    ours, theirs = data.warc(data.text), data.seekable(data.text, MIB)
+    warm(ours, theirs)
+    places, truth = Places(0, data.size, 16 * MIB, 8), truth_of(data.text)
+    with ExitStack() as stack:
+        return compare(
+            "16 MiB of text, verified by us only",
+            timed_reads(reader_of(stack, ours), places, truth),
+            [
+                Peer(
+                    "pyzstd, same frame size",
+                    timed_reads(pyzstd_reader(stack, theirs), places, truth),
+                    Target(1.9),
+                )
+            ],
+        )
+
+
+def video(data: Data) -> list[Result]:
+    ours = data.warc(data.video)
+    peers = {
+        "pyzstd, 1 MiB frames": (data.seekable(data.video, MIB), 200, Target(3)),
+        "pyzstd, our frame size": (data.seekable(data.video, VIDEO_FRAME), 200, Target(1.2)),
+        "pyzstd, its default frame": (data.seekable(data.video), SLOW, Target(500)),
+    }
+    warm(ours, *(path for path, _, _ in peers.values()))
+    places, truth = Places(0, data.size, 64 * KIB, 200), truth_of(data.video)
+    with ExitStack() as stack:
+        return compare(
+            "random 64 KiB of video, our defaults, verified by us only",
+            timed_reads(reader_of(stack, ours), places, truth),
+            [
+                Peer(name, timed_reads(pyzstd_reader(stack, path), places, truth, count=count), target)
+                for name, (path, count, target) in peers.items()
+            ],
+            budget=25,
+        )
+
+
+def cold(data: Data) -> list[Result]:
+    """Open the file anew for each read: what one look into an archive costs."""
+    ours = data.warc(data.text)
+    warm(ours, data.one_frame, data.gzipped)
+    place = place_of_large(ours)
+    truth = truth_of(data.text)
+    places = Places(data.size * 19 // 20, data.size, 64 * KIB, 20)
+
+    def mine(start: int, length: int) -> bytes:
+        with seekwarc.open(ours) as archive:
+            return archive.record_at(*place).payload.pread(start, length)
+
+    def with_fastwarc(path: Path) -> Run:
+        def read(start: int, length: int) -> bytes:
+            responses = fastwarc.WarcRecordType.response
+            record = next(iter(fastwarc.ArchiveIterator(str(path), record_types=responses, parse_http=True)))
+            record.reader.consume(start)
+            return record.reader.read(length)
+
+        return timed_reads(read, places, truth, count=1)
+
+    def with_warcio(path: Path) -> Run:
+        def read(start: int, length: int) -> bytes:
+            with path.open("rb") as file:
+                # It reads .warc.zst only through a stream of another library's.
+                codec = zstandard.ZstdDecompressor()
+                stream = file if path.suffix == ".gz" else codec.stream_reader(file, read_across_frames=True)
+                records = warcio.ArchiveIterator(stream)
+                payload = next(record for record in records if record.rec_type == "response").raw_stream
+                while start:
+                    start -= len(payload.read(min(start, MIB)))
+                parts = []
+                while length:
+                    parts.append(payload.read(length))
+                    length -= len(parts[-1])
+                return b"".join(parts)
+
+        return timed_reads(read, places, truth, count=1)
+
+    return compare(
+        "64 KiB near the payload's end, file opened anew",
+        timed_reads(mine, places, truth),
+        [
+            Peer("FastWARC, .warc.zst", with_fastwarc(data.one_frame), Target(100)),
+            Peer("FastWARC, .warc.gz", with_fastwarc(data.gzipped), Target(100)),
+            Peer("warcio, .warc.zst", with_warcio(data.one_frame), Target(300)),
+            Peer("warcio, .warc.gz", with_warcio(data.gzipped), Target(300)),
+        ],
+        budget=35,
+    )
+
+
+def array(data: Data) -> list[Result]:
+    ours = data.warc(data.array, ARRAY_FRAME)
+    frames = {
+        "blosc2, same codec, level and block": data.blosc2_frame(shuffle=False),
+        "blosc2, with its shuffle filter": data.blosc2_frame(shuffle=True),
+    }
+    warm(ours, *frames.values())
+    # Whole numbers of values, for blosc2 counts these.
+    values = Places(0, data.size // 4, 64 * KIB // 4, 200)
+    content = content_of(data.array)
+
+    def truth(start: int, length: int) -> bytes:
+        return content[4 * start : 4 * (start + length)]
+
+    def slices(path: Path) -> Run:
+        array = blosc2.open(str(path), mode="r", mmap_mode="r")
+        return timed_reads(lambda start, length: array.get_slice(start, start + length), values, truth)
+
+    with ExitStack() as stack:
+        results = []
+        for how, verify in (("verified by us only", True), ("verified by neither", False)):
+            read = reader_of(stack, ours, verify=verify, cache_size=0)
+            mine = timed_reads(lambda start, length, read=read: read(4 * start, 4 * length), values, truth)
+            results += compare(
+                f"random 64 KiB of an array, {how}",
+                mine,
+                [Peer(name, slices(path)) for name, path in frames.items()],
+                budget=6,
+            )
+        return results
+
+
+def inside_gzip(data: Data) -> list[Result]:
+    path = data.gzipped
+    warm(path)
+    offset, length = place_of_large(path)
+    places, truth = Places(0, data.size, 4 * KIB, 50), truth_of(data.text)
+    shift = decompressed_start(path, content_of(data.text)[:KIB])
+    with ExitStack() as stack:
+        archive = stack.enter_context(seekwarc.open(path))
+        payload = archive.record_at(offset, length).payload
+        indexed = stack.enter_context(
+            indexed_gzip.IndexedGzipFile(str(path), index_file=str(data.indexed_gzip_index))
+        )
+        rapid = stack.enter_context(rapidgzip.open(str(path), parallelization=2))
+        rapid.import_index(str(data.rapidgzip_index))
+        return compare(
+            "random 4 KiB in a large .gz member",
+            timed_reads(payload.pread, places, truth, count=1),
+            [
+                Peer(
+                    "indexed_gzip, index ready, a point each MiB",
+                    timed_reads(lambda start, length: indexed.pread(length, shift + start), places, truth),
+                    Target(1.5),
+                ),
+                Peer(
+                    "rapidgzip, index ready",
+                    timed_reads(seeking(rapid, shift), places, truth),
+                    Target(1.5),
+                ),
+            ],
+            budget=15,
+        )
+
+
+def decompressed_start(path: Path, payload: bytes) -> int:
+    """Return where the payload begins in all that a .warc.gz decompresses to."""
+    with indexed_gzip.IndexedGzipFile(str(path)) as file:
+        return file.read(MIB).index(payload)
+
+
+LINES = (
+    Line("4k-unverified", short_unverified),
+    Line("4k", short),
+    Line("16m", long),
+    Line("video", video),
+    Line("cold", cold),
+    Line("array", array),
+    Line("inside-gz", inside_gzip),
+)

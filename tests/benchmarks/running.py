@@ -1,0 +1,210 @@
+"""How things are timed: in turn, round after round, and compared within each round.
+
+A machine's speed drifts, with other work on it and with its temperature. Two runs that follow each other see
+nearly the same speed, so what is kept of a round is the ratio of its times; what is reported is the median of
+these ratios and their quartiles.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+__all__ = [
+    "Line",
+    "Peer",
+    "Places",
+    "Result",
+    "Target",
+    "UnequalError",
+    "alternate",
+    "compare",
+    "timed",
+    "timed_reads",
+]
+
+Run = Callable[[int], float]
+"""Does the work of a round, given its number, and returns the seconds that one unit of it took."""
+
+Material = TypeVar("Material")
+Found = TypeVar("Found")
+
+LEAST_ROUNDS = 4
+MOST_ROUNDS = 25
+BUDGET = 12.0
+"""Seconds after which no further round of a line begins, once the least were done."""
+
+
+class UnequalError(Exception):
+    """Two tools did not find the same; then their times say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a line has to reach."""
+
+    value: float
+    at_most: bool = False
+
+    def reached(self, found: float) -> bool:
+        return found <= self.value if self.at_most else found >= self.value
+
+
+class Peer(NamedTuple):
+    """Another tool, and how many times as fast as it we want to be."""
+
+    name: str
+    run: Run
+    target: Target | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What was measured of one line against one peer."""
+
+    what: str
+    against: str
+    values: tuple[float, ...]
+    """One for each round."""
+    target: Target | None = None
+    unit: Literal["x", "ms", "MiB"] = "x"
+    """What the values are; "x" is a ratio."""
+    ours: float | None = None
+    """Median seconds of one unit of work."""
+    theirs: float | None = None
+    line: str = ""
+    """Key of the line."""
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """The lower and the upper quartile; both are the value where there is only one."""
+        if len(self.values) == 1:
+            return self.values[0], self.values[0]
+        low, _, high = statistics.quantiles(self.values, n=4, method="inclusive")
+        return low, high
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the median reaches the target; None where there is none."""
+        return self.target.reached(self.median) if self.target else None
+
+
+@dataclass(frozen=True, slots=True)
+class Line(Generic[Material]):
+    """A line of the table: its key, for `--only`, and what measures it."""
+
+    key: str
+    measure: Callable[[Material], Sequence[Result]]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where to read: in each round elsewhere, for all tools the same.
+
+    Args:
+        low: First byte that may be read.
+        high: End of what may be read, exclusive.
+        length: Bytes of a read.
+        count: Reads of a round.
+    """
+
+    low: int
+    high: int
+    length: int
+    count: int
+    seed: int = field(default=5, kw_only=True)
+
+    def starts(self, round_number: int) -> list[int]:
+        chance = random.Random(f"{self.seed}/{round_number}")
+        return [chance.randint(self.low, self.high - self.length) for _ in range(self.count)]
+
+
+def timed_reads(
+    read: Callable[[int, int], bytes],
+    places: Places,
+    truth: Callable[[int, int], bytes],
+    *,
+    count: int | None = None,
+) -> Run:
+    """Return a run that times reads, without the time that it takes to compare each with the truth.
+
+    Args:
+        read: Called with start and length.
+        places: Where to read.
+        truth: Returns what should have been read.
+        count: Reads of a round; all of `places` unless given. Fewer suit a peer that takes long.
+    """
+
+    def run(round_number: int) -> float:
+        starts = places.starts(round_number)[:count]
+        seconds = 0.0
+        for start in starts:
+            begin = time.perf_counter()
+            found = read(start, places.length)
+            seconds += time.perf_counter() - begin
+            if found != truth(start, places.length):
+                raise UnequalError(f"{places.length} bytes from {start} on are not those of the data")
+        return seconds / len(starts)
+
+    return run
+
+
+def timed(work: Callable[[], Found], expected: Found | None = None) -> Run:
+    """Return a run that times one piece of work, and then compares what it returns, where that is known."""
+
+    def run(round_number: int) -> float:
+        begin = time.perf_counter()
+        found = work()
+        seconds = time.perf_counter() - begin
+        if expected is not None and found != expected:
+            raise UnequalError(f"{found!r:.200} instead of {expected!r:.200}")
+        return seconds
+
+    return run
+
+
+def alternate(
+    runs: Sequence[Run], *, budget: float = BUDGET, least: int = LEAST_ROUNDS, most: int = MOST_ROUNDS
+) -> list[tuple[float, ...]]:
+    """Run all in turn, A B C A B C ..., and return the times of each round.
+
+    The first round warms up and is not counted. When `budget` seconds are over, no further round begins.
+    """
+    begin = time.perf_counter()
+    for run in runs:
+        run(0)
+    rounds: list[tuple[float, ...]] = []
+    while len(rounds) < least or (len(rounds) < most and time.perf_counter() - begin < budget):
+        rounds.append(tuple(run(len(rounds) + 1) for run in runs))
+    return rounds
+
+
+def compare(
+    what: str, ours: Run, peers: Sequence[Peer], *, budget: float = BUDGET, least: int = LEAST_ROUNDS
+) -> list[Result]:
+    """Measure us and the peers in turn; a value of 2 says that we take half the time."""
+    rounds = alternate([ours, *(peer.run for peer in peers)], budget=budget, least=least)
+    mine, *others = zip(*rounds, strict=True)
+    results = []
+    for peer, theirs in zip(peers, others, strict=True):
+        at_most = peer.target is not None and peer.target.at_most
+        pairs = list(zip(mine, theirs, strict=True))
+        results.append(
+            Result(
+                what,
+                peer.name,
+                tuple(a / b if at_most else b / a for a, b in pairs),
+                peer.target,
+                ours=statistics.median(mine),
+                theirs=statistics.median(theirs),
+            )
+        )
+    return results
