@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import os
     from typing import BinaryIO
 
+    from seekwarc.archive.asynchronous import AsyncExtent, AsyncReader, AsyncRecord
     from seekwarc.archive.collection import Collection
     from seekwarc.archive.digests import DigestCheck, DigestVerdict
     from seekwarc.archive.duplicates import Duplicates
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
     from seekwarc.storage.source import RangeSource, Stats
 
 __all__ = [
+    "AsyncExtent",
+    "AsyncReader",
+    "AsyncRecord",
     "ChecksumError",
     "Collection",
     "Dictionary",
@@ -100,6 +104,9 @@ __version__ = "0.1.0"
 
 # Who only reads does not wait for what writing needs: each name is imported when it is first used.
 _HOMES = {
+    "AsyncExtent": "seekwarc.archive.asynchronous",
+    "AsyncReader": "seekwarc.archive.asynchronous",
+    "AsyncRecord": "seekwarc.archive.asynchronous",
     "Collection": "seekwarc.archive.collection",
     "Dictionary": "seekwarc.frames.dictionary",
     "Digest": "seekwarc.format.digest",
