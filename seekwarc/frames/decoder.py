@@ -23,6 +23,9 @@ WINDOW_LIMITS: Final = range(1 << 10, (2 << 30) + 1)
 
 TOO_LARGE: Final = "too much memory"
 """What the codec says of a window beyond the limit it was given."""
+DESCRIPTOR: Final = 4
+"""Index of Frame_Header_Descriptor in a frame (RFC 8878, section 3.1.1.1.1)."""
+CHECKSUM_FLAG: Final = 4
 CodecError = zstandard.ZstdError
 
 
@@ -139,8 +142,10 @@ class FrameDecoder:
         """
         filled = 0
         dictionary = self._dictionary
+        # Where the end is not reached no checksum can be looked at: the codec need not make one on the way.
+        stored = frame if whole or not header.has_checksum else _without_checksum(frame)
         try:
-            with self._context(header).stream_reader(frame) as reader:
+            with self._context(header).stream_reader(stored) as reader:
                 while filled < len(out):
                     count = reader.readinto(out[filled:])
                     if not count:
@@ -196,6 +201,13 @@ class FrameDecoder:
         Frames of such a file must name the dictionary, but not all writers do.
         """
         return not header.dictionary_id and self.dictionary is not None
+
+
+def _without_checksum(frame: Buffer) -> bytearray:
+    """Return a copy of a frame whose header says that it has no Content_Checksum."""
+    copy = bytearray(frame)
+    copy[DESCRIPTOR] &= ~CHECKSUM_FLAG
+    return copy
 
 
 def _damaged(error: zstandard.ZstdError) -> ChecksumError:
