@@ -36,10 +36,13 @@ if TYPE_CHECKING:
         LimitError,
         NotFoundError,
         RangeError,
+        RangeNotSupportedError,
         RuleError,
         SeekWarcError,
         SegmentError,
+        SourceChangedError,
         SourceError,
+        SourceTimeoutError,
         TruncatedError,
         UnsupportedError,
     )
@@ -52,6 +55,8 @@ if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader
     from seekwarc.frames.dictionary import Dictionary
     from seekwarc.frames.run import ReadPlan
+    from seekwarc.storage.diskcache import DiskCache
+    from seekwarc.storage.filesystem import FileSystemSource
     from seekwarc.storage.source import RangeSource, Stats
 
 __all__ = [
@@ -64,9 +69,11 @@ __all__ = [
     "Digest",
     "DigestCheck",
     "DigestVerdict",
+    "DiskCache",
     "Duplicates",
     "Entry",
     "Extent",
+    "FileSystemSource",
     "Finding",
     "FormatError",
     "FormatWarning",
@@ -77,6 +84,7 @@ __all__ = [
     "MemoryIndex",
     "NotFoundError",
     "RangeError",
+    "RangeNotSupportedError",
     "RangeSource",
     "ReadPlan",
     "Reader",
@@ -88,7 +96,9 @@ __all__ = [
     "SeekTable",
     "SeekWarcError",
     "SegmentError",
+    "SourceChangedError",
     "SourceError",
+    "SourceTimeoutError",
     "Stats",
     "TableStatus",
     "TruncatedError",
@@ -112,9 +122,11 @@ _HOMES = {
     "Digest": "seekwarc.format.digest",
     "DigestCheck": "seekwarc.archive.digests",
     "DigestVerdict": "seekwarc.archive.digests",
+    "DiskCache": "seekwarc.storage.diskcache",
     "Duplicates": "seekwarc.archive.duplicates",
     "Entry": "seekwarc.archive.index",
     "Extent": "seekwarc.archive.payload",
+    "FileSystemSource": "seekwarc.storage.filesystem",
     "Finding": "seekwarc.format.check",
     "HttpHead": "seekwarc.format.http",
     "JoinedRecord": "seekwarc.archive.logical",
@@ -173,7 +185,7 @@ def open(  # noqa: A001
     """Open a WARC file to read, or a .warc.zst file to write or to continue.
 
     Args:
-        target: A path or a binary file object; to read also bytes or a `RangeSource`.
+        target: A path or a binary file object; to read also a URL, bytes or a `RangeSource`.
         mode: "r" makes a `Reader`, "w" a `Writer`, "a" a `Writer` that goes on with the file.
         **options: What that class takes.
 

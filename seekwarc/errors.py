@@ -16,10 +16,13 @@ __all__ = [
     "LimitError",
     "NotFoundError",
     "RangeError",
+    "RangeNotSupportedError",
     "RuleError",
     "SeekWarcError",
     "SegmentError",
+    "SourceChangedError",
     "SourceError",
+    "SourceTimeoutError",
     "TruncatedError",
     "UnsupportedError",
 ]
@@ -85,6 +88,18 @@ class RuleError(SeekWarcError, ValueError):
 
 class SourceError(SeekWarcError, OSError):
     """Bytes could not be had from where they are stored."""
+
+
+class SourceChangedError(SourceError):
+    """The object is no longer the one that was opened; open it anew."""
+
+
+class RangeNotSupportedError(SourceError):
+    """A server that does not send the byte ranges it is asked for."""
+
+
+class SourceTimeoutError(SourceError, TimeoutError):
+    """Bytes did not come in time, however often they were asked for."""
 
 
 class NotFoundError(SeekWarcError, LookupError):

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from seekwarc.errors import TruncatedError
-from seekwarc.frames.run import MOST_PER_READ, ReadPlan
+from seekwarc.frames.run import ReadPlan
+from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
-from seekwarc.storage.source import RangeSource
+from seekwarc.storage.source import RangeSource, policy_of
 
 __all__ = ["Content", "PlainContent", "StreamContent"]
 
@@ -48,22 +49,36 @@ class PlainContent:
     def __init__(self, source: RangeSource, offset: int) -> None:
         self._source = source
         self._offset = offset
+        # Chunks are gone through in small steps, which must not be a request each.
+        self._window = Window(source)
+        self._lock = threading.Lock()
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
         """See `Content.read_into`; there is nothing to verify."""
-        for begin in range(0, len(out), MOST_PER_READ):
-            end = min(begin + MOST_PER_READ, len(out))
-            first = self._offset + start
-            data = self._source.read(first + begin, first + end)
-            if len(data) < end - begin:
-                raise _cut(self._source, self._offset)
-            out[begin:end] = data
+        first = self._offset + start
+        stop = first + len(out)
+        with self._lock:
+            if self._window.leads_to(first, stop):
+                self._fill(out, self._window.take(first, len(out)))
+                return
+        step = policy_of(self._source).most
+        for begin in range(first, stop, step):
+            end = min(begin + step, stop)
+            with out[begin - first : end - first] as part:
+                self._fill(part, self._source.read(begin, end))
+
+    def _fill(self, out: memoryview, data: bytes) -> None:
+        if len(data) < len(out):
+            raise _cut(self._source, self._offset)
+        out[:] = data
 
     def peek(self, start: int, stop: int) -> bytes:
         """See `Content.peek`."""
-        out = bytearray(stop - start)
-        self.read_into(start, memoryview(out))
-        return bytes(out)
+        with self._lock:
+            data = self._window.take(self._offset + start, stop - start)
+        if len(data) < stop - start:
+            raise _cut(self._source, self._offset)
+        return data
 
     def plan(self, start: int, stop: int) -> ReadPlan:
         """See `Content.plan`."""

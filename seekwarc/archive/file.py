@@ -8,22 +8,28 @@ import warnings
 from collections.abc import Callable
 from typing import Final
 
-from seekwarc.archive.tables import FileTables
+from seekwarc.archive.tables import FileTables, own_table_tail
 from seekwarc.errors import FormatError, FormatWarning
 from seekwarc.format.warc import RecordHeader, parse_record_header
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE, FrameDecoder
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary, load_dictionary
-from seekwarc.frames.run import FrameReader
+from seekwarc.frames.reader import FrameReader
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
 from seekwarc.frames.units import Compression, detect, pieces_from
-from seekwarc.storage.source import CountingSource, RangeSource, Stats
+from seekwarc.storage.fetch import Fetcher
+from seekwarc.storage.source import RangeSource, Stats
 
-__all__ = ["CACHE_SIZE", "MAGIC_SIZE", "ArchiveFile"]
+__all__ = ["CACHE_SIZE", "MAGIC_SIZE", "ONE_READ", "ArchiveFile"]
 
 CACHE_SIZE: Final = 32 << 20
 MAGIC_SIZE: Final = 8
-DICTIONARY_READ: Final = 32 << 10
+ONE_READ: Final = 64 << 10
+"""A record known to take no more than this in the file is fetched whole."""
+RECORD_HEAD: Final = 32 << 10
+FILE_HEAD: Final = 32 << 10
+FILE_HEAD_AFAR: Final = 128 << 10
+"""Has all of a dictionary of the usual size: another round trip would cost more than these bytes."""
 
 
 class ArchiveFile:
@@ -54,7 +60,7 @@ class ArchiveFile:
     ) -> None:
         self.relations = relations
         self._dictionary = dictionary
-        self.source = CountingSource(source, stats)
+        self.source = source if isinstance(source, Fetcher) else Fetcher(source, stats)
         self.name = source.name
         self.lock = threading.RLock()
         self.decoder = FrameDecoder(self._load_dictionary, max_window_size=max_window_size)
@@ -66,15 +72,40 @@ class ArchiveFile:
             threads=threads or min(os.cpu_count() or 1, 4),
         )
         # A pipe has one window for good: what was read to tell its kind is read on from there.
-        self._pipe_window = Window(self.source) if source.size is None else None
+        self._pipe_window = Window(self.source) if self.source.is_pipe else None
         self._max_dictionary_size = max_dictionary_size
         self._tables: FileTables | None = None
+        self._opened = False
         self.warned = False
         """Whether it was said that records share frames; set it where nobody wants to know."""
 
     def window(self) -> Window:
         """Return a window for reading on from some place."""
         return self._pipe_window or Window(self.source)
+
+    def open_at(self, offset: int, length: int | None) -> None:
+        """Have what reading a record begins with fetched in one round trip, where each takes its time.
+
+        That is the record's head and the table behind it, or the one at the end of the file; and, the first
+        time, the head of the file, for what stands there may be needed to decode anything.
+        """
+        if self.source.policy.in_flight == 1:
+            return
+        wanted = [] if self._opened else [(0, FILE_HEAD_AFAR)]
+        if length is None or length > ONE_READ:
+            wanted.append((offset, offset + RECORD_HEAD))
+        else:
+            wanted.append((offset, offset + max(length, RECORD_HEAD)))
+        if length is not None and length > ONE_READ:
+            wanted.append((offset + length - own_table_tail(length), offset + length))
+        self._opened = True
+        self.source.keep(wanted, end=length is None and self._tables is None)
+
+    def open_whole(self, *, tables: bool) -> None:
+        """Have the head of the file, and its tables if asked, fetched in one round trip: see `open_at`."""
+        if self.source.policy.in_flight > 1:
+            self._opened = True
+            self.source.keep([(0, FILE_HEAD_AFAR)], end=tables)
 
     def detect(self, window: Window, offset: int) -> Compression:
         """Tell what stands at `offset`."""
@@ -132,8 +163,12 @@ class ArchiveFile:
     def _load_dictionary(self) -> Dictionary | None:
         if self._dictionary is not None:
             return self._dictionary
-        # One read has all of most dictionaries. A pipe's window keeps what is read for what comes behind.
-        window = self._pipe_window or Window(self.source, first_read=DICTIONARY_READ)
+        if self._pipe_window is None:
+            # One read has all of most dictionaries.
+            self.source.keep([(0, FILE_HEAD)])
+            return load_dictionary(self.source.read, self.name, limit=self._max_dictionary_size)
+        # A pipe's window keeps what is read for what comes behind.
+        window = self._pipe_window
 
         def read(start: int, stop: int) -> bytes:
             return window.take(start, stop - start)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from seekwarc.archive.record import Layout, TableStatus
 from seekwarc.archive.streamed import extensions_end, stream_content, streamed_length
-from seekwarc.archive.tables import read_table_before
+from seekwarc.archive.tables import TABLE_OVERHEAD, own_table_tail, read_table_before
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.seektable import FrameEntry, SeekTable
 from seekwarc.format.warc import RECORD_END
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
-from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun, SingleFrame
+from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun
 from seekwarc.frames.scan import Window, frame_at, frame_start_at
+from seekwarc.frames.single import SingleFrame
 from seekwarc.frames.units import Extension, extension_at
 
 if TYPE_CHECKING:
@@ -29,12 +30,7 @@ __all__ = ["FramedPlace", "SinglePlace", "extension_here", "extensions_from", "r
 
 MOST_EMPTY_FRAMES: Final = 16
 """A table that lists more frames without content in a record is not worth checking."""
-LEAST_TAIL: Final = 64 << 10
-LITTLE_DATA: Final = 1 << 20
-STORED_PER_TABLE_BYTE: Final = (128 << 10) // 12
-"""Stored bytes for each byte of the table, in a record that does not compress."""
 LARGEST_ENTRY: Final = 12
-TABLE_OVERHEAD: Final = 17
 
 
 def record_size(header: RecordHeader) -> int:
@@ -125,10 +121,8 @@ class FramedPlace:
 
     def _own_table(self, size: int, length: int) -> SeekTable | None:
         """Read the table at the end of the record (spec-notes, sections 6.1 and 6.2)."""
-        # Of little data, a long table means that they compress very well: then it is a good part of them.
-        share = length // STORED_PER_TABLE_BYTE if length > LITTLE_DATA else length // 3
-        tail = max(LEAST_TAIL, share + TABLE_OVERHEAD)
         end = self.offset + length
+        tail = own_table_tail(length)
         found = read_table_before(self.file.source, end, floor=self.offset, tail=tail)
         if found is None:
             return None

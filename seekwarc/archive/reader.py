@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
-from seekwarc.archive.file import CACHE_SIZE, MAGIC_SIZE, ArchiveFile
+from seekwarc.archive.file import CACHE_SIZE, MAGIC_SIZE, ONE_READ, ArchiveFile
 from seekwarc.archive.framed import framed_record_at, framed_records
 from seekwarc.archive.members import gzip_records
 from seekwarc.archive.plain import plain_record_at, plain_records
@@ -12,6 +12,7 @@ from seekwarc.archive.streamed import StreamedRecords
 from seekwarc.errors import FormatError, RangeError, SourceError
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary
+from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import RangeSource, Stats, open_source
 
 if TYPE_CHECKING:
@@ -22,11 +23,9 @@ if TYPE_CHECKING:
 
     from seekwarc.archive.record import Record, Relations
     from seekwarc.frames.units import Compression
+    from seekwarc.storage.diskcache import DiskCache
 
 __all__ = ["Reader"]
-
-ONE_READ: Final = 64 << 10
-"""A record known to take no more than this in the file is fetched whole."""
 
 
 class Reader:
@@ -36,16 +35,17 @@ class Reader:
     order and from several threads, until the reader is closed.
 
     Args:
-        target: A path, the bytes themselves, a `RangeSource`, or a binary file object. One that cannot
-            seek is read once, in order.
+        target: A path, a URL (http, https, s3, gs, az), the bytes themselves, a `RangeSource`, or a binary
+            file object. One that cannot seek is read once, in order.
         threads: Threads that decode a long read; the number of cores, four at most, unless given.
         cache_size: Bytes of decoded frames to keep; 0 for none.
         max_window_size: Largest Zstandard window to allocate for frames that have to be streamed.
         max_dictionary_size: Largest dictionary to load, stored or decompressed.
         relations: Knows how the records are related to those of other files; a `Collection` does.
+        disk_cache: Keeps what is fetched from a URL for the next time it is opened.
 
     Raises:
-        SourceError: The target cannot be opened.
+        SourceError: The target cannot be opened. Of a URL this is not known before the first read.
     """
 
     def __init__(
@@ -57,11 +57,12 @@ class Reader:
         max_window_size: int = MAX_WINDOW_SIZE,
         max_dictionary_size: int = MAX_DICTIONARY_SIZE,
         relations: Relations | None = None,
+        disk_cache: DiskCache | None = None,
     ) -> None:
         self.stats = Stats()
         """What the archive has cost so far: requests, bytes fetched, bytes decoded, cache hits."""
         self._file = ArchiveFile(
-            open_source(target),
+            Fetcher(open_source(target), self.stats, disk=disk_cache),
             self.stats,
             threads=threads,
             cache_size=cache_size,
@@ -106,6 +107,7 @@ class Reader:
         Raises:
             UnsupportedError: The file is no WARC file.
         """
+        self._file.open_whole(tables=False)
         return self._file.detect(self._file.window(), 0)
 
     @property
@@ -121,8 +123,9 @@ class Reader:
             SourceError: The stored bytes cannot be had.
         """
         file = self._file
-        if file.source.size is None:
+        if file.source.is_pipe:
             return iter(self.in_order())
+        file.open_whole(tables=True)
         window = file.window()
         compression = file.detect(window, 0)
         if compression == "none":
@@ -145,9 +148,10 @@ class Reader:
             SourceError: A pipe was iterated before.
         """
         file = self._file
-        if file.source.size is None and self._passed:
+        if file.source.is_pipe and self._passed:
             raise SourceError(f"{self.name}: a pipe can be read once only")
         self._passed = True
+        file.open_whole(tables=False)
         window = file.window()
         compression = file.detect(window, 0)
         if compression == "zst":
@@ -169,6 +173,7 @@ class Reader:
         if offset < 0 or (length is not None and length <= 0):
             raise RangeError(f"no record can be {length} bytes long at offset {offset}")
         file = self._file
+        file.open_at(offset, length)
         size = file.source.size
         if length is not None and size is not None:
             # An index may lie: beyond the file there is nothing.

@@ -11,11 +11,15 @@ from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
 from seekwarc.format.seektable import SeekTable, table_frame_size
+from seekwarc.storage.fetch import TAIL
 from seekwarc.storage.source import RangeSource
 
-__all__ = ["FileTables", "read_table_before"]
+__all__ = ["FileTables", "own_table_tail", "read_table_before"]
 
-FIRST_TAIL: Final = 64 << 10
+LITTLE_DATA: Final = 1 << 20
+STORED_PER_TABLE_BYTE: Final = (128 << 10) // 12
+"""Stored bytes for each byte of the table, in a record that does not compress."""
+TABLE_OVERHEAD: Final = 17
 NEXT_TAIL: Final = 4 << 10
 MOST_LINKS: Final = 1000
 """How far the chain is followed; what lies in front is found by scanning."""
@@ -25,6 +29,13 @@ class _Link(NamedTuple):
     start: int
     stop: int
     table: SeekTable
+
+
+def own_table_tail(length: int) -> int:
+    """Return how many bytes to read at the end of a record of `length` stored bytes to have its table."""
+    # Of little data, a long table means that they compress very well: then it is a good part of them.
+    share = length // STORED_PER_TABLE_BYTE if length > LITTLE_DATA else length // 3
+    return min(max(TAIL, share + TABLE_OVERHEAD), length)
 
 
 def read_table_before(
@@ -67,7 +78,7 @@ class FileTables:
     def __init__(self, source: RangeSource) -> None:
         self._links: list[_Link] = []
         end = source.size or 0
-        tail = FIRST_TAIL
+        tail = TAIL
         while end and len(self._links) < MOST_LINKS:
             try:
                 found = read_table_before(source, end, floor=0, tail=tail)

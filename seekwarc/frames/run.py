@@ -1,38 +1,40 @@
 """A run of frames read by content range: the one way down for everything that seeks.
 
-content range -> `SeekTable.locate` -> frames -> one read of the source -> decode and verify -> the
+content range -> `SeekTable.locate` -> frames -> few requests of the source -> decode and verify -> the
 caller's buffer. Frames that lie wholly in the range are decoded straight into the buffer, in parallel
-where there are several; the frame at either edge goes through the cache.
+where there are several; the frame at either edge goes through the cache. Frames are taken one at a time,
+never listed: a file may have one for each of its bytes.
 """
 
 from __future__ import annotations
 
-import threading
 from array import array
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError
+from seekwarc.errors import ChecksumError, FormatError, LimitError, SeekWarcError, TruncatedError
 from seekwarc.format.seektable import FrameEntry, SeekTable
-from seekwarc.format.zstd import FrameHeader, parse_frame_header, walk_blocks
-from seekwarc.frames.decoder import FrameCache, FrameDecoder, content_checksum
-from seekwarc.storage.source import RangeSource, Stats
+from seekwarc.format.zstd import Buffer, FrameHeader, parse_frame_header, walk_blocks
+from seekwarc.frames.decoder import content_checksum
+from seekwarc.frames.flight import Flight
+from seekwarc.frames.readahead import ReadAhead
+from seekwarc.frames.reader import FrameReader
+from seekwarc.storage.plan import plan_requests
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future
 
-__all__ = ["MAX_FRAME_CONTENT", "FrameReader", "FrameRun", "ReadPlan", "SingleFrame"]
+__all__ = ["MAX_FRAME_CONTENT", "FrameRun", "ReadPlan"]
 
 MAX_FRAME_CONTENT: Final = 32 << 20
 """Larger frames are streamed: a range read holds at most one frame a thread in memory."""
-MOST_PER_READ: Final = 16 << 20
-"""Most stored bytes asked of the source at a time, one larger frame excepted."""
-LARGEST_GAP: Final = 256 << 10
-"""Stored bytes between two frames that are read along rather than asked around."""
-MOST_SCRATCH: Final = 1 << 20
-"""Memory that each thread keeps for frames of which only the beginning is decoded."""
 PARALLEL_FROM: Final = 512 << 10
 """Content bytes below which handing frames to other threads costs more than it saves."""
+SHARE_AHEAD: Final = 4
+"""What is decoded ahead takes no more than one part in four of the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,80 +54,27 @@ class ReadPlan:
         return sum(stop - start for start, stop in self.ranges)
 
 
-class FrameReader:
-    """What the runs of one file share: source, decoder, cache, threads, counters.
+class _Target(NamedTuple):
+    """The caller's buffer, to be filled with the content from `start` on."""
 
-    Args:
-        source: Where the frames are stored.
-        decoder: Decodes them.
-        stats: Counts what was decoded.
-        cache_size: Bytes of decoded frames to keep.
-        threads: Threads that decode, the caller's included.
-    """
-
-    def __init__(
-        self,
-        source: RangeSource,
-        decoder: FrameDecoder,
-        stats: Stats,
-        *,
-        cache_size: int,
-        threads: int,
-    ) -> None:
-        self.source = source
-        self.decoder = decoder
-        self.threads = threads
-        self.cache = FrameCache(cache_size)
-        self._stats = stats
-        self._lock = threading.Lock()
-        self._local = threading.local()
-        self._pool: ThreadPoolExecutor | None = None
-
-    def count(self, *, decoded: int = 0, cache_hits: int = 0) -> None:
-        """Add to the archive's counters."""
-        with self._lock:
-            self._stats.bytes_decoded += decoded
-            self._stats.cache_hits += cache_hits
-
-    def scratch(self, size: int) -> memoryview:
-        """Return a buffer that this thread may use until it asks for the next one."""
-        if size > MOST_SCRATCH:
-            return memoryview(bytearray(size))
-        if len(getattr(self._local, "scratch", b"")) < size:
-            self._local.scratch = bytearray(MOST_SCRATCH)
-        return memoryview(self._local.scratch)[:size]
-
-    @property
-    def pool(self) -> ThreadPoolExecutor:
-        """Threads that decode beside the caller's; started when first used."""
-        with self._lock:
-            if self._pool is None:
-                # Imported here: a short read needs no threads, and this takes milliseconds.
-                from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
-
-                self._pool = ThreadPoolExecutor(max(self.threads - 1, 1), "seekwarc-decode")
-            return self._pool
-
-    def close(self) -> None:
-        """Stop the threads."""
-        with self._lock:
-            if self._pool is not None:
-                self._pool.shutdown(wait=True, cancel_futures=True)
-                self._pool = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A frame and the part of it that goes to one place of the caller's buffer."""
-
-    frame: FrameEntry
     start: int
-    """First byte of the frame's content that is wanted."""
     out: memoryview
+    verify: bool
 
-    @property
-    def whole(self) -> bool:
-        return len(self.out) == self.frame.content_size
+    def begin(self, frame: FrameEntry) -> int:
+        """Return which byte of the frame's content is the first that is wanted."""
+        return max(self.start - frame.content_start, 0)
+
+    def part(self, frame: FrameEntry) -> memoryview:
+        """Return the part of the buffer that the frame fills."""
+        begin = max(frame.content_start - self.start, 0)
+        return self.out[begin : frame.content_stop - self.start]
+
+    def copy(self, frame: FrameEntry, content: bytes) -> None:
+        """Take what is wanted of a frame's content."""
+        start = self.begin(frame)
+        with self.part(frame) as out:
+            out[:] = memoryview(content)[start : start + len(out)]
 
 
 class FrameRun:
@@ -143,21 +92,20 @@ class FrameRun:
         self.table = table
         self._reader = reader
         self._head = head
+        self._ahead: ReadAhead | None = None
+        most = reader.source.policy.ahead
+        if most:
+            largest = max(table.content_sizes, default=0) or 1
+            self._ahead = ReadAhead(min(most, reader.cache_size // SHARE_AHEAD // largest))
 
     def plan(self, start: int, stop: int) -> ReadPlan:
         """Tell what reading content bytes [start, stop) costs with whole frames verified."""
-        ranges: list[tuple[int, int]] = []
-        decoded = frames = 0
-        for number in self.table.locate(start, stop):
-            frame = self.table[number]
-            if frame.content_size:
-                begin = self.offset + frame.stored_start
-                if ranges and begin - ranges[-1][1] <= LARGEST_GAP:
-                    begin = ranges.pop()[0]
-                ranges.append((begin, self.offset + frame.stored_stop))
-                decoded += frame.content_size
-                frames += 1
-        return ReadPlan(tuple(ranges), decoded, frames)
+        wanted = self.table.locate(start, stop)
+        policy = self._reader.source.policy
+        requests = plan_requests(self._spans([wanted]), gap=policy.gap, most=policy.most)
+        ranges = tuple((request.start, request.stop) for request in requests)
+        sizes = self.table.content_sizes[wanted.start : wanted.stop]
+        return ReadPlan(ranges, sum(sizes), len(sizes) - sizes.count(0))
 
     def cheap_stop(self, start: int) -> int:
         """Return the end of the frame that holds content byte `start`, which is decoded with it."""
@@ -166,7 +114,7 @@ class FrameRun:
     def peek(self, start: int, stop: int) -> bytes:
         """Return content bytes [start, stop)."""
         out = bytearray(stop - start)
-        self.read_into(start, memoryview(out))
+        self._read(self.table.locate(start, stop), _Target(start, memoryview(out), verify=True))
         return bytes(out)
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
@@ -176,125 +124,228 @@ class FrameRun:
             ChecksumError: A frame is damaged or is not what the table says.
             SourceError: The stored bytes cannot be had.
         """
-        parts = self._split(start, out)
+        wanted = self.table.locate(start, start + len(out))
+        if self._ahead is not None:
+            self._begin_ahead(self._ahead.note(wanted.start, wanted.stop))
+        self._read(wanted, _Target(start, out, verify=verify))
+
+    def frame_content(self, number: int) -> bytes:
+        """Return all content of one frame, decoded once for all threads that want it at the same time.
+
+        Raises:
+            ChecksumError: The frame is damaged or is not what the table says.
+            SourceError: The stored bytes cannot be had.
+        """
+        frame = self.table[number]
+        key = self.offset + frame.stored_start
+        flights = self._reader.flights
+        while True:
+            content = self._cached(frame)
+            if content is not None:
+                return content
+            flight = flights.begin(key)
+            if flight is None:
+                break
+            content = flight.wait()
+            if content is not None and len(content) == frame.content_size:
+                self._reader.count(cache_hits=1)
+                return content
         try:
-            self._read(parts, verify=verify)
+            content = self._whole(frame, self._stored_frame(frame), frame.stored_start)
         finally:
-            # An error's traceback must not keep hold of the caller's buffer.
-            for part in parts:
-                part.out.release()
+            flights.end(key, content)
+        return content
 
-    def _read(self, parts: list[_Part], *, verify: bool) -> None:
-        parts = list(parts)
-        # Only the edges can be in the cache usefully: what lies between is decoded into place.
-        for edge in (0, -1):
-            if parts and self._from_cache(parts[edge]):
-                del parts[edge]
-        batch: list[_Part] = []
-        for part in parts:
-            frame = part.frame
-            if batch and (
-                frame.stored_stop - batch[0].frame.stored_start > MOST_PER_READ
-                or frame.stored_start - batch[-1].frame.stored_stop > LARGEST_GAP
-            ):
-                self._read_batch(batch, verify=verify)
-                batch = []
-            batch.append(part)
-        if batch:
-            self._read_batch(batch, verify=verify)
-
-    def _split(self, start: int, out: memoryview) -> list[_Part]:
-        stop = start + len(out)
-        parts = []
-        for index in self.table.locate(start, stop):
-            frame = self.table[index]
-            if frame.content_size:
-                begin = max(frame.content_start, start)
-                end = min(frame.content_stop, stop)
-                view = out[begin - start : end - start]
-                parts.append(_Part(frame, begin - frame.content_start, view))
-        return parts
-
-    def _from_cache(self, part: _Part) -> bool:
-        content = self._reader.cache.get(self.offset + part.frame.stored_start)
-        if content is None or len(content) != part.frame.content_size:
-            return False
-        part.out[:] = memoryview(content)[part.start : part.start + len(part.out)]
+    def _cached(self, frame: FrameEntry) -> bytes | None:
+        content = self._reader.cache.get(self.offset + frame.stored_start)
+        # Another table, for another record, may say otherwise of the frame.
+        if content is None or len(content) != frame.content_size:
+            return None
         self._reader.count(cache_hits=1)
+        return content
+
+    def _read(self, wanted: range, target: _Target) -> None:
+        """Fill the target from the cache, from what other threads are decoding, and from the source."""
+        if len(wanted) == 1 and self._read_one(self.table[wanted.start], target):
+            return
+        missing: list[range] = []
+        others: list[tuple[FrameEntry, Flight]] = []
+        begin = wanted.start
+        for number in wanted:
+            if not self.table.content_sizes[number]:
+                continue
+            frame = self.table[number]
+            content = self._cached(frame)
+            if content is not None:
+                target.copy(frame, content)
+            elif flight := self._reader.flights.find(self.offset + frame.stored_start):
+                others.append((frame, flight))
+            else:
+                continue
+            missing.append(range(begin, number))
+            begin = number + 1
+        missing.append(range(begin, wanted.stop))
+        self._decode_all(missing, target)
+        for frame, flight in others:
+            content = flight.wait()
+            if content is not None and len(content) == frame.content_size:
+                self._reader.count(cache_hits=1)
+                target.copy(frame, content)
+            else:
+                self._decode_all([range(frame.number, frame.number + 1)], target)
+
+    def _read_one(self, frame: FrameEntry, target: _Target) -> bool:
+        """Fill the target from one frame, as most reads do; False where `_read` has to do it."""
+        if target.verify and len(target.out) < frame.content_size:
+            target.copy(frame, self.frame_content(frame.number))
+            return True
+        key = self.offset + frame.stored_start
+        if self._reader.cache.get(key) is not None or self._reader.flights.find(key) is not None:
+            return False
+        self._decode(frame, self._stored_frame(frame), frame.stored_start, target)
         return True
 
-    def _fetch(self, start: int, stop: int) -> memoryview:
-        """Return the stored bytes [start, stop), counted from the run's first frame."""
-        if stop <= len(self._head):
-            return memoryview(self._head)[start:stop]
-        source = self._reader.source
-        data = source.read(self.offset + start, self.offset + stop)
-        if len(data) < stop - start:
-            raise TruncatedError("the file ends inside this record", source=source.name, offset=self.offset)
+    def _stored_frame(self, frame: FrameEntry) -> memoryview:
+        if frame.stored_stop <= len(self._head):
+            return memoryview(self._head)[frame.stored_start : frame.stored_stop]
+        data = self._reader.source.read(self.offset + frame.stored_start, self.offset + frame.stored_stop)
+        if len(data) < frame.stored_size:
+            raise self._cut()
         return memoryview(data)
 
-    def _read_batch(self, parts: list[_Part], *, verify: bool) -> None:
-        first, last = parts[0].frame, parts[-1].frame
-        base = first.stored_start
-        stored = self._fetch(base, last.stored_stop)
+    def _cut(self) -> TruncatedError:
+        text = "the file ends inside this record"
+        return TruncatedError(text, source=self._reader.source.name, offset=self.offset)
 
-        def decode(some: list[_Part]) -> None:
-            for part in some:
-                begin = part.frame.stored_start - base
-                self._decode(part, stored[begin : begin + part.frame.stored_size], verify=verify)
+    def _numbers(self, runs: Iterable[range]) -> Iterator[int]:
+        """Yield the numbers of the frames with content."""
+        sizes = self.table.content_sizes
+        return (number for run in runs for number in run if sizes[number])
 
-        threads = min(self._reader.threads, len(parts))
-        if threads < 2 or sum(part.frame.content_size for part in parts) < PARALLEL_FROM:
-            decode(parts)
-            return
-        pool = self._reader.pool
-        others = [pool.submit(decode, parts[i::threads]) for i in range(1, threads)]
-        try:
-            decode(parts[::threads])
-        finally:
-            # Nobody may write into the caller's buffer once this call is over.
-            errors = [other.exception() for other in others]
-        for error in errors:
-            if error is not None:
-                raise error
+    def _spans(self, runs: Iterable[range], skip: int = 0) -> Iterator[tuple[int, int]]:
+        """Yield where frames with content are stored, without the first `skip` of them."""
+        for number in islice(self._numbers(runs), skip, None):
+            frame = self.table[number]
+            yield self.offset + frame.stored_start, self.offset + frame.stored_stop
 
-    def _decode(self, part: _Part, stored: memoryview, *, verify: bool) -> None:
-        frame = part.frame
-        decoder = self._reader.decoder
-        try:
-            if frame.content_size > MAX_FRAME_CONTENT:
-                raise FormatError(f"the frame holds {frame.content_size} bytes: too large to seek in")
-            header = parse_frame_header(stored)
-            _check_fields(stored, header, frame)
-            if part.whole:
-                decoder.decode_into(stored, header, part.out, whole=True)
-                content: memoryview | bytes = part.out
-            elif verify:
-                content = self._decode_whole(stored, header, frame)
-                part.out[:] = memoryview(content)[part.start : part.start + len(part.out)]
+    def _stored(
+        self, runs: list[range], *, in_flight: int | None = None
+    ) -> Iterator[tuple[array[int], int, memoryview]]:
+        """Yield the numbers of frames, the place in the run where bytes that hold them begin, and those."""
+        numbers = self._numbers(runs)
+        ready = takewhile(
+            lambda number: self.table[number].stored_stop <= len(self._head), self._numbers(runs)
+        )
+        at_hand = array("Q", ready if self._head else ())
+        if at_hand:
+            yield array("Q", islice(numbers, len(at_hand))), 0, memoryview(self._head)
+        source = self._reader.source
+        for request, data in source.fetch(self._spans(runs, len(at_hand)), in_flight=in_flight):
+            if len(data) < request.stop - request.start:
+                raise self._cut()
+            yield array("Q", islice(numbers, request.ranges)), request.start - self.offset, memoryview(data)
+
+    def _decode_all(self, runs: list[range], target: _Target) -> None:
+        for numbers, base, stored in self._stored(runs):
+
+            def decode(some: array[int], base: int = base, stored: memoryview = stored) -> None:
+                for number in some:
+                    self._decode(self.table[number], stored, base, target)
+
+            threads = min(self._reader.threads, len(numbers))
+            size = self.table[numbers[-1]].content_stop - self.table[numbers[0]].content_start
+            if threads < 2 or size < PARALLEL_FROM:
+                decode(numbers)
+                continue
+            pool = self._reader.pool
+            others = [pool.submit(decode, numbers[i::threads]) for i in range(1, threads)]
+            try:
+                decode(numbers[::threads])
+            finally:
+                # Nobody may write into the caller's buffer once this call is over.
+                errors = [other.exception() for other in others]
+            for error in errors:
+                if error is not None:
+                    raise error
+
+    def _decode(self, frame: FrameEntry, stored: memoryview, base: int, target: _Target) -> None:
+        # An error's traceback must not keep hold of the caller's buffer.
+        with target.part(frame) as out:
+            if len(out) == frame.content_size:
+                self._decode_into(frame, stored, base, out, verify=target.verify)
+            elif target.verify:
+                start = target.begin(frame)
+                out[:] = memoryview(self._whole(frame, stored, base))[start : start + len(out)]
             else:
-                content = self._reader.scratch(part.start + len(part.out))
-                decoder.decode_into(stored, header, content, whole=False)
-                part.out[:] = content[part.start :]
-            if verify and frame.checksum is not None and not header.has_checksum:
-                found = content_checksum(content)
-                if found != frame.checksum:
-                    raise ChecksumError(
-                        f"the content's checksum is {found:08x}, the seek table says {frame.checksum:08x}"
-                    )
+                start = target.begin(frame)
+                scratch = self._reader.scratch(start + len(out))
+                self._decode_into(frame, stored, base, scratch, verify=False)
+                out[:] = scratch[start:]
+
+    def _decode_into(
+        self, frame: FrameEntry, stored: memoryview, base: int, out: memoryview, *, verify: bool
+    ) -> None:
+        """Decode the first `len(out)` bytes of a frame, and check them if that is all of it."""
+        try:
+            stored, header = _checked(frame, stored, base)
+            self._reader.decoder.decode_into(stored, header, out, whole=len(out) == frame.content_size)
+            if verify:
+                _check_content(out, header, frame)
+        except FormatError as error:
+            raise self._named(error, frame) from error
+        self._reader.count(decoded=len(out))
+
+    def _whole(self, frame: FrameEntry, stored: memoryview, base: int) -> bytes:
+        """Decode and check all of a frame, and keep it."""
+        try:
+            stored, header = _checked(frame, stored, base)
+            if header.content_size is not None:
+                content = self._reader.decoder.decode(stored, header)
+            else:
+                room = bytearray(frame.content_size)
+                self._reader.decoder.decode_into(stored, header, memoryview(room), whole=True)
+                content = bytes(room)
+            _check_content(content, header, frame)
         except FormatError as error:
             raise self._named(error, frame) from error
         self._reader.count(decoded=len(content))
-        if verify and not part.whole:
-            # `content` is a bytes object here, so this copies nothing.
-            self._reader.cache.put(self.offset + frame.stored_start, bytes(content))
+        self._reader.cache.put(self.offset + frame.stored_start, content)
+        return content
 
-    def _decode_whole(self, stored: memoryview, header: FrameHeader, frame: FrameEntry) -> bytes:
-        if header.content_size is not None:
-            return self._reader.decoder.decode(stored, header)
-        content = bytearray(frame.content_size)
-        self._reader.decoder.decode_into(stored, header, memoryview(content), whole=True)
-        return bytes(content)
+    def _begin_ahead(self, wanted: range) -> None:
+        """Have frames decoded into the cache by a thread that works beside this one."""
+        reader = self._reader
+        numbers: list[int] = []
+        for number in self._numbers([range(wanted.start, min(wanted.stop, len(self.table)))]):
+            key = self.offset + self.table[number].stored_start
+            if reader.cache.get(key) is None and reader.flights.begin(key) is None:
+                numbers.append(number)
+        if numbers:
+
+            def give_up(task: Future[None]) -> None:
+                if task.cancelled():
+                    self._end_ahead(numbers)
+
+            reader.source.submit(self._work_ahead, numbers).add_done_callback(give_up)
+
+    def _work_ahead(self, numbers: list[int]) -> None:
+        waiting = numbers.copy()
+        try:
+            # An error belongs to whoever asks for the frame: it is met again, and told, when that is read.
+            with suppress(SeekWarcError):
+                runs = [range(number, number + 1) for number in numbers]
+                # One request at a time: a thread of the pool must not wait for others of it.
+                for some, base, stored in self._stored(runs, in_flight=1):
+                    for number in some:
+                        content = self._whole(self.table[number], stored, base)
+                        waiting.remove(number)
+                        self._reader.flights.end(self.offset + self.table[number].stored_start, content)
+        finally:
+            self._end_ahead(waiting)
+
+    def _end_ahead(self, numbers: list[int]) -> None:
+        for number in numbers:
+            self._reader.flights.end(self.offset + self.table[number].stored_start, None)
 
     def _named(self, error: FormatError, frame: FrameEntry) -> FormatError:
         """Say which frame of which record is damaged, and what of the record is lost by it."""
@@ -308,55 +359,12 @@ class FrameRun:
         )
 
 
-class SingleFrame:
-    """A record that is one small frame, which is always decoded, and kept, whole.
-
-    Args:
-        reader: What this file's frames share.
-        offset: Offset of the frame.
-        stored_size: Bytes it takes in the file.
-        content_size: Bytes it holds.
-    """
-
-    __slots__ = ("_offset", "_reader", "_size", "_stored_size")
-
-    def __init__(self, reader: FrameReader, offset: int, stored_size: int, content_size: int) -> None:
-        self._reader = reader
-        self._offset = offset
-        self._stored_size = stored_size
-        self._size = content_size
-
-    def _content(self) -> bytes:
-        content = self._reader.cache.get(self._offset)
-        if content is not None:
-            self._reader.count(cache_hits=1)
-            return content
-        table = SeekTable(array("Q", [self._stored_size]), array("Q", [self._size]))
-        content = FrameRun(self._reader, self._offset, table).peek(0, self._size)
-        self._reader.cache.put(self._offset, content)
-        return content
-
-    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
-        """See `FrameRun.read_into`."""
-        out[:] = memoryview(self._content())[start : start + len(out)]
-
-    def peek(self, start: int, stop: int) -> bytes:
-        """See `FrameRun.peek`."""
-        return self._content()[start:stop]
-
-    def cheap_stop(self, start: int) -> int:  # noqa: ARG002
-        """See `FrameRun.cheap_stop`."""
-        return self._size
-
-    def plan(self, start: int, stop: int) -> ReadPlan:
-        """See `FrameRun.plan`."""
-        if stop <= start:
-            return ReadPlan((), 0, 0)
-        return ReadPlan(((self._offset, self._offset + self._stored_size),), self._size, 1)
-
-
-def _check_fields(stored: memoryview, header: FrameHeader, frame: FrameEntry) -> None:
-    """Compare the frame's own fields with what the table says (spec-notes, section 6.3)."""
+def _checked(frame: FrameEntry, stored: memoryview, base: int) -> tuple[memoryview, FrameHeader]:
+    """Return a frame and its header, if they are what the table says (spec-notes, section 6.3)."""
+    if frame.content_size > MAX_FRAME_CONTENT:
+        raise FormatError(f"the frame holds {frame.content_size} bytes: too large to seek in")
+    stored = stored[frame.stored_start - base : frame.stored_stop - base]
+    header = parse_frame_header(stored)
     if frame.checksum is None:
         # Nothing else would show that the frame ends where the next entry does not begin.
         end, done = walk_blocks(stored, header.size)
@@ -371,4 +379,15 @@ def _check_fields(stored: memoryview, header: FrameHeader, frame: FrameEntry) ->
         if stated != frame.checksum:
             raise ChecksumError(
                 f"the frame's checksum is {stated:08x}, the seek table says {frame.checksum:08x}"
+            )
+    return stored, header
+
+
+def _check_content(content: Buffer, header: FrameHeader, frame: FrameEntry) -> None:
+    """Compare the content with the table's checksum, where the frame has none of its own."""
+    if frame.checksum is not None and not header.has_checksum:
+        found = content_checksum(content)
+        if found != frame.checksum:
+            raise ChecksumError(
+                f"the content's checksum is {found:08x}, the seek table says {frame.checksum:08x}"
             )

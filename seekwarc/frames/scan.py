@@ -66,6 +66,10 @@ class Window:
         """Offset behind the last byte at hand."""
         return self._start + len(self._data)
 
+    def leads_to(self, start: int, stop: int) -> bool:
+        """Tell whether [start, stop) begins in what is at hand, or where that ends, and is no long read."""
+        return bool(self._data) and self._start <= start <= self.end and stop - start <= LARGEST_READ
+
     def get(self, start: int, stop: int) -> tuple[bytes, int]:
         """Return bytes that include [start, stop), and the index among them at which `start` lies.
 

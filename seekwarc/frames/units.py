@@ -227,9 +227,12 @@ def whole_frame(window: Window, offset: int, header: FrameHeader) -> bytes:
     """Return a small frame if it takes no more room than its content should need, else nothing."""
     if header.content_size is None or header.content_size > WHOLE_FRAME:
         return b""
-    expected = MAX_FRAME_HEADER_SIZE + 4 + header.content_size * 257 // 256 + 64
-    data, index = window.get(offset, offset + expected)
+    data, index = window.get(offset, offset + header.size)
     measured = measure_frame(data, index)
+    if measured is None:
+        expected = MAX_FRAME_HEADER_SIZE + 4 + header.content_size * 257 // 256 + 64
+        data, index = window.get(offset, offset + expected)
+        measured = measure_frame(data, index)
     return data[index : measured[0]] if measured else b""
 
 

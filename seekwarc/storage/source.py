@@ -10,9 +10,10 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import BinaryIO, Final, Protocol, runtime_checkable
+from typing import BinaryIO, Final, Protocol, cast, runtime_checkable
 
 from seekwarc.errors import SourceError
+from seekwarc.storage.plan import LOCAL, UNKNOWN, ReadPolicy
 
 __all__ = [
     "BytesSource",
@@ -21,8 +22,11 @@ __all__ = [
     "LocalFileSource",
     "PipeSource",
     "RangeSource",
+    "RemoteObject",
     "Stats",
+    "as_remote",
     "open_source",
+    "policy_of",
 ]
 
 PIPE_STEP: Final = 1 << 20
@@ -31,7 +35,10 @@ PIPE_STEP: Final = 1 << 20
 
 @runtime_checkable
 class RangeSource(Protocol):
-    """What a place of stored bytes must be able to do. Methods may be called from any thread."""
+    """What a place of stored bytes must be able to do. Methods may be called from any thread.
+
+    A source may say by an attribute `policy`, a `ReadPolicy`, how it wants to be read.
+    """
 
     @property
     def name(self) -> str:
@@ -50,6 +57,24 @@ class RangeSource(Protocol):
 
     def close(self) -> None:
         """Give back what the source holds open. Closing twice does nothing."""
+
+
+class RemoteObject(RangeSource, Protocol):
+    """A source far away: each answer takes a while, and what it holds may be replaced by something else.
+
+    Nothing is asked before the first read, and that tells what the object is. Asking for `size` is a read.
+    """
+
+    @property
+    def known_size(self) -> int | None:
+        """Bytes in all, None before the first answer."""
+
+    @property
+    def identity(self) -> str | None:
+        """Names this version of this object; None as long as, or where, it cannot be told from others."""
+
+    def read_end(self, count: int) -> tuple[int, bytes]:
+        """Return the last `count` bytes and the offset that they start at."""
 
 
 def _read_fully(read: Callable[[int, int], bytes], start: int, stop: int) -> bytes:
@@ -75,6 +100,8 @@ def _read_some(file: BinaryIO, size: int) -> bytes:
 
 class LocalFileSource:
     """A file on a local disk, read with positioned reads: no shared file position and no lock."""
+
+    policy = LOCAL
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
@@ -203,7 +230,7 @@ class Stats:
     """What an open archive has cost so far."""
 
     requests: int = 0
-    """Reads of the source."""
+    """Reads of the source. What a remote source asks again after a failure is not counted."""
     bytes_fetched: int = 0
     """Stored bytes that those reads returned."""
     bytes_decoded: int = 0
@@ -235,26 +262,52 @@ class CountingSource:
         self._source.close()
 
 
+def as_remote(source: object) -> RemoteObject | None:
+    """Return the source if it is a `RemoteObject`; nothing is asked of it, not even its size."""
+    return cast("RemoteObject", source) if hasattr(source, "read_end") else None
+
+
+def policy_of(source: RangeSource) -> ReadPolicy:
+    """Return how a source says that it wants to be read."""
+    policy: ReadPolicy = getattr(source, "policy", UNKNOWN)
+    return policy
+
+
 def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource) -> RangeSource:
     """Make a source of whatever names or holds stored bytes.
 
     Args:
-        target: A path, the bytes themselves, a binary file object (seekable or not), or a source.
+        target: A path, a URL, the bytes themselves, a binary file object (seekable or not), or a source.
 
     Raises:
-        SourceError: The path cannot be opened, or is a directory.
+        SourceError: The path cannot be opened, or is a directory; the URL cannot be meant.
+        UnsupportedError: A URL of a scheme that is not known, or obstore is not installed.
         TypeError: `target` is none of these.
     """
     if isinstance(target, bytes):
         return BytesSource(target)
+    if isinstance(target, str) and "://" in target:
+        # Imported here: who reads local files does not wait for it.
+        from seekwarc.storage.remote import RemoteSource  # noqa: PLC0415
+
+        return RemoteSource(target)
     if isinstance(target, str | os.PathLike):
-        if os.path.isdir(target):
-            raise SourceError(f"{os.fspath(target)}: is a directory, not a WARC file")
-        if os.path.isfile(target) or not os.path.exists(target):
-            return LocalFileSource(target)
-        return PipeSource(open(target, "rb"), owned=True)
-    if isinstance(target, RangeSource):
-        return target
+        return _open_path(target)
+    # Whoever is asked whether it is a `RangeSource` is asked for its size.
+    if as_remote(target) is not None or isinstance(target, RangeSource):
+        return cast("RangeSource", target)
+    from seekwarc.storage.filesystem import file_system_of  # noqa: PLC0415 - seldom used
+
+    if (file := file_system_of(target)) is not None:
+        return file
     if hasattr(target, "read"):
         return FileObjectSource(target) if target.seekable() else PipeSource(target)
     raise TypeError(f"cannot read WARC records from {type(target).__name__}")
+
+
+def _open_path(path: str | os.PathLike[str]) -> RangeSource:
+    if os.path.isdir(path):
+        raise SourceError(f"{os.fspath(path)}: is a directory, not a WARC file")
+    if os.path.isfile(path) or not os.path.exists(path):
+        return LocalFileSource(path)
+    return PipeSource(open(path, "rb"), owned=True)

@@ -23,7 +23,7 @@ def test_stored_content_is_read_as_it_is() -> None:
     source = RecordingSource(b"in front" + BLOCK)
     content = PlainContent(source, 8)
     assert read(content, 1000, 50) == content.peek(1000, 1050) == BLOCK[1000:1050]
-    assert source.requests == [(1008, 1058)] * 2
+    assert source.requests[0] == (1008, 1058)
     plan = content.plan(1000, 1050)
     assert (plan.ranges, plan.bytes_fetched, plan.bytes_decoded) == (((1008, 1058),), 50, 0)
     assert content.plan(7, 7).ranges == ()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 import seekwarc
+from tests.support.foreign import Foreign
+from tests.support.sources import RemoteFake
 from tests.support.writing import (
     DATE,
     HTTP_HEAD,
@@ -244,6 +246,19 @@ def test_a_small_record_by_offset_and_length_takes_one_request() -> None:
     assert len(source.reads) == 1
 
 
+@pytest.mark.parametrize("block", [noise(20 * KIB), text(200 * KIB)], ids=["noise", "text"])
+def test_a_record_of_one_frame_takes_one_request_whatever_it_unpacks_to(block: bytes) -> None:
+    target = io.BytesIO()
+    with seekwarc.Writer(target, level=1) as writer:
+        places = [writer.write("resource", target_uri=URI, block=block) for _ in range(5)]
+    source = CountedSource.of(target.getvalue())
+    with seekwarc.open(source) as archive:
+        for place in places:
+            source.reads.clear()
+            assert archive.record_at(place.offset, place.length).block.read() == block
+            assert len(source.reads) == 1
+
+
 def test_iterating_skips_a_large_block_without_decompressing_it(large: Sample) -> None:
     source = CountedSource.of(large.stored)
     with seekwarc.open(source) as archive:
@@ -272,3 +287,123 @@ def test_reading_everything_fetches_everything_once(large: Sample) -> None:
                 position += len(data)
         assert position == large.size
         assert sum(spans(source.reads)) <= len(large.stored) + MOST_HEAD + MOST_TABLE + 96 * MIB // 32
+
+
+# Far away: requests that are under way together are one round trip.
+
+
+@contextlib.contextmanager
+def far(stored: bytes, **options: Any) -> Iterator[tuple[RemoteFake, seekwarc.Reader]]:
+    source = RemoteFake(stored, latency=0.02)
+    with seekwarc.Reader(source, **options) as archive:
+        yield source, archive
+
+
+FAR = {
+    "text": lambda: sample(text(MIB), 20 * MIB, http=True),
+    "noise": lambda: sample(noise(MIB), 20 * MIB),
+    "dictionary": lambda: sample(text(MIB), 20 * MIB, dictionary=small_dictionary()),
+    "first": lambda: sample(text(MIB), 20 * MIB, http=True, first=True),
+    "last": lambda: sample(text(MIB), 20 * MIB, last=True),
+    "every": lambda: sample(text(MIB), 20 * MIB, tables="every"),
+}
+
+
+@pytest.mark.parametrize("made", FAR.values(), ids=FAR)
+def test_far_away_a_cold_read_takes_four_requests_in_two_round_trips(made: Callable[[], Sample]) -> None:
+    one = made()
+    with far(one.stored) as (source, archive):
+        payload = archive.record_at(one.place.offset, one.place.length).payload
+        opening = len(source.requests)
+        assert source.at_once == opening, "all at once"
+        start = 10 * MIB
+        assert payload.pread(start, KIB) == one.payload(start, start + KIB)
+        assert archive.stats.requests == len(source.requests) == opening + 1 <= 4
+        # The next reads: one each.
+        for start in (one.size // 3, one.size - KIB, 5):
+            source.forget()
+            assert payload.pread(start, KIB) == one.payload(start, start + KIB)
+            assert len(source.requests) <= 1
+
+
+def test_far_away_the_head_of_the_file_is_read_once() -> None:
+    one = sample(text(MIB), 20 * MIB, dictionary=small_dictionary())
+    with far(one.stored) as (source, archive):
+        for number in range(3):
+            source.forget()
+            archive.record_at(one.place.offset, one.place.length).payload.pread(10 * MIB + number * MIB, KIB)
+            assert (0 in [start for start, _ in source.requests]) == (number == 0)
+
+
+def test_far_away_the_table_of_the_file_is_read_with_the_heads() -> None:
+    one = sample(noise(MIB), 20 * MIB)
+    with far(one.stored) as (source, archive):
+        record = archive.record_at(one.place.offset)
+        assert source.at_once == len(source.requests) == 2
+        assert record.payload.pread(10 * MIB, KIB) == one.payload(10 * MIB, 10 * MIB + KIB)
+        assert record.seek_table_status == "file"
+        assert len(source.requests) <= 4
+
+
+@pytest.mark.parametrize("links", [1, 3])
+def test_far_away_listing_fetches_tables_and_heads(links: int) -> None:
+    """Files joined by plain concatenation leave a chain of tables."""
+    one = sample(noise(MIB), 20 * MIB)
+    with far(one.stored * links) as (source, archive):
+        records = list(archive)
+        assert len(records) == 3 * links
+        assert archive.stats.bytes_fetched < links * 400 * KIB + 128 * KIB
+        source.forget()
+        assert records[1].payload.pread(MIB, KIB) == one.payload(MIB, MIB + KIB)
+        assert len(source.requests) <= 2
+
+
+def test_far_away_a_length_that_lies_costs_more_but_changes_nothing() -> None:
+    one = sample(noise(MIB), 20 * MIB)
+    for length in (1, 100, one.place.length - 1, one.place.length + 1, 1 << 60):
+        with far(one.stored) as (_, archive):
+            payload = archive.record_at(one.place.offset, length).payload
+            assert payload.pread(10 * MIB, KIB) == one.payload(10 * MIB, 10 * MIB + KIB)
+
+
+def test_far_away_other_kinds_of_files_are_read() -> None:
+    made = Foreign().record(noise(50_000)).record(noise(70_000))
+    for file in (made.plain(), made.gzip(), made):
+        with far(file.bytes()) as (_, archive):
+            assert [record.block.read() for record in archive] == [put.block for put in made.records]
+        with far(file.bytes()) as (_, archive):
+            put = file.records[1]
+            assert archive.record_at(put.offset, put.length).block.read() == put.block
+        with far(file.bytes()) as (_, archive):
+            assert len(list(archive.in_order())) == 2
+
+
+@pytest.mark.parametrize("data", [b"", b"\x28\xb5\x2f\xfd", b"no archive"])
+def test_far_away_what_is_no_archive_is_told(data: bytes) -> None:
+    with far(data) as (_, archive), pytest.raises(seekwarc.FormatError):
+        list(archive)
+    with far(data) as (_, archive), pytest.raises(seekwarc.FormatError):
+        archive.record_at(1000, 500)
+
+
+# Without compression.
+
+
+@pytest.mark.parametrize("size", [100, 8000, 40_000])
+def test_chunks_of_a_plain_file_are_read_many_at_a_time(size: int) -> None:
+    body = noise(3 * MIB)
+    pieces = (body[start : start + size] for start in range(0, len(body), size))
+    chunked = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+    block = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked
+    header = f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:1>\r\nWARC-Date: {DATE}\r\n"
+    header += f"Content-Type: {RESPONSE}\r\nContent-Length: {len(block)}\r\n\r\n"
+    stored = header.encode() + block + b"\r\n\r\n"
+    source = CountedSource.of(stored)
+    with seekwarc.open(source) as archive:
+        payload = archive.record_at(0).payload
+        assert payload.pread(0, len(body)) == body
+        assert len(source.reads) < 15
+        assert sum(spans(source.reads)) < len(stored) + 100 * KIB
+        source.reads.clear()
+        assert payload.pread(MIB, MIB) == body[MIB : 2 * MIB]
+        assert len(source.reads) < 10

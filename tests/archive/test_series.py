@@ -855,19 +855,18 @@ def test_a_file_that_cannot_be_finished_leaves_no_part_of_any(
 def test_files_are_numbered_without_gaps_though_one_could_not_be_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = open_output.__globals__["tempfile"].mkstemp
     with opened(tmp_path) as writer:
         put(writer, **small())
         for failing in (1, 2):
             count = itertools.count(1)
 
-            def mkstemp(*args: Any, count: Any = count, failing: int = failing) -> Any:
+            def create(path: str, flags: int, count: Any = count, failing: int = failing) -> int:
                 if next(count) == failing:
                     raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-                return original(*args)
+                return os.open(path, flags, 0o600)
 
             with monkeypatch.context() as patch:
-                patch.setattr("seekwarc.archive.output.tempfile.mkstemp", mkstemp)
+                patch.setattr("seekwarc.archive.output._open_private", create)
                 with pytest.raises(seekwarc.SourceError, match="Too many open files"):
                     put(writer, **BIG)
             assert len(os.listdir(tmp_path)) == 1
@@ -887,7 +886,7 @@ def test_small_records_go_on_where_the_next_file_could_not_be_opened_at_first(
             put(writer, **small(number))
             blocks.append(small(number)["block"])
         with monkeypatch.context() as patch:
-            patch.setattr("seekwarc.archive.output.tempfile.mkstemp", fails)
+            patch.setattr("seekwarc.archive.output._open_private", fails)
             with pytest.raises(seekwarc.SourceError, match="Too many open files"):
                 put(writer, **small(99))
         put(writer, **small(100))

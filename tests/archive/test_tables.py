@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seekwarc.archive.tables import FileTables, read_table_before
+from seekwarc.archive.tables import FileTables, own_table_tail, read_table_before
 from seekwarc.errors import FormatError
 from tests.support.foreign import Foreign, text
 from tests.support.sources import RecordingSource
@@ -108,3 +108,12 @@ def test_a_table_that_breaks_the_format_is_an_error() -> None:
     made = Foreign().record(text(3000), cuts=500).file_table(frame_magic=0x184D2A50)
     with pytest.raises(FormatError):
         read_table_before(RecordingSource(made.bytes()), len(made.bytes()), floor=0, tail=5000)
+
+
+@pytest.mark.parametrize("length", [1, 100, 64 << 10, 1 << 20, 1 << 30, 1 << 40])
+def test_what_is_read_at_the_end_of_a_record_holds_most_tables(length: int) -> None:
+    tail = own_table_tail(length)
+    assert tail <= length
+    # Frames of 128 KiB that do not compress.
+    assert tail >= min(length, (length >> 17) * 12 + 17)
+    assert tail <= max(64 << 10, length // 3 + 17)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import random
+import time
+import tracemalloc
 from array import array
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seekwarc import SeekTable
-from seekwarc.errors import ChecksumError, FormatError, TruncatedError
+from seekwarc.errors import ChecksumError, FormatError, SourceError, TruncatedError
 from seekwarc.frames.decoder import FrameDecoder
-from seekwarc.frames.run import FrameReader, FrameRun
-from seekwarc.storage.source import CountingSource, Stats
+from seekwarc.frames.reader import FrameReader
+from seekwarc.frames.run import FrameRun
+from seekwarc.storage.fetch import Fetcher
+from seekwarc.storage.source import Stats
 from tests.support.foreign import Entry, Foreign, cut, noise, skippable, text, zstd_frame
-from tests.support.sources import RecordingSource
+from tests.support.sources import RecordingSource, RemoteFake
 
 CONTENT = text(90_000, seed=51)
 FRAME = 10_000
@@ -35,15 +41,16 @@ class Opened:
         head: int = 0,
         data: bytes | None = None,
         front: bytes = b"front",
+        latency: float | None = None,
     ) -> None:
         entries = change(list(made.entries)) if change else made.entries
         columns = [array("I", column) for column in zip(*entries, strict=True)]
         self.table = SeekTable(*columns[: 3 if checksums else 2])
         stored = front + (made.bytes() if data is None else data)
-        self.source = RecordingSource(stored)
+        self.source = RecordingSource(stored) if latency is None else RemoteFake(stored, latency=latency)
         self.stats = Stats()
         self.reader = FrameReader(
-            CountingSource(self.source, self.stats),
+            Fetcher(self.source, self.stats),
             FrameDecoder(lambda: None),
             self.stats,
             cache_size=cache_size,
@@ -149,6 +156,154 @@ def test_frames_without_content_are_passed_over() -> None:
 def test_cheap_stop_is_the_end_of_the_frame() -> None:
     run = Opened(frames()).run
     assert [run.cheap_stop(start) for start in (0, 9_999, 10_000, 89_999)] == [10_000, 10_000, 20_000, 90_000]
+
+
+# Far away.
+
+
+def settled(opened: Opened) -> None:
+    """Wait until nothing is under way."""
+    while opened.reader.flights._under_way:
+        time.sleep(0.001)
+
+
+def test_a_long_read_asks_for_several_parts_at_a_time() -> None:
+    content = noise(40 << 20)
+    opened = Opened(frames(content, 1 << 20), threads=2, latency=0.05)
+    plan = opened.run.plan(10, len(content) - 10)
+    assert opened.read(10, len(content) - 10) == content[10:-10]
+    assert sorted(opened.source.requests) == list(plan.ranges)
+    assert opened.source.at_once == len(plan.ranges) == 3
+    opened.reader.close()
+
+
+def test_random_reads_fetch_what_they_need_and_no_more() -> None:
+    opened = Opened(frames(), cache_size=1 << 20, latency=0)
+    for number in (5, 2, 8, 0):
+        start = number * FRAME + 17
+        (expected,) = opened.run.plan(start, start + 100).ranges
+        opened.source.forget()
+        assert opened.read(start, start + 100) == CONTENT[start : start + 100]
+        assert opened.source.requests == [expected]
+
+
+@pytest.mark.parametrize("step", [2000, FRAME, 3 * FRAME])
+@pytest.mark.parametrize("verify", [True, False])
+def test_sequential_reads_find_frames_that_were_fetched_ahead(step: int, verify: bool) -> None:
+    content = noise(1_000_000)
+    opened = Opened(frames(content), cache_size=64 << 20, latency=0)
+    for start in range(0, len(content), step):
+        stop = min(start + step, len(content))
+        assert opened.read(start, stop, verify=verify) == content[start:stop]
+    settled(opened)
+    if verify:
+        assert opened.stats.bytes_decoded == len(content), "each frame once"
+    assert opened.stats.requests < 25
+
+
+def test_reading_ahead_takes_no_more_than_its_share_of_the_cache() -> None:
+    content = noise(2_000_000)
+    cache = 200_000
+    opened = Opened(frames(content), cache_size=cache, latency=0)
+    for start in range(0, 1_000_000, FRAME):
+        opened.read(start, start + 100)
+        settled(opened)
+        ahead = max(stop for _, stop in opened.source.requests) - start
+        assert ahead <= 2 * FRAME + cache // 4
+    assert opened.stats.requests < 60, "and takes that much at a time"
+
+
+def test_without_a_cache_nothing_is_read_ahead() -> None:
+    opened = Opened(frames(), latency=0)
+    for start in range(0, 50_000, 5000):
+        opened.read(start, start + 5000)
+    assert opened.stats.requests == 10
+
+
+def test_a_frame_that_is_being_fetched_is_waited_for() -> None:
+    opened = Opened(frames(), cache_size=1 << 20, latency=0.05)
+    with ThreadPoolExecutor(32) as pool:
+        wanted = [pool.submit(opened.read, 20_000 + n, 20_100 + n) for n in range(32)]
+        assert [one.result() for one in wanted] == [CONTENT[20_000 + n : 20_100 + n] for n in range(32)]
+    assert (opened.stats.requests, opened.stats.bytes_decoded) == (1, FRAME)
+    assert opened.stats.cache_hits == 31
+
+
+def test_a_frame_that_is_being_fetched_is_not_fetched_by_a_longer_read() -> None:
+    opened = Opened(frames(), cache_size=1 << 20, latency=0.05)
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(opened.read, 20_000, 20_100)
+        while not opened.source.requests:
+            time.sleep(0.001)
+        assert opened.read(0, 90_000) == CONTENT
+        assert one.result() == CONTENT[20_000:20_100]
+    assert opened.stats.bytes_decoded == len(CONTENT)
+
+
+def test_what_fails_fails_for_each_and_blocks_nobody() -> None:
+    opened = Opened(frames(), cache_size=1 << 20, latency=0.01)
+
+    def fail(*_: int) -> None:
+        raise SourceError("gone")
+
+    opened.source.fail = fail
+    with ThreadPoolExecutor(8) as pool:
+        for wanted in ((20_000, 20_100), (0, 90_000), (15_000, 35_000)):
+            failed = [pool.submit(opened.read, *wanted) for _ in range(8)]
+            assert {str(one.exception(timeout=5)) for one in failed} == {"gone"}
+    opened.source.fail = lambda *_: None
+    assert opened.read(0, 90_000) == CONTENT
+
+
+def test_what_fails_ahead_is_told_when_it_is_reached() -> None:
+    made = frames()
+    data = bytearray(made.bytes())
+    data[sum(entry[0] for entry in made.entries[:4]) + 500] ^= 1
+    opened = Opened(made, data=bytes(data), cache_size=1 << 20, latency=0)
+    for start in range(0, 40_000, FRAME):
+        assert opened.read(start, start + 100) == CONTENT[start : start + 100]
+        settled(opened)
+    with pytest.raises(ChecksumError, match="frame 4"):
+        opened.read(40_000, 40_100)
+    assert opened.read(50_000, 90_000) == CONTENT[50_000:]
+
+
+def test_closing_lets_go_who_waits() -> None:
+    opened = Opened(frames(noise(1_000_000)), cache_size=64 << 20, latency=0.05)
+    for start in range(0, 100_000, FRAME):
+        opened.read(start, start + 100)
+    opened.reader.source.close()
+    settled(opened)
+
+
+def test_threads_agree_with_the_content() -> None:
+    content = noise(1_500_000)
+    opened = Opened(frames(content), cache_size=300_000, latency=0.0, threads=2)
+
+    def read(seed: int) -> bool:
+        chance = random.Random(seed)
+        for _ in range(30):
+            start = chance.randrange(len(content))
+            stop = min(start + chance.choice([1, 500, FRAME, 5 * FRAME]), len(content))
+            if opened.read(start, stop, verify=chance.random() < 0.8) != content[start:stop]:
+                return False
+        return True
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(read, range(16)))
+    opened.reader.close()
+
+
+def test_a_frame_for_each_byte_takes_room_for_none_of_them() -> None:
+    content = noise(30_000)
+    made = frames(content, 1, checksum=False)
+    opened = Opened(made, checksums=False)
+    assert opened.read(0, 10) == content[:10]
+    tracemalloc.start()
+    assert opened.read(0, len(content)) == content
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < len(made.data) + 20 * len(content)
 
 
 # Damage.

@@ -56,6 +56,19 @@ def test_jumps_read_little() -> None:
     assert source.bytes_asked <= 52 * (16 << 10)
 
 
+def test_what_a_window_leads_to() -> None:
+    window = Window(RecordingSource(bytes(5 << 20)))
+    assert not window.leads_to(0, 10), "nothing is at hand yet"
+    window.take(1000, 10)
+    end = window.end
+    assert window.leads_to(1000, 1010)
+    assert window.leads_to(end - 5, end + 100)
+    assert window.leads_to(end, end + 100)
+    assert not window.leads_to(end + 1, end + 2)
+    assert not window.leads_to(999, 1010)
+    assert not window.leads_to(end, end + (2 << 20)), "a long read is better read by itself"
+
+
 def test_the_end_of_a_source() -> None:
     window = Window(RecordingSource(b"abc"))
     assert window.take(2, 10) == b"c"

@@ -438,24 +438,7 @@ BOMBS = {
 }
 
 
-QUADRATIC = "the search for the next record goes over the same bytes for each candidate"
-MEMORY = "something is kept for each frame"
-DEFECTS = {
-    "a frame for each byte": MEMORY,
-}
-"""What still goes off. Not run, for most of it takes hours; delete each with its mending."""
-
-
-def bomb_parameters() -> list[object]:
-    return [
-        pytest.param(
-            name, marks=[pytest.mark.xfail(reason=DEFECTS[name], run=False)] if name in DEFECTS else []
-        )
-        for name in BOMBS
-    ]
-
-
-@pytest.mark.parametrize("name", bomb_parameters())
+@pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_costs_little_and_gives_a_typed_error_or_what_is_there(name: str, tmp_path: Path) -> None:
     bomb = BOMBS[name]
     path = tmp_path / "bomb"

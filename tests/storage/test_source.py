@@ -12,6 +12,7 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import SourceError
+from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import (
     BytesSource,
     CountingSource,
@@ -40,7 +41,7 @@ def sources(path: Path) -> list[RangeSource]:
         LocalFileSource(path),
         BytesSource(DATA),
         FileObjectSource(io.BytesIO(DATA)),
-        CountingSource(BytesSource(DATA), Stats()),
+        Fetcher(BytesSource(DATA), Stats()),
         RecordingSource(DATA),
     ]
 

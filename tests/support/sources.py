@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import io
 import random
+import threading
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from seekwarc.storage.plan import REMOTE
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -65,3 +70,52 @@ class ShortFile(io.BytesIO):
 
     def read(self, size: int | None = -1) -> bytes:
         return super().read(min(size, 3) if size is not None and size >= 0 else 3)
+
+
+class RemoteFake:
+    """A remote object without a network: answers late, and knows how many wait for it at a time."""
+
+    def __init__(self, data: bytes, *, latency: float = 0.0, identity: str | None = "fake 1") -> None:
+        self.name = "fake://object"
+        self.policy = REMOTE
+        self.known_size: int | None = None
+        self.identity: str | None = None
+        self.requests: list[tuple[int, int]] = []
+        self.at_once = 0
+        self.fail: Callable[[int, int], None] = lambda start, stop: None
+        self._data = data
+        self._identity = identity
+        self._latency = latency
+        self._waiting = 0
+        self._lock = threading.Lock()
+
+    @property
+    def size(self) -> int:
+        if self.known_size is None:
+            self.read_end(1)
+        return len(self._data)
+
+    def read(self, start: int, stop: int) -> bytes:
+        with self._lock:
+            self.requests.append((start, stop))
+            self._waiting += 1
+            self.at_once = max(self.at_once, self._waiting)
+        try:
+            time.sleep(self._latency)
+            self.fail(start, stop)
+        finally:
+            with self._lock:
+                self._waiting -= 1
+        self.known_size, self.identity = len(self._data), self._identity
+        return self._data[start:stop]
+
+    def read_end(self, count: int) -> tuple[int, bytes]:
+        start = max(len(self._data) - count, 0)
+        return start, self.read(start, len(self._data))
+
+    def forget(self) -> None:
+        self.requests.clear()
+        self.at_once = 0
+
+    def close(self) -> None:
+        pass

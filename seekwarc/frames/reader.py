@@ -1,0 +1,83 @@
+"""What all runs of frames of one file share."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Final
+
+from seekwarc.frames.decoder import FrameCache, FrameDecoder
+from seekwarc.frames.flight import Flights
+from seekwarc.storage.fetch import Fetcher
+from seekwarc.storage.source import Stats
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+__all__ = ["FrameReader"]
+
+MOST_SCRATCH: Final = 1 << 20
+"""Memory that each thread keeps for frames of which only the beginning is decoded."""
+
+
+class FrameReader:
+    """What the runs of one file share: source, decoder, cache, threads, counters.
+
+    Args:
+        source: What the stored frames are read through.
+        decoder: Decodes them.
+        stats: Counts what was decoded.
+        cache_size: Bytes of decoded frames to keep.
+        threads: Threads that decode, the caller's included.
+    """
+
+    def __init__(
+        self,
+        source: Fetcher,
+        decoder: FrameDecoder,
+        stats: Stats,
+        *,
+        cache_size: int,
+        threads: int,
+    ) -> None:
+        self.source = source
+        self.decoder = decoder
+        self.threads = threads
+        self.cache = FrameCache(cache_size)
+        self.cache_size = cache_size
+        self.flights = Flights()
+        self._stats = stats
+        self._lock = threading.Lock()
+        self._local = threading.local()
+        self._pool: ThreadPoolExecutor | None = None
+
+    def count(self, *, decoded: int = 0, cache_hits: int = 0) -> None:
+        """Add to the archive's counters."""
+        with self._lock:
+            self._stats.bytes_decoded += decoded
+            self._stats.cache_hits += cache_hits
+
+    def scratch(self, size: int) -> memoryview:
+        """Return a buffer that this thread may use until it asks for the next one."""
+        if size > MOST_SCRATCH:
+            return memoryview(bytearray(size))
+        if len(getattr(self._local, "scratch", b"")) < size:
+            self._local.scratch = bytearray(MOST_SCRATCH)
+        return memoryview(self._local.scratch)[:size]
+
+    @property
+    def pool(self) -> ThreadPoolExecutor:
+        """Threads that decode beside the caller's; started when first used."""
+        with self._lock:
+            if self._pool is None:
+                # Imported here: a short read needs no threads, and this takes milliseconds.
+                from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+                self._pool = ThreadPoolExecutor(max(self.threads - 1, 1), "seekwarc-decode")
+            return self._pool
+
+    def close(self) -> None:
+        """Stop the threads."""
+        with self._lock:
+            if self._pool is not None:
+                self._pool.shutdown(wait=True, cancel_futures=True)
+                self._pool = None

@@ -1,0 +1,94 @@
+"""Files of any fsspec file system, for those who hold one.
+
+fsspec is not imported, and need not be installed: what has its methods will do.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from seekwarc.errors import RangeNotSupportedError, SourceError
+from seekwarc.storage.address import shown_url
+from seekwarc.storage.plan import REMOTE
+
+__all__ = ["FileSystem", "FileSystemSource", "file_system_of"]
+
+
+class FileSystem(Protocol):
+    """What is asked of an fsspec file system."""
+
+    def info(self, path: str) -> dict[str, Any]:
+        """Return what is known of a file: its `size` and `type` among it."""
+
+    def cat_file(self, path: str, start: int, end: int) -> bytes:
+        """Return the bytes [start, end) of a file."""
+
+    def unstrip_protocol(self, name: str) -> str:
+        """Return the URL of a path."""
+
+
+class FileSystemSource:
+    """A file of an fsspec file system, read by range, without fsspec's own caches.
+
+    A file that is replaced while it is read is not noticed, unless by its checksums: a URL is the better way
+    where there is one.
+
+    Args:
+        file_system: The file system.
+        path: The file's path in it.
+
+    Raises:
+        SourceError: There is no such file, or its size is not known.
+    """
+
+    policy = REMOTE
+
+    def __init__(self, file_system: FileSystem, path: str) -> None:
+        self._file_system = file_system
+        self._path = path
+        try:
+            self.name = shown_url(file_system.unstrip_protocol(path))
+            info = file_system.info(path)
+        except Exception as error:  # noqa: BLE001 - each file system has errors of its own
+            # Their texts may hold credentials.
+            raise SourceError(f"{shown_url(path)}: cannot be opened: {type(error).__name__}") from None
+        size = info.get("size")
+        if info.get("type") == "directory" or not isinstance(size, int):
+            raise SourceError(f"{self.name}: this is no file whose size is known")
+        self.size: int = size
+
+    def read(self, start: int, stop: int) -> bytes:
+        """See `RangeSource.read`.
+
+        Raises:
+            RangeNotSupportedError: More or less came than was asked for.
+        """
+        stop = min(stop, self.size)
+        if start >= stop:
+            return b""
+        try:
+            data = self._file_system.cat_file(self._path, start=start, end=stop)
+        except Exception as error:  # noqa: BLE001 - see above
+            raise SourceError(f"{self.name}: cannot read at offset {start}: {type(error).__name__}") from None
+        if len(data) != stop - start:
+            raise RangeNotSupportedError(
+                f"{self.name}: {len(data)} bytes came where {stop - start} were asked for at offset {start}: "
+                "the file changed, or its server does not send byte ranges"
+            )
+        return data
+
+    def close(self) -> None:
+        """See `RangeSource.close`. The file system stays its owner's."""
+
+
+def file_system_of(file: object) -> FileSystemSource | None:
+    """Return the source of a file that was opened with fsspec; None where it is no such file."""
+    file_system: Any = getattr(file, "fs", None)
+    path = getattr(file, "path", None)
+    if (
+        not hasattr(file_system, "cat_file")
+        or not isinstance(path, str)
+        or getattr(file, "compression", None)
+    ):
+        return None
+    return FileSystemSource(file_system, path)

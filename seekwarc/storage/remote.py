@@ -1,0 +1,354 @@
+"""Objects on HTTP servers, S3, Google Cloud Storage and Azure, read by range through obstore.
+
+obstore speaks the protocols and signs the requests. What makes an answer the right one is decided here:
+every answer is checked against what was asked, all of them must be of one version of the object, and
+whatever failed for a moment is asked for again from the byte reached.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
+
+from seekwarc.errors import (
+    RangeNotSupportedError,
+    SourceChangedError,
+    SourceError,
+    SourceTimeoutError,
+)
+from seekwarc.storage.address import open_store, shown_url
+from seekwarc.storage.failure import Failure, failure_of
+from seekwarc.storage.plan import REMOTE
+
+if TYPE_CHECKING:
+    from obstore import GetOptions, GetResult
+
+__all__ = ["RemoteSource"]
+
+DEADLINE: Final = 120.0
+"""Seconds for one range, with everything that is asked for again."""
+ATTEMPTS: Final = 6
+"""How often a range is asked for without a byte of it coming."""
+FIRST_WAIT: Final = 0.1
+BUSY_WAIT: Final = 1.0
+"""Seconds until a server is asked again that said it has too much to do, doubled each time.
+
+What its Retry-After says, obstore does not pass on.
+"""
+LONGEST_WAIT: Final = 20.0
+NO_DATE: Final = datetime.fromtimestamp(0, UTC)
+"""What obstore says where a server does not say when the object was changed."""
+UNSATISFIABLE: Final = 416
+
+_Wanted = tuple[int, int] | dict[Literal["suffix"], int]
+"""[start, stop), or the last so many bytes."""
+
+
+class _Forks:
+    """Knows whether obstore was used in a process that this one was forked from.
+
+    Its threads are not there then, and it would wait for them for ever.
+    """
+
+    used = False
+    lost = False
+
+    @classmethod
+    def check(cls, name: str) -> None:
+        if cls.lost:
+            raise SourceError(
+                f"{name}: obstore was used before this process was forked, and its threads were not copied; "
+                'start processes with multiprocessing.get_context("spawn")'
+            )
+        cls.used = True
+
+    @classmethod
+    def after_fork(cls) -> None:
+        cls.lost = cls.used
+
+
+os.register_at_fork(after_in_child=_Forks.after_fork)
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """What tells one version of an object from the next."""
+
+    etag: str | None
+    modified: datetime | None
+    size: int
+
+    @property
+    def strong(self) -> bool:
+        return self.etag is not None and not self.etag.startswith("W/")
+
+    def differs(self, other: _Version) -> bool:
+        if self.strong or other.strong:
+            return (self.etag, self.size) != (other.etag, other.size)
+        return (self.modified, self.size) != (other.modified, other.size)
+
+
+class _Answer(NamedTuple):
+    """What came of one or more requests for a range."""
+
+    start: int
+    stop: int
+    """Where the range ends that the server says it sends; `start` where it says nothing."""
+    data: bytes
+    """As much of it as came."""
+    failure: Failure | None
+    """What kept the rest from coming."""
+
+
+class RemoteSource:
+    """One version of an object far away, read by range: a `RemoteObject`.
+
+    Nothing is asked when it is made. The first answer decides which version of the object is read; an answer
+    of any other raises `SourceChangedError`. Credentials come from where the services' own tools have them:
+    environment, configuration, the role of the machine.
+
+    Args:
+        url: http://, https://, s3://bucket/key, gs://bucket/key, or az://container/blob. Signed URLs are as
+            good as any: nothing behind a `?` is ever shown.
+        deadline: Seconds after which a range that has not come whole is given up.
+
+    Raises:
+        SourceError: The URL cannot be meant, or it contains a password.
+        UnsupportedError: obstore is not installed, or no such scheme is known.
+    """
+
+    policy = REMOTE
+
+    def __init__(self, url: str, *, deadline: float = DEADLINE) -> None:
+        self.name = shown_url(url)
+        self._store, self._path = open_store(url)
+        self._signed = "?" in url
+        self._deadline = deadline
+        self._slots = threading.BoundedSemaphore(REMOTE.in_flight)
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._under_way: set[Future[_Answer]] = set()
+        self._version: _Version | None = None
+
+    @property
+    def known_size(self) -> int | None:
+        """See `RemoteObject.known_size`."""
+        return self._version.size if self._version else None
+
+    @property
+    def size(self) -> int:
+        """Bytes in all; asks for the last of them where nothing was asked before."""
+        if self._version is None:
+            self.read_end(1)
+        return self.known_size or 0
+
+    @property
+    def identity(self) -> str | None:
+        """See `RemoteObject.identity`."""
+        version = self._version
+        if version is None or (not version.strong and (version.modified is None or self._signed)):
+            return None
+        return f"{self.name} {version.etag if version.strong else version.modified} {version.size}"
+
+    def read(self, start: int, stop: int) -> bytes:
+        """See `RangeSource.read`.
+
+        Raises:
+            SourceChangedError: The object is no longer the one that was read before.
+            RangeNotSupportedError: The server does not send the range that it is asked for.
+            SourceTimeoutError: The bytes did not come in time.
+            SourceError: Whatever else keeps them from coming.
+        """
+        size = self.known_size
+        stop = stop if size is None else min(stop, size)
+        pieces = []
+        while start < stop:
+            data = self._read(start, min(stop, start + REMOTE.most))
+            if not data:
+                break
+            pieces.append(data)
+            start += len(data)
+            stop = min(stop, self.known_size or stop)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def read_end(self, count: int) -> tuple[int, bytes]:
+        """See `RemoteObject.read_end`."""
+        if self._version is None:
+            answer = self._insist({"suffix": count})
+            if answer.failure is None:
+                return answer.start, answer.data
+            if answer.failure.transient or answer.failure.kind is SourceChangedError:
+                raise self._error(answer.failure, None)
+            # Some servers, and all of Azure, do not know "the last so many bytes". Any byte tells the size.
+            answer = self._insist((0, 1))
+            if answer.failure is not None:
+                if answer.failure.status == UNSATISFIABLE:
+                    self._version = _Version(None, None, 0)
+                    return 0, b""
+                raise self._error(answer.failure, 0)
+        start = max(self.size - count, 0)
+        return start, self.read(start, self.size)
+
+    def close(self) -> None:
+        """See `RangeSource.close`. Who waits for bytes is told that none will come."""
+        with self._lock:
+            self._closed.set()
+            under_way = list(self._under_way)
+        for answer in under_way:
+            self._end(answer, self._is_closed())
+
+    def _read(self, start: int, stop: int) -> bytes:
+        answer = self._insist((start, stop))
+        if answer.failure is None:
+            return answer.data
+        if answer.failure.status == UNSATISFIABLE:
+            # Behind the end; where that is, obstore does not pass on.
+            if self.size <= start:
+                return b""
+            raise self._changed()
+        raise self._error(answer.failure, start)
+
+    def _insist(self, wanted: _Wanted) -> _Answer:
+        """Ask until the whole range has come, from the byte reached, or it is clear that it will not come."""
+        end = time.monotonic() + self._deadline
+        pieces: list[bytes] = []
+        begin = None
+        attempts = 0
+        while True:
+            answer = self._ask(wanted)
+            begin = answer.start if begin is None and answer.data else begin
+            pieces.append(answer.data)
+            failure = answer.failure
+            if failure is None:
+                start = answer.start if begin is None else begin
+                return _Answer(start, answer.stop, b"".join(pieces), None)
+            if answer.data:
+                wanted = (answer.start + len(answer.data), answer.stop)
+                attempts = 0
+            attempts += 1
+            longest = min((BUSY_WAIT if failure.busy else FIRST_WAIT) * 2**attempts, LONGEST_WAIT)
+            wait = random.uniform(longest / 2, longest)  # noqa: S311 - spreads load, hides nothing
+            late = time.monotonic() + wait > end
+            if not failure.transient or late or attempts >= ATTEMPTS:
+                if late and failure.transient:
+                    failure = failure._replace(kind=SourceTimeoutError)
+                return _Answer(0, 0, b"", failure)
+            if self._closed.wait(wait):
+                raise self._is_closed()
+
+    def _ask(self, wanted: _Wanted) -> _Answer:
+        """Ask once, and check the answer.
+
+        This is done by a thread that nobody need wait for: obstore heeds neither Ctrl-C nor `close`.
+        """
+        _Forks.check(self.name)
+        answer: Future[_Answer] = Future()
+        with self._lock:
+            if self._closed.is_set():
+                raise self._is_closed()
+            self._under_way.add(answer)
+        threading.Thread(
+            target=self._settle, args=(answer, wanted), name="seekwarc-request", daemon=True
+        ).start()
+        try:
+            return answer.result()
+        finally:
+            with self._lock:
+                self._under_way.discard(answer)
+
+    def _settle(self, answer: Future[_Answer], wanted: _Wanted) -> None:
+        try:
+            with self._slots:
+                found = self._request(wanted)
+        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            self._end(answer, error)
+        else:
+            self._end(answer, found)
+
+    def _end(self, answer: Future[_Answer], outcome: _Answer | Exception) -> None:
+        with self._lock:
+            if answer.done():
+                return
+            if isinstance(outcome, Exception):
+                answer.set_exception(outcome)
+            else:
+                answer.set_result(outcome)
+
+    def _request(self, wanted: _Wanted) -> _Answer:
+        import obstore  # noqa: PLC0415 - heavy, and only installed with the extra `remote`
+
+        options = cast("GetOptions", {"range": wanted})
+        pinned = self._version
+        if pinned is not None and pinned.strong:
+            options["if_match"] = pinned.etag
+        data = bytearray()
+        start = stop = 0
+        try:
+            result = obstore.get(self._store, self._path, options=options)
+            start, stop = self._check(result, wanted)
+            # Piece by piece as they come: what is waited for is lost when the connection breaks.
+            for piece in result.stream(min_chunk_size=1):
+                data += piece
+                if len(data) > stop - start:
+                    raise self._refused(f"more bytes came than the {stop - start} that were announced")
+        except SourceError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the package names no common class
+            return _Answer(start, stop, bytes(data), failure_of(error))
+        short = len(data) < stop - start
+        failure = Failure("the answer broke off", transient=True) if short else None
+        return _Answer(start, stop, bytes(data), failure)
+
+    def _check(self, result: GetResult, wanted: _Wanted) -> tuple[int, int]:
+        """Return the range that an answer brings, if it is the one asked for of the object that is read."""
+        meta = result.meta
+        modified = meta["last_modified"]
+        version = _Version(meta["e_tag"], None if modified == NO_DATE else modified, meta["size"])
+        with self._lock:
+            pinned = self._version
+            if pinned is None:
+                self._version = pinned = version
+        if pinned.differs(version):
+            raise self._changed()
+        encoding = result.attributes.get("Content-Encoding")
+        if encoding not in (None, "", "identity"):
+            raise self._refused(
+                f"it was sent compressed ({encoding!r}), so that positions in it mean nothing"
+            )
+        start, stop = result.range
+        size = version.size
+        if isinstance(wanted, dict):
+            expected = max(size - wanted["suffix"], 0), size
+        else:
+            expected = wanted[0], min(wanted[1], size)
+        if (start, stop) != expected:
+            raise self._refused(
+                f"bytes {start} to {stop} came where {expected[0]} to {expected[1]} were asked"
+            )
+        return start, stop
+
+    def _is_closed(self) -> SourceError:
+        return SourceError(f"{self.name}: the archive is closed")
+
+    def _changed(self) -> SourceChangedError:
+        return SourceChangedError(f"{self.name}: the object was replaced while it was read; open it anew")
+
+    def _refused(self, why: str) -> RangeNotSupportedError:
+        return RangeNotSupportedError(
+            f"{self.name}: the server does not send the byte range it is asked for: {why}; "
+            "download the file and open that"
+        )
+
+    def _error(self, failure: Failure, offset: int | None) -> SourceError:
+        if failure.kind is SourceChangedError:
+            return self._changed()
+        if failure.kind is RangeNotSupportedError:
+            return self._refused(failure.text)
+        where = "its end" if offset is None else f"at offset {offset}"
+        return failure.kind(f"{self.name}: cannot read {where}: {failure.text}")

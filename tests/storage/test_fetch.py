@@ -1,0 +1,209 @@
+"""A source read through a `Fetcher`: the same bytes, in few requests, several at a time, each counted."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seekwarc.errors import SourceError
+from seekwarc.storage.fetch import MOST_KEPT, TAIL, Fetcher
+from seekwarc.storage.source import BytesSource, PipeSource, Stats
+from tests.support.foreign import noise
+from tests.support.sources import Pipe, RecordingSource, RemoteFake
+
+DATA = noise(3_000_000, seed=41)
+KIB = 1 << 10
+
+
+def fetcher(source: object) -> tuple[Fetcher, Stats]:
+    stats = Stats()
+    return Fetcher(source, stats), stats
+
+
+ranges = st.lists(st.tuples(st.integers(0, 2_900_000), st.integers(0, 90_000)), max_size=12).map(
+    lambda found: sorted((start, start + size) for start, size in found)
+)
+
+
+@settings(deadline=None)
+@given(ranges, st.booleans())
+def test_ranges_come_in_order_and_whole(wanted: list[tuple[int, int]], remote: bool) -> None:
+    reading, stats = fetcher(RemoteFake(DATA) if remote else RecordingSource(DATA))
+    left = list(wanted)
+    count = fetched = 0
+    for request, data in reading.fetch(wanted):
+        assert data == DATA[request.start : request.stop]
+        for _ in range(request.ranges):
+            start, stop = left.pop(0)
+            assert request.start <= start <= stop <= request.stop
+        count += 1
+        fetched += len(data)
+    assert left == []
+    assert (stats.requests, stats.bytes_fetched) == (count, fetched)
+    reading.close()
+
+
+def far_apart(count: int) -> list[tuple[int, int]]:
+    return [(n * 400_000, n * 400_000 + 10) for n in range(count)]
+
+
+def test_what_is_far_is_read_side_by_side() -> None:
+    source = RemoteFake(bytes(10_000_000), latency=0.05)
+    reading, _ = fetcher(source)
+    assert len(list(reading.fetch(far_apart(20)))) == 20
+    assert source.at_once == 8
+    source.forget()
+    assert len(list(reading.fetch(far_apart(20), in_flight=1))) == 20
+    assert source.at_once == 1
+    reading.close()
+
+
+def test_a_single_request_takes_no_other_thread() -> None:
+    threads = []
+    source = RemoteFake(DATA)
+    source.fail = lambda *_: threads.append(threading.current_thread())
+    reading, _ = fetcher(source)
+    list(reading.fetch([(0, 10), (20, 30)]))
+    reading.read(5, 10)
+    assert threads == [threading.current_thread()] * 2
+
+
+def test_what_nobody_takes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seekwarc.storage.fetch.MOST_WAITING", 300)
+    source = RemoteFake(bytes(10_000_000))
+    reading, _ = fetcher(source)
+    answers = reading.fetch([(n * 400_000, n * 400_000 + 100) for n in range(20)])
+    next(answers)
+    answers.close()
+    assert len(source.requests) <= 4
+    reading.close()
+
+
+def test_an_error_comes_where_the_bytes_would_have() -> None:
+    def fail(start: int, _: int) -> None:
+        if start == 1_200_000:
+            raise SourceError("no")
+
+    source = RemoteFake(bytes(10_000_000))
+    source.fail = fail
+    reading, stats = fetcher(source)
+    answers = reading.fetch(far_apart(8))
+    assert [next(answers)[0].start for _ in range(3)] == [0, 400_000, 800_000]
+    with pytest.raises(SourceError, match="no"):
+        next(answers)
+    assert stats.requests <= 7, "what failed brought nothing"
+    reading.close()
+
+
+def test_a_local_source_is_asked_one_thing_at_a_time() -> None:
+    source = RecordingSource(DATA)
+    reading, stats = fetcher(source)
+    assert reading.read(10, 20) == DATA[10:20]
+    assert [data for _, data in reading.fetch(far_apart(3))] == [DATA[s:e] for s, e in far_apart(3)]
+    assert source.requests == [(10, 20), *far_apart(3)]
+    assert (stats.requests, stats.bytes_fetched) == (4, 40)
+
+
+# What is kept.
+
+
+def test_what_is_kept_is_not_asked_for_again() -> None:
+    source = RemoteFake(DATA)
+    reading, stats = fetcher(source)
+    reading.keep([(1_000_000, 1_000_100), (0, 500)])
+    assert sorted(source.requests) == [(0, 500), (1_000_000, 1_000_100)]
+    assert reading.read(10, 400) == DATA[10:400]
+    assert reading.read(1_000_000, 1_000_100) == DATA[1_000_000:1_000_100]
+    reading.keep([(0, 500), (1_000_050, 1_000_060)])
+    assert stats.requests == 2
+    assert reading.read(400, 501) == DATA[400:501]
+    assert stats.requests == 3
+    reading.close()
+
+
+def test_the_end_can_be_kept_before_it_is_known_where_it_is() -> None:
+    source = RemoteFake(DATA, latency=0.05)
+    reading, stats = fetcher(source)
+    reading.keep([(0, 100)], end=True)
+    assert source.at_once == 2, "in one round trip"
+    assert reading.size == len(DATA)
+    assert reading.read(len(DATA) - TAIL, len(DATA)) == DATA[-TAIL:]
+    assert reading.read(len(DATA) - 10, len(DATA) + TAIL) == DATA[-10:]
+    reading.keep([], end=True)
+    assert stats.requests == 2
+    reading.close()
+
+
+def test_the_end_is_kept_where_it_is_known() -> None:
+    for source in (RecordingSource(DATA), RemoteFake(DATA)):
+        reading, stats = fetcher(source)
+        reading.read(0, 1)
+        reading.keep([(0, 2)], end=True)
+        before = stats.requests
+        assert reading.read(len(DATA) - TAIL, len(DATA)) == DATA[-TAIL:]
+        assert stats.requests == before
+        reading.close()
+
+
+def test_the_size_of_a_remote_object_costs_one_request() -> None:
+    reading, stats = fetcher(RemoteFake(DATA))
+    assert reading.size == reading.size == len(DATA)
+    assert stats.requests == 1
+    assert reading.read(len(DATA) - 100, len(DATA)) == DATA[-100:]
+    assert stats.requests == 1
+    reading.close()
+
+
+def test_what_is_kept_is_bounded() -> None:
+    source = RecordingSource(bytes(40 << 20))
+    reading, stats = fetcher(source)
+    for number in range(20):
+        reading.keep([(number << 20, (number + 1) << 20)])
+    stats.requests = 0
+    for number in range(20):
+        reading.read(number << 20, (number << 20) + 1)
+    assert 20 - stats.requests <= (MOST_KEPT >> 20) + 1
+    reading.read(19 << 20, 20 << 20)
+    assert 20 - stats.requests > 0, "the latest is kept"
+
+
+@pytest.mark.parametrize("data", [b"", b"short"])
+def test_small_objects(data: bytes) -> None:
+    for source in (RecordingSource(data), RemoteFake(data)):
+        reading, stats = fetcher(source)
+        reading.keep([(0, 100)], end=True)
+        assert reading.size == len(data)
+        assert reading.read(0, 1000) == data
+        assert reading.read(1000, 2000) == b""
+        before = stats.requests
+        reading.keep([(0, 100), (500, 600)], end=True)
+        assert stats.requests == before, "what is there is known to be all"
+        reading.close()
+
+
+# Other sources.
+
+
+def test_a_pipe_is_read_as_it_comes() -> None:
+    reading, _ = fetcher(PipeSource(Pipe(DATA)))
+    assert reading.is_pipe
+    assert reading.size is None
+    assert reading.read(0, 100_000) == DATA[:100_000]
+    assert not fetcher(BytesSource(b""))[0].is_pipe
+    assert not fetcher(RemoteFake(b""))[0].is_pipe
+
+
+def test_after_closing_nothing_is_read() -> None:
+    source = RemoteFake(DATA)
+    reading, _ = fetcher(source)
+    reading.keep([(0, 100)], end=True)
+    reading.close()
+    reading.close()
+    with pytest.raises(SourceError, match="fake://object: the archive is closed"):
+        reading.submit(print)
+    source.forget()
+    reading.read(0, 100)
+    assert source.requests == [(0, 100)], "nor served from what was kept: the source says what is to say"
