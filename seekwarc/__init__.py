@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from seekwarc.archive.asynchronous import AsyncExtent, AsyncReader, AsyncRecord
+    from seekwarc.archive.captures import Capture, Index
     from seekwarc.archive.collection import Collection
     from seekwarc.archive.digests import DigestCheck, DigestVerdict
     from seekwarc.archive.duplicates import Duplicates
@@ -63,6 +64,7 @@ __all__ = [
     "AsyncExtent",
     "AsyncReader",
     "AsyncRecord",
+    "Capture",
     "ChecksumError",
     "Collection",
     "Dictionary",
@@ -78,6 +80,7 @@ __all__ = [
     "FormatError",
     "FormatWarning",
     "HttpHead",
+    "Index",
     "JoinedRecord",
     "LimitError",
     "MediaType",
@@ -117,6 +120,7 @@ _HOMES = {
     "AsyncExtent": "seekwarc.archive.asynchronous",
     "AsyncReader": "seekwarc.archive.asynchronous",
     "AsyncRecord": "seekwarc.archive.asynchronous",
+    "Capture": "seekwarc.archive.captures",
     "Collection": "seekwarc.archive.collection",
     "Dictionary": "seekwarc.frames.dictionary",
     "Digest": "seekwarc.format.digest",
@@ -129,6 +133,7 @@ _HOMES = {
     "FileSystemSource": "seekwarc.storage.filesystem",
     "Finding": "seekwarc.format.check",
     "HttpHead": "seekwarc.format.http",
+    "Index": "seekwarc.archive.captures",
     "JoinedRecord": "seekwarc.archive.logical",
     "MediaType": "seekwarc.format.values",
     "MemoryIndex": "seekwarc.archive.index",

@@ -29,7 +29,7 @@ FLOOR = {
     "": 5,
     "tools": 6,
     "serve": 7,
-    "cli": 7,
+    "cli": 8,
 }
 """How high each part of the package is; "" is the public face, `seekwarc/__init__.py`."""
 EDGES = {"seekwarc.__main__": {"cli"}}

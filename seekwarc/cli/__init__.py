@@ -31,6 +31,8 @@ VERBS: Final = {
     "ls": "list the records of a file",
     "cat": "print a record, or any byte range of it",
     "info": "tell about a file, or one record and its frames",
+    "index": "make a CDXJ index of files",
+    "lookup": "look up captures in a CDXJ index",
     "verify": "check files: grammar, checksums, seek tables, rules, digests",
     "recover": "save what is intact in a damaged file",
     "concat": "join files without compressing them anew where the format allows it",

@@ -1,12 +1,14 @@
 """Print a record, or any byte range of it, decompressing only the frames that hold the range.
 
 The payload of a revisit is that of the record it refers to; the payload of a record in several segments is
-put together of all of them. `--with` names the files in which those are looked for.
+put together of all of them. `--with` names the files in which those are looked for. With `--index` a CDXJ
+index tells the file and the place, also of what a revisit refers to.
 
 seekwarc cat crawl.warc.zst 3117 --range 1000000000+65536
 seekwarc cat crawl.warc.zst --uri https://example.org/film.mp4 --range -4096:
 seekwarc cat crawl.warc.zst 3117 --part record
 seekwarc cat crawl-00000.warc.zst --uri https://example.org/film.mp4 --with crawl-00001.warc.zst
+seekwarc cat --index crawl.cdxj --uri https://example.org/film.mp4 --date 2026-11-21 --range -4096:
 """
 
 from __future__ import annotations
@@ -26,17 +28,19 @@ from seekwarc.cli.common import (
     parse_range,
     wanted_record,
 )
-from seekwarc.errors import NotFoundError, RangeError, SegmentError
+from seekwarc.errors import NotFoundError, RangeError, SeekWarcError, SegmentError
 
 __all__ = ["add_arguments", "run"]
 
 STEP = 8 << 20
 UNKNOWN_SIZE = 1 << 62
+LATEST = "9999"
+"""The capture nearest to this date is the last one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
-    add_record_arguments(parser, required=True)
+    add_record_arguments(parser, required=True, file_required=False)
     parser.add_argument(
         "--range",
         metavar="RANGE",
@@ -64,11 +68,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="other files that may hold segments of the record, or what a revisit refers to",
     )
     parser.add_argument("--no-verify", action="store_true", help="decode no further than the range's end")
+    group = parser.add_argument_group("by an index, in the place of FILE")
+    group.add_argument(
+        "--index", metavar="INDEX", help="sorted CDXJ file, or index of a ZipNum cluster, to look --uri up in"
+    )
+    group.add_argument(
+        "--date",
+        metavar="DATE",
+        help="when it was captured: 2026, 20261121 or 2026-11-21T09:30:00Z (default: last)",
+    )
+    group.add_argument("--closest", action="store_true", help="the capture nearest to --date")
+    group.add_argument(
+        "--files",
+        metavar="DIR|URL",
+        help="where the files are that the index names (default: beside the index)",
+    )
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
+    if options.index is not None:
+        return _run_with_index(options)
+    if options.file is None or options.date is not None or options.closest or options.files is not None:
+        raise SeekWarcError("name a FILE, or else an --index; --date, --closest and --files go with an index")
     with open_archive(options.file, **limit_options(options)) as archive:
         record = wanted_record(archive, options)
         if record is None:
@@ -78,6 +101,27 @@ def run(options: argparse.Namespace) -> int:
         else:
             _print(_part(record, options.part), options)
     return 0
+
+
+def _run_with_index(options: argparse.Namespace) -> int:
+    # Imported here: without an index nobody waits for it.
+    from seekwarc.archive.captures import Index  # noqa: PLC0415
+
+    if options.uri is None or options.file is not None or options.others:
+        raise SeekWarcError("with --index a record is named by --uri, and neither FILE nor --with is needed")
+    if options.closest and options.date is None:
+        raise SeekWarcError("--closest goes with the --date that it is to be near to")
+    with Index(options.index, files=options.files, **limit_options(options)) as index:
+        wanted = (
+            {"closest": options.date} if options.closest else {"since": options.date, "until": options.date}
+        )
+        for capture in index.lookup(options.uri, **{"closest": LATEST, **wanted}):
+            record = capture.open(resolve=options.part == "payload")
+            if record.type in ("response", "resource", "revisit"):
+                _print(_part(record, options.part), options)
+                return 0
+        at = f" of {options.date}; --closest takes the nearest" if options.date is not None else ""
+        raise NotFoundError(f"{index.name}: no capture of {options.uri}{at}")
 
 
 def _print_logical(archive: Reader, record: Record, options: argparse.Namespace) -> None:

@@ -194,9 +194,13 @@ def limit_options(options: argparse.Namespace) -> dict[str, Any]:
     return {name: size for name, size in given.items() if size is not None}
 
 
-def add_record_arguments(parser: argparse.ArgumentParser, *, required: bool) -> None:
+def add_record_arguments(
+    parser: argparse.ArgumentParser, *, required: bool, file_required: bool = True
+) -> None:
     """Add the ways to say which record is meant."""
-    parser.add_argument("file", metavar="FILE", help=".warc.zst, .warc.gz or .warc")
+    parser.add_argument(
+        "file", metavar="FILE", nargs=None if file_required else "?", help=".warc.zst, .warc.gz or .warc"
+    )
     which = parser.add_mutually_exclusive_group(required=required)
     which.add_argument(
         "offset", metavar="OFFSET", nargs="?", type=_offset, help="stored offset, as `ls` and CDX have it"

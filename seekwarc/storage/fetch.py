@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from seekwarc.errors import SourceError
@@ -194,7 +195,7 @@ class Fetcher:
 
                 self._pool = ThreadPoolExecutor(self.policy.in_flight, "seekwarc-fetch")
             # Whoever counts what is read for whom is known there too.
-            return self._pool.submit(copy_context().run, work, *args, **kwargs)
+            return self._pool.submit(copy_context().run, partial(work, *args, **kwargs))
 
     def close(self) -> None:
         """Stop the threads and close the source. What is under way is not waited for."""

@@ -17,7 +17,6 @@ from seekwarc.storage.plan import LOCAL, UNKNOWN, ReadPolicy
 
 __all__ = [
     "BytesSource",
-    "CountingSource",
     "FileObjectSource",
     "LocalFileSource",
     "PipeSource",
@@ -237,29 +236,6 @@ class Stats:
     """Content bytes that came out of a decompressor."""
     cache_hits: int = 0
     """Frames that were found decoded in the cache."""
-
-
-class CountingSource:
-    """Another source, with each read counted."""
-
-    def __init__(self, source: RangeSource, stats: Stats) -> None:
-        self._source = source
-        self._stats = stats
-        self._lock = threading.Lock()
-        self.name = source.name
-        self.size = source.size
-
-    def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`."""
-        data = self._source.read(start, stop)
-        with self._lock:
-            self._stats.requests += 1
-            self._stats.bytes_fetched += len(data)
-        return data
-
-    def close(self) -> None:
-        """See `RangeSource.close`."""
-        self._source.close()
 
 
 def as_remote(source: object) -> RemoteObject | None:

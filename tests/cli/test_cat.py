@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import random
 import subprocess
 import sys
 
 import pytest
 
-from tests.cli.conftest import FILM_URI, FORMS
+import seekwarc
+from tests.cli.conftest import FILM_URI, FORMS, HTTP_HEAD
 from tests.support.foreign import Foreign
 
 
@@ -184,3 +187,90 @@ def test_a_payload_larger_than_one_step_comes_whole(command, tmp_path) -> None:
     path = tmp_path / "large.warc.zst"
     path.write_bytes(made.bytes())
     assert command("cat", path, "0").stdout == data
+
+
+# By an index.
+
+
+@pytest.fixture
+def indexed(command, crawl, tmp_path):
+    """A folder with the crawl, the same a year later, a revisit a year after that, and their index."""
+    (tmp_path / "crawl.warc.zst").write_bytes(crawl.zst.read_bytes())
+    later = crawl.content.replace(b"WARC-Date: 2026", b"WARC-Date: 2027")
+    (tmp_path / "later.warc").write_bytes(later)
+    with seekwarc.open(tmp_path / "revisit.warc.zst", "w") as out:
+        out.write_revisit(
+            FILM_URI,
+            HTTP_HEAD,
+            date="2028-01-02T03:04:05Z",
+            payload_digest="sha1:" + base64.b32encode(hashlib.sha1(crawl.film).digest()).decode(),
+        )
+    command("index", *sorted(tmp_path.iterdir()), "-o", tmp_path / "all.cdxj")
+    return tmp_path
+
+
+def test_an_index_leads_from_a_uri_to_bytes(command, crawl, indexed) -> None:
+    answer = command(
+        "cat", "--index", indexed / "all.cdxj", "--uri", FILM_URI, "--date", "2026", "--range", "800000+1000"
+    )
+    assert answer.stdout == crawl.film[800_000:801_000]
+
+
+def test_of_several_captures_the_last_or_that_of_the_date_is_taken(command, indexed) -> None:
+    def date_of(*words: str) -> str:
+        words = ("--index", indexed / "all.cdxj", "--uri", FILM_URI, "--part", "record", *words)
+        return command("cat", *words).stdout.partition(b"WARC-Date: ")[2][:4].decode()
+
+    assert date_of() == "2028"
+    assert date_of("--date", "2027-01") == "2027"
+    assert date_of("--date", "20260102030405") == "2026"
+    assert date_of("--date", "2026-12-01", "--closest") == "2027"
+    assert date_of("--date", "1999", "--closest") == "2026"
+
+
+def test_a_revisit_is_resolved_through_the_index(command, crawl, indexed) -> None:
+    words = ("cat", "--index", indexed / "all.cdxj", "--uri", FILM_URI, "--date", "2028")
+    assert command(*words, "--range", "-1000:").stdout == crawl.film[-1000:]
+    assert command(*words, "--part", "block").stdout == HTTP_HEAD, "what is stored"
+
+
+def test_the_files_may_be_elsewhere_than_the_index(command, crawl, indexed, tmp_path_factory) -> None:
+    index = tmp_path_factory.mktemp("index") / "all.cdxj"
+    (indexed / "all.cdxj").rename(index)
+    words = ("cat", "--index", index, "--uri", FILM_URI, "--date", "2026", "--range", ":10")
+    assert command(*words, "--files", indexed).stdout == crawl.film[:10]
+    assert "crawl.warc.zst: cannot be opened" in command(*words, status=2).stderr
+
+
+def test_what_the_index_has_not_got_is_not_found(command, indexed) -> None:
+    stderr = command("cat", "--index", indexed / "all.cdxj", "--uri", "http://none.org/", status=1).stderr
+    assert f"{indexed / 'all.cdxj'}: no capture of http://none.org/" in stderr
+    stderr = command(
+        "cat", "--index", indexed / "all.cdxj", "--uri", FILM_URI, "--date", "2025", status=1
+    ).stderr
+    assert "--closest takes the nearest" in stderr
+
+
+def test_metadata_is_not_what_a_uri_means(command, indexed) -> None:
+    command("cat", "--index", indexed / "all.cdxj", "--uri", "http://example.org/", status=1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--index", "{index}", "--id", "urn:x"),
+        ("--index", "{index}", "0"),
+        ("crawl.warc.zst", "--index", "{index}", "--uri", FILM_URI),
+        ("--index", "{index}", "--uri", FILM_URI, "--closest"),
+        ("--index", "{index}", "--uri", FILM_URI, "--date", "soon"),
+        ("--index", "{index}", "--uri", FILM_URI, "--with", "a.warc"),
+        ("--uri", FILM_URI),
+        ("crawl.warc.zst", "--uri", FILM_URI, "--date", "2026"),
+        ("crawl.warc.zst", "--uri", FILM_URI, "--files", "."),
+        (),
+    ],
+)
+def test_file_and_index_do_not_go_together(command, indexed, words) -> None:
+    words = [word.format(index=indexed / "all.cdxj") for word in words]
+    answer = command("cat", *words, status=2, cwd=indexed)
+    assert answer.stdout == b""

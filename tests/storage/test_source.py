@@ -15,7 +15,6 @@ from seekwarc.errors import SourceError
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import (
     BytesSource,
-    CountingSource,
     FileObjectSource,
     LocalFileSource,
     PipeSource,
@@ -245,18 +244,6 @@ def test_threads_share_a_source(path: Path) -> None:
         with ThreadPoolExecutor(8) as pool:
             assert all(pool.map(read, range(200)))
         source.close()
-
-
-def test_reads_are_counted() -> None:
-    stats = Stats()
-    recording = RecordingSource(DATA)
-    source = CountingSource(recording, stats)
-    source.read(0, 10)
-    source.read(len(DATA) - 10, len(DATA) + 100)
-    assert stats.requests == len(recording.requests) == 2
-    assert stats.bytes_fetched == recording.bytes_asked == 20
-    source.close()
-    assert recording.closed
 
 
 def test_a_pipe_that_is_not_owned_can_be_read_on() -> None:

@@ -1,0 +1,124 @@
+"""Look up the captures of a URI in a CDXJ index, by binary search: of a large one only a few blocks are read.
+
+INDEX is a sorted CDXJ file, or the index of a ZipNum cluster (cluster.idx, index.idx), here or remote. Dates
+are 4 to 14 digits (2026, 20261121093000) or 2026-11-21T09:30:00Z. Exit status 1 means that there is none.
+
+seekwarc lookup crawl.cdxj http://example.org/ --from 2025 --to 2026
+seekwarc lookup crawl.cdxj http://example.org/ --closest 20261121 --limit 1
+seekwarc lookup crawl.cdxj example.org --match domain --filter '=status:200' --filter '!~mime:image/.*' --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable
+from itertools import islice
+
+from seekwarc.archive.captures import Capture, Index
+from seekwarc.cli.common import printable
+from seekwarc.errors import NotFoundError
+
+__all__ = ["add_arguments", "run"]
+
+HEADER = f"{'DATE':<14} {'STATUS':>6} {'MIME':<24} {'LENGTH':>12} {'OFFSET':>12}  FILE  URI"
+
+_FILTER = re.compile(r"(!?)([=~]?)([^:]+):(.*)", re.DOTALL)
+
+Filter = Callable[[Capture], bool]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the verb takes."""
+    parser.add_argument("index", metavar="INDEX")
+    parser.add_argument("uri", metavar="URI")
+    parser.add_argument("--from", dest="since", metavar="DATE", help="earliest date")
+    parser.add_argument("--to", dest="until", metavar="DATE", help="latest date; 2026 includes its December")
+    parser.add_argument("--closest", metavar="DATE", help="the captures nearest to this date first")
+    parser.add_argument("--limit", metavar="N", type=_limit, help="no more captures than this")
+    parser.add_argument(
+        "--match",
+        choices=("exact", "prefix", "host", "domain"),
+        default="exact",
+        help="exact (default); prefix: all that begins with the URI; host: all of its host; domain: of the "
+        "hosts below it too",
+    )
+    parser.add_argument(
+        "--filter",
+        dest="filters",
+        metavar="[!][=|~]FIELD:TEXT",
+        type=_filter,
+        action="append",
+        default=[],
+        help="only captures whose field has the text in it, is it (=), or matches it as a regular expression "
+        "(~); ! for those that do not. Fields: urlkey, timestamp, url, mime, status, digest, filename, ...",
+    )
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--json", action="store_true", help="print a JSON object for each capture, one a line")
+    shown.add_argument("--cdxj", action="store_true", help="print lines of CDXJ")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    show = _json if options.json else _cdxj if options.cdxj else _line
+    with Index(options.index) as index:
+        captures = index.lookup(
+            options.uri,
+            match=options.match,
+            since=options.since,
+            until=options.until,
+            closest=options.closest,
+        )
+        wanted = (it for it in captures if all(passes(it) for passes in options.filters))
+        found = 0
+        for capture in islice(wanted, options.limit):
+            if not found and show is _line:
+                print(HEADER)
+            found += 1
+            sys.stdout.write(show(capture) + "\n")
+        if not found:
+            raise NotFoundError(f"{index.name}: no such capture of {options.uri}")
+    return 0
+
+
+def _limit(text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of captures")
+    return int(text)
+
+
+def _filter(text: str) -> Filter:
+    match = _FILTER.fullmatch(text)
+    if match is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a filter such as mime:text, =status:200, !~url:.*[?]"
+        )
+    negated, kind, field, wanted = match.groups()
+    try:
+        pattern = re.compile(wanted if kind == "~" else re.escape(wanted))
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{wanted!r} is no regular expression: {error}") from None
+    matches = {"=": pattern.fullmatch, "~": pattern.match, "": pattern.search}[kind]
+    return lambda capture: (matches(_fields(capture).get(field, "")) is None) == bool(negated)
+
+
+def _fields(capture: Capture) -> dict[str, str]:
+    return {"urlkey": capture.key, "timestamp": capture.timestamp, **capture.fields}
+
+
+def _json(capture: Capture) -> str:
+    return json.dumps(_fields(capture))
+
+
+def _cdxj(capture: Capture) -> str:
+    return capture.build().decode("ascii").rstrip("\n")
+
+
+def _line(capture: Capture) -> str:
+    mime, status, length, offset, file, uri = (
+        printable(capture.fields.get(name))
+        for name in ("mime", "status", "length", "offset", "filename", "url")
+    )
+    return f"{capture.timestamp:<14} {status:>6} {mime:<24} {length:>12} {offset:>12}  {file}  {uri}"

@@ -1,0 +1,116 @@
+"""Requests with a body as keys of an index: POST and PUT are told apart by what was sent.
+
+    http://example.org/search + POST + q=cats  ->  http://example.org/search?__wb_method=POST&q=cats
+
+Source: what cdxj-indexer does, and Webrecorder's "Canonicalization of non-GET requests". Bodies in AMF, which
+Flash sent, are not taken apart: they count as binary.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import unquote_plus, urlencode
+
+__all__ = ["LONGEST_QUERY", "MAX_BODY_SIZE", "body_query", "with_query"]
+
+LONGEST_QUERY: Final = 4096
+"""Characters of a body's query that are kept."""
+MAX_BODY_SIZE: Final = 4 << 20
+"""Bytes of a body that are looked at. Of a longer one JSON and forms cannot be read."""
+
+_BOUNDARY = re.compile(r'boundary=(?:"([^"]+)"|([^\s;"]+))')
+_FORM_NAME = re.compile(rb'(?i:\r\ncontent-disposition:[^\r\n]*?[; ]name=)"([^"\r\n]*)"')
+
+
+def with_query(uri: str, method: str, query: str) -> str:
+    """Return the URI that the answer to such a request is looked up by."""
+    added = f"__wb_method={method}" + (f"&{query}" if query else "")
+    return f"{uri}{'&' if '?' in uri else '?'}{added}"
+
+
+def body_query(content_type: str, body: bytes) -> str:
+    """Write a request body as the query of a URI, at most 4096 characters.
+
+    Forms, also multipart, and JSON become name=value; anything else `__wb_post_data=` and base64.
+
+    Args:
+        content_type: Its type, "" where none was sent.
+        body: At most `MAX_BODY_SIZE` bytes of it.
+    """
+    return _query(content_type, body)[:LONGEST_QUERY]
+
+
+def _query(content_type: str, body: bytes) -> str:
+    if content_type.startswith("application/x-www-form-urlencoded"):
+        try:
+            return unquote_plus(body.decode("utf-8"))
+        except UnicodeDecodeError:
+            return _binary(body)
+    if content_type.startswith("multipart/"):
+        fields = _multipart_fields(content_type, body)
+        return urlencode(fields) if fields is not None else _binary(body)
+    if content_type.startswith(("application/json", "text/plain")):
+        try:
+            return urlencode(_json_fields(body))
+        except (ValueError, RecursionError):
+            return "" if content_type.startswith("application/json") else _binary(body)
+    return _binary(body)
+
+
+def _binary(body: bytes) -> str:
+    # As much as can be kept.
+    return "__wb_post_data=" + base64.b64encode(body[:LONGEST_QUERY]).decode("ascii")
+
+
+def _json_fields(body: bytes) -> dict[str, str]:
+    """Return every number, text and truth value below a name, whatever it is nested in.
+
+    Raises:
+        ValueError: It is neither JSON nor lines of JSON.
+    """
+    try:
+        values = [json.loads(body)]
+    except json.JSONDecodeError:
+        if b"\n" not in body:
+            raise
+        values = [json.loads(line) for line in body.split(b"\n")]
+    found: dict[str, str] = {}
+    times: dict[str, int] = {}
+    for name, value in _leaves(values):
+        times[name] = times.get(name, 0) + 1
+        found[name if times[name] == 1 else f"{name}.{times[name]}_"] = str(value)
+    return found
+
+
+def _leaves(values: list[object]) -> Iterator[tuple[str, object]]:
+    waiting: list[tuple[str, object]] = [("", value) for value in reversed(values)]
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting.extend(reversed(value.items()))
+        elif isinstance(value, list):
+            waiting.extend((name, it) for it in reversed(value))
+        elif name:
+            yield name, value
+
+
+def _multipart_fields(content_type: str, body: bytes) -> list[tuple[bytes, bytes]] | None:
+    """Return (name, value) of each part of a form; None where they cannot be told apart (RFC 7578)."""
+    boundary = _BOUNDARY.search(content_type)
+    if boundary is None:
+        return None
+    delimiter = b"\r\n--" + (boundary[1] or boundary[2]).encode("utf-8", "surrogateescape")
+    _, *parts = (b"\r\n" + body).split(delimiter)
+    if not parts or not parts[-1].startswith(b"--"):
+        return None
+    found = []
+    for part in parts[:-1]:
+        head, _, value = part.partition(b"\r\n\r\n")
+        name = _FORM_NAME.search(head)
+        if name is not None:
+            found.append((name[1], value))
+    return found

@@ -1,0 +1,213 @@
+"""SURT keys: URIs made alike and turned round, so that sorting brings together what belongs together.
+
+`http://www.Example.org:80/b/?y=2&x=1` becomes `org,example)/b?x=1&y=2`.
+
+Source: the canonicalisation of the Wayback Machine (iipc/webarchive-commons, package org.archive.url), in the
+form that the Python package `surt` gives it, which pywb and cdxj-indexer use. That package is not used here:
+it is under the AGPL, has not changed since 2019, loads an HTTP client to be imported, and asks the name
+server about hosts that look like numbers. tests/interop/test_cdxj_indexer.py compares with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import Final
+from urllib.parse import quote_from_bytes
+
+__all__ = ["surt"]
+
+DEFAULT_PORTS: Final = {b"http": 80, b"https": 443}
+MOST_PORT: Final = 65535
+LONGEST_HOST: Final = 1024
+"""Characters of a host that is looked at for letters outside ASCII, or for a number."""
+
+_OPAQUE = (b"dns:", b"filedesc", b"warcinfo:")
+_URI = re.compile(
+    rb"(?:([a-zA-Z][a-zA-Z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?", re.DOTALL
+)  # RFC 3986, appendix B
+# Slashes may be missing or too many, and the scheme there twice.
+_WEB = re.compile(rb"(?:(https?):/*)+", re.IGNORECASE)
+_PORT = re.compile(rb"[0-9]{1,5}")
+_NUMBERED_HOST = re.compile(rb"(?:0[0-7]*|[1-9][0-9]*)(?:\.[0-9]+){0,3}")
+_WWW = re.compile(rb"www[0-9]*\.")
+_DOTS = re.compile(rb"\.{2,}")
+_UNESCAPED = b"!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
+_HEX: Final = frozenset(b"0123456789abcdefABCDEF")
+
+_PATH_SESSION = re.compile(
+    rb"(?<=/)\((?:(?:[a-z]\([0-9a-z]{24}\))+\)|[0-9a-z]{24}\))/(?=[^?])", re.IGNORECASE
+)
+_QUERY_SESSIONS = tuple(
+    re.compile(pattern + rb"(?:&|\Z)", re.IGNORECASE)
+    for pattern in (
+        rb"jsessionid=[0-9a-z]{32}",
+        rb"phpsessid=[0-9a-z]{32}",
+        rb"sid=[0-9a-z]{32}",
+        rb"aspsessionid[a-z]{8}=[a-z]{24}",
+    )
+)
+
+
+def surt(uri: str) -> str:
+    """Return the key that an index has a URI under: ASCII without blanks, equal for URIs meant to be alike.
+
+    Scheme, `www.`, user, default port, fragment, session IDs and the case of letters do not count, nor the
+    order of the arguments in a query. A URI that cannot be taken apart is its own key, blanks escaped.
+    """
+    raw = uri.encode("utf-8", "surrogateescape").strip().translate(None, b"\t\r\n")
+    if not raw:
+        return "-"
+    key = None if raw.startswith(_OPAQUE) else _key(raw)
+    return (key if key is not None else _escape(raw, keep=b"%#")).decode("ascii")
+
+
+def _key(raw: bytes) -> bytes | None:
+    scheme, authority, path, query = _split(raw)
+    path = _unescape(path)
+    if authority:
+        host, port = _host_and_port(authority)
+        if port is None:
+            return None
+        site = b",".join(reversed(_host(host).split(b".")))
+        site += b")" if port in (0, DEFAULT_PORTS.get(scheme)) else b":%d)" % port
+        path = _without_dots(path)
+    else:
+        site = scheme + b":"
+    path = _without_path_session(_escape(path).lower())
+    if len(path) > 1:
+        path = path.removesuffix(b"/")
+    query = _query(query) if query else b""
+    return site + (path or b"/") + b"?" + query if query else site + path
+
+
+def _split(raw: bytes) -> tuple[bytes, bytes | None, bytes, bytes | None]:
+    """Return scheme, authority, path and query; what names no scheme is taken for http."""
+    web = _WEB.match(raw)
+    if web:
+        raw = web[1] + b"://" + raw[web.end() :]
+    match = _URI.match(raw)
+    if match is None or match[1] is None:
+        match = _URI.match(b"http://" + raw.lstrip(b"/"))
+    if match is None:
+        return b"http", b"", b"", None
+    return match[1].lower(), match[2], match[3], match[4]
+
+
+def _host_and_port(authority: bytes) -> tuple[bytes, int | None]:
+    """Return host and port, 0 where none is named, None where it is none."""
+    place = authority.rpartition(b"@")[2]
+    host, bracket, rest = place[1:].partition(b"]") if place.startswith(b"[") else (b"", b"", b"")
+    if not bracket:
+        host, colon, rest = place.partition(b":")
+        rest = colon + rest
+    if rest in (b"", b":"):
+        return host, 0
+    number = _PORT.fullmatch(rest[1:])
+    if number is None or rest[:1] != b":" or int(number[0]) > MOST_PORT:
+        return host, None
+    return host, int(number[0])
+
+
+def _host(host: bytes) -> bytes:
+    host = _unescape(host)
+    if not host.isascii() and len(host) <= LONGEST_HOST:
+        # What is no name that could be looked up is kept, escaped.
+        with contextlib.suppress(UnicodeError):
+            host = host.decode("utf-8", "ignore").encode("idna")
+    host = _DOTS.sub(b".", host).strip(b".")
+    host = _dotted_quad(host) or _escape(host).lower()
+    www = _WWW.match(host)
+    return host[www.end() :] if www else host
+
+
+def _dotted_quad(host: bytes) -> bytes | None:
+    """Return an IPv4 address that is written in one of its other forms (inet_aton(3)) the usual way."""
+    if len(host) > LONGEST_HOST:
+        return None
+    if host.isdigit():
+        address = int(host) & 0xFFFF_FFFF
+        return b"%d.%d.%d.%d" % tuple(address.to_bytes(4, "big"))
+    if not _NUMBERED_HOST.fullmatch(host):
+        return None
+    try:
+        *first, last = [int(it, 8 if it.startswith(b"0") and len(it) > 1 else 10) for it in host.split(b".")]
+    except ValueError:
+        return None
+    if any(it > 0xFF for it in first) or last >= 256 ** (4 - len(first)):
+        return None
+    return b"%d.%d.%d.%d" % (*first, *last.to_bytes(4 - len(first), "big"))
+
+
+def _without_dots(path: bytes) -> bytes:
+    """Resolve `.` and `..`, and make several slashes one."""
+    kept: list[bytes] = []
+    for part in path.split(b"/")[1:]:
+        if part == b"..":
+            # In front of the first folder it stays.
+            kept.append(part) if not kept else kept.pop()
+        elif part != b".":
+            kept.append(part)
+    if not kept:
+        return b"/"
+    *folders, last = kept
+    return b"/" + b"".join(folder + b"/" for folder in folders if folder) + last
+
+
+def _without_path_session(path: bytes) -> bytes:
+    """Take the session out of the path of an .aspx page."""
+    page = path.rfind(b".aspx")
+    if page < 0:
+        return path
+    for session in reversed([*_PATH_SESSION.finditer(path, 0, page)]):
+        if b"?" not in path[session.end() : page]:
+            return path[: session.start()] + path[session.end() :]
+    return path
+
+
+def _query(query: bytes) -> bytes:
+    query = _escape(_unescape(query))
+    for pattern in _QUERY_SESSIONS:
+        found = [*pattern.finditer(query)]
+        if found:
+            query = query[: found[-1].start()] + query[found[-1].end() :]
+    query = _without_coldfusion_session(query).lower()
+    if len(query) > 1:
+        arguments = query.split(b"&")
+        arguments.sort(key=_name_and_value)
+        query = b"&".join(arguments)
+    return query
+
+
+def _name_and_value(argument: bytes) -> list[bytes]:
+    return argument.split(b"=", 1)
+
+
+def _without_coldfusion_session(query: bytes) -> bytes:
+    arguments = query.split(b"&")
+    for number in range(len(arguments) - 1, 0, -1):
+        name, equals, value = arguments[number].partition(b"=")
+        if name.lower() == b"cftoken" and equals and value:
+            start = arguments[number - 1][:-1].lower().rfind(b"cfid=")
+            if start >= 0:
+                kept = [*arguments[: number - 1], arguments[number - 1][:start]]
+                rest = b"&".join(arguments[number + 1 :])
+                return b"&".join(kept) + rest
+    return query
+
+
+def _unescape(data: bytes) -> bytes:
+    """Undo percent-encoding until nothing is left to undo."""
+    if b"%" not in data:
+        return data
+    out = bytearray()
+    for byte in data:
+        out.append(byte)
+        # What was undone may complete another escape, so that one look from left to right does for all.
+        while len(out) > 2 and out[-3] == 0x25 and out[-1] in _HEX and out[-2] in _HEX:
+            out[-3:] = bytes.fromhex(out[-2:].decode("ascii"))
+    return bytes(out)
+
+
+def _escape(data: bytes, *, keep: bytes = b"") -> bytes:
+    return quote_from_bytes(data, safe=_UNESCAPED + keep).encode("ascii")

@@ -1,0 +1,324 @@
+"""Making CDXJ indexes: a line for each capture in WARC files, sorted.
+
+The lines are those of cdxj-indexer, for .warc.zst as for .warc.gz and .warc. Of large records no more is
+decompressed than the HTTP head, unless the header states no digest of the payload.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, BinaryIO, Final
+from urllib.parse import unquote, urlsplit
+
+from seekwarc.archive.index import tolerated
+from seekwarc.archive.output import open_output
+from seekwarc.archive.reader import Reader
+from seekwarc.archive.record import Record
+from seekwarc.errors import FormatError
+from seekwarc.format.cdxj import REVISIT, CdxjLine
+from seekwarc.format.digest import Digest
+from seekwarc.format.http import HttpHead
+from seekwarc.format.post import MAX_BODY_SIZE, body_query, with_query
+from seekwarc.format.surt import surt
+from seekwarc.storage.source import RangeSource, open_source
+from seekwarc.tools.convert import refuse_same_file
+from seekwarc.tools.sorting import MEMORY, sorted_lines
+
+__all__ = ["Indexing", "file_name", "index", "lines_of"]
+
+INDEXED: Final = ("response", "revisit", "resource", "metadata")
+FIELDS_BLOCK: Final = "application/warc-fields"
+METHODS_WITH_BODY: Final = ("POST", "PUT")
+UNSTATED_BODY: Final = 8 << 10
+"""Bytes of a request body that are taken where no Content-Length is."""
+STEP: Final = 1 << 20
+
+_TYPE_END = re.compile(r"[;\s]")
+
+Complain = Callable[[FormatError], object]
+"""Is told of each place with a problem that keeps a record, or what is behind it, out of the index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Indexing:
+    """What became of indexing files."""
+
+    lines: int
+    """Lines of the index."""
+    problems: int
+    """Places with problems that kept records out of it."""
+
+
+def index(
+    sources: Mapping[str, str | os.PathLike[str] | bytes | BinaryIO | RangeSource],
+    target: str | os.PathLike[str] | BinaryIO,
+    *,
+    complain: Complain,
+    post_append: bool = False,
+    stated_digests: bool = False,
+    memory: int = MEMORY,
+    watch: Callable[[RangeSource, str], RangeSource] = lambda source, _: source,
+    **limits: Any,  # noqa: ANN401
+) -> Indexing:
+    """Write the CDXJ index of files. Under its name it appears when it is whole.
+
+    Args:
+        sources: What a `Reader` opens each, by the names that the lines have for them.
+        target: The index.
+        complain: Told of problems. What is good in front of damage is kept.
+        post_append: Tell requests with a body apart by it; see `lines_of`.
+        stated_digests: See `lines_of`.
+        memory: Bytes of lines that are held at a time; more are sorted in temporary files.
+        watch: Wraps each source, to show progress.
+        **limits: For each `Reader`.
+
+    Raises:
+        SourceError: A file cannot be read or written.
+    """
+    for source in sources.values():
+        if isinstance(source, str | os.PathLike):
+            refuse_same_file(os.fspath(source), target)
+    problems = 0
+
+    def count(problem: FormatError) -> None:
+        nonlocal problems
+        problems += 1
+        complain(problem)
+
+    def lines() -> Iterator[bytes]:
+        for name, source in sources.items():
+            with closing(Reader(watch(open_source(source), name), **limits)) as archive:
+                found = lines_of(
+                    archive, name, complain=count, post_append=post_append, stated_digests=stated_digests
+                )
+                yield from (line.build() for line in found)
+
+    output = open_output(target)
+    written = 0
+    try:
+        for line in sorted_lines(lines(), memory=memory, folder=output.spool_directory):
+            output.write(line)
+            written += 1
+        output.commit()
+    except BaseException:
+        output.discard()
+        raise
+    return Indexing(written, problems)
+
+
+def file_name(source: str, root: str | None = None) -> str:
+    """Return what an index calls a file: its last name, or its path below a folder.
+
+    Args:
+        source: Path or URL of the file.
+        root: The folder.
+
+    Raises:
+        ValueError: The file is not below the folder.
+    """
+    if "://" in source:
+        return unquote(urlsplit(source).path.rpartition("/")[2])
+    if root is None:
+        return os.path.basename(source)
+    path = os.path.relpath(source, root)
+    if path.startswith(os.pardir):
+        raise ValueError(f"{source} is not below {root}")
+    return path.replace(os.sep, "/")
+
+
+def lines_of(
+    archive: Reader,
+    filename: str,
+    *,
+    complain: Complain,
+    post_append: bool = False,
+    stated_digests: bool = False,
+) -> Iterator[CdxjLine]:
+    """Yield the line of each response, revisit, resource and metadata record that has a URI, in file order.
+
+    Metadata and resources of the type application/warc-fields are left out, as crawlers' notes.
+
+    Args:
+        archive: The file; it may be a pipe.
+        filename: What the lines call it.
+        complain: Told of problems: damage, which ends the file; records without a date, or that no offset
+            leads to.
+        post_append: Put method and body of a POST or PUT request into the key of its response: of two records
+            in a row that have the same URI, of which the second names the first in WARC-Concurrent-To.
+        stated_digests: Give no digest where the header states none. Otherwise that of the payload is made, by
+            reading all of it: SHA-1, of an HTTP body as it was transferred, as warcio makes it.
+
+    Raises:
+        SourceError: The file cannot be read.
+    """
+    told: int | None = None
+
+    def tell(problem: FormatError) -> None:
+        # Damage in a record is met twice: when it is looked at, and on the way to the next one.
+        nonlocal told
+        if told is None or problem.offset != told:
+            complain(problem)
+        told = problem.offset
+
+    waiting: _Draft | None = None
+    # What kind of file it is, is looked at when the first record is asked for.
+    records = chain.from_iterable([archive])
+    ended = False
+    while not ended:
+        draft = None
+        try:
+            record = next(records, None)
+            if record is None:
+                ended = True
+            else:
+                draft = _Draft(record)
+                # Before going on to the next record: of a pipe, and of gzip, that is when it costs nothing.
+                draft.read(tell, post_append=post_append, stated_digests=stated_digests)
+        except FormatError as error:
+            ended = True
+            tell(error)
+            if waiting is not None and not waiting.record.has_length:
+                # The damage is within it.
+                waiting = None
+        if waiting is not None:
+            if draft is not None and post_append:
+                _join(waiting, draft)
+            line = waiting.line(filename, tell)
+            if line is not None:
+                yield line
+        waiting = draft
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A record, and what of its line is known before the next one is reached."""
+
+    record: Record
+    fields: dict[str, str] | None = None
+    """None where the record gets no line."""
+    request: tuple[str, str] | None = None
+    """Method and body of a request that has one."""
+    key: str | None = None
+    """Where it is not that of the URI."""
+    sent: dict[str, str] = field(default_factory=dict)
+    """Fields of a response that tell of its request."""
+    is_paired: bool = False
+
+    def read(self, complain: Complain, *, post_append: bool, stated_digests: bool) -> None:
+        record = self.record
+        try:
+            if post_append and record.type == "request":
+                self.request = _sent_by(record)
+            elif _is_indexed(record):
+                self.fields = dict(_described(record, stated_digests=stated_digests))
+        except FormatError as error:
+            # Damage within the record: iteration tells whether it is the end.
+            complain(error.located(record.source, record.offset))
+
+    def line(self, filename: str, complain: Complain) -> CdxjLine | None:
+        record, uri = self.record, self.record.target_uri
+        if self.fields is None or uri is None:
+            return None
+        try:
+            if record.skip or not record.length:
+                raise FormatError(
+                    "this record shares its frame or gzip member with others, so that no line leads to it; "
+                    "`seekwarc convert` mends that"
+                )
+            date = record.date
+            if date is None:
+                raise FormatError("this record has no WARC-Date, so it gets no line")
+            place = {"length": str(record.length), "offset": str(record.offset), "filename": filename}
+            return CdxjLine.make(uri, date, {**self.fields, **place, **self.sent}, key=self.key)
+        except FormatError as error:
+            complain(error.located(record.source, record.offset))
+            return None
+
+
+def _join(one: _Draft, other: _Draft) -> None:
+    """Give a response the method and body of its request, where two records are these."""
+    first, second = one.record, other.record
+    if one.is_paired or first.target_uri != second.target_uri or second.concurrent_to[:1] != (first.id,):
+        return
+    drafts = {first.type: one, second.type: other}
+    if set(drafts) == {"request", "response"}:
+        one.is_paired = other.is_paired = True
+        request, response = drafts["request"].request, drafts["response"]
+        if request is not None:
+            method, query = request
+            response.key = surt(with_query(first.target_uri or "", method, query))
+            response.sent = {"requestBody": query, "method": method.upper()}
+
+
+def _is_indexed(record: Record) -> bool:
+    kind = record.type
+    if kind not in INDEXED or record.target_uri is None:
+        return False
+    return kind not in ("resource", "metadata") or record.content_type != FIELDS_BLOCK
+
+
+def _described(record: Record, *, stated_digests: bool) -> Iterator[tuple[str, str]]:
+    """Yield the fields that tell what a record holds."""
+    head = record.http if record.type in ("response", "revisit") else None
+    mime: str | None = REVISIT
+    if record.type == "response":
+        mime = head.get("Content-Type") if head is not None else None
+    elif record.type != "revisit":
+        mime = record.content_type
+    if mime is not None:
+        yield "mime", _TYPE_END.split(mime, maxsplit=1)[0]
+    if head is not None and head.status is not None:
+        yield "status", str(head.status)
+    digest = record.header.get("WARC-Payload-Digest")
+    if digest is None and record.type != "revisit":
+        digest = _made_digest(record, head, stated_only=stated_digests)
+    if digest is not None:
+        yield "digest", digest
+
+
+def _made_digest(record: Record, head: HttpHead | None, *, stated_only: bool) -> str | None:
+    if head is None:
+        # The payload is the block.
+        stated = tolerated(lambda: record.block_digest)
+        if stated is not None:
+            raw = stated.raw if stated.name == "sha1" else None
+            return str(Digest.of("sha1", raw) if raw is not None else stated)
+    if stated_only:
+        return None
+    hasher = hashlib.sha1(usedforsecurity=False)
+    with record.block.open() as file:
+        file.seek(head.size if head is not None else 0)
+        while data := file.read(STEP):
+            hasher.update(data)
+    return str(Digest.of("sha1", hasher.digest()))
+
+
+def _sent_by(request: Record) -> tuple[str, str] | None:
+    """Return method and body of a request, the body as a query; None for methods without one."""
+    head = request.http
+    if head is None or head.method is None or head.method.upper() not in METHODS_WITH_BODY:
+        return None
+    # As cdxj-indexer has it, a body goes with a method in capitals only.
+    has_body = head.method in METHODS_WITH_BODY
+    return head.method, body_query(head.get("Content-Type") or "", _body(request, head)) if has_body else ""
+
+
+def _body(request: Record, head: HttpHead) -> bytes:
+    stated = head.get("Content-Length")
+    size = UNSTATED_BODY if stated is None else head.content_length or 0
+    size = min(size, MAX_BODY_SIZE)
+    try:
+        with request.payload.open(decoded=True) as file:
+            found = b""
+            while len(found) < size and (data := file.read(size - len(found))):
+                found += data
+            return found
+    except FormatError:
+        # A content coding that is damaged or not known.
+        return request.payload.pread(0, size)

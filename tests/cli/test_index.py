@@ -1,0 +1,153 @@
+"""`seekwarc index`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from seekwarc.format.cdxj import CdxjLine
+from tests.cli.conftest import FILM_URI, FORMS, record_header, run_on_terminal, wait_for
+from tests.support.foreign import Foreign, gzip_member
+
+
+def lines_of(stored: bytes) -> list[CdxjLine]:
+    return [CdxjLine.parse(line) for line in stored.splitlines()]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_index_goes_to_standard_output(command, crawl, form) -> None:
+    answer = command("index", crawl.path(form))
+    lines = lines_of(answer.stdout)
+    assert [it.key for it in lines] == ["org,example)/", "org,example)/film.mp4", "org,example)/page.html"]
+    put = crawl.put(3, form)
+    assert (lines[1].uri, lines[1].offset, lines[1].length) == (FILM_URI, put.offset, put.length)
+    assert lines[1].filename == f"crawl.{form}"
+    assert answer.stderr == ""
+
+
+def test_the_index_goes_into_a_file(command, crawl, tmp_path) -> None:
+    target = tmp_path / "out.cdxj"
+    answer = command("index", crawl.path("warc"), crawl.zst, "-o", target)
+    assert answer.out == f"{target}: 6 captures\n"
+    assert target.read_bytes() == b"".join(sorted(target.read_bytes().splitlines(keepends=True)))
+    assert os.listdir(tmp_path) == ["out.cdxj"]
+
+
+def test_standard_input_is_called_what_one_says(command, crawl) -> None:
+    data = crawl.zst.read_bytes()
+    assert "--stdin-name" in command("index", "-", stdin=data, status=2).stderr
+    answer = command("index", "-", "--stdin-name", "crawl.warc.zst", stdin=data)
+    assert answer.stdout == command("index", crawl.zst).stdout
+
+
+def test_files_are_told_apart_by_their_folders(command, crawl, tmp_path) -> None:
+    paths = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        paths.append(tmp_path / name / "a.warc")
+        paths[-1].write_bytes(crawl.content)
+    stderr = command("index", *paths, status=2).stderr
+    assert "two files have the name a.warc" in stderr
+    found = lines_of(command("index", *paths, "--dir-root", tmp_path).stdout)
+    assert {it.filename for it in found} == {"one/a.warc", "two/a.warc"}
+    assert "not below" in command("index", *paths, "--dir-root", tmp_path / "one", status=2).stderr
+
+
+def test_damage_is_told_and_what_is_good_kept(command, crawl, tmp_path) -> None:
+    cut = tmp_path / "cut.warc.gz"
+    cut.write_bytes(crawl.path("warc.gz").read_bytes()[: crawl.put(3, "warc.gz").offset + 5000])
+    target = tmp_path / "out.cdxj"
+    answer = command("index", cut, crawl.path("warc"), "-o", target, status=1)
+    assert f"seekwarc: {cut}, offset {crawl.put(3, 'warc.gz').offset}" in answer.stderr
+    found = lines_of(target.read_bytes())
+    assert [it.filename for it in found].count("cut.warc.gz") == 1
+    assert [it.filename for it in found].count("crawl.warc") == 3
+
+
+def test_of_many_problems_of_a_kind_a_few_are_printed(command, tmp_path) -> None:
+    pair = Foreign().record(b"x").record(b"y").plain().bytes()
+    path = tmp_path / "pairs.warc.gz"
+    path.write_bytes(gzip_member(pair) * 50)
+    stderr = command("index", path, status=1).stderr
+    assert stderr.count("shares its frame") == 3
+    assert stderr.count("more of this kind are not printed") == 1
+
+
+def test_without_its_file_there_is_no_index(command, crawl, tmp_path) -> None:
+    target = tmp_path / "out.cdxj"
+    stderr = command("index", crawl.zst, tmp_path / "none.warc", "-o", target, status=2).stderr
+    assert "none.warc: cannot be opened" in stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_archive_is_not_written_over(command, crawl) -> None:
+    assert "same file" in command("index", crawl.zst, "-o", crawl.zst, status=2).stderr
+
+
+def test_a_full_disk_leaves_no_index(command, crawl, small_disk) -> None:
+    (small_disk / "filler").write_bytes(bytes((1 << 20) - 4096))
+    with pytest.raises(OSError, match="No space"):
+        (small_disk / "more").write_bytes(bytes(8192))
+    (small_disk / "more").unlink()
+    made = Foreign()
+    for _ in range(300):
+        made.record(b"x")
+    (crawl.folder / "many.warc").write_bytes(made.plain().bytes())
+    stderr = command("index", crawl.folder / "many.warc", "-o", small_disk / "out.cdxj", status=2).stderr
+    assert "No space left on device" in stderr
+    assert os.listdir(small_disk) == ["filler"]
+
+
+def test_an_interrupt_leaves_no_index(start, crawl, tmp_path) -> None:
+    process = start("index", "-", "--stdin-name", "x", "-o", tmp_path / "out.cdxj")
+    process.stdin.write(crawl.content[:100_000])
+    process.stdin.flush()
+    wait_for(lambda: os.listdir(tmp_path) != [])
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 130
+    assert b"Traceback" not in process.stderr.read()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_closed_pipe_ends_it_quietly(tmp_path) -> None:
+    made = Foreign()
+    for _ in range(6000):
+        made.record(b"page")
+    (tmp_path / "many.warc.zst").write_bytes(made.bytes())
+    script = f"{sys.executable} -m seekwarc index many.warc.zst | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True, cwd=tmp_path)
+    assert done.stderr == b""
+    assert done.stdout.startswith(b"org,example)/0 20260102030405 {")
+    assert done.stdout.endswith(b"\n141\n")
+
+
+def test_progress_is_shown_on_a_terminal_only(command, crawl, tmp_path) -> None:
+    status, shown = run_on_terminal("index", crawl.zst, "-o", tmp_path / "out.cdxj")
+    assert status == 0
+    assert b"crawl.warc.zst" in shown
+    assert command("index", crawl.zst, "-o", tmp_path / "out.cdxj").stderr == ""
+
+
+def test_what_a_terminal_would_obey_is_escaped(command, tmp_path) -> None:
+    made = Foreign()
+    for date in ("2026-01-01T00:00:00Z", "\x1b[2J"):
+        header = record_header("resource", 1, 0, ("WARC-Target-URI", "http://example.org/\x1b[1m\x07"))
+        made.record(b"x", header=header.replace(b"2026-01-02T03:04:05Z", date.encode()))
+    path = tmp_path / "hostile.warc.zst"
+    path.write_bytes(made.bytes())
+    answer = command("index", path, status=1)
+    assert lines_of(answer.stdout)[0].uri == "http://example.org/\x1b[1m\x07"
+    assert b"\x1b" not in answer.stdout
+    assert "\x1b" not in answer.stderr
+    assert "\\x1b[2J" in answer.stderr
+
+
+def test_options_reach_the_reader(command, tmp_path) -> None:
+    path = tmp_path / "window.warc.zst"
+    path.write_bytes(Foreign().record(bytes(9 << 20), content_size=False, window_log=24).bytes())
+    assert "window" in command("index", path, "--max-window", "1M", status=1).stderr
+    command("index", path)

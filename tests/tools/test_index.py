@@ -1,0 +1,428 @@
+"""Making CDXJ indexes. tests/interop/test_cdxj_indexer.py compares the lines with cdxj-indexer's."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import io
+import os
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seekwarc
+from seekwarc.errors import FormatError, FormatWarning, SourceError
+from seekwarc.format.cdxj import CdxjLine
+from seekwarc.tools.index import Indexing, file_name, index, lines_of
+from tests.support.foreign import EXTENSIONS, Foreign, gzip_member, warc_header
+from tests.support.sources import Pipe, RecordingSource
+from tests.support.writing import KIB, MIB, noise, text
+
+URI = "http://example.org/"
+DATE = "2026-11-21T09:30:00Z"
+HTTP_TYPE = ("Content-Type", "application/http; msgtype=response")
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
+
+
+def sha1(data: bytes) -> str:
+    return "sha1:" + base64.b32encode(hashlib.sha1(data).digest()).decode()
+
+
+def field(kind: str, length: int, number: int, *fields: tuple[str, str], date: str = DATE) -> bytes:
+    lines = [
+        "WARC/1.1",
+        f"WARC-Type: {kind}",
+        f"WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-{number:012}>",
+        *([f"WARC-Date: {date}"] if date else []),
+        *(f"{name}: {value}" for name, value in fields),
+        f"Content-Length: {length}",
+    ]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def put(
+    made: Foreign, kind: str, block: bytes, *fields: tuple[str, str], uri: str = URI, **options: Any
+) -> Foreign:
+    number = len(made.records)
+    if kind in ("response", "request", "revisit"):
+        fields = (("Content-Type", f"application/http; msgtype={kind}"), *fields)
+    date = options.pop("date", DATE)
+    header = field(kind, len(block), number, ("WARC-Target-URI", uri), *fields, date=date)
+    return made.record(block, header=header, **options)
+
+
+def indexed(data: Any, **options: Any) -> tuple[list[CdxjLine], list[FormatError]]:
+    problems: list[FormatError] = []
+    with seekwarc.open(data) as archive:
+        return [*lines_of(archive, "a.warc", complain=problems.append, **options)], problems
+
+
+def lines_in(data: Any, **options: Any) -> list[CdxjLine]:
+    lines, problems = indexed(data, **options)
+    assert problems == []
+    return lines
+
+
+def test_a_line_says_what_the_record_is_and_where() -> None:
+    made = put(Foreign(), "response", HEAD + b"Hello")
+    line = lines_in(made.bytes())[0]
+    assert (line.key, line.timestamp) == ("org,example)/", "20261121093000")
+    assert list(line.fields.items()) == [
+        ("url", URI),
+        ("mime", "text/html"),
+        ("status", "200"),
+        ("digest", sha1(b"Hello")),
+        ("length", str(len(made.data))),
+        ("offset", "0"),
+        ("filename", "a.warc"),
+    ]
+
+
+def test_what_is_looked_for_gets_a_line_and_the_rest_none() -> None:
+    made = Foreign()
+    made.record(b"x: y\r\n", header=field("warcinfo", 6, 0, ("Content-Type", "application/warc-fields")))
+    put(made, "request", b"GET / HTTP/1.1\r\n\r\n")
+    put(made, "metadata", b"x: y\r\n", ("Content-Type", "application/warc-fields"))
+    put(made, "resource", b"x: y\r\n", ("Content-Type", "application/warc-fields"))
+    put(made, "conversion", b"x")
+    put(made, "continuation", b"x")
+    made.record(b"x", header=field("metadata", 1, 6))
+    put(made, "metadata", b"{}", ("Content-Type", "application/json; x"))
+    put(made, "resource", b"x", ("Content-Type", "text/plain;x"))
+    put(
+        made,
+        "revisit",
+        HEAD,
+        ("WARC-Profile", "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"),
+    )
+    found = lines_in(made.bytes())
+    assert [(it.mime, it.status) for it in found] == [
+        ("application/json", None),
+        ("text/plain", None),
+        ("warc/revisit", 200),
+    ]
+    assert [str(it.digest) for it in found] == [sha1(b"{}"), sha1(b"x"), "None"]
+
+
+@pytest.mark.parametrize("table", [False, True])
+@pytest.mark.parametrize("compressed", [None, False, True])
+def test_places_in_a_warc_zst_reach_to_the_next_record(compressed: bool | None, table: bool) -> None:
+    made = Foreign()
+    if compressed is not None:
+        made.dictionary(compressed=compressed)
+    for number in range(3):
+        body = HEAD + text(3000, seed=number)
+        put(made, "response", body, uri=f"http://example.org/{number}", cuts=1000, table=table)
+        made.extension(EXTENSIONS[number], b"note")
+    made.file_table()
+    found = lines_in(made.bytes())
+    assert [(it.offset, it.length) for it in found] == [(it.offset, it.length) for it in made.records]
+    if compressed is not None:
+        assert found[0].offset == made.entries[0][0], "behind the dictionary"
+    with seekwarc.open(made.bytes()) as archive:
+        for line, record in zip(found, made.records, strict=True):
+            assert archive.record_at(line.offset, line.length).block.read() == record.block
+
+
+@pytest.mark.parametrize("form", ["gzip", "plain"])
+def test_places_in_other_files_reach_to_the_next_record_too(form: str) -> None:
+    made = Foreign()
+    for number in range(3):
+        put(made, "response", HEAD + text(3000, seed=number))
+    stored = getattr(made, form)()
+    assert [(it.offset, it.length) for it in lines_in(stored.bytes())] == [
+        (it.offset, it.length) for it in stored.records
+    ]
+
+
+@pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
+def test_a_pipe_gives_the_same_lines(form: str) -> None:
+    made = Foreign()
+    for number in range(30):
+        put(made, "response", HEAD + text(30_000, seed=number), uri=f"http://example.org/{number}")
+    made = made if form == "bytes" else getattr(made, form)()
+    assert lines_in(Pipe(made.bytes())) == lines_in(made.bytes())
+    assert len(lines_in(made.bytes())) == 30
+
+
+def test_of_large_records_only_the_heads_are_decompressed() -> None:
+    target = io.BytesIO()
+    film = HEAD + noise(8 * MIB)
+    with seekwarc.open(target, "w") as out:
+        for number in range(4):
+            out.write_response(f"http://example.org/{number}", film)
+            out.write_resource(f"http://example.org/{number}r", noise(4 * MIB), "video/mp4")
+    source = RecordingSource(target.getvalue())
+    with seekwarc.open(source) as archive:
+        lines = [*lines_of(archive, "a", complain=print)]
+        assert len(lines) == 8
+        assert archive.stats.bytes_decoded < 3 * MIB, "of 48"
+        assert source.bytes_asked < len(source.data) / 4
+    assert lines[1].digest is not None
+    assert lines[1].digest.raw == hashlib.sha1(noise(4 * MIB)).digest()
+
+
+def test_a_digest_that_no_header_states_is_made_or_left_out() -> None:
+    body = b"3\r\nabc\r\n0\r\n\r\n"
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    made = put(Foreign(), "response", head + body)
+    assert str(lines_in(made.bytes())[0].digest) == sha1(body), "as warcio makes it: of what was transferred"
+    assert "digest" not in lines_in(made.bytes(), stated_digests=True)[0].fields
+
+
+def test_without_making_digests_no_payload_is_read() -> None:
+    made = put(Foreign(), "response", HEAD + noise(8 * MIB), cuts=256 * KIB, table=True).file_table()
+    with seekwarc.open(made.bytes()) as archive:
+        [*lines_of(archive, "a", complain=print, stated_digests=True)]
+        assert archive.stats.bytes_decoded < MIB
+        [*lines_of(archive, "a", complain=print)]
+        assert archive.stats.bytes_decoded > 8 * MIB
+
+
+def test_the_digest_of_a_block_is_that_of_its_payload() -> None:
+    data = b"some block"
+    raw = hashlib.sha1(data).hexdigest()
+    for stated, expected in [(f"sha1:{raw}", sha1(data)), ("sha256:abc", "sha256:abc"), ("?", sha1(data))]:
+        made = put(Foreign(), "resource", data, ("WARC-Block-Digest", stated), ("Content-Type", "text/plain"))
+        assert lines_in(made.bytes())[0].fields["digest"] == expected
+    made = put(Foreign(), "response", HEAD + b"x", ("WARC-Block-Digest", f"sha1:{raw}"))
+    assert lines_in(made.bytes())[0].fields["digest"] == sha1(b"x"), "the head is no part of the payload"
+
+
+# Damage.
+
+
+@pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
+@pytest.mark.parametrize("stated_digests", [False, True])
+def test_what_stands_in_front_of_damage_is_kept(form: str, stated_digests: bool) -> None:
+    made = Foreign()
+    for number in range(3):
+        put(made, "response", HEAD + noise(9000, seed=number), uri=f"http://example.org/{number}")
+    made = made if form == "bytes" else getattr(made, form)()
+    cut = made.bytes()[: made.records[2].offset + 4000]
+    lines, problems = indexed(cut, stated_digests=stated_digests)
+    assert [it.offset for it in lines] == [it.offset for it in made.records[:2]]
+    assert [it.offset for it in problems] == [made.records[2].offset]
+
+
+def test_damage_in_the_head_of_a_large_record_does_not_cost_the_next_ones() -> None:
+    made = Foreign()
+    block = HEAD + noise(9000)
+    for number in range(3):
+        head = len(field("response", len(block), number, ("WARC-Target-URI", URI), HTTP_TYPE))
+        put(made, "response", block, cuts=(head, head + len(HEAD)), table=True)
+    made.file_table()
+    data = bytearray(made.bytes())
+    data[made.records[1].offset + made.entries[4][0] + 20] ^= 1
+    lines, problems = indexed(bytes(data), stated_digests=True)
+    assert [it.offset for it in lines] == [made.records[0].offset, made.records[2].offset]
+    assert [it.offset for it in problems] == [made.records[1].offset]
+
+
+@pytest.mark.parametrize("date", ["", "yesterday"])
+def test_a_record_without_a_date_gets_no_line(date: str) -> None:
+    made = put(Foreign(), "response", HEAD, date=date)
+    put(made, "response", HEAD)
+    lines, problems = indexed(made.bytes())
+    assert [it.offset for it in lines] == [made.records[1].offset]
+    assert "WARC-Date" in str(problems[0])
+
+
+@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
+def test_records_that_no_offset_leads_to_get_no_line() -> None:
+    one = put(Foreign(), "response", HEAD).plain().bytes()
+    data = gzip_member(one + one) + gzip_member(one)
+    lines, problems = indexed(data)
+    assert [it.offset for it in lines] == [len(gzip_member(one + one))]
+    assert [it.offset for it in problems] == [0]
+    assert "seekwarc convert" in str(problems[0])
+
+
+# Requests with a body.
+
+
+def exchange(
+    made: Foreign,
+    method: bytes,
+    body: bytes,
+    *,
+    content_type: bytes = b"application/x-www-form-urlencoded",
+    first: str = "request",
+    concurrent: int | None = None,
+    uri: str = URI,
+) -> None:
+    number = len(made.records)
+    head = b"%b / HTTP/1.1\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n" % (
+        method,
+        content_type,
+        len(body),
+    )
+    linked = (
+        "WARC-Concurrent-To",
+        f"<urn:uuid:00000000-0000-4000-8000-{number if concurrent is None else concurrent:012}>",
+    )
+    blocks = {"request": head + body, "response": HEAD + b"answer"}
+    second = "response" if first == "request" else "request"
+    put(made, first, blocks[first], uri=uri)
+    put(made, second, blocks[second], linked, uri=uri)
+
+
+def keys(made: Foreign, **options: Any) -> list[tuple[str, str | None, str | None]]:
+    lines = lines_in(made.bytes(), **options)
+    return [(it.key, it.fields.get("method"), it.fields.get("requestBody")) for it in lines]
+
+
+@pytest.mark.parametrize("first", ["request", "response"])
+def test_the_answer_to_a_post_has_method_and_body_in_its_key(first: str) -> None:
+    made = Foreign()
+    exchange(made, b"POST", b"B=2&a=%201", first=first)
+    assert keys(made) == [("org,example)/", None, None)]
+    assert keys(made, post_append=True) == [("org,example)/?__wb_method=post&a=%201&b=2", "POST", "B=2&a= 1")]
+    line = lines_in(made.bytes(), post_append=True)[0]
+    assert [*line.fields][-2:] == ["requestBody", "method"]
+    assert line.uri == URI
+
+
+def test_other_methods_and_strangers_are_left_alone() -> None:
+    for options in ({"method": b"GET"}, {"concurrent": 99}):
+        made = Foreign()
+        exchange(made, **{"method": b"POST", "body": b"a=1", **options})
+        assert keys(made, post_append=True) == [("org,example)/", None, None)]
+    made = Foreign()
+    put(made, "request", b"POST / HTTP/1.1\r\n\r\na=1", uri="http://example.org/other")
+    put(made, "response", HEAD, ("WARC-Concurrent-To", "<urn:uuid:00000000-0000-4000-8000-000000000000>"))
+    assert keys(made, post_append=True) == [("org,example)/", None, None)]
+
+
+def test_a_request_belongs_to_one_response() -> None:
+    made = Foreign()
+    exchange(made, b"POST", b"a=1", first="response")
+    put(made, "response", HEAD, ("WARC-Concurrent-To", "<urn:uuid:00000000-0000-4000-8000-000000000001>"))
+    assert [it[1] for it in keys(made, post_append=True)] == ["POST", None]
+
+
+def test_a_body_in_a_content_coding_is_taken_as_what_it_means() -> None:
+    packed = gzip.compress(b"a=1", mtime=0)
+    for coding, body, expected in [
+        (b"gzip", packed, "a=1"),
+        (b"none-such", b"a=2", "a=2"),
+        (b"gzip", b"a=3", "a=3"),
+    ]:
+        made = Foreign()
+        exchange(
+            made,
+            b"POST",
+            body,
+            content_type=b"application/x-www-form-urlencoded\r\nContent-Encoding: " + coding,
+        )
+        assert keys(made, post_append=True)[0][2] == expected
+
+
+def test_a_large_body_takes_no_more_memory_than_its_limit() -> None:
+    made = Foreign()
+    exchange(made, b"PUT", bytes(64 * MIB), content_type=b"text/plain")
+    data = made.bytes()
+    tracemalloc.start()
+    try:
+        assert keys(made, post_append=True)[0][2] == ("__wb_post_data=" + "A" * 4096)[:4096]
+        assert tracemalloc.get_traced_memory()[1] < 40 * MIB + len(data)
+    finally:
+        tracemalloc.stop()
+
+
+# Whole indexes.
+
+
+def crawl(folder: Path, count: int = 3) -> dict[str, Path]:
+    files = {}
+    for number in range(count):
+        made = Foreign()
+        for page in range(20):
+            put(
+                made,
+                "response",
+                HEAD + b"%d" % page,
+                uri=f"http://example.org/{page * 7 % 20}",
+                date=f"202{number}-01-01T00:00:00Z",
+            )
+        files[f"{number}.warc.zst"] = folder / f"{number}.warc.zst"
+        files[f"{number}.warc.zst"].write_bytes(made.bytes())
+    return files
+
+
+def test_the_index_of_several_files_is_sorted_by_its_bytes(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    done = index(crawl(tmp_path), out, complain=print)
+    lines = out.getvalue().splitlines(keepends=True)
+    assert done == Indexing(60, 0)
+    assert len(lines) == 60
+    assert lines == sorted(lines)
+    assert {CdxjLine.parse(line).filename for line in lines} == {"0.warc.zst", "1.warc.zst", "2.warc.zst"}
+
+
+def test_memory_only_changes_how_it_is_sorted(tmp_path: Path) -> None:
+    files = crawl(tmp_path)
+    outs = [io.BytesIO(), io.BytesIO()]
+    index(files, outs[0], complain=print)
+    index(files, outs[1], complain=print, memory=500)
+    assert outs[0].getvalue() == outs[1].getvalue()
+
+
+def test_the_index_appears_when_it_is_whole(tmp_path: Path) -> None:
+    files = crawl(tmp_path)
+    target = tmp_path / "out" / "a.cdxj"
+    target.parent.mkdir()
+    target.write_bytes(b"the last one")
+    with pytest.raises(SourceError, match="cannot be opened"):
+        index({**files, "none": tmp_path / "none.warc"}, target, complain=print)
+    assert target.read_bytes() == b"the last one"
+    assert os.listdir(target.parent) == ["a.cdxj"]
+    index(files, target, complain=print, memory=500)
+    assert len(target.read_bytes().splitlines()) == 60
+    assert os.listdir(target.parent) == ["a.cdxj"]
+
+
+def test_a_file_is_not_written_over_by_its_index(tmp_path: Path) -> None:
+    files = crawl(tmp_path, 1)
+    with pytest.raises(SourceError, match="same file"):
+        index(files, files["0.warc.zst"], complain=print)
+
+
+def test_problems_of_all_files_are_counted(tmp_path: Path) -> None:
+    files = crawl(tmp_path)
+    files["1.warc.zst"].write_bytes(files["1.warc.zst"].read_bytes()[:-20])
+    files["2.warc.zst"].write_bytes(b"something else")
+    problems: list[FormatError] = []
+    done = index(files, io.BytesIO(), complain=problems.append)
+    assert done == Indexing(39, len(problems))
+    assert {it.source for it in problems} == {str(files["1.warc.zst"]), str(files["2.warc.zst"])}
+
+
+def test_every_source_can_be_watched(tmp_path: Path) -> None:
+    seen = []
+
+    def watch(source: Any, label: str) -> Any:
+        seen.append(label)
+        return source
+
+    index(crawl(tmp_path), io.BytesIO(), complain=print, watch=watch)
+    assert seen == ["0.warc.zst", "1.warc.zst", "2.warc.zst"]
+
+
+def test_files_are_called_by_their_name_or_their_path_below_a_folder() -> None:
+    assert file_name("/a/b/c.warc.gz") == "c.warc.gz"
+    assert file_name("/a/b/c.warc.gz", "/a") == "b/c.warc.gz"
+    assert file_name("https://example.org/x/c%20d.warc.zst?sig=a/b", "/a") == "c d.warc.zst"
+    with pytest.raises(ValueError, match="not below"):
+        file_name("/a/b/c.warc.gz", "/b")
+
+
+def test_a_warning_is_no_problem_of_the_index() -> None:
+    one = warc_header(1) + b"x\r\n\r\n"
+    with pytest.warns(FormatWarning):
+        lines, problems = indexed(gzip_member(one + one))
+    assert lines == []
+    assert len(problems) == 1
