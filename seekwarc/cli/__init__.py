@@ -39,6 +39,7 @@ VERBS: Final = {
     "split": "cut a file into several, by size or number of records",
     "train": "make a dictionary from the records of files",
     "dictionary": "take the dictionary out of a file",
+    "serve": "serve archives to a browser: find, look, play and scrub",
     "demo": "make an example and show what a range read costs",
 }
 FOUND_PROBLEMS: Final = 1

@@ -1,0 +1,171 @@
+"""Serve archives to a browser on this computer: find records, look at them, play and scrub.
+
+Prints the address to open. `--host 0.0.0.0` lets other computers in: there are no passwords, and whoever can
+reach the port can read everything in the archives. Ctrl-C ends it.
+
+seekwarc serve crawl.warc.zst
+seekwarc serve --port 8080 --open *.warc.zst
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import errno
+import importlib.util
+import ipaddress
+import logging
+import signal
+import socket
+import sys
+import threading
+import time
+import webbrowser
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from seekwarc.cli.common import add_limit_arguments, limit_options, printable, progress_is_seen
+from seekwarc.errors import SeekWarcError, SourceError
+
+if TYPE_CHECKING:
+    from seekwarc.serve.shelf import Shelf
+
+__all__ = ["add_arguments", "run"]
+
+DEFAULT_PORT: Final = 8090
+PORTS_TRIED: Final = 20
+"""Ports from the default one on that are tried where none was asked for."""
+BACKLOG: Final = 512
+SEND_BUFFER: Final = 128 << 10
+"""Bytes that the system holds for a browser on this computer, which would take megabytes unless told."""
+EVERY_ADDRESS: Final = ("0.0.0.0", "::")  # noqa: S104
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the verb takes."""
+    parser.add_argument(
+        "files",
+        metavar="FILE|URL|INDEX",
+        nargs="+",
+        help=".warc.zst, .warc.gz or .warc; .cdxj: the files it names",
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--port",
+        type=_port,
+        metavar="N",
+        help=f"port to listen on, 0 for any (default: the first free one from {DEFAULT_PORT} on)",
+    )
+    parser.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="name under which browsers reach this server, where it is behind another one (may be repeated)",
+    )
+    parser.add_argument("--open", action="store_true", help="open the page in your browser")
+    add_limit_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    missing = [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise SeekWarcError(
+            f"serving takes {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not "
+            "installed: pip install 'seekwarc[serve]'"
+        )
+    # Imported here: they are an extra, and take a while.
+    from seekwarc.serve.app import LOCAL_HOSTS, application  # noqa: PLC0415
+    from seekwarc.serve.server import Server  # noqa: PLC0415
+    from seekwarc.serve.shelf import Shelf  # noqa: PLC0415
+
+    logging.basicConfig(format="seekwarc: %(message)s")
+    if hasattr(signal, "SIGHUP"):
+        # The terminal is closed: end as if asked to.
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+    # Asked to end by Ctrl-C, it has done what it should.
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        Shelf(options.files, **limit_options(options)) as shelf,
+        _listen(options) as listener,
+    ):
+        server = Server(application(shelf, hosts=_hosts(options, LOCAL_HOSTS)), listener)
+        shelf.start_reading()
+        _announce(options, shelf, listener)
+        server.run()
+    return 0
+
+
+def _announce(options: argparse.Namespace, shelf: Shelf, listener: socket.socket) -> None:
+    """Say where it is, and what else there is to say when it starts."""
+    address = _address(listener)
+    files = f"{len(shelf.files)} files" if len(shelf.files) > 1 else shelf.files[0].name
+    print(f"{printable(files)} at {address} (Ctrl-C ends it)", flush=True)
+    if not ipaddress.ip_address(listener.getsockname()[0]).is_loopback and sys.stderr is not None:
+        text = f"whoever reaches port {listener.getsockname()[1]} can read all of it: there are no passwords"
+        print(f"seekwarc: warning: {text}", file=sys.stderr)
+    if options.open:
+        webbrowser.open(address)
+    if progress_is_seen():
+        threading.Thread(target=_show_progress, args=(shelf,), daemon=True).start()
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 5 or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port from 0 to 65535")
+    return int(text)
+
+
+def _hosts(options: argparse.Namespace, local: Sequence[str]) -> list[str]:
+    """Return the names that requests may ask for: a page on another site must not be able to."""
+    if options.host in EVERY_ADDRESS and not options.name:
+        return ["*"]
+    return [*local, options.host, f"[{options.host}]", *options.name]
+
+
+def _listen(options: argparse.Namespace) -> socket.socket:
+    """Open the port.
+
+    Raises:
+        SourceError: It is taken, or the address is not this computer's.
+    """
+    ports = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TRIED) if options.port is None else (options.port,)
+    problem = None
+    for port in ports:
+        try:
+            found = socket.getaddrinfo(options.host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            family, _, _, _, address = found[0]
+            listener = socket.create_server(address[:2], family=family, backlog=BACKLOG)
+        except OSError as error:
+            problem = error
+            if error.errno != errno.EADDRINUSE:
+                break
+        else:
+            if ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
+                # What lies here unread when a player turns to another place was read for nothing.
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+            return listener
+    raise SourceError(
+        f"cannot listen on {options.host}, port {ports[-1]}: {problem}; choose another with --port or --host"
+    )
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
+
+
+def _show_progress(shelf: Shelf) -> None:
+    """Show how far the files have been gone through, until they have."""
+    from tqdm import tqdm  # noqa: PLC0415
+
+    total = sum(state.size for state in shelf.files)
+    with tqdm(total=total, desc="reading", unit="B", unit_scale=True, leave=False, file=sys.stderr) as bar:
+        while not shelf.catalogue.complete:
+            bar.update(sum(state.position for state in shelf.files) - bar.n)
+            bar.set_postfix_str(f"{shelf.catalogue.rows} records")
+            time.sleep(0.2)

@@ -1,0 +1,82 @@
+"""The whole of what `seekwarc serve` serves: the page, the JSON interface, the payloads."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from importlib.resources import files
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+
+from seekwarc.serve.api import json_api
+from seekwarc.serve.policy import SAFE
+from seekwarc.serve.problems import HANDLERS
+from seekwarc.serve.shelf import Shelf
+
+__all__ = ["LOCAL_HOSTS", "application"]
+
+LOCAL_HOSTS: Final = ("127.0.0.1", "localhost", "::1", "[::1]")
+"""Names under which a browser on this computer asks for the page."""
+
+PAGE_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'"
+)
+MEDIA_TYPES: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+def application(shelf: Shelf, *, hosts: Sequence[str] = LOCAL_HOSTS) -> Starlette:
+    """Make the ASGI application.
+
+    Args:
+        shelf: What is served; the caller closes it.
+        hosts: Names of this server. A request for another one comes from a page that has had its own name
+            pointed here, and is refused; "*" takes all.
+    """
+    page = dict(_page_files())
+    routes = [
+        Mount("/api", json_api(shelf)),
+        Route("/", _static(page["index.html"], "index.html")),
+        *(Route(f"/{name}", _static(content, name)) for name, content in page.items()),
+    ]
+    middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)]
+    return Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
+
+
+def _page_files() -> Iterator[tuple[str, bytes]]:
+    """Yield the name and content of each file of the page."""
+    for file in sorted(files("seekwarc.serve").joinpath("page").iterdir(), key=lambda file: file.name):
+        if os.path.splitext(file.name)[1] in MEDIA_TYPES:
+            yield file.name, file.read_bytes()
+
+
+def _static(content: bytes, name: str) -> Callable[[Request], Response]:
+    """Make an endpoint that sends a file of the page."""
+    etag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
+    headers = {
+        **dict(SAFE),
+        "content-security-policy": PAGE_POLICY,
+        "content-type": MEDIA_TYPES[os.path.splitext(name)[1]],
+        "cache-control": "no-cache",
+        "etag": etag,
+    }
+
+    def endpoint(request: Request) -> Response:
+        if request.headers.get("if-none-match") == etag:
+            return Response(status_code=304, headers=headers)
+        return Response(content, headers=headers)
+
+    return endpoint

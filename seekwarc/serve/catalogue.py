@@ -1,0 +1,317 @@
+"""Every record of the served files in one table: for the list, for searches, and for what records refer to.
+
+An SQLite file in a temporary folder, so that a million records cost disk and not memory. One thread adds
+rows; what was added can be asked for at once.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+import threading
+import time
+from array import array
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from os.path import join
+from typing import Any, Final, Literal, NamedTuple, overload
+
+from seekwarc.archive.index import Entry
+from seekwarc.format.dates import WarcDate
+from seekwarc.format.digest import Digest
+
+__all__ = ["SORTS", "Catalogue", "Page", "Query", "Row", "clean", "key_of"]
+
+Sort = Literal["stored", "uri", "date", "size"]
+SORTS: Final[tuple[Sort, ...]] = ("stored", "uri", "date", "size")
+MOST_RESULTS: Final = 16
+"""Results that are kept, four bytes for each row that was found."""
+STALE_AFTER: Final = 2.0
+"""Seconds after which a sorted result is made anew while rows are still being added."""
+
+
+class Row(NamedTuple):
+    """One record."""
+
+    file: int
+    """Number of the file that it is in."""
+    offset: int
+    length: int | None
+    """Stored bytes up to the next record, None where that is not known."""
+    skip: int
+    """Content bytes of other records in front of it in its gzip member, so that its offset leads nowhere."""
+    type: str | None
+    id: str | None
+    uri: str | None
+    date: str | None
+    """As the header has it, where it is one."""
+    mime: str | None
+    """Media type of the payload, without parameters."""
+    status: int | None
+    """Of an HTTP response."""
+    size: int
+    """Length of the block; in the stored file, where it is known from an index."""
+    digest: str | None
+    """Of the payload, in the spelling of the header."""
+    digest_key: bytes | None
+    """The same in any spelling; see `key_of`."""
+    segment: int | None
+    origin: str | None
+    """ID of the first segment."""
+    refers_to: str | None
+    concurrent_to: str
+    """IDs, with a line break in front of and behind each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What rows are wanted. All that is given must hold."""
+
+    words: tuple[str, ...] = ()
+    """Each is somewhere in the URI, in upper or lower case (of ASCII letters)."""
+    type: str | None = None
+    mime: str | None = None
+    """Beginning of the media type."""
+    since: str | None = None
+    """Beginning of the earliest date, such as 2026-11."""
+    until: str | None = None
+    """Beginning of the latest date, all of 2026-11 included."""
+    smallest: int | None = None
+    largest: int | None = None
+    sort: Sort = "stored"
+    descending: bool = False
+
+
+class Page(NamedTuple):
+    """Some of the rows that a query found."""
+
+    total: int
+    """How many it found, as far as rows have been added."""
+    rows: list[tuple[int, Row]]
+    """(number, row) of each; numbers count from 1 in the order in which rows were added."""
+
+
+class _Result(NamedTuple):
+    rows: int
+    """Rows that there were."""
+    made: float
+    found: array[int]
+
+
+class Catalogue:
+    """The table. Methods may be called from any thread; `add` from one at a time.
+
+    Args:
+        files: Names of the files, by their numbers.
+    """
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self._files = files
+        self._folder = tempfile.TemporaryDirectory(prefix="seekwarc-", ignore_cleanup_errors=True)
+        path = join(self._folder.name, "catalogue.sqlite")
+        self._writer = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        # Nothing is lost with it but time.
+        self._writer.executescript(
+            "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
+            f"CREATE TABLE records (n INTEGER PRIMARY KEY, {', '.join(Row._fields)});"
+            "CREATE INDEX by_offset ON records (offset)"
+        )
+        # Who asks for a few rows does not wait for who searches all of them.
+        self._reader = _Connection(path)
+        self._searcher = _Connection(path)
+        self._lock = threading.Lock()
+        self._results: OrderedDict[Query, _Result] = OrderedDict()
+        self.rows = 0
+        """How many rows there are."""
+        self.types: Counter[str] = Counter()
+        self.mimes: Counter[str] = Counter()
+        self.complete = False
+        """Whether all rows have been added."""
+
+    def close(self) -> None:
+        """Give the file back. Twice does no harm."""
+        self._reader.close()
+        self._searcher.close()
+        self._writer.close()
+        self._folder.cleanup()
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Add rows behind those that are there."""
+        batch = list(rows)
+        places = ", ".join("?" * len(Row._fields))
+        self._writer.execute("BEGIN")
+        self._writer.executemany(f"INSERT INTO records VALUES (NULL, {places})", batch)  # noqa: S608
+        self._writer.execute("COMMIT")
+        # Replaced, never changed: whoever looks through them needs no lock.
+        self.types = self.types + Counter(row.type or "" for row in batch)
+        self.mimes = self.mimes + Counter(row.mime or "" for row in batch)
+        self.rows += len(batch)
+
+    def finish(self) -> None:
+        """Say that all rows have been added; makes the indexes, which is faster than keeping them."""
+        for column in ("uri", "date", "size"):
+            self._writer.execute(f"CREATE INDEX by_{column} ON records ({column})")
+        for column in ("id", "digest_key", "origin", "refers_to"):
+            self._writer.execute(f"CREATE INDEX by_{column} ON records ({column}) WHERE {column} IS NOT NULL")
+        self._writer.execute("CREATE INDEX by_concurrent ON records (n) WHERE concurrent_to <> ''")
+        self.complete = True
+
+    def page(self, query: Query, start: int, count: int) -> Page:
+        """Return rows [start, start + count) of what a query finds."""
+        if query == Query():
+            total = self.rows
+            numbers: Sequence[int] = range(start + 1, min(start + count, total) + 1)
+        else:
+            found = self._found(query)
+            total = len(found)
+            numbers = found[start : start + count]
+        marks = ", ".join("?" * len(numbers))
+        rows = self._reader.rows(f"SELECT * FROM records WHERE n IN ({marks})", tuple(numbers))  # noqa: S608
+        by_number = {number: Row._make(row) for number, *row in rows}
+        return Page(total, [(number, by_number[number]) for number in numbers])
+
+    def _found(self, query: Query) -> array[int]:
+        """Return the numbers of the rows that a query finds, in its order."""
+        with self._lock:
+            known = self._results.get(query)
+            if known is not None:
+                self._results.move_to_end(query)
+        rows, now = self.rows, time.monotonic()
+        if known is not None and known.rows == rows:
+            return known.found
+        if known is not None and query.sort == "stored" and not query.descending:
+            # Rows come in this order: those that are new are all behind.
+            more = self._search(query, known.rows, rows)
+            result = _Result(rows, now, known.found + more)
+        elif known is not None and now - known.made < STALE_AFTER:
+            return known.found
+        else:
+            result = _Result(rows, now, self._search(query, 0, rows))
+        with self._lock:
+            self._results[query] = result
+            while len(self._results) > MOST_RESULTS:
+                self._results.popitem(last=False)
+        return result.found
+
+    def _search(self, query: Query, behind: int, last: int) -> array[int]:
+        conditions, values = ["n > ?", "n <= ?"], [behind, last]
+        for condition, value in _conditions(query):
+            conditions.append(condition)
+            values.append(value)
+        direction = "DESC" if query.descending else "ASC"
+        order = f"n {direction}" if query.sort == "stored" else f"{query.sort} {direction}, n"
+        text = f"SELECT n FROM records WHERE {' AND '.join(conditions)} ORDER BY {order}"  # noqa: S608
+        return self._searcher.numbers(text, values)
+
+    def place(self, file: int, offset: int) -> Row | None:
+        """Return the record that begins at an offset of a file; None where none is known."""
+        return next((row for row in self._rows("file = ? AND offset = ? AND skip = 0", file, offset)), None)
+
+    def by_id(self, record_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.by_id`."""
+        return self._entries("id = ?", clean(record_id))
+
+    def by_uri(self, uri: str) -> Sequence[Entry]:
+        """See `RecordIndex.by_uri`."""
+        return self._entries("uri = ?", clean(uri))
+
+    def by_payload(self, digest: Digest) -> Sequence[Entry]:
+        """See `RecordIndex.by_payload`."""
+        return self._entries("digest_key = ?", key_of(digest))
+
+    def segments_of(self, origin_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.segments_of`."""
+        return self._entries("origin = ?", clean(origin_id))
+
+    def concurrent_to(self, record_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.concurrent_to`."""
+        return self._entries("concurrent_to <> '' AND instr(concurrent_to, ?)", f"\n{clean(record_id)}\n")
+
+    def referring_to(self, record_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.referring_to`."""
+        return self._entries("refers_to = ?", clean(record_id))
+
+    def _rows(self, condition: str, *values: object) -> Iterator[Row]:
+        for _, *row in self._reader.rows(f"SELECT * FROM records WHERE {condition}", values):  # noqa: S608
+            yield Row._make(row)
+
+    def _entries(self, condition: str, value: object) -> list[Entry]:
+        return [
+            Entry(
+                self._files[row.file],
+                row.offset,
+                row.length,
+                row.type,
+                row.id,
+                row.uri,
+                WarcDate.parse(row.date) if row.date is not None else None,
+                Digest.parse(row.digest) if row.digest is not None else None,
+                row.segment,
+                row.origin,
+                row.refers_to,
+                tuple(filter(None, row.concurrent_to.split("\n"))),
+            )
+            for row in self._rows(condition, value)
+        ]
+
+
+class _Connection:
+    """A connection that several threads use, one at a time."""
+
+    def __init__(self, path: str) -> None:
+        self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self._lock = threading.Lock()
+
+    def rows(self, text: str, values: Sequence[object]) -> list[Any]:
+        with self._lock:
+            return self._connection.execute(text, values).fetchall()
+
+    def numbers(self, text: str, values: Sequence[object]) -> array[int]:
+        with self._lock:
+            return array("I", (number for (number,) in self._connection.execute(text, values)))
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+
+def _conditions(query: Query) -> Iterator[tuple[str, Any]]:
+    for word in query.words:
+        yield "uri LIKE ? ESCAPE '\\'", f"%{_literally(word)}%"
+    if query.type is not None:
+        yield "type = ?", query.type
+    if query.mime is not None:
+        yield "mime LIKE ? ESCAPE '\\'", f"{_literally(query.mime)}%"
+    if query.since is not None:
+        yield "date >= ?", query.since
+    if query.until is not None:
+        yield "date < ?", query.until + "~"
+    if query.smallest is not None:
+        yield "size >= ?", query.smallest
+    if query.largest is not None:
+        yield "size <= ?", query.largest
+
+
+def _literally(text: str) -> str:
+    """Take the meaning from what means something in a LIKE pattern."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def key_of(digest: Digest) -> bytes:
+    """Return what two digests have in common if they say the same, however they are spelt."""
+    name, value = digest.key
+    return b"%s:%s" % (name.encode(), value)
+
+
+@overload
+def clean(text: str) -> str: ...
+
+
+@overload
+def clean(text: str | None) -> str | None: ...
+
+
+def clean(text: str | None) -> str | None:
+    """Replace what was no UTF-8 in a header: neither a table nor JSON can hold it."""
+    return text.encode("utf-8", "replace").decode() if text is not None and not text.isascii() else text

@@ -1,0 +1,109 @@
+"""Records as a CDXJ index lists them: files that it names need not be gone through, only opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from seekwarc.errors import FormatError, LimitError
+from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
+from seekwarc.serve.catalogue import Row, clean, key_of
+from seekwarc.storage.source import RangeSource
+
+__all__ = ["IndexFile", "is_index"]
+
+STEP: Final = 1 << 20
+
+
+def is_index(target: object) -> bool:
+    """Tell by its name whether a target is an index and no archive."""
+    if not isinstance(target, str | os.PathLike):
+        return False
+    name = os.fspath(target)
+    path = urlsplit(name).path if "://" in name else name
+    return path.lower().endswith(".cdxj")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFile:
+    """A CDXJ file.
+
+    Attributes:
+        source: Its bytes.
+    """
+
+    source: RangeSource
+
+    def file_names(self) -> list[str]:
+        """Return the files that it names, in the order in which it first does.
+
+        Raises:
+            FormatError: It is no CDXJ, or names a file that is not in its own folder or below.
+        """
+        names = dict.fromkeys(line.filename for _, line in self._lines())
+        for name in names:
+            if name.startswith(("/", "\\")) or "://" in name or ".." in name.replace("\\", "/").split("/"):
+                raise FormatError(
+                    f"the file {name!r} that it names leads out of its folder", source=self.source.name
+                )
+        return list(names)
+
+    def rows(self, numbers: dict[str, int]) -> Iterator[tuple[int, Row]]:
+        """Yield a row for each line, and where the next line begins.
+
+        What an index does not tell of a record is left out; for the size stands that of the stored record.
+
+        Args:
+            numbers: The number of each file that it names.
+
+        Raises:
+            FormatError: A line is malformed.
+        """
+        for behind, line in self._lines():
+            digest = line.digest
+            yield (
+                behind,
+                Row(
+                    file=numbers[line.filename],
+                    offset=line.offset,
+                    length=line.length,
+                    skip=0,
+                    type="revisit" if line.is_revisit else "response",
+                    id=None,
+                    uri=clean(line.uri),
+                    date=f"{line.date.datetime:%Y-%m-%dT%H:%M:%SZ}",
+                    mime=clean(line.mime),
+                    status=line.status,
+                    size=line.length or 0,
+                    digest=clean(str(digest)) if digest is not None else None,
+                    digest_key=key_of(digest) if digest is not None else None,
+                    segment=None,
+                    origin=None,
+                    refers_to=None,
+                    concurrent_to="",
+                ),
+            )
+
+    def _lines(self) -> Iterator[tuple[int, CdxjLine]]:
+        """Yield each line, and where the next one begins."""
+        position, rest = 0, b""
+        while data := self.source.read(position + len(rest), position + len(rest) + STEP):
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                start, position = position, position + len(line) + 1
+                yield from self._parsed(line, start, position)
+            if len(rest) > MAX_LINE_SIZE:
+                raise LimitError("a line is longer than 16 MiB", source=self.source.name, offset=position)
+        yield from self._parsed(rest, position, position + len(rest))
+
+    def _parsed(self, line: bytes, start: int, stop: int) -> Iterator[tuple[int, CdxjLine]]:
+        # Sorted in front of all others, some indexes have lines about themselves.
+        if not line.strip() or line.startswith((b"!", b" CDX")):
+            return
+        try:
+            yield stop, CdxjLine.parse(line)
+        except FormatError as error:
+            raise error.located(self.source.name, start) from None

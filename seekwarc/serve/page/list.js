@@ -1,0 +1,196 @@
+// The list of records: pages of rows are fetched as they come into sight.
+
+import { json, Problem } from "./api.js";
+import { bytes, count, date, el, settled } from "./dom.js";
+import { Rows } from "./rows.js";
+
+const PAGE = 100;
+const PAGES_KEPT = 60;
+const ROW = 50;
+
+export class RecordList {
+  /**
+   * @param box  the listbox
+   * @param found  says how many were found
+   * @param opened  called with the ID of a record that is opened
+   */
+  constructor(box, found, opened) {
+    this.box = box;
+    this.found = found;
+    this.opened = opened;
+    this.active = 0;
+    this.openId = null;
+    this.rows = new Rows(box, ROW, (first, seen) => this.draw(first, seen));
+    this.reset({});
+    this.loadSoon = settled(() => this.load(), 40);
+    box.addEventListener("keydown", (event) => this.key(event));
+    box.addEventListener("focus", () => this.rows.render());
+    box.addEventListener("click", (event) => {
+      const index = event.target.closest("[data-index]")?.dataset.index;
+      if (index !== undefined) this.choose(Number(index), true);
+    });
+  }
+
+  reset(query) {
+    this.query = query;
+    this.pages = new Map();
+    this.total = 0;
+    this.complete = false;
+    this.fresh = true;
+    this.generation = (this.generation ?? 0) + 1;
+  }
+
+  /** Search; what was shown stays until the answer is here. */
+  async search(query) {
+    const same = new URLSearchParams(query).toString() === new URLSearchParams(this.query).toString();
+    if (!same) {
+      this.reset(query);
+      this.active = 0;
+      this.rows.top = 0;
+    }
+    await this.fetchPage(Math.floor(this.rows.top / PAGE), true);
+  }
+
+  /** Ask anew what there is, as the files are still being gone through. */
+  refresh() {
+    return this.fetchPage(Math.floor(this.rows.top / PAGE), true);
+  }
+
+  async fetchPage(page, anew = false) {
+    if (this.pages.has(page) && !anew) return;
+    const { generation } = this;
+    if (!this.pages.has(page)) this.pages.set(page, null);
+    const query = new URLSearchParams({ ...this.query, start: page * PAGE, count: PAGE });
+    try {
+      const answer = await json(`api/records?${query}`);
+      if (generation !== this.generation) return;
+      if (answer.total !== this.total) {
+        // Where rows are sorted, more of them move those that were here.
+        const only = this.query.sort && this.query.sort !== "stored" ? [] : [...this.pages].filter(([, rows]) => rows?.length === PAGE);
+        this.pages = new Map(only);
+      }
+      this.pages.set(page, answer.records);
+      if (this.pages.size > PAGES_KEPT) this.pages.delete(this.pages.keys().next().value);
+      this.total = answer.total;
+      this.complete = answer.complete;
+      this.say();
+      this.rows.setTotal(this.total);
+      if (this.fresh && this.openId) this.findOpen();
+      this.fresh = false;
+    } catch (error) {
+      if (generation !== this.generation) return;
+      this.pages.delete(page);
+      if (!(error instanceof Problem)) throw error;
+      this.complain(error.message);
+    }
+  }
+
+  complain(text) {
+    this.found.textContent = text;
+    this.found.classList.add("bad");
+  }
+
+  say() {
+    this.found.classList.remove("bad");
+    const filtered = Object.keys(this.query).some((name) => name !== "sort");
+    const reading = this.complete ? "" : ", still reading";
+    if (this.total) this.found.textContent = count(this.total, "record") + reading;
+    else if (!this.complete) this.found.textContent = "Reading …";
+    else this.found.textContent = filtered ? "No record has all of that." : "There are no records.";
+  }
+
+  load() {
+    const first = Math.floor(this.rows.top / PAGE);
+    const last = Math.floor((this.rows.top + this.rows.seen) / PAGE);
+    for (let page = first; page <= last && page * PAGE < this.total; page += 1) this.fetchPage(page);
+  }
+
+  row(index) {
+    return this.pages.get(Math.floor(index / PAGE))?.[index % PAGE];
+  }
+
+  draw(first, seen) {
+    const rows = [];
+    let missing = false;
+    for (let index = first; index < first + seen; index += 1) {
+      const row = this.row(index);
+      missing ||= !row;
+      rows.push(this.element(index, row));
+    }
+    if (missing) this.loadSoon();
+    const active = this.active >= first && this.active < first + seen;
+    if (active) this.box.setAttribute("aria-activedescendant", `row-${this.active}`);
+    else this.box.removeAttribute("aria-activedescendant");
+    return rows;
+  }
+
+  element(index, row) {
+    const selected = row !== undefined && row.id === this.openId;
+    const attributes = {
+      id: `row-${index}`, class: `row${index === this.active ? " active" : ""}`, role: "option",
+      "aria-selected": String(selected), "aria-posinset": index + 1, "aria-setsize": this.total, "data-index": index,
+    };
+    if (!row) return el("div", { ...attributes, "aria-label": "loading" }, el("div", { class: "ghost" }), el("div", { class: "ghost short" }));
+    return el("div", attributes, uri(row.uri ?? (row.type === "warcinfo" ? "About this file" : "no URI")), el(
+      "div", { class: "about" },
+      el("span", { class: `kind ${row.type}` }, row.type ?? "no type"),
+      el("span", { class: "media" }, row.media_type ?? ""),
+      row.status !== null && row.status !== 200 ? el("span", { class: "status" }, String(row.status)) : null,
+      el("span", { class: "when" }, date(row.date)),
+      el("span", { class: "size" }, bytes(row.size)),
+    ));
+  }
+
+  key(event) {
+    const page = Math.max(Math.floor(this.rows.seen) - 1, 1);
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity, j: 1, k: -1 };
+    const move = moves[event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter" || event.key === " ") this.choose(this.active, true);
+    else if (move !== undefined) this.choose(Math.min(Math.max(this.active + move, 0), Math.max(this.total - 1, 0)), false);
+    else return;
+    event.preventDefault();
+  }
+
+  choose(index, open) {
+    this.active = index;
+    this.rows.reveal(index);
+    const row = this.row(index);
+    if (open && row) this.opened(row.id);
+  }
+
+  /** Open the next or previous record of the list. */
+  async step(by) {
+    const index = this.active + by;
+    if (index < 0 || index >= this.total) return;
+    await this.fetchPage(Math.floor(index / PAGE));
+    this.choose(index, true);
+  }
+
+  /** Mark the record that is open. */
+  mark(id) {
+    this.openId = id;
+    this.findOpen();
+    this.rows.render();
+  }
+
+  /** Go on from the open record, if it is among the rows that are here: a link may have led to it. */
+  findOpen() {
+    if (this.row(this.active)?.id === this.openId) return;
+    for (const [page, rows] of this.pages) {
+      const index = rows?.findIndex((row) => row.id === this.openId) ?? -1;
+      if (index < 0) continue;
+      this.active = page * PAGE + index;
+      this.rows.reveal(this.active);
+    }
+  }
+}
+
+/** The URI with what tells records apart in front: host quiet, path plain. */
+function uri(text) {
+  const match = /^([a-z][a-z0-9+.-]*:\/\/[^/]+)(\/.*)$/i.exec(text);
+  const line = el("div", { class: "uri", title: text });
+  if (match) line.append(el("span", { class: "host" }, match[1].replace(/^https?:\/\//i, "")), match[2]);
+  else line.append(text);
+  return line;
+}

@@ -1,0 +1,208 @@
+// The page: what the address says is what is shown. #q=…&type=…&r=RECORD&tab=hex&at=4096
+
+import { json } from "./api.js";
+import { bytes, count, el, number, parseSize, settled } from "./dom.js";
+import { RecordList } from "./list.js";
+import { RecordPane } from "./record.js";
+
+const FILTERS = ["q", "type", "media_type", "since", "until", "min_size", "max_size", "sort"];
+const THEMES = ["auto", "light", "dark"];
+const $ = (id) => document.getElementById(id);
+
+const form = $("search");
+const panes = $("panes");
+const list = new RecordList($("list"), $("found"), (id) => go({ r: id, tab: null, at: null, part: null }, true));
+const pane = new RecordPane($("record"), (change) => {
+  if ("r" in change) go({ r: change.r, tab: null, at: null, part: null }, true);
+  else note(change);
+});
+let state = read();
+
+function read() {
+  return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+}
+
+function address() {
+  const params = Object.entries(state).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return `#${new URLSearchParams(params)}`;
+}
+
+/** Change the state and show it. */
+function go(change, push) {
+  state = { ...state, ...change };
+  history[push ? "pushState" : "replaceState"](null, "", address());
+  show({ focus: push && "r" in change });
+}
+
+const write = settled(() => history.replaceState(null, "", address()), 200);
+
+/** Take note of where a view has got to, so that the address leads there. */
+function note(change) {
+  state = { ...state, ...change };
+  write();
+}
+
+async function show({ focus = false } = {}) {
+  fillForm();
+  panes.classList.toggle("open", Boolean(state.r));
+  list.search(query());
+  list.mark(state.r ?? null);
+  if (!state.r) {
+    pane.empty();
+    if (focus) $("list").focus();
+    document.title = "seekwarc";
+    return;
+  }
+  await pane.show(state.r, state);
+  document.title = pane.record ? `${pane.record.uri ?? pane.record.type} · seekwarc` : "seekwarc";
+  if (focus && $("search").offsetParent === null) pane.focus();
+}
+
+/** What to ask the server for. */
+function query() {
+  const asked = {};
+  for (const name of FILTERS) {
+    let value = state[name];
+    if (value && name.endsWith("_size")) value = parseSize(value);
+    if (value !== undefined && value !== null && value !== "" && !Number.isNaN(value) && value !== "stored") asked[name] = value;
+  }
+  return asked;
+}
+
+function fillForm() {
+  for (const name of FILTERS) {
+    const field = form.elements[name];
+    const wanted = state[name] ?? (name === "sort" ? "stored" : "");
+    if (field.tagName === "SELECT" && ![...field.options].some((option) => option.value === wanted)) field.append(el("option", { value: wanted }, wanted));
+    const kept = document.activeElement === field || field.getAttribute("aria-invalid") === "true";
+    if (!kept && field.value !== wanted) field.value = wanted;
+  }
+  const on = FILTERS.slice(1, -1).filter((name) => state[name]).length;
+  $("filters-on").textContent = on ? ` (${on})` : "";
+}
+
+/** Say what is wrong with a field; null where nothing is. */
+function wrong(name, value) {
+  if (name.endsWith("_size") && Number.isNaN(parseSize(value))) return "A size is a number such as 4096, 10M or 1.5G.";
+  const date = /^\d{4}(-\d\d(-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?)?)?$/;
+  if ((name === "since" || name === "until") && value && !date.test(value)) return "A date is written 2026, 2026-11 or 2026-11-21.";
+  return null;
+}
+
+function take() {
+  const change = {};
+  let refused = null;
+  for (const name of FILTERS) {
+    const field = form.elements[name];
+    const value = field.value.trim();
+    const why = wrong(name, value);
+    field.setAttribute("aria-invalid", String(why !== null));
+    refused ??= why;
+    change[name] = value === "stored" ? null : value || null;
+  }
+  if (refused) list.complain(refused);
+  else go(change, false);
+}
+
+form.addEventListener("input", settled(take, 160));
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !event.target.matches("input")) return;
+  event.preventDefault();
+  take();
+  $("list").focus();
+});
+$("clear").addEventListener("click", () => {
+  form.reset();
+  take();
+});
+
+// Keys of the whole page.
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
+  const typing = event.target.matches("input:not([type=range]), select, textarea");
+  if (event.key === "Escape" && typing) event.target.blur();
+  else if (event.key === "Escape" && state.r) go({ r: null, tab: null, at: null, part: null }, true);
+  else if (typing || event.target.matches("video, audio")) return;
+  else if (event.key === "/") $("q").focus();
+  else if (event.key === "?") $("help").showModal();
+  else if (event.key === "n") list.step(1);
+  else if (event.key === "p") list.step(-1);
+  else if (event.key === "g" && pane.current?.goTo) pane.current.goTo.focus();
+  else return;
+  event.preventDefault();
+});
+$("help-open").addEventListener("click", () => $("help").showModal());
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  $("list").focus();
+});
+
+// Light, dark, or as the system has it.
+let theme = THEMES.includes(localStorage.getItem("theme")) ? localStorage.getItem("theme") : "auto";
+function paint() {
+  document.documentElement.dataset.theme = theme;
+  $("theme").textContent = { auto: "Auto", light: "Light", dark: "Dark" }[theme];
+  $("theme").setAttribute("aria-label", `Colours: ${theme}`);
+  document.dispatchEvent(new Event("themechange"));
+}
+$("theme").addEventListener("click", () => {
+  theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+  localStorage.setItem("theme", theme);
+  paint();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+paint();
+
+// What is served, asked again as long as files are still being gone through.
+async function holding() {
+  let summary;
+  try {
+    summary = await json("api/summary");
+  } catch {
+    setTimeout(holding, 3000);
+    return;
+  }
+  const { files } = summary;
+  const size = files.reduce((sum, file) => sum + file.size, 0);
+  const position = files.reduce((sum, file) => sum + file.position, 0);
+  const name = files.length === 1 ? files[0].name : count(files.length, "file");
+  $("holding").textContent = `${count(summary.records, "record")}, ${bytes(size)} in ${name}`;
+  $("holding").title = files.map((file) => `${file.name}: ${number(file.records)}, ${bytes(file.size)}`).join("\n");
+  const damaged = files.filter((file) => file.problem);
+  document.querySelector(".damage")?.remove();
+  if (damaged.length) {
+    $("panes").before(el("div", { class: "damage notice bad", role: "alert" }, ...damaged.map((file) => el("p", {}, `${file.problem}. What stands behind byte ${number(file.position)} is not listed; “seekwarc recover” saves what is intact.`))));
+  }
+  $("reading").hidden = summary.complete;
+  $("reading").setAttribute("aria-valuenow", size ? Math.round((100 * position) / size) : 0);
+  $("reading").firstElementChild.style.width = `${size ? (100 * position) / size : 0}%`;
+  options(form.elements.type, summary.types);
+  $("media-types").replaceChildren(...Object.keys(summary.media_types).filter(Boolean).map((value) => el("option", { value })));
+  if (!summary.complete || !list.complete) {
+    list.refresh();
+    setTimeout(holding, 700);
+  }
+}
+
+function options(select, counts) {
+  const chosen = select.value;
+  const names = Object.keys(counts).filter(Boolean);
+  if (chosen && !names.includes(chosen)) names.push(chosen);
+  select.replaceChildren(el("option", { value: "" }, "any"), ...names.map((value) => el("option", { value }, counts[value] ? `${value} (${number(counts[value])})` : value)));
+  select.value = chosen;
+}
+
+addEventListener("popstate", () => {
+  state = read();
+  show();
+});
+addEventListener("hashchange", () => {
+  if (location.hash !== address()) {
+    state = read();
+    show();
+  }
+});
+
+show();
+holding();

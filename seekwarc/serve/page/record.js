@@ -1,0 +1,213 @@
+// One record: what it is, its views, its frames, and what looking at it has cost.
+
+import { json, payloadUrl, recordUrl } from "./api.js";
+import { Cost } from "./cost.js";
+import { bytes, count, date, el } from "./dom.js";
+import { FrameMap } from "./framemap.js";
+import { headersView } from "./view-headers.js";
+import { hexView } from "./view-hex.js";
+import { imageView } from "./view-image.js";
+import { jsonView } from "./view-json.js";
+import { mediaView } from "./view-media.js";
+import { textView } from "./view-text.js";
+
+const VIEWS = {
+  play: ["Play", mediaView],
+  image: ["Image", imageView],
+  json: ["JSON", jsonView],
+  text: ["Text", textView],
+  hex: ["Hex", hexView],
+  headers: ["Headers", headersView],
+};
+const TEXTUAL = /^text\/|[/+](json|xml|javascript|ecmascript|x-ndjson|warc-fields|x-www-form-urlencoded|http|yaml|toml|x-sh|svg\+xml)$/;
+const CELLS = 1024;
+
+/** The views that make sense for a record, the best first. */
+function viewsOf(record) {
+  const type = record.media_type ?? "";
+  const views = [];
+  if (record.payload_size) {
+    if (/^(audio|video)\//.test(type)) views.push("play");
+    if (/^image\//.test(type) && !type.includes("svg")) views.push("image");
+    if (/[/+]json$/.test(type)) views.push("json");
+    if (TEXTUAL.test(type)) views.push("text");
+  }
+  if (!views.length || record.payload_size === 0) views.push("headers");
+  if (record.block_size) views.push("hex");
+  if (record.payload_size && !/^(audio|video|image)\//.test(type) && !views.includes("text")) views.push("text");
+  if (!views.includes("headers")) views.push("headers");
+  // In the order in which the tabs stand, which is always the same.
+  return { best: views[0], all: Object.keys(VIEWS).filter((name) => views.includes(name)) };
+}
+
+export class RecordPane {
+  /**
+   * @param root  the element to fill
+   * @param changed  called with what of the state changed: {tab, at, part} or {r}
+   */
+  constructor(root, changed) {
+    this.root = root;
+    this.changed = changed;
+    this.current = null;
+    this.empty();
+  }
+
+  empty() {
+    this.leave();
+    this.id = null;
+    this.root.replaceChildren(el("div", { class: "nothing" }, el("p", {}, "Choose a record to look at it.")));
+  }
+
+  leave() {
+    this.current?.close();
+    this.frames?.close();
+    this.cost?.close();
+    this.current = this.frames = this.cost = null;
+  }
+
+  /** Show record `id`; `state` has the tab and the place that a link names. */
+  async show(id, state) {
+    if (id === this.id && this.record) {
+      if (state.tab && state.tab !== this.tab) this.open(state.tab, state);
+      return;
+    }
+    this.leave();
+    this.id = id;
+    this.record = null;
+    this.view = Array.from(crypto.getRandomValues(new Uint8Array(12)), (value) => value.toString(36)).join("").slice(0, 20);
+    this.root.setAttribute("aria-busy", "true");
+    try {
+      const record = await json(`${recordUrl(id)}?view=${this.view}`);
+      if (id !== this.id) return;
+      this.record = record;
+      this.build(state);
+    } catch (error) {
+      if (id !== this.id) return;
+      this.root.replaceChildren(this.back(), el("div", { class: "nothing" }, el("h2", {}, "This record cannot be opened"), el("p", { class: "notice bad", role: "alert" }, error.message)));
+    } finally {
+      this.root.removeAttribute("aria-busy");
+    }
+  }
+
+  back() {
+    return el("button", { type: "button", class: "quiet back", onclick: () => this.changed({ r: null }) }, "‹ List");
+  }
+
+  build(state) {
+    const { record } = this;
+    const views = viewsOf(record);
+    this.tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "Views of the record" });
+    this.panel = el("div", { class: "panel", role: "tabpanel", id: "panel" });
+    for (const name of views.all) {
+      const tab = el("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "panel", "data-tab": name }, VIEWS[name][0]);
+      tab.addEventListener("click", () => this.open(name, {}));
+      this.tabs.append(tab);
+    }
+    this.tabs.addEventListener("keydown", (event) => this.tabKey(event, views.all));
+    this.frames = new FrameMap((position) => this.jump(position));
+    this.cost = new Cost(this.view, record.length, (cost) => this.frames?.light(cost.frames));
+    this.root.replaceChildren(
+      el("div", { class: "record-head" }, this.back(), this.title(), ...this.notes()),
+      el("div", { class: "tab-bar" }, this.tabs, this.save()),
+      this.panel,
+      el("footer", { class: "foot", "aria-label": "Frames and cost" }, this.frames.element, this.cost.element),
+    );
+    this.open(views.all.includes(state.tab) ? state.tab : views.best, state);
+    this.loadFrames(record.id);
+  }
+
+  title() {
+    const { record } = this;
+    const facts = [
+      date(record.date), record.http?.status ? String(record.http.status) : null, record.media_type,
+      record.payload_size === null ? null : bytes(record.payload_size), record.codings.length ? record.codings.join(", ") : null,
+    ];
+    return el("div", {},
+      el("h2", { tabindex: -1, id: "record-title" }, record.uri ?? record.file_name),
+      el("p", { class: "facts" }, el("span", { class: `kind ${record.type}` }, record.type ?? "no type"), ...facts.filter(Boolean).map((fact) => el("span", {}, fact))));
+  }
+
+  notes() {
+    const { record } = this;
+    const notes = [];
+    if (record.problem) notes.push(el("p", { class: "notice bad", role: "alert" }, record.problem));
+    if (record.truncated) notes.push(el("p", { class: "notice" }, `The crawler cut this record off (${record.truncated}).`));
+    if (record.original) {
+      const { original } = record;
+      notes.push(el("p", { class: "notice" }, "The same as ", this.link(original, `an earlier capture of ${date(original.date)}`), original.uri === record.uri ? "" : ` of ${original.uri}`, ": the payload is read from there."));
+    }
+    if (record.segments.length) {
+      notes.push(el("p", { class: "notice" }, `Joined from ${count(record.segments.length, "segment")} in ${[...new Set(record.segments.map((segment) => segment.file))].join(", ")}.`));
+    }
+    return notes;
+  }
+
+  link(reference, text) {
+    return el("a", { href: `#${new URLSearchParams({ r: reference.id })}`, onclick: (event) => { event.preventDefault(); this.changed({ r: reference.id }); } }, text);
+  }
+
+  save() {
+    const { record } = this;
+    if (!record.payload_size) return null;
+    return el("a", { class: "save", href: payloadUrl(record.id, this.view), download: record.file_name }, "Save");
+  }
+
+  async loadFrames(id) {
+    try {
+      const map = await json(`${recordUrl(id)}/frames?cells=${CELLS}&view=${this.view}`);
+      if (id !== this.record?.id || !this.frames) return;
+      this.map = map;
+      this.frames.show(map);
+      // Of a joined record, or a revisit, what is stored elsewhere counts.
+      if (map.frames) this.cost.stored = map.stored;
+      this.cost.touch();
+    } catch (error) {
+      if (this.frames) this.frames.caption.textContent = error.message;
+    }
+  }
+
+  tabKey(event, names) {
+    const at = names.indexOf(this.tab);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: names.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.open(names[(to + names.length) % names.length], {});
+    this.tabs.querySelector("[aria-selected=true]").focus();
+  }
+
+  open(name, state) {
+    this.current?.close();
+    this.tab = name;
+    for (const tab of this.tabs.children) {
+      const chosen = tab.dataset.tab === name;
+      tab.setAttribute("aria-selected", String(chosen));
+      tab.tabIndex = chosen ? 0 : -1;
+    }
+    this.panel.setAttribute("aria-labelledby", `tab-${name}`);
+    this.current = VIEWS[name][1]({
+      record: this.record,
+      view: this.view,
+      touch: () => this.cost?.touch(),
+      at: Number(state.at) || 0,
+      part: state.part === "block" ? "block" : "payload",
+      moved: (at, part) => this.changed({ at: at || null, part: part === "block" ? part : null }),
+    });
+    this.panel.replaceChildren(this.current.element);
+    this.changed({ tab: name, at: null, part: null });
+    this.current.shown?.();
+    this.cost.touch();
+  }
+
+  /** Show the content byte of a frame that was picked: frames hold the record header too, which no view shows. */
+  jump(position) {
+    const { record, map } = this;
+    if (!map || record.segments.length || record.original) return;
+    const header = map.content - record.block_size - 4;
+    this.open("hex", { part: "block", at: Math.min(Math.max(position - header, 0), Math.max(record.block_size - 1, 0)) });
+  }
+
+  focus() {
+    (this.root.querySelector("#record-title") ?? this.root).focus();
+  }
+}

@@ -1,0 +1,126 @@
+// A scrolling view of very many rows of one height, of which only those that are seen exist.
+//
+// No browser makes an element as high as 600 million rows. Above TALLEST pixels the scroll bar stands for the
+// whole, and wheel, keys and fingers move by rows.
+
+const TALLEST = 8_000_000;
+
+export class Rows {
+  /**
+   * @param box  the element that scrolls
+   * @param height  of a row, in pixels
+   * @param draw  (first, count) -> elements of the rows that are there
+   */
+  constructor(box, height, draw) {
+    this.box = box;
+    this.height = height;
+    this.draw = draw;
+    this.total = 0;
+    this.top = 0;
+    this.space = document.createElement("div");
+    this.space.className = "rows-space";
+    this.layer = document.createElement("div");
+    this.layer.className = "rows-layer";
+    this.layer.setAttribute("role", "presentation");
+    this.space.setAttribute("role", "presentation");
+    box.replaceChildren(this.space, this.layer);
+    box.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    box.addEventListener("wheel", (event) => this.wheeled(event), { passive: false });
+    box.addEventListener("touchstart", (event) => { this.finger = event.touches[0].clientY; }, { passive: true });
+    box.addEventListener("touchmove", (event) => this.dragged(event), { passive: false });
+    this.observer = new ResizeObserver(() => this.resize());
+    this.observer.observe(box);
+  }
+
+  get seen() {
+    return this.box.clientHeight / this.height;
+  }
+
+  get lastTop() {
+    return Math.max(this.total - this.seen, 0);
+  }
+
+  get scaled() {
+    return this.total * this.height > TALLEST;
+  }
+
+  setTotal(total) {
+    this.total = total;
+    this.resize();
+  }
+
+  resize() {
+    this.space.style.height = `${Math.min(this.total * this.height, TALLEST)}px`;
+    this.go(this.top);
+  }
+
+  /** Show row `top` (may be a fraction) first. */
+  go(top) {
+    this.top = Math.min(Math.max(top, 0), this.lastTop);
+    const room = this.box.scrollHeight - this.box.clientHeight;
+    const wanted = this.scaled ? (this.lastTop ? (this.top / this.lastTop) * room : 0) : this.top * this.height;
+    if (Math.abs(this.box.scrollTop - wanted) >= 1) {
+      this.box.scrollTop = wanted;
+      // What the browser made of it is not where somebody scrolled to.
+      this.own = this.box.scrollTop;
+    }
+    this.render();
+  }
+
+  /** Bring row `index` into sight. */
+  reveal(index) {
+    if (index < this.top) this.go(index);
+    else if (index > this.top + this.seen - 1) this.go(index - this.seen + 1);
+    else this.render();
+  }
+
+  scrolled() {
+    const at = this.box.scrollTop;
+    if (this.own !== undefined && Math.abs(at - this.own) < 1) {
+      this.own = undefined;
+      return;
+    }
+    this.own = undefined;
+    const room = this.box.scrollHeight - this.box.clientHeight;
+    this.top = this.scaled ? (room ? (at / room) * this.lastTop : 0) : at / this.height;
+    this.render();
+  }
+
+  wheeled(event) {
+    if (!this.scaled || event.ctrlKey) return;
+    event.preventDefault();
+    const unit = event.deltaMode === 1 ? 1 : event.deltaMode === 2 ? this.seen : 1 / this.height;
+    this.go(this.top + event.deltaY * unit);
+  }
+
+  dragged(event) {
+    if (!this.scaled) return;
+    event.preventDefault();
+    const y = event.touches[0].clientY;
+    this.go(this.top + (this.finger - y) / this.height);
+    this.finger = y;
+  }
+
+  render() {
+    const first = Math.floor(this.top);
+    const count = Math.min(Math.ceil(this.seen) + 1, this.total - first);
+    this.layer.replaceChildren(...(count > 0 ? this.draw(first, count) : []));
+    this.layer.style.transform = `translateY(${this.box.scrollTop - (this.top - first) * this.height}px)`;
+  }
+
+  /** Move by a key; true if it was one that moves. */
+  key(event) {
+    const steps = {
+      ArrowDown: 1, ArrowUp: -1, PageDown: this.seen - 1, PageUp: 1 - this.seen, Home: -Infinity, End: Infinity,
+    };
+    const step = steps[event.key];
+    if (step === undefined || event.ctrlKey || event.metaKey || event.altKey) return false;
+    event.preventDefault();
+    this.go(Number.isFinite(step) ? this.top + step : step > 0 ? this.lastTop : 0);
+    return true;
+  }
+
+  close() {
+    this.observer.disconnect();
+  }
+}

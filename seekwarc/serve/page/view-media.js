@@ -1,0 +1,45 @@
+// Sound and film: the browser's own player, which asks for the ranges it needs.
+
+import { json, payloadUrl } from "./api.js";
+import { bytes, el, number } from "./dom.js";
+
+const WORDS = {
+  1: "Playing was stopped.",
+  2: "The bytes could not be read.",
+  3: "The player cannot decode this: it may be damaged.",
+  4: "This browser cannot play this kind of film or sound.",
+};
+
+export function mediaView({ record, view, touch }) {
+  const kind = record.media_type.startsWith("audio/") ? "audio" : "video";
+  const player = el(kind, { controls: true, preload: "metadata", src: payloadUrl(record.id, view), "aria-label": record.file_name });
+  const about = el("p", { class: "quiet-line" }, `${record.media_type}, ${bytes(record.payload_size)}`);
+  const trouble = el("p", { class: "notice bad", role: "alert", hidden: true });
+  const element = el("div", { class: `view player ${kind}` }, player, about, trouble);
+  for (const event of ["progress", "seeking", "timeupdate", "loadedmetadata", "waiting"]) player.addEventListener(event, touch);
+  player.addEventListener("loadedmetadata", () => {
+    const size = player.videoWidth ? `, ${number(player.videoWidth)} × ${number(player.videoHeight)}` : "";
+    about.textContent = `${record.media_type}, ${bytes(record.payload_size)}${size}, ${duration(player.duration)}`;
+  });
+  player.addEventListener("error", async () => {
+    const cost = await json(`api/views/${view}`).catch(() => null);
+    trouble.textContent = `${WORDS[player.error?.code] ?? "It cannot be played."} ${cost?.problem ?? ""}`;
+    trouble.hidden = false;
+    touch();
+  });
+  return {
+    element,
+    close() {
+      // Ends the request that may still be open.
+      player.removeAttribute("src");
+      player.load();
+    },
+  };
+}
+
+function duration(seconds) {
+  if (!Number.isFinite(seconds)) return "of unknown length";
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, Math.floor(seconds) % 60];
+  const shown = parts[0] ? parts : parts.slice(1);
+  return shown.map((part, index) => (index ? String(part).padStart(2, "0") : part)).join(":");
+}

@@ -1,0 +1,180 @@
+"""With what headers archived content may be sent, and by what tag a client knows it again.
+
+Archived content is hostile. None of its own headers is passed on but those that are built here from what they
+say: media play in the page, everything else is a download, and nothing is ever a document or script of ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import mimetypes
+import re
+from collections.abc import Iterator
+from typing import Final, Literal
+from urllib.parse import quote, unquote, urlsplit
+
+from seekwarc.archive.index import tolerated
+from seekwarc.archive.logical import JoinedRecord, ResolvedRevisit
+from seekwarc.archive.record import Record
+from seekwarc.errors import FormatError
+from seekwarc.format.values import MediaType
+
+__all__ = [
+    "CORS_EXPOSED",
+    "OCTETS",
+    "SAFE",
+    "Part",
+    "content_headers",
+    "entity_tag",
+    "payload_type",
+    "stored_parts",
+]
+
+Part = Literal["payload", "block"]
+"""What of a record is sent."""
+
+SAFE: Final = (
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+)
+"""Fields of every answer, whatever is in it."""
+CORS_EXPOSED: Final = ("Content-Range", "Content-Length", "ETag", "Accept-Ranges")
+"""Fields that a player on another origin has to see."""
+
+OCTETS: Final = "application/octet-stream"
+MEDIA_POLICY: Final = (
+    "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'; sandbox allow-same-origin"
+)
+OTHER_POLICY: Final = "default-src 'none'; sandbox"
+CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd"})
+"""Content codings that browsers undo."""
+MAGIC: Final = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
+MOST_HASHED: Final = 1 << 20
+"""Blocks up to this are read to make an entity tag where nothing else tells them apart."""
+TEXTUAL: Final = frozenset({"application/json", "application/x-ndjson", "application/ld+json"})
+
+_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")
+_CHARSET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]')
+
+
+def payload_type(record: Record) -> MediaType | None:
+    """Return the media type of a record's payload: as its server or its writer names it.
+
+    Where that says nothing, what the crawler identified, or else what the URI ends in.
+    """
+    if record.http is not None:
+        stated = record.http.get("Content-Type")
+        found = _parsed(stated) if stated is not None else None
+    else:
+        found = tolerated(lambda: record.media_type)
+    if found is None or found.essence == OCTETS:
+        found = tolerated(lambda: record.identified_payload_type) or found
+    if found is None or found.essence == OCTETS:
+        guess, _ = mimetypes.guess_type(file_name(record))
+        found = _parsed(guess) if guess is not None else found
+    return found
+
+
+def _parsed(text: str) -> MediaType | None:
+    # Parameters are often broken where the type itself is not.
+    for part in (text, text.partition(";")[0]):
+        with contextlib.suppress(FormatError):
+            return MediaType.parse(part)
+    return None
+
+
+def content_headers(record: Record, part: Part, *, as_bytes: bool = False) -> list[tuple[str, str]]:
+    """Return the fields that archived content is sent with.
+
+    Args:
+        record: The record.
+        part: What of it is sent.
+        as_bytes: Leave out what it means: neither type nor content coding is named.
+    """
+    media = None if as_bytes or part == "block" else payload_type(record)
+    name = media.essence if media is not None else OCTETS
+    headers = [("accept-ranges", "bytes"), ("cache-control", "private, no-cache"), *SAFE]
+    if name.startswith(("audio/", "video/", "image/")) and _TYPE.fullmatch(name) and "svg" not in name:
+        headers += [("content-type", name), ("content-security-policy", MEDIA_POLICY)]
+    else:
+        headers += [
+            ("content-type", _harmless(name, media)),
+            ("content-security-policy", OTHER_POLICY),
+            ("content-disposition", _attachment(record, part)),
+        ]
+    if part == "payload" and not as_bytes and _is_coded(record):
+        headers.append(("content-encoding", ", ".join(record.payload.codings)))
+    return headers
+
+
+def _is_coded(record: Record) -> bool:
+    """Tell whether the payload is in content codings that a browser undoes.
+
+    Archives hold bodies whose coding was undone before they were stored, under the head that still names it.
+    """
+    codings = record.payload.codings
+    if not codings or not CODINGS.issuperset(codings):
+        return False
+    magic = MAGIC.get(codings[-1], b"")
+    return record.payload.pread(0, len(magic)) == magic
+
+
+def _harmless(name: str, media: MediaType | None) -> str:
+    """Return a type that no browser runs: text is plain text, and the rest are bytes."""
+    if not name.startswith("text/") and name not in TEXTUAL:
+        return OCTETS
+    charset = media.get("charset") if media is not None else None
+    if charset is not None and _CHARSET.fullmatch(charset):
+        return f"text/plain; charset={charset}"
+    return "text/plain"
+
+
+def _attachment(record: Record, part: Part) -> str:
+    name = file_name(record)
+    if part == "block":
+        name += ".block"
+    plain = name.encode("ascii", "replace").decode().replace("?", "_").replace("%", "_")
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+def file_name(record: Record) -> str:
+    """Return a name to save a record under, made from its URI."""
+    try:
+        path = urlsplit(record.target_uri or "").path
+    except ValueError:
+        path = ""
+    name = unquote(path.rstrip("/").rpartition("/")[2], errors="replace")
+    return _NOT_IN_NAMES.sub("_", name).strip(". ")[-100:] or f"record-{record.offset}"
+
+
+def entity_tag(record: Record, part: Part) -> str:
+    """Return a strong entity tag, quotes included: the same for the same bytes on every host, at any time.
+
+    It is made from the record header, which has the record's ID, date, length and digests. Where there is no
+    digest, the seek table with its checksums is taken too, or a block that is small. What is left, large and
+    with neither, goes by its ID.
+    """
+    tag = hashlib.sha256(part.encode())
+    for stored in stored_parts(record, part):
+        tag.update(b"%d:%s" % (len(stored.header.raw), stored.header.raw))
+        if "WARC-Block-Digest" in stored.header:
+            continue
+        frames = stored.layout.frames
+        if frames is not None and frames.checksums is not None:
+            tag.update(frames.build())
+        elif stored.content_length <= MOST_HASHED:
+            tag.update(stored.block.read())
+    return f'"{tag.hexdigest()[:32]}"'
+
+
+def stored_parts(record: Record, part: Part) -> Iterator[Record]:
+    """Yield the stored records whose bytes a logical record's part is made of."""
+    if isinstance(record, ResolvedRevisit) and part == "payload":
+        record = record.original
+    if isinstance(record, JoinedRecord):
+        yield from record.segments
+    else:
+        yield record

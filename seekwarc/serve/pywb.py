@@ -1,0 +1,333 @@
+"""Lets pywb replay .warc.zst, and answer ranges of large records without reading up to them.
+
+pywb decompresses gzip only, and comes to a range by reading all that stands in front of it. Run it as
+
+    python -m seekwarc.serve.pywb --port 8080
+
+in place of `wayback`, with the same options and configuration; or, where a WSGI server runs it,
+
+    from pywb.apps.wayback import application
+    from seekwarc.serve.pywb import equip
+    equip(application)
+
+pywb goes on looking up captures, checking access, resolving revisits, rewriting pages and choosing headers:
+
+    request -> its rewriter -> its index and access rules -> its resolver -> here: a record is opened
+    answer  <- its rewriter <- its resource loader <- here: head and body become those of the range
+
+Files whose names do not end in .zst stay with pywb altogether. Takes pywb beside seekwarc, and no extra.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from functools import lru_cache
+from http import HTTPStatus
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from seekwarc.archive.payload import Extent
+from seekwarc.archive.reader import Reader
+from seekwarc.archive.record import Record
+from seekwarc.errors import SeekWarcError
+from seekwarc.format.http import parse_http_head
+from seekwarc.serve.policy import OCTETS
+from seekwarc.serve.ranges import Answer, decide
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = ["RecordFile", "RecordLoader", "Records", "equip", "main"]
+
+MOST_READERS: Final = 8
+"""Files that are kept open: their dictionaries need not be loaded again."""
+MOST_RECORDS: Final = 32
+"""Records that are kept open: their seek tables and chunks need not be found again."""
+CACHE_SIZE: Final = 8 << 20
+"""Bytes of decoded frames that each file keeps; no frame that seekwarc writes is larger."""
+STEP: Final = 256 << 10
+"""Bytes that are read at a time, of which pywb takes 16 KiB."""
+
+RANGE_FIELD: Final = "X-Seekwarc-Range"
+"""Carries a client's Range from pywb's rewriter to its resource loader, between which is an HTTP request."""
+RANGE_VARIABLE: Final = "HTTP_X_SEEKWARC_RANGE"
+DONE_FIELD: Final = "Seekwarc-Range"
+"""Carries back, in the record header, the status with which a range was answered."""
+KEPT: Final = frozenset({"content-type", "content-language", "content-disposition"})
+"""Fields of an archived head that a part of its body is sent with."""
+
+
+class Records:
+    """Opens records of .warc.zst files, and keeps the last ones open.
+
+    May be used from any thread. A local file that another one has taken the place of is opened anew.
+    """
+
+    def __init__(self) -> None:
+        self._reader = lru_cache(MOST_READERS)(self._open_file)
+        self._record = lru_cache(MOST_RECORDS)(self._open_record)
+
+    def open(self, path: str, offset: int, length: int | None) -> Record:
+        """Return the record at a place; see `Reader.record_at`.
+
+        Raises:
+            FormatError: No record starts there.
+            SourceError: The file cannot be opened.
+        """
+        return self._record(path, _version_of(path), offset, length)
+
+    def _open_record(self, path: str, version: object, offset: int, length: int | None) -> Record:
+        return self._reader(path, version).record_at(offset, length)
+
+    def _open_file(self, path: str, _version: object) -> Reader:
+        # pywb's requests are greenlets of one thread.
+        return Reader(path, threads=1, cache_size=CACHE_SIZE)
+
+
+def _version_of(path: str) -> object:
+    """Return what tells a local file from one that takes its place."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+class _Section(io.RawIOBase):
+    """Bytes [start, stop) of an extent, as a raw file that only goes forward.
+
+    No read goes across `pause`: who wants what is in front of it does not pay for what is behind.
+    """
+
+    def __init__(self, extent: Extent, start: int, stop: int, *, pause: int = 0) -> None:
+        super().__init__()
+        self._extent = extent
+        self._position = start
+        self._stop = stop
+        self._pause = pause
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        stop = self._pause if self._position < self._pause else self._stop
+        with memoryview(buffer).cast("B") as view, view[: stop - self._position] as target:
+            count = self._extent.pread_into(self._position, target)
+        self._position += count
+        return count
+
+
+class RecordFile(io.BufferedReader):
+    """A whole record, decompressed, as a file that only goes forward.
+
+    Attributes:
+        record: The record.
+    """
+
+    def __init__(self, record: Record) -> None:
+        head = len(record.header.raw) + (record.http.size if record.http is not None else 0)
+        super().__init__(_Section(record.whole, 0, record.size, pause=head), STEP)
+        self.record = record
+
+
+class PlainLoader(Protocol):
+    """What is used of pywb's own record loader."""
+
+    def load(self, url: str, offset: str | int, length: str | int, *, no_record_parse: bool = ...) -> object:
+        """Return the record at a place."""
+
+    def parse_record_stream(self, stream: io.BufferedIOBase, *, no_record_parse: bool = ...) -> object:
+        """Return the record in an uncompressed stream."""
+
+
+class RecordLoader:
+    """Loads records for pywb: those in .warc.zst through seekwarc, the others as before.
+
+    Args:
+        plain: pywb's own loader.
+        records: Opens records.
+    """
+
+    def __init__(self, plain: PlainLoader, records: Records) -> None:
+        self._plain = plain
+        self._records = records
+
+    def load(
+        self, url: str, offset: str | int, length: str | int, *, no_record_parse: bool = False
+    ) -> object:
+        """Return the record at a place, as pywb's own loader does; a length that is no number is not known.
+
+        Raises:
+            SeekWarcError: It cannot be opened.
+        """
+        if not url.partition("?")[0].endswith(".zst"):
+            return self._plain.load(url, offset, length, no_record_parse=no_record_parse)
+        known = int(length) if str(length).isdecimal() else None
+        record = self._records.open(url, int(offset), known or None)
+        return self._plain.parse_record_stream(RecordFile(record), no_record_parse=no_record_parse)
+
+
+class RecordFields(Protocol):
+    """What is used of pywb's record headers."""
+
+    def replace_header(self, name: str, value: str) -> object:
+        """Set a field."""
+
+
+class Body(Protocol):
+    """What pywb reads bodies from."""
+
+    def read(self, size: int = ..., /) -> bytes:
+        """Return up to `size` bytes, none at the end."""
+
+    def close(self) -> None:
+        """Be done with it."""
+
+
+Resource = tuple[RecordFields, bytes | None, Body]
+"""Record header, HTTP head, and the body behind it."""
+LoadResource = Callable[[Any, MutableMapping[str, Any]], Resource | None]
+
+
+def _with_ranges(load_resource: LoadResource) -> LoadResource:
+    """Make pywb's resource loader answer ranges of what `RecordLoader` opens."""
+
+    def load(cdx: Any, params: MutableMapping[str, Any]) -> Resource | None:  # noqa: ANN401
+        resource = load_resource(cdx, params)
+        # The parser has put a limit around what it was given.
+        file = getattr(resource[2], "stream", None) if resource is not None else None
+        if resource is None or not isinstance(file, RecordFile):
+            return resource
+        request = params["_input_req"]
+        wanted = request.env.get(RANGE_VARIABLE)
+        if wanted is None or request.get_req_method() not in ("GET", "HEAD") or not _is_ok(resource[1]):
+            return resource
+        # A part must not be recorded as if it were the whole.
+        params["recorder_skip"] = "1"
+        asked = {name.lower(): value for name, value in request.get_req_headers().items()}
+        return _answer(resource, file.record, {**asked, "range": wanted})
+
+    return load
+
+
+def _is_ok(head: bytes | None) -> bool:
+    """Tell whether a stored HTTP head is that of a whole body; records without one are."""
+    parsed = parse_http_head(head, whole=True) if head is not None else None
+    return head is None or (parsed is not None and parsed.status == HTTPStatus.OK)
+
+
+def _answer(resource: Resource, record: Record, asked: Mapping[str, str]) -> Resource:
+    """Make of a whole record what a request with a Range asks for."""
+    fields, head, body = resource
+    payload = record.payload
+    if _has_ranges(record):
+        # pywb passes no validators on, so none that a client names is of this body.
+        conditions = {name: value for name, value in asked.items() if name in ("range", "if-range")}
+        answer = decide(conditions, size=payload.size, etag="")
+    else:
+        answer = Answer(HTTPStatus.OK)
+    fields.replace_header(DONE_FIELD, str(answer.status.value))
+    if answer.status is HTTPStatus.OK:
+        return resource
+    body.close()
+    head = _head_of_part(record, head, answer)
+    # pywb looks for HTTP heads in responses only.
+    fields.replace_header("WARC-Type", "response")
+    fields.replace_header("Content-Length", str(len(head) + answer.stop - answer.start))
+    return fields, head, io.BufferedReader(_Section(payload, answer.start, answer.stop), STEP)
+
+
+def _has_ranges(record: Record) -> bool:
+    """Tell whether parts of a payload may be sent.
+
+    Not where pywb may have to undo a content coding, which takes the whole; nor of a response whose head
+    seekwarc does not see the end of; nor of a segment, the rest of which pywb does not look for.
+    """
+    headless = record.type == "response" and record.http is None
+    return not (record.payload.codings or headless or record.segment_number is not None)
+
+
+def _head_of_part(record: Record, head: bytes | None, answer: Answer) -> bytes:
+    size = record.payload.size
+    lines = [f"HTTP/1.1 {answer.status.value} {answer.status.phrase}", "Accept-Ranges: bytes"]
+    if answer.start < answer.stop:
+        whole = parse_http_head(head, whole=True) if head is not None else None
+        stored = whole.headers if whole is not None else (("Content-Type", record.content_type or OCTETS),)
+        lines += [f"{name}: {value}" for name, value in stored if name.lower() in KEPT]
+        lines.append(f"Content-Range: bytes {answer.start}-{answer.stop - 1}/{size}")
+    else:
+        lines.append(f"Content-Range: bytes */{size}")
+    lines += [f"Content-Length: {answer.stop - answer.start}", "", ""]
+    return "\r\n".join(lines).encode("utf-8", "surrogateescape")
+
+
+def _carry_ranges(rewriter: Any) -> None:  # noqa: ANN401
+    """Make pywb's rewriter hand ranges on to the resource loader, and leave alone what that has answered.
+
+    By itself it takes `bytes=0-` away, and cuts bodies that were sent whole because a range is to be ignored.
+    """
+    check_range, add_range = rewriter._check_range, rewriter._add_range  # noqa: SLF001
+
+    def check(request: Any, url: Any) -> object:  # noqa: ANN401
+        wanted = request.env.get("HTTP_RANGE")
+        if wanted:
+            request.warcserver_headers[RANGE_FIELD] = wanted
+        return check_range(request, url)
+
+    def add(record: Any, url: Any, start: int | None, end: int | None) -> object:  # noqa: ANN401
+        done = record.rec_headers.get_header(DONE_FIELD)
+        if done is None:
+            return add_range(record, url, start, end)
+        # What is true makes it send the body as it is, without rewriting.
+        return done != str(HTTPStatus.OK.value)
+
+    rewriter._check_range, rewriter._add_range = check, add  # noqa: SLF001
+
+
+def equip(application: Any) -> None:  # noqa: ANN401
+    """Make a pywb application replay .warc.zst, with exact ranges. Once for each application.
+
+    Args:
+        application: pywb's `FrontEndApp`.
+
+    Raises:
+        SeekWarcError: It is not made as the versions of pywb are that seekwarc knows.
+    """
+    records = Records()
+    try:
+        server = application.warcserver
+        for loader in _path_loaders([*server.fixed_routes.values(), server.auto_handler]):
+            resolver = loader.resolve_loader
+            resolver.record_loader = RecordLoader(resolver.record_loader, records)
+            loader.load_resource = _with_ranges(loader.load_resource)
+        _carry_ranges(application.rewriterapp)
+    except AttributeError as error:
+        raise SeekWarcError(f"this version of pywb cannot be made to replay .warc.zst: {error}") from error
+
+
+def _path_loaders(handlers: Sequence[Any]) -> set[Any]:
+    """Return what pywb's request handlers load stored records with; several may share one."""
+    found = set()
+    for handler in handlers:
+        if hasattr(handler, "handlers"):
+            found |= _path_loaders(handler.handlers)
+        elif handler is not None:
+            found |= {loader for loader in handler.resource_loaders if hasattr(loader, "resolve_loader")}
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run pywb's command `wayback`, with an application that replays .warc.zst."""
+    try:
+        command_line = import_module("pywb.apps.cli")
+    except ImportError as error:
+        raise SystemExit(f"seekwarc: pywb cannot be loaded, install it beside seekwarc: {error}") from error
+    command = command_line.WaybackCli(args=arguments, default_port=8080, desc="pywb that replays .warc.zst")
+    equip(command.application)
+    command.run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""What a request's conditions and range ask for. Pure: no I/O, no clock.
+
+Source: RFC 9110, clauses 5.6.7 (dates), 8.8 (validators), 13 (conditional requests) and 14 (ranges). Where
+the standard leaves it open: one range only, and a Range field that cannot be understood is not there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime, parsedate_to_datetime
+from http import HTTPStatus
+from typing import Final
+
+__all__ = ["UNSATISFIABLE", "Answer", "decide", "format_http_date", "parse_http_date", "parse_range"]
+
+UNSATISFIABLE: Final = (0, 0)
+"""What `parse_range` returns where no byte can be given: the answer is 416."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_RANGE = re.compile(r"([0-9]*)-([0-9]*)")
+_ENTITY_TAG = re.compile(r'(W/)?("[!#-~\x80-\xff]*")')
+_DATE = re.compile(
+    # As all senders write it; with a two-digit year; as C's asctime() does.
+    r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [1-9][0-9]{3} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
+    r"|[A-Z][a-z]{5,8}, [0-9]{2}-[A-Z][a-z]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
+    r"|[A-Z][a-z]{2} [A-Z][a-z]{2} [0-9 ][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [1-9][0-9]{3}"
+)
+_MOST_DIGITS: Final = 30
+"""Numbers with more digits are larger than anything that can be stored: their exact value says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How to answer a request: the status, and which bytes [start, stop) make the body."""
+
+    status: HTTPStatus
+    start: int = 0
+    stop: int = 0
+
+
+def decide(headers: Mapping[str, str], *, size: int, etag: str, modified: int | None = None) -> Answer:
+    """Decide how a GET or HEAD request is answered (clause 13.2.2, in this order).
+
+    Args:
+        headers: The request's fields by lower-case name; those that came several times joined with commas.
+        size: Length in bytes of the representation.
+        etag: Its strong entity tag, quotes included.
+        modified: When it was last changed, in seconds from 1970; None where that is not known.
+
+    Returns:
+        200 or 206 with the bytes to send; 304, 412 or 416 with none.
+    """
+    refusal = _refusal(headers, etag, modified)
+    if refusal is not None:
+        return Answer(refusal)
+    part = parse_range(headers.get("range"), size)
+    if part is None or not _is_same(headers.get("if-range"), etag, modified):
+        return Answer(HTTPStatus.OK, 0, size)
+    if part == UNSATISFIABLE:
+        return Answer(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
+    return Answer(HTTPStatus.PARTIAL_CONTENT, *part)
+
+
+def _refusal(headers: Mapping[str, str], etag: str, modified: int | None) -> HTTPStatus | None:
+    """Return the status of a request whose conditions do not hold, None where they do."""
+    if (tags := headers.get("if-match")) is not None:
+        holds = _names(tags, etag, weak=False)
+    else:
+        date = parse_http_date(headers.get("if-unmodified-since"))
+        holds = modified is None or date is None or modified <= date
+    if not holds:
+        return HTTPStatus.PRECONDITION_FAILED
+    if (tags := headers.get("if-none-match")) is not None:
+        known = _names(tags, etag, weak=True)
+    else:
+        date = parse_http_date(headers.get("if-modified-since"))
+        known = modified is not None and date is not None and modified <= date
+    return HTTPStatus.NOT_MODIFIED if known else None
+
+
+def parse_range(field: str | None, size: int) -> tuple[int, int] | None:
+    """Turn a Range field into [start, stop) within `size` bytes.
+
+    Returns:
+        None where the field is to be ignored: there is none, its unit is not bytes, it is not well-formed, it
+        is inverted, or it asks for several ranges. `UNSATISFIABLE` where no byte is within `size`.
+    """
+    unit, equals, ranges = (field or "").partition("=")
+    if not equals or unit.strip(" \t").lower() != "bytes":
+        return None
+    wanted = [one for one in (part.strip(" \t") for part in ranges.split(",")) if one]
+    match = _RANGE.fullmatch(wanted[0]) if len(wanted) == 1 else None
+    if match is None or match[0] == "-":
+        return None
+    if not match[1]:
+        length = min(_number(match[2]), size)
+        return (size - length, size) if length else UNSATISFIABLE
+    start = _number(match[1])
+    stop = min(_number(match[2]) + 1, size) if match[2] else size
+    if match[2] and _number(match[2]) < start:
+        return None
+    return (start, stop) if start < size else UNSATISFIABLE
+
+
+def _number(digits: str) -> int:
+    digits = digits.lstrip("0")
+    return int(digits or "0") if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS
+
+
+def _names(field: str, etag: str, *, weak: bool) -> bool:
+    """Tell whether a list of entity tags names this one; `*` names any (clause 13.1.1)."""
+    if field.strip(" \t") == "*":
+        return True
+    return any(tag == etag and (weak or not mark) for mark, tag in _ENTITY_TAG.findall(field))
+
+
+def _is_same(if_range: str | None, etag: str, modified: int | None) -> bool:
+    """Tell whether the client's copy is of this representation; only exact matches count (clause 13.1.5)."""
+    if if_range is None:
+        return True
+    if if_range.startswith(('"', "W/")):
+        return if_range == etag
+    return modified is not None and parse_http_date(if_range) == modified
+
+
+def parse_http_date(text: str | None) -> int | None:
+    """Read a date in one of the three forms of clause 5.6.7.
+
+    Returns:
+        Seconds from 1970-01-01T00:00:00Z, None where there is no such date: the field is then ignored.
+    """
+    if text is None or not _DATE.fullmatch(text):
+        return None
+    try:
+        date = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return (date.replace(tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
+
+
+def format_http_date(seconds: int) -> str:
+    """Write a date as clause 5.6.7 prefers it.
+
+    Raises:
+        OverflowError: It is not in the years 1 to 9999.
+    """
+    return format_datetime(_EPOCH + timedelta(seconds=seconds), usegmt=True)

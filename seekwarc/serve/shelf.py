@@ -1,0 +1,340 @@
+"""The files that are served, the catalogue of their records, and the records that are open.
+
+files -> one pass in a thread of its own -> rows -> `Catalogue`, which also is what the `Collection` asks when
+a record refers to another. An ID of a record is made of its file's name and its offset: the same tomorrow,
+and whatever other files are served with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sqlite3
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import quote, urljoin, urlsplit
+
+from seekwarc.archive.collection import Collection
+from seekwarc.archive.index import entry_of, tolerated
+from seekwarc.archive.reader import Reader
+from seekwarc.archive.record import Record
+from seekwarc.errors import NotFoundError, SeekWarcError, UnsupportedError
+from seekwarc.serve.catalogue import Catalogue, Row, clean, key_of
+from seekwarc.serve.indexed import IndexFile, is_index
+from seekwarc.serve.policy import payload_type, stored_parts
+from seekwarc.serve.served import ServedRecord
+from seekwarc.serve.views import View, watched
+from seekwarc.storage.source import RangeSource, Stats, open_source
+
+__all__ = ["FileState", "Shelf", "rows_of"]
+
+MOST_OPEN: Final = 128
+"""Open records that are kept: their seek tables and chunks need not be found again."""
+BATCH: Final = 1000
+"""Rows that are added at a time; the first are few, so that a page shows something at once."""
+FIRST_BATCH: Final = 50
+
+_RECORD_ID = re.compile(r"([0-9a-f]{8})-([0-9]{1,18})(?:\.([0-9]{1,18}))?")
+
+
+@dataclass(slots=True)
+class FileState:
+    """How far a file has been gone through."""
+
+    name: str
+    """What the page calls it: without the folders that it is in."""
+    size: int
+    """Stored bytes."""
+    position: int = 0
+    """Stored bytes that were gone through."""
+    records: int = 0
+    problem: str | None = None
+    """Why it was not gone through to its end."""
+
+
+Readings = Callable[[], Iterator[tuple[int, Row]]]
+"""Yields records as rows, each with the number of bytes gone through to know it."""
+
+
+class Shelf:
+    """Files and their records.
+
+    Args:
+        targets: Paths or URLs of .warc.zst, .warc.gz and .warc files, or sources. Paths or URLs of CDXJ
+            indexes (.cdxj) stand for the files that they name, in the same folder.
+        **options: For each `Reader`.
+
+    Raises:
+        SourceError: A file cannot be opened.
+    """
+
+    def __init__(
+        self,
+        targets: Sequence[str | os.PathLike[str] | RangeSource],
+        **options: Any,  # noqa: ANN401
+    ) -> None:
+        with ExitStack() as opened:
+            sources = [_open(target, opened) for target in targets if not is_index(target)]
+            indexes: list[tuple[IndexFile, dict[str, int]]] = []
+            for target in filter(is_index, targets):
+                source = _open(target, opened)
+                index = IndexFile(watched(source, _short_name(source.name)))
+                numbers = {name: len(sources) + at for at, name in enumerate(index.file_names())}
+                indexes.append((index, numbers))
+                sources += [_open(_beside(source.name, name), opened) for name in numbers]
+            self.names = _short_names([source.name for source in sources])
+            """What the page calls the files that records are in: without the folders."""
+            seen = [watched(source, name) for source, name in zip(sources, self.names, strict=True)]
+            self.catalogue = Catalogue(self.names)
+            opened.callback(self.catalogue.close)
+            # The server's threads read for several clients; none of them is given a pool of its own.
+            self._collection = Collection(seen, index=self.catalogue, threads=1, **options)
+            opened.callback(self._collection.close)
+            self._resources = opened.pop_all()
+        readers = self._collection.files
+        gone_through = readers[: len(sources) - sum(len(numbers) for _, numbers in indexes)]
+        self._readings: list[tuple[FileState, Readings]] = [
+            (FileState(reader.name, reader.size or 0), partial(_of_file, reader, number))
+            for number, reader in enumerate(gone_through)
+        ]
+        for index, numbers in indexes:
+            state = FileState(index.source.name, index.source.size or 0)
+            self._readings.append((state, partial(index.rows, numbers)))
+        self._numbers = {_file_key(name): number for number, name in enumerate(self.names)}
+        self._keys = list(self._numbers)
+        self._open: OrderedDict[str, ServedRecord] = OrderedDict()
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop going through the files and close them. Twice does no harm."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._resources.close()
+
+    @property
+    def files(self) -> list[FileState]:
+        """What is gone through to know the records: archives, and indexes of archives."""
+        return [state for state, _ in self._readings]
+
+    def start_reading(self) -> None:
+        """Go through the files in a thread of its own; what was read can be asked for at once."""
+        self._thread = threading.Thread(target=self.read, name="seekwarc-catalogue", daemon=True)
+        self._thread.start()
+
+    def read(self) -> None:
+        """Go through the files once and fill the catalogue. Damage ends a file, not the others."""
+        for state, rows in self._readings:
+            try:
+                self._read_one(state, rows())
+            except (SeekWarcError, sqlite3.Error) as error:
+                state.problem = str(error)
+            if self._stopped.is_set():
+                return
+        self.catalogue.finish()
+
+    def _read_one(self, state: FileState, rows: Iterator[tuple[int, Row]]) -> None:
+        batch: list[Row] = []
+        size = FIRST_BATCH
+        try:
+            for behind, row in rows:
+                if self._stopped.is_set():
+                    return
+                batch.append(row)
+                state.position = behind
+                if len(batch) >= size:
+                    self._add(state, batch)
+                    size = BATCH
+            state.position = state.size
+        finally:
+            self._add(state, batch)
+
+    def _add(self, state: FileState, batch: list[Row]) -> None:
+        self.catalogue.add(batch)
+        state.records += len(batch)
+        batch.clear()
+
+    def record_id(self, file: int, offset: int, skip: int = 0) -> str:
+        """Return the ID of the record that begins at an offset of a file."""
+        return f"{self._keys[file]}-{offset}" + (f".{skip}" if skip else "")
+
+    def id_of(self, record: Record) -> str:
+        """Return the ID of a record."""
+        return self.record_id(self._numbers[_file_key(record.source)], record.offset, record.skip)
+
+    def open(self, record_id: str, view: View | None = None) -> ServedRecord:
+        """Return a logical record by its ID: segments joined, a revisit with its payload.
+
+        A record whose other parts cannot be found is returned as it is stored, and says so.
+
+        Args:
+            record_id: The ID.
+            view: Is charged with what is read.
+
+        Raises:
+            NotFoundError: No record has that ID.
+            UnsupportedError: It shares a gzip member with others.
+            FormatError: It is damaged.
+            SourceError: The stored bytes cannot be had.
+        """
+        with self._lock:
+            known = self._open.get(record_id)
+            if known is not None:
+                self._open.move_to_end(record_id)
+                return known
+        with view.charge(()) if view is not None else nullcontext():
+            return self._opened(record_id)
+
+    def _opened(self, record_id: str) -> ServedRecord:
+        complete = self.catalogue.complete
+        record = self._stored(record_id)
+        problem = None
+        try:
+            record = self._collection.open_record(record)
+        except SeekWarcError as error:
+            waiting = "" if complete else " (not all files have been gone through yet: try again in a while)"
+            problem = f"{error}{waiting}"
+        served = ServedRecord(record, self._stats(record), problem=problem)
+        if problem is None or complete:
+            with self._lock:
+                self._open[record_id] = served
+                while len(self._open) > MOST_OPEN:
+                    self._open.popitem(last=False)
+        return served
+
+    def _stored(self, record_id: str) -> Record:
+        match = _RECORD_ID.fullmatch(record_id)
+        number = self._numbers.get(match[1]) if match is not None else None
+        if match is None or number is None:
+            raise NotFoundError(f"no record has the ID {record_id[:60]!r}; its file may not be served")
+        offset, reader = int(match[2]), self._collection.files[number]
+        if match[3] is not None:
+            raise UnsupportedError(
+                "this record shares its gzip member with others, so that it can be read in order only; "
+                "`seekwarc convert` makes a file in which every record can be opened",
+                source=reader.name,
+                offset=offset,
+            )
+        if offset >= (reader.size or 0):
+            raise NotFoundError(f"no record has the ID {record_id}: {reader.name} ends before that")
+        row = self.catalogue.place(number, offset)
+        return reader.record_at(offset, row.length or None if row is not None else None)
+
+    def _stats(self, record: Record) -> list[Stats]:
+        files = {part.source for part in stored_parts(record, "payload")}
+        return [reader.stats for reader in self._collection.files if reader.name in files]
+
+
+def rows_of(reader: Reader, number: int) -> Iterator[Row]:
+    """Yield a row for each record of a file, with `number` for the file's.
+
+    Raises:
+        FormatError: Damage is reached; what is in front of it was yielded.
+    """
+    previous: tuple[Record, Row] | None = None
+    damage: SeekWarcError | None = None
+    records = iter(reader)
+    while damage is None:
+        try:
+            record = next(records, None)
+        except SeekWarcError as error:
+            record, damage = None, error
+        if previous is not None:
+            yield _with_length(*previous)
+        if record is None:
+            break
+        # Now: once the reading has gone on, the head of a compressed record costs reading it again.
+        previous = record, _row(record, number)
+    if damage is not None:
+        raise damage
+
+
+def _of_file(reader: Reader, number: int) -> Iterator[tuple[int, Row]]:
+    for row in rows_of(reader, number):
+        yield row.offset + (row.length or 0), row
+
+
+def _with_length(record: Record, row: Row) -> Row:
+    # Known for nothing once the record behind it has been found.
+    return row._replace(length=record.length) if record.has_length else row
+
+
+def _row(record: Record, number: int) -> Row:
+    entry = entry_of(record)
+    digest = entry.payload_digest
+    # A head that cannot be read is told of when the record is opened.
+    head = tolerated(lambda: record.http)
+    media = tolerated(lambda: payload_type(record))
+    return Row(
+        file=number,
+        offset=record.offset,
+        length=None,
+        skip=record.skip,
+        type=clean(entry.type),
+        id=clean(entry.id),
+        uri=clean(entry.uri),
+        date=str(entry.date) if entry.date is not None else None,
+        mime=media.essence if media is not None else None,
+        status=head.status if head is not None else None,
+        size=record.content_length,
+        digest=clean(str(digest)) if digest is not None else None,
+        digest_key=key_of(digest) if digest is not None else None,
+        segment=entry.segment_number,
+        origin=clean(entry.segment_origin_id),
+        refers_to=clean(entry.refers_to),
+        concurrent_to="".join(f"\n{clean(one)}\n" for one in entry.concurrent_to),
+    )
+
+
+def _open(target: str | os.PathLike[str] | RangeSource, opened: ExitStack) -> RangeSource:
+    source = open_source(target)
+    opened.callback(source.close)
+    if source.size is None:
+        raise UnsupportedError("a pipe cannot be served: store it in a file first", source=source.name)
+    return source
+
+
+def _beside(index: str, name: str) -> str:
+    """Return where a file is that an index names."""
+    if "://" in index:
+        return urljoin(index, quote(name))
+    return os.path.join(os.path.dirname(index), name)
+
+
+def _short_name(name: str) -> str:
+    """Name a file without folder, host and signature."""
+    return os.path.basename(urlsplit(name).path if "://" in name else name) or name
+
+
+def _short_names(names: Sequence[str]) -> list[str]:
+    """Name files the short way, those of the same name with a number."""
+    seen: Counter[str] = Counter()
+    unique = []
+    for name in map(_short_name, names):
+        seen[name] += 1
+        unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return unique
+
+
+def _file_key(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:8]

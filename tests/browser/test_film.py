@@ -1,0 +1,148 @@
+"""Films of hundreds of megabytes, played and scrubbed through in a real browser."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import seekwarc
+from tests.browser.conftest import until
+
+pytestmark = pytest.mark.needs("chromium", "ffmpeg", "module:playwright")
+
+WIDTH, HEIGHT, RATE, SECONDS = 320, 180, 5, 3600
+LEAST = 200 << 20
+MOST_READ = 0.10
+"""Share of the record that playing, and looking at three places, may cost."""
+
+GRAB = """
+async (seconds) => {
+  const video = document.querySelector("video");
+  const seeked = new Promise((done) => video.addEventListener("seeked", done, { once: true }));
+  const shown = new Promise((done) => video.requestVideoFrameCallback((_, frame) => done(frame.mediaTime)));
+  video.currentTime = seconds;
+  await seeked;
+  const time = await shown;
+  const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
+  const paint = canvas.getContext("2d");
+  paint.drawImage(video, 0, 0);
+  const pixels = paint.getImageData(0, 0, canvas.width, canvas.height).data;
+  const grey = [];
+  for (let at = 0; at < pixels.length; at += 4) grey.push(pixels[at + 1]);
+  return { time, grey };
+}
+"""
+
+
+@dataclass(frozen=True)
+class Films:
+    """The same film, its index in front and at the end."""
+
+    front: Path
+    end: Path
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory) -> Films:
+    folder = tmp_path_factory.mktemp("films")
+    made = Films(folder / "front.mp4", folder / "end.mp4")
+    picture = f"testsrc2=size={WIDTH}x{HEIGHT}:rate={RATE},noise=alls=24:allf=t"
+    source = ["-f", "lavfi", "-i", picture, "-t", str(SECONDS)]
+    codec = ["-c:v", "libx264", "-preset", "ultrafast", "-qp", "24", "-g", "20", "-pix_fmt", "yuv420p"]
+    command = ["ffmpeg", "-v", "error", "-y"]
+    subprocess.run([*command, *source, *codec, made.end], check=True)
+    subprocess.run(
+        [*command, "-i", made.end, "-c", "copy", "-movflags", "+faststart", made.front], check=True
+    )
+    assert made.front.stat().st_size > LEAST
+    order = [
+        made.front.read_bytes()[:4096].find(b"moov") >= 0,
+        made.end.read_bytes()[:4096].find(b"moov") >= 0,
+    ]
+    assert order == [True, False]
+    return made
+
+
+@pytest.fixture(scope="module")
+def served(films, serve, tmp_path_factory):
+    path = tmp_path_factory.mktemp("crawl") / "films.warc.zst"
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n"
+    with seekwarc.open(path, "w") as out:
+        for name in ("front", "end"):
+            film = getattr(films, name)
+            with open(film, "rb") as file:
+                block = io.BufferedReader(_Behind(head, file))
+                out.write_response(f"http://example.org/{name}.mp4", block, date="2026-11-16T12:00:00Z")
+    return serve(path)
+
+
+class _Behind(io.RawIOBase):
+    """A file with a head in front of it."""
+
+    def __init__(self, head: bytes, file) -> None:
+        self._parts = [io.BytesIO(head), file]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        while self._parts:
+            if count := self._parts[0].readinto(buffer):
+                return count
+            self._parts.pop(0)
+        return 0
+
+
+def frames_near(film: Path, seconds: float) -> dict[float, bytes]:
+    """Return the green of the frames around a place, as ffmpeg decodes them."""
+    first = round(seconds * RATE) - 2
+    shown = {}
+    for number in range(first, first + 5):
+        at = number / RATE
+        command = ["ffmpeg", "-v", "error", "-ss", f"{at:.3f}", "-i", film, "-frames:v", "1"]
+        raw = subprocess.run(
+            [*command, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"], capture_output=True, check=True
+        ).stdout
+        shown[at] = raw[1::3]
+    return shown
+
+
+def distance(one: bytes, other: bytes) -> float:
+    return sum(abs(a - b) for a, b in zip(one, other, strict=True)) / len(one)
+
+
+@pytest.mark.parametrize("name", ["front", "end"])
+def test_a_film_plays_and_any_place_of_it_is_shown_for_little(served, films, page, name) -> None:
+    row = served.find(f"{name}.mp4")
+    page.goto(served.link(f"{name}.mp4"))
+    page.wait_for_selector("video")
+    until(page, "document.querySelector('video').readyState >= 2")
+    assert page.evaluate("document.querySelector('video').duration") == pytest.approx(SECONDS, abs=1)
+    page.evaluate("(document.querySelector('video').muted = true, document.querySelector('video').play())")
+    until(page, "document.querySelector('video').currentTime > 1.5")
+    page.evaluate("document.querySelector('video').pause()")
+
+    for part in (0.1, 0.9, 0.5):
+        wanted = SECONDS * part
+        got = page.evaluate(GRAB, wanted + 0.5 / RATE)
+        assert got["time"] == pytest.approx(wanted, abs=0.5 / RATE)
+        near = frames_near(getattr(films, name), wanted)
+        far = {at: distance(frame, bytes(got["grey"])) for at, frame in near.items()}
+        assert min(far, key=far.get) == pytest.approx(wanted), f"at {part}: {far}"
+        assert far[min(far, key=far.get)] < 6, "the frame is not what ffmpeg decodes"
+
+    view = page.evaluate("new URL(document.querySelector('video').src).searchParams.get('view')")
+    page.evaluate("document.querySelector('video').removeAttribute('src')")
+    cost = served.json(f"api/views/{view}")
+    assert cost["problem"] is None
+    assert 0 < cost["bytes_read"] < MOST_READ * row["length"], (
+        f"{cost['bytes_read'] / row['length']:.1%} was read"
+    )
+    assert cost["bytes_decoded"] < MOST_READ * row["size"]
+    assert len(cost["frames"]) >= 4, "the beginning and three places were fetched, and not all between"
+    assert page.problems == []
+    print(f"{name}: {cost['bytes_read'] / row['length']:.2%} of {row['length']} bytes were read")

@@ -1,0 +1,180 @@
+"""`seekwarc serve`."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+
+from tests.cli.conftest import assert_well_behaved
+
+
+@pytest.fixture
+def serve(crawl):
+    """Start the server and wait for its address; whatever still runs at the end is killed."""
+    started = []
+
+    def run(*arguments: object) -> tuple[subprocess.Popen, str, int]:
+        command = [sys.executable, "-m", "seekwarc", "serve", *map(str, arguments)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        started.append(process)
+        said = process.stdout.readline().decode()
+        address = re.search(r"http://\S+:(\d+)/", said)
+        assert address, said + process.stderr.read().decode()
+        return process, address[0], int(address[1])
+
+    yield run
+    for process in started:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+def fetch(address: str) -> bytes:
+    with urllib.request.urlopen(address, timeout=10) as response:
+        return response.read()
+
+
+def stop(process: subprocess.Popen, number: int = signal.SIGINT) -> tuple[int, str]:
+    process.send_signal(number)
+    _, err = process.communicate(timeout=20)
+    assert_well_behaved(process.returncode, err)
+    return process.returncode, err.decode()
+
+
+def test_it_says_where_and_serves_page_and_records(serve, crawl) -> None:
+    process, address, port = serve("--port", 0, crawl.zst)
+    assert address == f"http://127.0.0.1:{port}/"
+    assert b"<title>seekwarc" in fetch(address)
+    while not (summary := json.loads(fetch(address + "api/summary")))["complete"]:
+        pass
+    assert summary["records"] == len(crawl.made["warc.zst"].records)
+    rows = json.loads(fetch(address + "api/records?q=film&type=response"))["records"]
+    assert fetch(f"{address}api/records/{rows[0]['id']}/payload") == crawl.film
+    assert stop(process) == (0, "")
+
+
+@pytest.mark.parametrize("form", ["warc", "warc.gz"])
+def test_other_forms_are_served_too(serve, crawl, form) -> None:
+    _, address, _ = serve("--port", 0, crawl.path(form))
+    while not json.loads(fetch(address + "api/summary"))["complete"]:
+        pass
+    row = json.loads(fetch(address + "api/records?q=film&type=response"))["records"][0]
+    request = urllib.request.Request(
+        f"{address}api/records/{row['id']}/payload", headers={"Range": "bytes=1000-1999"}
+    )
+    with urllib.request.urlopen(request, timeout=10) as response:
+        assert (response.status, response.read()) == (206, crawl.film[1000:2000])
+
+
+def test_it_ends_though_clients_are_still_there(serve, crawl) -> None:
+    process, _, port = serve("--port", 0, crawl.zst)
+    idle = http.client.HTTPConnection("127.0.0.1", port)
+    idle.connect()
+    assert stop(process)[0] == 0
+    idle.close()
+
+
+def test_a_player_that_is_paused_does_not_keep_it(serve, crawl) -> None:
+    process, address, port = serve("--port", 0, crawl.zst)
+    row = json.loads(fetch(address + "api/records?q=film&type=response"))["records"][0]
+    with socket.create_connection(("127.0.0.1", port)) as player:
+        player.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        player.sendall(f"GET /api/records/{row['id']}/payload HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        assert player.recv(12) == b"HTTP/1.1 200"
+        started = time.monotonic()
+        assert stop(process) == (0, "")
+        assert time.monotonic() - started < 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_however_it_is_ended_no_file_of_it_stays(serve, crawl, tmp_path, monkeypatch, number) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    process, _, _ = serve("--port", 0, crawl.zst)
+    assert os.listdir(tmp_path)
+    assert stop(process, number)[0] == (0 if number == signal.SIGINT else 128 + signal.SIGTERM)
+    assert os.listdir(tmp_path) == []
+
+
+def test_only_this_computer_is_let_in_and_more_is_warned_of(serve, crawl) -> None:
+    process, address, _ = serve("--port", 0, "--host", "0.0.0.0", crawl.zst)
+    assert address.startswith("http://127.0.0.1:")
+    fetch(address)
+    _, err = stop(process)
+    assert "warning" in err
+    assert "no passwords" in err
+
+
+def test_another_port_is_taken_where_the_usual_one_is_in_use(serve, crawl) -> None:
+    _, _, first = serve(crawl.zst)
+    _, _, second = serve(crawl.zst)
+    assert first != second
+
+
+def test_a_port_that_was_asked_for_and_is_in_use_is_an_error(command, crawl) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        answer = command("serve", "--port", port, crawl.zst, status=2)
+    assert f"port {port}" in answer.stderr
+    assert "--port" in answer.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--port", "70000"), ("--port", "x"), ("--port", "-1"), ()])
+def test_wrong_usage(command, crawl, arguments) -> None:
+    files = [crawl.zst] if arguments else []
+    command("serve", *arguments, *files, status=2)
+
+
+def test_a_host_that_is_not_this_computer(command, crawl) -> None:
+    assert "cannot listen" in command("serve", "--host", "192.0.2.1", crawl.zst, status=2).stderr
+    assert "cannot listen" in command("serve", "--host", "no.such.host.invalid", crawl.zst, status=2).stderr
+
+
+def test_a_file_that_is_not_there(command, tmp_path) -> None:
+    assert "gone.warc" in command("serve", tmp_path / "gone.warc", status=2).stderr
+
+
+def test_a_file_that_is_none_is_told_on_the_page(serve, tmp_path) -> None:
+    path = tmp_path / "photo.jpg"
+    path.write_bytes(os.urandom(5000))
+    _, address, _ = serve("--port", 0, path)
+    while not (summary := json.loads(fetch(address + "api/summary")))["complete"]:
+        pass
+    assert "photo.jpg" in summary["files"][0]["problem"]
+
+
+def test_a_pipe_is_refused(command) -> None:
+    answer = command("serve", "/dev/stdin", stdin=b"WARC/1.1\r\n", status=1)
+    assert "store it in a file first" in answer.stderr
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path, crawl, command) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util as u\n"
+        "find = u.find_spec\n"
+        "u.find_spec = lambda name, *more: None if name in ('uvicorn', 'starlette') else find(name, *more)\n"
+    )
+    answer = command("serve", crawl.zst, status=2, env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert "pip install 'seekwarc[serve]'" in answer.stderr
+
+
+def test_nothing_is_opened_unless_asked_for(serve, crawl, tmp_path, monkeypatch) -> None:
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", str(browser))
+    process, _, _ = serve("--port", 0, crawl.zst)
+    stop(process)
+    assert not (tmp_path / "opened").exists()
+    process, address, _ = serve("--port", 0, "--open", crawl.zst)
+    fetch(address)
+    stop(process)
+    assert (tmp_path / "opened").read_text().strip() == address

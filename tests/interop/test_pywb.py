@@ -1,0 +1,289 @@
+"""A real pywb replays .warc.zst through seekwarc: pages are rewritten, large records answer ranges.
+
+pywb has a virtual environment of its own, for its brotli package and ours have the same name: `wayback` is
+looked for on the path, and seekwarc is run by the Python beside it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import seekwarc
+from seekwarc.serve.ranges import decide
+from tests.conftest import ROOT
+from tests.support.writing import KIB, MIB, small_dictionary
+
+pytestmark = pytest.mark.needs("wayback")
+
+FILM = random.Random(7).randbytes(24 * MIB)
+LONG = b"".join(b"line %d of a long text\n" % number for number in range(400_000))
+PAGE = (
+    b"<html><head><title>A page</title></head><body><a href='http://example.org/next'>next</a></body></html>"
+)
+FIRST, SECOND = "2026-11-05T12:00:00Z", "2026-11-06T12:00:00Z"
+
+
+def message(media_type: str, body: bytes, *more: str) -> bytes:
+    fields = [f"Content-Type: {media_type}", f"Content-Length: {len(body)}", *more]
+    return "\r\n".join(["HTTP/1.1 200 OK", *fields, "", ""]).encode() + body
+
+
+def chunked(body: bytes, size: int) -> bytes:
+    chunks = (body[at : at + size] for at in range(0, len(body), size))
+    coded = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
+    return b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nTransfer-Encoding: chunked\r\n\r\n" + coded
+
+
+def make_archive(folder: Path) -> None:
+    with seekwarc.open(folder / "crawl.warc.zst", "w", dedup=seekwarc.Duplicates()) as out:
+        out.write_warcinfo({"software": "a test"})
+        out.write_response("http://example.org/", message("text/html", PAGE), date=FIRST)
+        film = message("video/mp4", FILM, "Set-Cookie: seen=1", 'ETag: "theirs"')
+        out.write_response("http://example.org/film.mp4", film, date=FIRST)
+        out.write_response("http://example.org/film.mp4", film, date=SECOND)
+        out.write_response("http://example.org/elsewhere.mp4", film, date=SECOND)
+    with seekwarc.open(folder / "more.warc.zst", "w", dictionary=small_dictionary()) as out:
+        out.write_response("http://example.org/chunked.mp4", chunked(FILM, 90_001), date=FIRST)
+        out.write_resource(
+            "http://example.org/film.bin", FILM, content_type="application/octet-stream", date=FIRST
+        )
+        out.write_response("http://example.org/long.txt", message("text/plain", LONG), date=FIRST)
+        coded = message("text/plain", gzip.compress(LONG, 1), "Content-Encoding: gzip")
+        out.write_response("http://example.org/coded.txt", coded, date=FIRST)
+        out.write_response("http://example.org/secret.mp4", message("video/mp4", FILM[:MIB]), date=FIRST)
+        out.write_response(
+            "http://example.org/damaged.mp4", message("video/mp4", FILM[: 4 * MIB]), date=FIRST
+        )
+    block = message("text/html", PAGE)
+    header = (
+        "WARC/1.0\r\nWARC-Type: response\r\n"
+        "WARC-Record-ID: <urn:uuid:0d1a0b5c-6a3e-4f2c-9a76-3f3d7d0f0a01>\r\n"
+        f"WARC-Target-URI: http://example.org/old\r\nWARC-Date: {FIRST}\r\n"
+        f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
+    )
+    (folder / "old.warc.gz").write_bytes(gzip.compress(header.encode() + block + b"\r\n\r\n"))
+
+
+def damage(file: Path, index: Path) -> None:
+    """Change a byte in the middle of the record of damaged.mp4."""
+    (line,) = [line for line in index.read_text().splitlines() if "damaged.mp4" in line]
+    fields = json.loads(line.split(" ", 2)[2])
+    data = bytearray(file.read_bytes())
+    data[int(fields["offset"]) + int(fields["length"]) // 2] ^= 1
+    file.write_bytes(data)
+
+
+@dataclass(frozen=True)
+class Got:
+    """What pywb answered."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Pywb:
+    """A running pywb."""
+
+    port: int
+    process: subprocess.Popen[bytes]
+
+    def ask(
+        self, name: str, *, when: str = "20261105mp_", method: str = "GET", most: int = -1, **fields: str
+    ) -> Got:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            headers = {name.replace("_", "-"): value for name, value in fields.items()}
+            connection.request(method, f"/films/{when}/http://example.org/{name}", headers=headers)
+            response = connection.getresponse()
+            body = response.read() if most < 0 else response.read(most)
+            return Got(response.status, {name.lower(): it for name, it in response.getheaders()}, body)
+        finally:
+            connection.close()
+
+    def bytes_read(self) -> int:
+        """Bytes that it has read from files so far."""
+        counters = Path(f"/proc/{self.process.pid}/io").read_text()
+        return int(counters.split("rchar: ")[1].split()[0])
+
+
+@pytest.fixture(scope="module")
+def pywb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pywb]:
+    root = tmp_path_factory.mktemp("pywb")
+    folder, index = root / "archive", root / "films.cdxj"
+    folder.mkdir()
+    make_archive(folder)
+    python = Path(shutil.which("wayback")).with_name("python")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [python, "-m", "seekwarc", "index", *sorted(folder.iterdir()), "-o", index]
+    subprocess.run(command, check=True, env=environment, capture_output=True)
+    damage(folder / "more.warc.zst", index)
+    (root / "rules.aclj").write_text('org,example)/secret.mp4 - {"access": "block"}\n')
+    config = {
+        "collections": {
+            "films": {
+                "index_paths": str(index),
+                "archive_paths": f"{folder}/",
+                "acl_paths": [str(root / "rules.aclj")],
+                "default_access": "allow",
+            }
+        }
+    }
+    (root / "config.yaml").write_text(json.dumps(config))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [python, "-m", "seekwarc.serve.pywb", "-b", "127.0.0.1", "-p", str(port)]
+    with (root / "log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=root, env=environment, stdout=log, stderr=log)
+    try:
+        end = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < end:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+        else:
+            pytest.fail((root / "log").read_text())
+        yield Pywb(port, process)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_a_page_is_rewritten_as_ever(pywb: Pywb) -> None:
+    got = pywb.ask("")
+    assert got.status == 200
+    assert f"http://127.0.0.1:{pywb.port}/films/20261105mp_/http://example.org/next".encode() in got.body
+    assert b"wombat" in got.body
+    assert got.headers["memento-datetime"] == "Thu, 05 Nov 2026 12:00:00 GMT"
+    assert pywb.ask("", when="20261105id_").body == PAGE
+
+
+def test_a_warc_gz_beside_it_is_replayed_by_pywb_itself(pywb: Pywb) -> None:
+    assert pywb.ask("old", when="20261105id_").body == PAGE
+    got = pywb.ask("old", Range="bytes=6-11")
+    assert (got.status, got.body) == (206, PAGE[6:12])
+
+
+@pytest.mark.parametrize("name", ["film.mp4", "film.bin", "chunked.mp4", "elsewhere.mp4"])
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "bytes=0-",
+        "bytes=0-0",
+        "bytes=0-99",
+        "bytes=20000000-20065535",
+        "bytes=-500",
+        "bytes=-0",
+        "bytes=25000000-99999999999",
+        "bytes=0-99999999999",
+        "bytes=99999999999-",
+        "bytes=5-2",
+        "bytes=1-2,5-6",
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_ranges_are_exact(pywb: Pywb, name: str, wanted: str, method: str) -> None:
+    answer = decide({"range": wanted}, size=len(FILM), etag="")
+    got = pywb.ask(name, method=method, Range=wanted)
+    assert got.status == answer.status
+    if method == "GET":
+        assert got.body == FILM[answer.start : answer.stop]
+    if got.status == 206:
+        place = f"bytes {answer.start}-{answer.stop - 1}/{len(FILM)}"
+        assert got.headers["content-range"] == place
+        assert got.headers["content-length"] == str(answer.stop - answer.start)
+        assert got.headers["accept-ranges"] == "bytes"
+        assert "set-cookie" not in got.headers
+    elif got.status == 416:
+        assert got.headers["content-range"] == f"bytes */{len(FILM)}"
+    else:
+        assert "content-range" not in got.headers
+
+
+def test_the_whole_is_what_it_was(pywb: Pywb) -> None:
+    for name in ("film.mp4", "film.bin", "chunked.mp4"):
+        got = pywb.ask(name)
+        assert (got.status, got.body) == (200, FILM)
+
+
+@pytest.mark.parametrize("name", ["film.mp4", "film.bin"])
+def test_only_a_little_is_read_for_a_range(pywb: Pywb, name: str) -> None:
+    for start in (23_000_000, 2_500_000, 12_300_000):
+        before = pywb.bytes_read()
+        got = pywb.ask(name, Range=f"bytes={start}-{start + 64 * KIB - 1}")
+        assert got.body == FILM[start : start + 64 * KIB]
+        assert pywb.bytes_read() - before < MIB, "what stands in front of it was not read"
+
+
+def test_a_player_that_hangs_up_costs_what_is_on_its_way(pywb: Pywb) -> None:
+    before = pywb.bytes_read()
+    assert pywb.ask("film.mp4", Range="bytes=1000000-", most=100_000).body == FILM[1_000_000:1_100_000]
+    time.sleep(0.5)
+    assert pywb.bytes_read() - before < len(FILM) // 2
+
+
+def test_text_is_cut_where_it_was_stored_and_not_rewritten(pywb: Pywb) -> None:
+    assert pywb.ask("long.txt", Range="bytes=5000000-5000099").body == LONG[5_000_000:5_000_100]
+    assert pywb.ask("", Range="bytes=6-11").body == PAGE[6:12]
+
+
+def test_what_pywb_decodes_is_sent_whole(pywb: Pywb) -> None:
+    got = pywb.ask("coded.txt", Range="bytes=100-199")
+    assert (got.status, got.body) == (200, LONG)
+
+
+def test_a_revisit_has_the_ranges_of_what_it_refers_to(pywb: Pywb) -> None:
+    got = pywb.ask("film.mp4", when="20261106mp_", Range="bytes=9000000-9000099")
+    assert (got.status, got.body) == (206, FILM[9_000_000:9_000_100])
+    assert got.headers["memento-datetime"] == "Fri, 06 Nov 2026 12:00:00 GMT"
+
+
+def test_a_body_that_was_changed_meanwhile_is_sent_whole(pywb: Pywb) -> None:
+    got = pywb.ask("film.mp4", Range="bytes=9-99", If_Range='"theirs"')
+    assert (got.status, len(got.body)) == (200, len(FILM))
+
+
+def test_access_rules_hold_for_ranges(pywb: Pywb) -> None:
+    assert pywb.ask("secret.mp4", Range="bytes=0-99").status == 451
+
+
+def test_what_is_not_there_is_not_found(pywb: Pywb) -> None:
+    assert pywb.ask("nothing.mp4", Range="bytes=0-99").status == 404
+
+
+def test_damage_ends_the_answer_and_is_never_sent(pywb: Pywb) -> None:
+    got = pywb.ask("damaged.mp4", Range="bytes=0-99")
+    assert (got.status, got.body) == (206, FILM[:100]), "what is intact can be had"
+    with pytest.raises(http.client.IncompleteRead) as caught:
+        pywb.ask("damaged.mp4")
+    assert FILM.startswith(caught.value.partial)
+
+
+def test_clients_do_not_get_in_each_others_way(pywb: Pywb) -> None:
+    chance = random.Random(11)
+    starts = [chance.randrange(len(FILM)) for _ in range(60)]
+    names = ["film.mp4", "film.bin", "chunked.mp4"] * 20
+
+    def ask(start: int, name: str) -> bool:
+        wanted = f"bytes={start}-{start + 300_000}"
+        return pywb.ask(name, Range=wanted).body == FILM[start : start + 300_001]
+
+    with ThreadPoolExecutor(12) as pool:
+        assert all(pool.map(ask, starts, names))

@@ -1,0 +1,253 @@
+"""The JSON interface, and that it is as described."""
+
+from __future__ import annotations
+
+import random
+import re
+import warnings
+from collections import Counter
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seekwarc.errors import FormatWarning
+from seekwarc.serve.api import MOST_ROWS
+from seekwarc.serve.app import application
+from seekwarc.serve.openapi import DESCRIPTION
+from seekwarc.serve.shelf import Shelf
+from tests.serve.asgi import Client
+from tests.serve.conftest import FILM, PAGE
+
+
+def check(answer, path: str) -> object:
+    """Assert that an answer is one that the description allows."""
+    described = DESCRIPTION["paths"][path]["get"]["responses"]
+    assert str(answer.status) in described, f"{answer.status} is not described for {path}"
+    schema = described[str(answer.status)]["content"]["application/json"]["schema"]
+    jsonschema.validate(answer.json, {**schema, "components": DESCRIPTION["components"]})
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+    return answer.json
+
+
+def test_the_description_is_served(client) -> None:
+    answer = client.get("/api/openapi.json")
+    assert answer.json == DESCRIPTION
+
+
+def test_every_reference_of_the_description_leads_somewhere() -> None:
+    names = re.findall(r"#/components/schemas/(\w+)", str(DESCRIPTION))
+    assert set(names) == set(DESCRIPTION["components"]["schemas"])
+
+
+def test_the_summary(client, crawl) -> None:
+    summary = check(client.get("/api/summary"), "/summary")
+    assert summary["complete"]
+    assert [file["name"] for file in summary["files"]] == [path.name for path in crawl.paths]
+    assert summary["records"] == sum(file["records"] for file in summary["files"])
+    assert summary["types"]["revisit"] == 1
+    assert summary["media_types"]["video/mp4"] >= 2
+
+
+def test_records_are_listed_page_by_page(client) -> None:
+    everything = check(client.get("/api/records"), "/records")
+    assert everything["total"] == len(everything["records"])
+    pages = [
+        check(client.get("/api/records", start=start, count=4), "/records")["records"]
+        for start in range(0, everything["total"], 4)
+    ]
+    assert [row for page in pages for row in page] == everything["records"]
+    assert len(pages[0]) == 4
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ({"q": "film"}, ["film.mp4"]),
+        ({"q": "FILM example"}, ["film.mp4"]),
+        ({"media_type": "video", "max_size": 3_000_100, "q": "film"}, ["film.mp4"]),
+        ({"type": "revisit"}, ["daily"]),
+        (
+            {"since": "2026-11-16T12:00:01Z", "until": "2026-11-16T12:00:02Z"},
+            ["coded.html", "not-coded.html"],
+        ),
+        ({"q": "html", "sort": "-uri"}, ["page.html", "not-coded.html", "coded.html"]),
+        ({"min_size": 3_500_000}, ["chunked.log"]),
+        ({"q": "no such thing"}, []),
+        ({"q": "", "type": "", "since": "", "min_size": ""}, None),
+    ],
+)
+def test_records_are_found(client, query, names) -> None:
+    answer = check(client.get("/api/records", **query), "/records")
+    if names is None:
+        assert answer["total"] > 12
+    else:
+        assert [row["uri"].rpartition("/")[2] for row in answer["records"]] == names
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"start": "-1"},
+        {"start": "x"},
+        {"count": "1e9"},
+        {"min_size": "10M"},
+        {"since": "yesterday"},
+        {"until": "2026-13"},
+        {"sort": "name"},
+        {"sort": "size; DROP TABLE records"},
+        {"q": "a " * 50},
+        {"q": "a" * 5000},
+    ],
+)
+def test_what_cannot_be_understood_is_told_in_words(client, query) -> None:
+    answer = client.get("/api/records", **query)
+    assert answer.status == 400
+    assert check(answer, "/records")["error"]["message"]
+
+
+def test_no_answer_is_longer_than_a_page(client) -> None:
+    assert len(client.get("/api/records", count=10**17).json["records"]) <= MOST_ROWS
+    assert client.get("/api/records", start=10**17).json["records"] == []
+    assert client.get("/api/records", count=0).json["records"] == []
+
+
+def test_one_record(client, found) -> None:
+    record_id = found(
+        q="page.html", max_size=len(PAGE) + 500, since="2026-11-16T12:00:00Z", until="2026-11-16T12:00:00Z"
+    )
+    record = check(client.get(f"/api/records/{record_id}"), "/records/{record_id}")
+    assert record["uri"] == "http://example.org/page.html"
+    assert (record["media_type"], record["charset"], record["payload_size"]) == (
+        "text/html",
+        "utf-8",
+        len(PAGE),
+    )
+    assert record["file_name"] == "page.html"
+    assert ["WARC-Type", "response"] in record["header"]
+    assert record["http"]["start_line"] == "HTTP/1.1 200 OK"
+    assert ["X-Frame-Options", "DENY"] in record["http"]["header"]
+    assert record["problem"] is None
+
+
+def test_every_record_is_as_described(client) -> None:
+    for row in client.get("/api/records").json["records"]:
+        record = check(client.get(f"/api/records/{row['id']}", view="v"), "/records/{record_id}")
+        assert record["type"] in (row["type"], "response")
+        frames = check(client.get(f"/api/records/{row['id']}/frames"), "/records/{record_id}/frames")
+        assert frames["frames"] >= 1
+    check(client.get("/api/views/v"), "/views/{view}")
+
+
+def test_a_revisit_names_its_original(client, found) -> None:
+    revisit = client.get(f"/api/records/{found(type='revisit')}").json
+    assert revisit["payload_size"] == len(PAGE)
+    original = client.get(f"/api/records/{revisit['original']['id']}").json
+    assert (original["type"], original["uri"]) == ("response", revisit["uri"])
+
+
+def test_segments_are_named(client) -> None:
+    rows = client.get("/api/records", q="big.mp4").json["records"]
+    record = client.get(f"/api/records/{rows[1]['id']}").json
+    assert [segment["id"] for segment in record["segments"]] == [row["id"] for row in rows]
+    assert record["payload_size"] == len(FILM)
+
+
+def test_the_frames_of_a_record(client, found) -> None:
+    record_id = found(q="film.mp4")
+    whole = client.get(f"/api/records/{record_id}/frames").json
+    few = client.get(f"/api/records/{record_id}/frames", cells=7).json
+    assert len(few["cells"]) == 7
+    assert (few["frames"], few["content"], few["stored"]) == (
+        whole["frames"],
+        whole["content"],
+        whole["stored"],
+    )
+    assert few["cells"][-1][1] == whole["frames"]
+    assert client.get(f"/api/records/{record_id}/frames", cells=0).json["cells"]
+    assert len(client.get(f"/api/records/{record_id}/frames", cells=10**17).json["cells"]) == whole["frames"]
+
+
+def test_what_a_view_has_cost(client, found) -> None:
+    record_id = found(q="film.mp4")
+    client.get(f"/api/records/{record_id}", view="mine")
+    opened = check(client.get("/api/views/mine"), "/views/{view}")
+    assert opened["bytes_asked"] == 0
+    client.get(f"/api/records/{record_id}/payload", view="mine", headers={"range": "bytes=1000000-1000999"})
+    cost = client.get("/api/views/mine").json
+    assert cost["bytes_asked"] == 1000
+    assert 1000 <= cost["bytes_decoded"] <= 128 << 10
+    assert 1000 <= cost["bytes_read"] - opened["bytes_read"] <= 130 << 10
+    behind_two_heads = 2 + 1_000_000 // (64 << 10)
+    assert [behind_two_heads, behind_two_heads + 1] in cost["frames"]
+    assert check(client.get("/api/views/other"), "/views/{view}")["error"]["kind"] == "not found"
+
+
+@pytest.mark.parametrize("path", ["", "/frames", "/payload", "/block"])
+@pytest.mark.parametrize("record_id", ["x", "00000000-0", "..%2f..%2fetc", "0-0"])
+def test_no_record_has_that_id(client, path, record_id) -> None:
+    assert client.get(f"/api/records/{record_id}{path}").status == 404
+
+
+def test_payloads_go_through_the_same_door(client, found) -> None:
+    answer = client.get(f"/api/records/{found(q='film.mp4')}/payload", headers={"range": "bytes=10-19"})
+    assert (answer.status, answer.body) == (206, FILM[10:20])
+
+
+words = st.text(max_size=12) | st.integers(-5, 10**20).map(str)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(st.data())
+def test_whatever_is_asked_the_answer_is_described(client, data) -> None:
+    rows = client.get("/api/records").json["records"]
+    paths = [path for path in DESCRIPTION["paths"] if not path.endswith(("/payload", "/block"))]
+    path = data.draw(st.sampled_from(paths))
+    names = [it["name"] for it in DESCRIPTION["paths"][path]["get"]["parameters"] if it["in"] == "query"]
+    query = data.draw(st.dictionaries(st.sampled_from(names), words)) if names else {}
+    record_id = data.draw(
+        st.sampled_from([row["id"] for row in rows]) | st.text("0123456789abcdef-.", min_size=1)
+    )
+    real = path.replace("{record_id}", record_id).replace(
+        "{view}", data.draw(st.text("abz-_", min_size=1, max_size=4))
+    )
+    answer = client.get("/api" + real, **query)
+    if answer.status == 404 and not answer.headers.get("content-type"):
+        return
+    assert answer.status < 500 or answer.status in (501, 502)
+    check(answer, path)
+
+
+def test_random_ranges_give_what_slices_give(client, found) -> None:
+    path = f"/api/records/{found(q='film.mp4')}/payload"
+    dice = random.Random(3)
+    for _ in range(60):
+        start = dice.randrange(len(FILM))
+        stop = min(start + dice.choice([1, 10, 5000, 400_000]), len(FILM))
+        answer = client.get(path, headers={"range": f"bytes={start}-{stop - 1}"})
+        assert answer.body == FILM[start:stop]
+
+
+@pytest.mark.needs("samples")
+def test_files_of_others_are_served(samples, portal) -> None:
+    paths = sorted(path for path in samples.iterdir() if ".warc" in path.name)
+    with warnings.catch_warnings(action="ignore", category=FormatWarning), Shelf(paths) as shelf:
+        shelf.read()
+        client = Client(application(shelf), portal)
+        start, statuses = 0, Counter()
+        while rows := check(client.get("/api/records", start=start, count=500), "/records")["records"]:
+            start += len(rows)
+            for row in rows[::7]:
+                path = f"/api/records/{row['id']}"
+                record = check(client.get(path), "/records/{record_id}")
+                check(client.get(f"{path}/frames"), "/records/{record_id}/frames")
+                for part in ("payload", "block"):
+                    answer = client.get(f"{path}/{part}", headers={"range": "bytes=0-99"})
+                    statuses[answer.status] += 1
+                    assert answer.status in (206, 416, 404, 501, 502)
+                    assert answer.status in (206, 416) or record.get("problem") or "error" in record
+        assert start > 100
+        assert statuses[206] + statuses[416] > 0.95 * statuses.total(), "416: there are no bytes at all"

@@ -1,0 +1,148 @@
+"""Serving what an index lists, without going through the files."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+import seekwarc
+from seekwarc.errors import FormatError, LimitError, SourceError
+from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
+from seekwarc.serve.catalogue import Query
+from seekwarc.serve.indexed import IndexFile, is_index
+from seekwarc.serve.shelf import Shelf
+from seekwarc.storage.source import BytesSource
+from tests.serve.conftest import FILM, PAGE
+
+
+@pytest.fixture
+def index(crawl, tmp_path):
+    """An index of the crawl, in the same folder as links to its files."""
+    lines = []
+    for path in crawl.paths:
+        os.symlink(path, tmp_path / path.name)
+        with seekwarc.open(path) as archive:
+            for record in archive:
+                if record.type not in ("response", "revisit") or record.date is None:
+                    continue
+                fields = {
+                    "url": record.target_uri,
+                    "mime": "warc/revisit" if record.type == "revisit" else "text/html",
+                    "status": "200",
+                    "digest": str(record.payload_digest).removeprefix("sha1:"),
+                    "length": str(record.length),
+                    "offset": str(record.offset),
+                    "filename": path.name,
+                }
+                lines.append(CdxjLine.make(record.target_uri, record.date, fields).build())
+    path = tmp_path / "crawl.cdxj"
+    path.write_bytes(b'!meta 0 {"format": "cdxj"}\n' + b"".join(sorted(lines)))
+    return path
+
+
+def test_what_is_an_index_is_told_by_its_name(tmp_path) -> None:
+    assert is_index("a/crawl.cdxj")
+    assert is_index(tmp_path / "CRAWL.CDXJ")
+    assert is_index("https://example.org/crawl.cdxj?signature=x.warc")
+    assert not is_index("crawl.warc.zst")
+    assert not is_index("https://example.org/crawl.warc.zst?of=crawl.cdxj")
+    assert not is_index(BytesSource(b""))
+
+
+def test_records_are_listed_and_opened_and_the_files_not_gone_through(index) -> None:
+    with Shelf([index]) as shelf:
+        shelf.read()
+        assert [state.name for state in shelf.files] == ["crawl.cdxj"]
+        assert shelf.files[0].position == shelf.files[0].size == index.stat().st_size
+        assert sum(reader.stats.requests for reader in shelf._collection.files) == 0
+        ((_, film),) = shelf.catalogue.page(Query(words=("film.mp4",)), 0, 9).rows
+        served = shelf.open(shelf.record_id(film.file, film.offset))
+        assert served.representation("payload").read(0, 10**7) == FILM
+        assert film.date == "2026-11-16T12:00:03Z"
+        ((_, revisit),) = shelf.catalogue.page(Query(type="revisit"), 0, 9).rows
+        served = shelf.open(shelf.record_id(revisit.file, revisit.offset))
+        assert served.problem is None
+        assert served.representation("payload").read(0, 10**7) == PAGE
+
+
+def test_ids_are_those_that_the_files_alone_give(index, crawl) -> None:
+    with Shelf([index]) as indexed, Shelf(crawl.paths) as plain:
+        for shelf in (indexed, plain):
+            shelf.read()
+        ids = [
+            {shelf.record_id(row.file, row.offset) for _, row in shelf.catalogue.page(Query(), 0, 99).rows}
+            for shelf in (indexed, plain)
+        ]
+        assert ids[0] < ids[1]
+
+
+@pytest.mark.parametrize(
+    "name", ["/etc/passwd", "../x.warc.gz", "a/../../x", "http://example.org/x", "..\\x"]
+)
+def test_an_index_leads_to_no_other_folder(name) -> None:
+    line = b"org,example)/ 20260101000000 " + json.dumps({"filename": name, "offset": "0"}).encode()
+    with pytest.raises(FormatError, match="leads out of its folder"):
+        IndexFile(BytesSource(line, "x.cdxj")).file_names()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"org,example)/ 20260101000000 {\n",
+        b"org,example)/ 20260101000000 {}\n",
+        b"WARC/1.1\r\n\r\n",
+        b"\x1f\x8b\x08\x00" * 30,
+        b'org,example)/ 20260101000000 {"filename": "x"}',
+    ],
+)
+def test_what_is_no_index_is_an_error_that_names_the_place(data) -> None:
+    index = IndexFile(BytesSource(data, "x.cdxj"))
+    with pytest.raises(FormatError):
+        list(index.rows(dict.fromkeys(index.file_names(), 0)))
+
+
+def test_lines_are_found_wherever_the_reads_end(monkeypatch) -> None:
+    monkeypatch.setattr("seekwarc.serve.indexed.STEP", 7)
+    fields = '{"filename": "a.warc", "offset": "%d", "length": "9"}'
+    lines = [f"org,example)/{number} 20260101000000 {fields % number}" for number in range(30)]
+    for end in ("", "\n", "\r\n"):
+        data = ("\n".join(lines) + end).encode()
+        rows = list(IndexFile(BytesSource(data)).rows({"a.warc": 5}))
+        assert [row.offset for _, row in rows] == list(range(30))
+        assert {row.file for _, row in rows} == {5}
+        assert [behind for behind, _ in rows] == sorted({behind for behind, _ in rows})
+
+
+def test_a_line_without_end_is_not_read_without_end() -> None:
+    class Endless:
+        name = "endless.cdxj"
+        size = 1 << 40
+
+        def read(self, start: int, stop: int) -> bytes:
+            return b"x" * (stop - start)
+
+        def close(self) -> None:
+            pass
+
+    with pytest.raises(LimitError):
+        IndexFile(Endless()).file_names()
+    assert MAX_LINE_SIZE == 16 << 20
+
+
+def test_a_file_that_is_not_beside_its_index_is_an_error(tmp_path) -> None:
+    path = tmp_path / "x.cdxj"
+    path.write_text('org,example)/ 20260101000000 {"filename": "gone.warc.gz", "offset": "0"}\n')
+    with pytest.raises(SourceError, match=r"gone\.warc\.gz"):
+        Shelf([path])
+
+
+def test_damage_in_an_index_is_told_when_it_is_reached(index, tmp_path) -> None:
+    with Shelf([index]) as shelf:
+        data = index.read_bytes()
+        index.write_bytes(data[:-40] + b"x" * 40)
+        shelf.read()
+        assert "crawl.cdxj" in shelf.files[0].problem
+        assert str(tmp_path) not in shelf.files[0].problem
+        assert shelf.catalogue.complete

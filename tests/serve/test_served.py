@@ -1,0 +1,77 @@
+"""One record as it is served."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import seekwarc
+from seekwarc.errors import NotFoundError
+from seekwarc.serve.served import ServedRecord
+from seekwarc.serve.views import View
+from tests.serve.conftest import FILM, LOG
+
+
+@pytest.fixture
+def archive(crawl):
+    with seekwarc.open(crawl.paths[0]) as made:
+        yield made
+
+
+def test_a_representation_has_size_tag_and_date(archive, crawl) -> None:
+    served = ServedRecord(archive.record_at(crawl.offsets["film.mp4"]))
+    payload = served.representation("payload")
+    assert payload.size == len(FILM)
+    assert payload.modified == int(datetime(2026, 11, 16, 12, 0, 3, tzinfo=UTC).timestamp())
+    assert payload.read(10, 5) == FILM[10:15]
+    block = served.representation("block")
+    assert block.size == served.record.content_length
+    assert block.etag != payload.etag
+    assert dict(served.representation("payload", as_bytes=True).headers)["content-type"] != "video/mp4"
+
+
+def test_ranges_of_a_chunked_body_are_of_what_was_sent(archive, crawl) -> None:
+    served = ServedRecord(archive.record_at(crawl.offsets["chunked.log"]))
+    payload = served.representation("payload")
+    assert payload.size == len(LOG)
+    assert payload.read(4990, 30) == LOG[4990:5020]
+
+
+def test_reads_are_charged_to_the_view(archive, crawl) -> None:
+    served = ServedRecord(archive.record_at(crawl.offsets["film.mp4"]), [archive.stats])
+    view = View()
+    served.representation("payload", view=view).read(0, 1000)
+    assert view.bytes_asked == 1000
+
+
+def test_a_read_that_fails_is_told_to_the_view(tmp_path, crawl) -> None:
+    data = bytearray(crawl.paths[0].read_bytes())
+    with seekwarc.open(bytes(data)) as archive:
+        plan = archive.record_at(crawl.offsets["film.mp4"]).payload.plan(1_000_000, 1_000_001)
+    data[plan.ranges[0][0] + 1000] ^= 0xFF
+    with seekwarc.open(bytes(data)) as archive:
+        served = ServedRecord(archive.record_at(crawl.offsets["film.mp4"]))
+        view = View()
+        payload = served.representation("payload", view=view)
+        payload.read(0, 10)
+        assert view.problem is None
+        with pytest.raises(seekwarc.ChecksumError):
+            payload.read(1_000_000, 10)
+        assert "frame" in view.problem
+
+
+def test_a_payload_that_cannot_be_had_says_why_and_the_block_is_there(archive, crawl) -> None:
+    served = ServedRecord(archive.record_at(crawl.offsets["page.html"]), problem="segment 2 is missing")
+    with pytest.raises(NotFoundError, match="segment 2 is missing"):
+        served.representation("payload")
+    assert served.representation("block").read(0, 4) == b"HTTP"
+
+
+@pytest.mark.parametrize("date", ["no date", "1960-01-01T00:00:00Z", "later"])
+def test_a_date_that_no_capture_can_have_is_not_sent(date) -> None:
+    if date == "later":
+        date = (datetime.now(UTC) + timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    raw = f"WARC/1.1\r\nWARC-Type: resource\r\nWARC-Date: {date}\r\nContent-Length: 1\r\n\r\nx\r\n\r\n"
+    served = ServedRecord(next(iter(seekwarc.open(raw.encode()))))
+    assert served.representation("payload").modified is None
