@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from seekwarc.archive.content import Content
+from seekwarc.archive.span import read_by_filling
 from seekwarc.format.chunked import MAX_CHUNK_LINE, parse_chunk_line
 from seekwarc.frames.run import ReadPlan
 
@@ -101,6 +102,10 @@ class ChunkMap:
         """See `Span.limit`."""
         known = self._size if self._size is not None else self._stop - self._start
         return max(min(length, known - start), 0)
+
+    def read(self, start: int, length: int, *, verify: bool = True) -> bytes:
+        """See `Span.read`."""
+        return read_by_filling(self, start, length, verify=verify)
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> int:
         """See `Span.read_into`."""

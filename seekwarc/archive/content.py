@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from seekwarc.errors import TruncatedError
+from seekwarc.format.seektable import SeekTable
 from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
@@ -24,6 +25,14 @@ CHEAP_READ: Final = 4 << 10
 
 class Content(Protocol):
     """The decompressed bytes of a record, by range."""
+
+    @property
+    def table(self) -> SeekTable | None:
+        """The frames, where they can be reached by range."""
+
+    @property
+    def in_one_piece(self) -> bool:
+        """Whether it is small and always decoded as a whole, so that `peek` does for every read."""
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
         """Fill `out` from `start` on; the caller has checked that the record is that long."""
@@ -45,6 +54,9 @@ class PlainContent:
         source: The file.
         offset: Offset of the record.
     """
+
+    table: SeekTable | None = None
+    in_one_piece = False
 
     def __init__(self, source: RangeSource, offset: int) -> None:
         self._source = source
@@ -104,6 +116,9 @@ class StreamContent:
         live: The stream that an iteration reads the file with, used as long as it has not gone by.
         live_position: Position in `live` at which the record begins.
     """
+
+    table: SeekTable | None = None
+    in_one_piece = False
 
     def __init__(
         self,

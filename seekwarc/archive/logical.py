@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from seekwarc.archive.digests import check_payload_digest
 from seekwarc.archive.record import Layout, Record, TableStatus
 from seekwarc.errors import SegmentError
+from seekwarc.format.seektable import SeekTable
 from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header
 from seekwarc.frames.run import ReadPlan
 
@@ -113,6 +114,9 @@ class JoinedContent:
         header: The header.
         segments: The records that have the blocks.
     """
+
+    table: SeekTable | None = None
+    in_one_piece = False
 
     def __init__(self, header: bytes, segments: Sequence[Record]) -> None:
         self._header = header

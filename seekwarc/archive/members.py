@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from seekwarc.archive.record import Layout, Record, TableStatus
 from seekwarc.archive.streamed import streamed_group
 from seekwarc.errors import FormatError, TruncatedError
+from seekwarc.format.seektable import SeekTable
 from seekwarc.format.warc import RECORD_END, find_header_end, parse_record_header
 from seekwarc.frames.inflate import gzip_codec
 from seekwarc.frames.run import ReadPlan
@@ -35,6 +36,8 @@ class _MemberContent:
     """A record that is one small member, which is always decompressed, and kept, whole."""
 
     __slots__ = ("_file", "_offset", "_size", "_stored_size")
+    table: SeekTable | None = None
+    in_one_piece = True
 
     def __init__(self, file: ArchiveFile, offset: int, stored_size: int, size: int) -> None:
         self._file = file

@@ -75,10 +75,7 @@ class Extent:
         """
         length = self._limit(start, length)
         if length <= SHORT_READ:
-            out = bytearray(length)
-            with memoryview(out) as view:
-                count = self._span.read_into(start, view, verify=verify)
-            return bytes(out) if count == length else bytes(out[:count])
+            return self._span.read(start, length, verify=verify)
         return self._pread_long(start, length, verify=verify)
 
     def _pread_long(self, start: int, length: int, *, verify: bool) -> bytes:

@@ -57,10 +57,8 @@ class SinglePlace:
 
     def layout(self, header: RecordHeader) -> Layout:
         """See `Place.layout`."""
-        size = record_size(header)
-        frame = SingleFrame(self.file.frames, self.offset, self._stored_size, size)
-        table = SeekTable(array("Q", [self._stored_size]), array("Q", [size]))
-        return Layout(frame, TableStatus.SINGLE, None, table, self.offset + self._stored_size)
+        frame = SingleFrame(self.file.frames, self.offset, self._stored_size, record_size(header))
+        return Layout(frame, TableStatus.SINGLE, data_end=self.offset + self._stored_size)
 
     def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
         """See `Place.length`."""
@@ -117,7 +115,7 @@ class FramedPlace:
             content = stream_content(self.file, self.offset, 0, "zst")
             return Layout(content, TableStatus.STREAM, problem, table, end)
         run = FrameRun(self.file.frames, self.offset, table, self._head)
-        return Layout(run, status, problem, table, end)
+        return Layout(run, status, problem, data_end=end)
 
     def _own_table(self, size: int, length: int) -> SeekTable | None:
         """Read the table at the end of the record (spec-notes, sections 6.1 and 6.2)."""

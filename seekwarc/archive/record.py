@@ -53,10 +53,15 @@ class Layout:
     table_status: TableStatus
     table_problem: str | None = None
     """Why a table that is there was not used."""
-    frames: SeekTable | None = None
-    """The record's frames; None where they cannot be reached by range."""
+    listed: SeekTable | None = None
+    """The frames of a content that they are no way into, as the table has them."""
     data_end: int | None = None
     """Offset behind the record's last frame, where it is known without decompressing."""
+
+    @property
+    def frames(self) -> SeekTable | None:
+        """The record's frames; None where they are not known."""
+        return self.content.table if self.listed is None else self.listed
 
 
 class Place(Protocol):
@@ -297,11 +302,11 @@ class Record(DefinedFields):
             start = len(self.header.raw)
             stop = start + self.content_length
             content = self.layout.content
-            span: Span
-            if head is not None and head.chunked:
-                span = ChunkMap(content, start + head.size, stop)
+            if head is not None:
+                start += head.size
+            if head is None or not head.is_coded:
+                self._payload = Extent(Stretch(content, start, stop))
             else:
-                span = Stretch(content, start + (head.size if head else 0), stop)
-            codings = head.codings if head is not None else ()
-            self._payload = Extent(span, codings, truncated=self.truncated is not None)
+                span: Span = (ChunkMap if head.chunked else Stretch)(content, start, stop)
+                self._payload = Extent(span, head.codings, truncated=self.truncated is not None)
         return self._payload

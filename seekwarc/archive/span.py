@@ -7,7 +7,7 @@ from typing import Protocol
 from seekwarc.archive.content import Content
 from seekwarc.frames.run import ReadPlan
 
-__all__ = ["Span", "Stretch"]
+__all__ = ["Span", "Stretch", "read_by_filling"]
 
 
 class Span(Protocol):
@@ -24,11 +24,22 @@ class Span(Protocol):
     def limit(self, start: int, length: int) -> int:
         """Return `length`, or less where it is known without reading that less comes."""
 
+    def read(self, start: int, length: int, *, verify: bool = True) -> bytes:
+        """Return a few bytes, `length` from `start` on; fewer only at the end."""
+
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> int:
         """Fill `out` from `start` on and return how many bytes came, fewer only at the end."""
 
     def plan(self, start: int, stop: int) -> ReadPlan:
         """Tell what reading [start, stop) costs."""
+
+
+def read_by_filling(span: Span, start: int, length: int, *, verify: bool) -> bytes:
+    """Return what `read_into` fills a buffer of `length` bytes with."""
+    out = bytearray(length)
+    with memoryview(out) as view:
+        count = span.read_into(start, view, verify=verify)
+    return bytes(out) if count == length else bytes(out[:count])
 
 
 class Stretch:
@@ -45,6 +56,13 @@ class Stretch:
     def limit(self, start: int, length: int) -> int:
         """See `Span.limit`."""
         return max(min(length, self.size - start), 0)
+
+    def read(self, start: int, length: int, *, verify: bool = True) -> bytes:
+        """See `Span.read`."""
+        length = self.limit(start, length)
+        if not self._content.in_one_piece:
+            return read_by_filling(self, start, length, verify=verify)
+        return self._content.peek(self._start + start, self._start + start + length)
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> int:
         """See `Span.read_into`."""

@@ -103,18 +103,19 @@ class HttpHead:
     @property
     def chunked(self) -> bool:
         """Whether the message says that its body is in chunked transfer coding."""
-        return self._is_coded and self._codings("Transfer-Encoding")[-1:] == ("chunked",)
+        return self.is_coded and self._codings("Transfer-Encoding")[-1:] == ("chunked",)
 
     @property
     def codings(self) -> tuple[str, ...]:
         """Codings of the body in the order in which they were applied, chunked left out."""
-        if not self._is_coded:
+        if not self.is_coded:
             return ()
         transfer = self._codings("Transfer-Encoding")
         return self._codings("Content-Encoding") + tuple(name for name in transfer if name != "chunked")
 
-    @cached_property
-    def _is_coded(self) -> bool:
+    @property
+    def is_coded(self) -> bool:
+        """Whether the head has a field that names codings of the body at all."""
         return _CODING.search(self.raw) is not None
 
     def _codings(self, name: str) -> tuple[str, ...]:

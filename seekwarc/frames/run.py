@@ -31,7 +31,7 @@ __all__ = ["MAX_FRAME_CONTENT", "FrameRun", "ReadPlan"]
 
 MAX_FRAME_CONTENT: Final = 32 << 20
 """Larger frames are streamed: a range read holds at most one frame a thread in memory."""
-PARALLEL_FROM: Final = 512 << 10
+PARALLEL_FROM: Final = 3 << 20
 """Content bytes below which handing frames to other threads costs more than it saves."""
 SHARE_AHEAD: Final = 4
 """What is decoded ahead takes no more than one part in four of the cache."""
@@ -86,6 +86,8 @@ class FrameRun:
         table: The frames' sizes, from a seek table or from a scan.
         head: Stored bytes from `offset` on that are at hand already.
     """
+
+    in_one_piece = False
 
     def __init__(self, reader: FrameReader, offset: int, table: SeekTable, head: bytes = b"") -> None:
         self.offset = offset

@@ -22,12 +22,18 @@ class SingleFrame:
     """
 
     __slots__ = ("_offset", "_reader", "_size", "_stored_size")
+    in_one_piece = True
 
     def __init__(self, reader: FrameReader, offset: int, stored_size: int, content_size: int) -> None:
         self._reader = reader
         self._offset = offset
         self._stored_size = stored_size
         self._size = content_size
+
+    @property
+    def table(self) -> SeekTable:
+        """The frame as a seek table has it."""
+        return SeekTable(array("Q", [self._stored_size]), array("Q", [self._size]))
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
         """See `FrameRun.read_into`."""
@@ -38,12 +44,15 @@ class SingleFrame:
         return self._content()[start:stop]
 
     def _content(self) -> bytes:
+        offset, latest = self._reader.cache.latest
+        if offset == self._offset and len(latest) == self._size:
+            # Decoded when the record was found, and not found in the cache.
+            return latest
         content = self._reader.cache.get(self._offset)
         if content is not None and len(content) == self._size:
             self._reader.count(cache_hits=1)
             return content
-        table = SeekTable(array("Q", [self._stored_size]), array("Q", [self._size]))
-        return FrameRun(self._reader, self._offset, table).frame_content(0)
+        return FrameRun(self._reader, self._offset, self.table).frame_content(0)
 
     def cheap_stop(self, start: int) -> int:  # noqa: ARG002
         """See `FrameRun.cheap_stop`."""
