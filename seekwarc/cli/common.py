@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
 from seekwarc.errors import NotFoundError, RangeError, SeekWarcError, SourceError
+from seekwarc.frames.decoder import WINDOW_LIMITS
 from seekwarc.frames.dictionary import StoredDictionary, read_dictionary
 from seekwarc.storage.source import RangeSource, open_source
 
@@ -173,7 +174,7 @@ def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("limits of reading .warc.zst")
     group.add_argument(
         "--max-window",
-        type=parse_size,
+        type=_window_size,
         metavar="SIZE",
         help="largest Zstandard window that is made room for, 1K to 2G (default: 128M)",
     )
@@ -183,6 +184,13 @@ def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="largest dictionary that is loaded, stored or decompressed (default: 8M)",
     )
+
+
+def _window_size(text: str) -> int:
+    size = parse_size(text)
+    if size not in WINDOW_LIMITS:
+        raise argparse.ArgumentTypeError(f"{text} is not within 1K to 2G")
+    return size
 
 
 def limit_options(options: argparse.Namespace) -> dict[str, Any]:

@@ -69,9 +69,9 @@ def serve() -> Iterator[Callable[..., Served]]:
         process.communicate()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
-    """Debian's browser, driven by Playwright."""
+    """Debian's browser, driven by Playwright, whose event loop must not outlive this package's tests."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - not needed to skip
 
     with sync_playwright() as playwright:
