@@ -24,7 +24,8 @@ __all__ = ["SMALL_FRAME", "FrameBatch", "batches_ahead"]
 SMALL_FRAME: Final = 64 << 10
 """Larger frames, stored or decoded, are left to others: they may be part of a record nobody wants to read."""
 MOST_FRAMES: Final = 1024
-MOST_CONTENT: Final = 4 << 20
+MOST_CONTENT: Final = 256 << 10
+"""What one call decodes, and is copied from right after, should fit into a processor's cache."""
 
 
 class FrameBatch(NamedTuple):
