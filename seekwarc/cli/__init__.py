@@ -53,6 +53,17 @@ exit status: 0 fine, 1 damaged data or nothing found, 2 wrong usage or input/out
 """
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """As wide as the terminal. argparse asks `shutil`, which takes longer to import than a range to read."""
+
+    def __init__(self, prog: str) -> None:
+        columns = os.environ.get("COLUMNS", "")
+        width = int(columns) if columns.isdecimal() else 0
+        with contextlib.suppress(OSError):
+            width = width or os.get_terminal_size(1).columns
+        super().__init__(prog, width=(width or 80) - 2)
+
+
 def _parser() -> argparse.ArgumentParser:
     width = max(map(len, VERBS))
     verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
@@ -60,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="seekwarc",
         description="WARC files with random access inside their records.",
         epilog=f"verbs:\n{verbs}\n\n{EPILOG}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         usage="seekwarc [--version] VERB ...",
     )
     parser.add_argument("--version", action="version", version=f"seekwarc {__version__}")
@@ -135,7 +146,7 @@ def _run(verb: str, words: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog=f"seekwarc {verb}",
         description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
     )
     module.add_arguments(parser)
     status: int = module.run(parser.parse_args(_joined_ranges(words)))

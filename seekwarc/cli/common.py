@@ -42,17 +42,17 @@ __all__ = [
 TRAIN: Final = "train"
 """In the place of a dictionary's file: make one of the records that are converted."""
 
-_RANGE = re.compile(r"(-?[0-9]{1,18})?:(-?[0-9]{1,18})?|([0-9]{1,18})\+([0-9]{1,18})")
-_SIZE = re.compile(r"([0-9]{1,15})([kKmMgG]i?[bB]?|[bB])?")
+_RANGE = r"(-?[0-9]{1,18})?:(-?[0-9]{1,18})?|([0-9]{1,18})\+([0-9]{1,18})"
+_SIZE = r"([0-9]{1,15})([kKmMgG]i?[bB]?|[bB])?"
 # Control characters, bytes that were no UTF-8, and what changes the direction or hides in text.
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_UNPRINTABLE = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 
 
 def printable(text: str | None) -> str:
     """Make archived text safe for a terminal: control characters are shown, not obeyed."""
     if text is None:
         return "-"
-    return _UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+    return re.sub(_UNPRINTABLE, lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def human_size(size: float) -> str:
@@ -66,7 +66,7 @@ def human_size(size: float) -> str:
 
 def parse_size(text: str) -> int:
     """Parse a size such as 65536, 64K or 1MiB (all powers of 1024), for argparse."""
-    match = _SIZE.fullmatch(text)
+    match = re.fullmatch(_SIZE, text)
     if not match:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 65536, 64K or 1M")
     unit = (match[2] or "B")[0].upper()
@@ -79,7 +79,7 @@ def parse_range(text: str, size: int) -> tuple[int, int]:
     Raises:
         RangeError: `text` is neither.
     """
-    match = _RANGE.fullmatch(text)
+    match = re.fullmatch(_RANGE, text)
     if not match:
         raise RangeError(
             f"{text!r} is not a range: write START:STOP as in a Python slice (1000:2000, :100, -4096:) "

@@ -19,19 +19,15 @@ IDENTICAL_PAYLOAD_DIGEST: Final = "http://netpreserve.org/warc/1.1/revisit/ident
 SERVER_NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 # As WARC 1.0 and its drafts have them; without "revisit/", as example B.6 of WARC 1.1 has one; and the name
 # that Heritrix gave the first where the URIs may differ.
-_IDENTICAL = re.compile(
-    r"http://netpreserve\.org/warc/(?:0\.1[78]|1\.[01])/(?:revisit/)?(?:uri-agnostic-)?identical-payload-digest"
-)
-_NOT_MODIFIED = re.compile(
-    r"http://netpreserve\.org/warc/(?:0\.1[78]|1\.[01])/(?:revisit/)?server-not-modified"
-)
+_IDENTICAL = r"http://netpreserve\.org/warc/(?:0\.1[78]|1\.[01])/(?:revisit/)?(?:uri-agnostic-)?identical-payload-digest"
+_NOT_MODIFIED = r"http://netpreserve\.org/warc/(?:0\.1[78]|1\.[01])/(?:revisit/)?server-not-modified"
 
 
 def is_identical_payload(profile: str | None) -> bool:
     """Tell whether a WARC-Profile is that of clause 6.7.2."""
-    return profile is not None and _IDENTICAL.fullmatch(profile) is not None
+    return profile is not None and re.fullmatch(_IDENTICAL, profile) is not None
 
 
 def is_server_not_modified(profile: str | None) -> bool:
     """Tell whether a WARC-Profile is that of clause 6.7.3."""
-    return profile is not None and _NOT_MODIFIED.fullmatch(profile) is not None
+    return profile is not None and re.fullmatch(_NOT_MODIFIED, profile) is not None

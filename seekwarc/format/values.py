@@ -12,23 +12,24 @@ from seekwarc.errors import FormatError
 
 __all__ = ["MediaType", "decode_words", "is_uri", "without_brackets"]
 
+# Compiled when first used, and kept by `re`: whoever reads some bytes of a record uses none of them.
 _URI_TEXT = r"(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=\[\]]|%[0-9A-Fa-f]{2})"
 _AUTHORITY = r"//(?:[^/?#\[\]@]*@)?(?:\[[0-9A-Fa-fvV:.]+\]|[^/?#\[\]@:]*)(?::[0-9]*)?(?=[/?#]|$)"
 # Brackets may stand behind the authority too, where RFC 3986 does not want them: browsers and crawlers
 # leave them as they are, and what nearly every tool writes is not worth refusing.
-_URI = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*:(?=.)(?:(?={_AUTHORITY})|(?!//)){_URI_TEXT}*(?:#{_URI_TEXT}*)?")
+_URI = rf"[A-Za-z][A-Za-z0-9+.\-]*:(?=.)(?:(?={_AUTHORITY})|(?!//)){_URI_TEXT}*(?:#{_URI_TEXT}*)?"
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # noqa: S105
-_MEDIA_TYPE = re.compile(rf"[ \t]*({_TOKEN})/({_TOKEN})[ \t]*")
-_PARAMETER = re.compile(rf';[ \t]*(?:({_TOKEN})[ \t]*=[ \t]*({_TOKEN}|"(?:[^"\\]|\\.)*")[ \t]*)?')
+_MEDIA_TYPE = rf"[ \t]*({_TOKEN})/({_TOKEN})[ \t]*"
+_PARAMETER = rf';[ \t]*(?:({_TOKEN})[ \t]*=[ \t]*({_TOKEN}|"(?:[^"\\]|\\.)*")[ \t]*)?'
 _ENCODED_WORD = r"=\?[!-<>-~]+\?[bBqQ]\?[!->@-~]*\?="
 # Blanks between two of them mean nothing, so they are decoded together.
-_ENCODED_WORDS = re.compile(rf"{_ENCODED_WORD}(?:[ \t]+{_ENCODED_WORD})*")
-_QUOTED_PAIR = re.compile(r"\\(.)")
+_ENCODED_WORDS = rf"{_ENCODED_WORD}(?:[ \t]+{_ENCODED_WORD})*"
+_QUOTED_PAIR = r"\\(.)"
 
 
 def is_uri(text: str) -> bool:
     """Tell whether a text is a URI with a scheme, written in the characters that RFC 3986 allows."""
-    return _URI.fullmatch(text) is not None
+    return re.fullmatch(_URI, text) is not None
 
 
 def without_brackets(text: str) -> str:
@@ -55,11 +56,11 @@ class MediaType:
         Raises:
             FormatError: It is none.
         """
-        match = _MEDIA_TYPE.match(text)
+        match = re.match(_MEDIA_TYPE, text)
         position = match.end() if match else 0
         parameters = []
         while match and position < len(text):
-            parameter = _PARAMETER.match(text, position)
+            parameter = re.compile(_PARAMETER).match(text, position)
             if parameter is None:
                 match = None
                 break
@@ -84,7 +85,7 @@ def _quoted(value: str) -> str:
 
 
 def _unquoted(value: str) -> str:
-    return _QUOTED_PAIR.sub(r"\1", value[1:-1]) if value.startswith('"') else value
+    return re.sub(_QUOTED_PAIR, r"\1", value[1:-1]) if value.startswith('"') else value
 
 
 def decode_words(text: str) -> str:
@@ -94,7 +95,7 @@ def decode_words(text: str) -> str:
     """
     if "=?" not in text:
         return text
-    return _ENCODED_WORDS.sub(_decoded, text)
+    return re.sub(_ENCODED_WORDS, _decoded, text)
 
 
 def _decoded(words: re.Match[str]) -> str:

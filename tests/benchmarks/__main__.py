@@ -48,9 +48,9 @@ def machine(size: int) -> dict[str, object]:
 
 def lines(wanted: Sequence[str]) -> list[Line]:
     # Imported here: --growth and --instructions need none of the other tools.
-    from tests.benchmarks import archives, processes, ranges  # noqa: PLC0415
+    from tests.benchmarks import archives, processes, ranges, remote  # noqa: PLC0415
 
-    there = {line.key: line for line in (*ranges.LINES, *archives.LINES, *processes.LINES)}
+    there = {line.key: line for line in (*ranges.LINES, *archives.LINES, *processes.LINES, *remote.LINES)}
     if unknown := set(wanted) - set(there):
         print(f"no such line: {' '.join(sorted(unknown))}; there are {' '.join(there)}", file=sys.stderr)
         raise SystemExit(2)
