@@ -64,6 +64,15 @@ class FrameReader:
             self._local.scratch = bytearray(MOST_SCRATCH)
         return memoryview(self._local.scratch)[:size]
 
+    def room(self, size: int) -> memoryview | None:
+        """Return another such buffer, for stored bytes; None where they are too many to keep one."""
+        if size > MOST_SCRATCH:
+            return None
+        # Memory that is used again costs the system no work, as new memory does for each page.
+        if not hasattr(self._local, "room"):
+            self._local.room = bytearray(MOST_SCRATCH)
+        return memoryview(self._local.room)[:size]
+
     @property
     def pool(self) -> ThreadPoolExecutor:
         """Threads that decode beside the caller's; started when first used."""

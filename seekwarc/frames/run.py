@@ -242,7 +242,8 @@ class FrameRun:
         if at_hand:
             yield array("Q", islice(numbers, len(at_hand))), 0, memoryview(self._head)
         source = self._reader.source
-        for request, data in source.fetch(self._spans(runs, len(at_hand)), in_flight=in_flight):
+        spans = self._spans(runs, len(at_hand))
+        for request, data in source.fetch(spans, in_flight=in_flight, room=self._reader.room):
             if len(data) < request.stop - request.start:
                 raise self._cut()
             yield array("Q", islice(numbers, request.ranges)), request.start - self.offset, memoryview(data)

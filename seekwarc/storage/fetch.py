@@ -15,8 +15,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from seekwarc.errors import SourceError
+from seekwarc.format.zstd import Buffer
 from seekwarc.storage.plan import Request, plan_requests
-from seekwarc.storage.source import RangeSource, RemoteObject, Stats, as_remote, policy_of
+from seekwarc.storage.source import (
+    RangeSource,
+    RemoteObject,
+    Stats,
+    as_buffered,
+    as_remote,
+    policy_of,
+)
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -49,6 +57,7 @@ class Fetcher:
     def __init__(self, source: RangeSource, stats: Stats, *, disk: DiskCache | None = None) -> None:
         self._source = source
         self._remote = as_remote(source)
+        self._buffered = as_buffered(source)
         self._stats = stats
         self._disk = disk
         self._lock = threading.Lock()
@@ -92,13 +101,19 @@ class Fetcher:
         return self._request(start, stop)
 
     def fetch(
-        self, wanted: Iterable[tuple[int, int]], *, in_flight: int | None = None
-    ) -> Iterator[tuple[Request, bytes]]:
+        self,
+        wanted: Iterable[tuple[int, int]],
+        *,
+        in_flight: int | None = None,
+        room: Callable[[int], memoryview | None] = lambda _: None,
+    ) -> Iterator[tuple[Request, Buffer]]:
         """Read many ranges, as few requests.
 
         Args:
             wanted: Ranges [start, stop), by ascending start.
             in_flight: Requests at a time, if not as many as the policy allows.
+            room: Returns a buffer of that size to read into, or None. What is in it must not be needed any
+                more when the next request is taken.
 
         Yields:
             Each request and its bytes, in order; fewer bytes only where the source ends.
@@ -108,7 +123,15 @@ class Fetcher:
             yield from self._side_by_side(requests)
         else:
             for request in requests:
-                yield request, self.read(request.start, request.stop)
+                yield request, self._read_into(request, room) or self.read(request.start, request.stop)
+
+    def _read_into(self, request: Request, room: Callable[[int], memoryview | None]) -> memoryview | None:
+        out = room(request.stop - request.start) if self._buffered is not None else None
+        if self._buffered is None or out is None:
+            return None
+        count = self._buffered.read_into(request.start, out)
+        self._count(count)
+        return out[:count]
 
     def keep(self, wanted: Iterable[tuple[int, int]], *, end: bool = False) -> None:
         """Read ranges side by side, in one round trip, and keep them for the reads that follow.
@@ -127,7 +150,7 @@ class Fetcher:
         if size is not None:
             ranges = [(start, min(stop, size)) for start, stop in ranges if start < size]
         ranges = [one for one in ranges if not self._has(*one)]
-        found = [(request.start, data) for request, data in self.fetch(sorted(ranges))]
+        found = [(request.start, bytes(data)) for request, data in self.fetch(sorted(ranges))]
         if last is not None:
             found.append(last.result())
         with self._lock:

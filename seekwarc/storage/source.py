@@ -16,6 +16,7 @@ from seekwarc.errors import SourceError
 from seekwarc.storage.plan import LOCAL, UNKNOWN, ReadPolicy
 
 __all__ = [
+    "BufferedSource",
     "BytesSource",
     "FileObjectSource",
     "LocalFileSource",
@@ -23,6 +24,7 @@ __all__ = [
     "RangeSource",
     "RemoteObject",
     "Stats",
+    "as_buffered",
     "as_remote",
     "open_source",
     "policy_of",
@@ -56,6 +58,17 @@ class RangeSource(Protocol):
 
     def close(self) -> None:
         """Give back what the source holds open. Closing twice does nothing."""
+
+
+class BufferedSource(RangeSource, Protocol):
+    """A source that can fill a buffer of the caller's, which saves making one for each read."""
+
+    def read_into(self, start: int, out: memoryview) -> int:
+        """Fill `out` with the bytes from `start` on and return how many came, fewer only at the end.
+
+        Raises:
+            SourceError: The bytes cannot be had.
+        """
 
 
 class RemoteObject(RangeSource, Protocol):
@@ -126,6 +139,21 @@ class LocalFileSource:
 
     def _pread(self, start: int, stop: int) -> bytes:
         return os.pread(self._descriptor, stop - start, start)
+
+    def read_into(self, start: int, out: memoryview) -> int:
+        """Fill `out` with the bytes from `start` on; see `BufferedSource.read_into`."""
+        if self._closed:
+            raise SourceError(f"{self.name}: the archive is closed")
+        filled = 0
+        try:
+            while filled < len(out) and start + filled < self.size:
+                count = os.preadv(self._descriptor, [out[filled:]], start + filled)
+                if not count:
+                    break
+                filled += count
+        except OSError as error:
+            raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
+        return filled
 
     def close(self) -> None:
         """See `RangeSource.close`."""
@@ -241,6 +269,11 @@ class Stats:
 def as_remote(source: object) -> RemoteObject | None:
     """Return the source if it is a `RemoteObject`; nothing is asked of it, not even its size."""
     return cast("RemoteObject", source) if hasattr(source, "read_end") else None
+
+
+def as_buffered(source: object) -> BufferedSource | None:
+    """Return the source if it is a `BufferedSource`."""
+    return cast("BufferedSource", source) if hasattr(source, "read_into") else None
 
 
 def policy_of(source: RangeSource) -> ReadPolicy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from seekwarc.errors import SourceError
 from seekwarc.storage.fetch import MOST_KEPT, TAIL, Fetcher
-from seekwarc.storage.source import BytesSource, PipeSource, Stats
+from seekwarc.storage.source import BytesSource, LocalFileSource, PipeSource, Stats
 from tests.support.foreign import noise
 from tests.support.sources import Pipe, RecordingSource, RemoteFake
 
@@ -207,3 +208,21 @@ def test_after_closing_nothing_is_read() -> None:
     source.forget()
     reading.read(0, 100)
     assert source.requests == [(0, 100)], "nor served from what was kept: the source says what is to say"
+
+
+def test_a_local_file_is_read_into_the_room_that_is_given(tmp_path: Path) -> None:
+    data = noise(300_000)
+    path = tmp_path / "data"
+    path.write_bytes(data)
+    room = bytearray(100_000)
+    found, stats = fetcher(LocalFileSource(path))
+    wanted = [(0, 10), (500, 90_000), (100_000, 250_000), (299_000, 310_000)]
+    taken = [
+        (request.start, bytes(got), isinstance(got, memoryview))
+        for request, got in found.fetch(
+            wanted, room=lambda size: memoryview(room)[:size] if size <= len(room) else None
+        )
+    ]
+    assert taken == [(start, data[start:stop], stop - start <= len(room)) for start, stop in wanted]
+    assert (stats.requests, stats.bytes_fetched) == (4, 10 + 89_500 + 150_000 + 1000)
+    found.close()

@@ -255,3 +255,19 @@ def test_a_pipe_that_is_not_owned_can_be_read_on() -> None:
     while piece := pipe.read(100_000):
         rest += piece
     assert rest == DATA[100:]
+
+
+@pytest.mark.parametrize(
+    ("start", "size"), [(0, 10), (5, 0), (len(DATA) - 7, 20), (len(DATA), 5), (10**18, 5), (3, 200_000)]
+)
+def test_a_local_file_fills_the_callers_buffer(start: int, size: int, tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(DATA)
+    source = LocalFileSource(path)
+    out = bytearray(b"?" * size)
+    count = source.read_into(start, memoryview(out))
+    assert out == DATA[start : start + size].ljust(size, b"?")
+    assert count == len(DATA[start : start + size])
+    source.close()
+    with pytest.raises(SourceError, match="closed"):
+        source.read_into(0, memoryview(out))
