@@ -99,8 +99,9 @@ class PlainContent:
         return ReadPlan(((self._offset + start, self._offset + stop),), 0, 0)
 
     def cheap_stop(self, start: int) -> int:
-        """See `Content.cheap_stop`."""
-        return start + CHEAP_READ
+        """See `Content.cheap_stop`: no further than the file goes, which may be cut."""
+        end = (self._source.size or 0) - self._offset
+        return max(min(start + CHEAP_READ, end), start + 1)
 
 
 class StreamContent:

@@ -73,3 +73,21 @@ def test_what_is_no_record_is_told_with_its_place(behind) -> None:
         next(records)
         with pytest.raises(FormatError, match=f"^bad.warc, offset {len(made.bytes())}: "):
             next(records)
+
+
+def test_the_http_head_of_a_record_that_is_cut_off_behind_it_can_be_read() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
+    block = head + b"x" * 10_000
+    raw = warc_header(len(block), kind="response").replace(
+        b"Content-Type: ", b"Content-Type: application/http; msgtype=response\r\nX-Was: "
+    )
+    made = Foreign().record(block, header=raw).plain()
+    start = len(made.records[0].header)
+    for size in (start + len(head), start + len(head) + 50):
+        with seekwarc.open(made.bytes()[:size]) as archive:
+            record = next(iter(archive))
+            assert record.http is not None
+            assert record.http.status == 200
+            assert record.payload.pread(0, size - start - len(head)) == b"x" * (size - start - len(head))
+            with pytest.raises(seekwarc.TruncatedError):
+                record.payload.pread(0, 100)
