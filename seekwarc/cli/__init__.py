@@ -46,6 +46,8 @@ FOUND_PROBLEMS: Final = 1
 FAILED: Final = 2
 BY_SIGNAL: Final = 128
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
+SOON: Final = 0.01
+"""Seconds."""
 
 EPILOG: Final = """\
 exit status: 0 fine, 1 damaged data or nothing found, 2 wrong usage or input/output error.
@@ -97,6 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", FormatWarning)
+    dropped, sys.unraisablehook = sys.unraisablehook, _stop_again
     handlers = {number: signal.getsignal(number) for number in STOPPING}
     try:
         for number, handler in handlers.items():
@@ -109,6 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BY_SIGNAL + (signal.SIGTERM if isinstance(stop, _Terminated) else signal.SIGINT)
     for number, handler in handlers.items():
         signal.signal(number, handler)
+    sys.unraisablehook = dropped
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -186,6 +190,16 @@ def _stop(number: int, _: FrameType | None) -> NoReturn:
     for each in STOPPING:
         signal.signal(each, signal.SIG_IGN)
     raise _Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+
+def _stop_again(lost: sys.UnraisableHookArgs) -> None:
+    """Raise once more what Python dropped: a signal came while it ran a destructor, which cannot raise."""
+    if not isinstance(lost.exc_value, KeyboardInterrupt | _Terminated):
+        sys.__unraisablehook__(lost)
+        return
+    number = signal.SIGTERM if isinstance(lost.exc_value, _Terminated) else signal.SIGINT
+    signal.signal(signal.SIGALRM, lambda *_: _stop(number, None))
+    signal.setitimer(signal.ITIMER_REAL, SOON)
 
 
 class _Terminated(BaseException):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -208,3 +210,28 @@ def test_main_returns_the_exit_status(run_main, crawl, capsys) -> None:
     assert run_main("ls", "not-there.warc") == 2
     assert run_main("cat", crawl.zst, "--id", "urn:none") == 1
     assert "not-there.warc" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_while_something_is_taken_away_stops_all_the_same(number: int) -> None:
+    script = f"""
+        import os, sys, time, types
+        import seekwarc.cli
+
+        class Last:
+            def __del__(self):
+                os.kill(os.getpid(), {int(number)})
+                for _ in range(1000):
+                    pass
+
+        def run(options):
+            last = Last()
+            del last
+            time.sleep(20)
+
+        sys.modules["seekwarc.cli.ls"] = types.SimpleNamespace(add_arguments=lambda _: None, run=run)
+        sys.exit(seekwarc.cli.main(["ls"]))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=15)
+    assert (done.returncode, done.stderr) == (128 + number, "seekwarc: stopped\n")
