@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from types import TracebackType
 from typing import Any, BinaryIO, Final, Literal, Self
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from seekwarc.archive.lines import SortedLines, StoredLine, StoredLines
 from seekwarc.archive.nearby import open_nearby
@@ -26,7 +26,7 @@ from seekwarc.format.surt import surt
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import RangeSource, Stats, open_source
 
-__all__ = ["Capture", "Index", "Match"]
+__all__ = ["Capture", "Index", "Match", "folder_of", "located"]
 
 Match = Literal["exact", "prefix", "host", "domain"]
 
@@ -94,7 +94,7 @@ class Index:
         **options: Any,  # noqa: ANN401
     ) -> None:
         self.stats = Stats()
-        self._folder = _folder_of(target)
+        self._folder = folder_of(target)
         self._files = os.fspath(files) if files is not None else self._folder
         self._options = options
         self._lock = threading.Lock()
@@ -214,7 +214,7 @@ class Index:
         return ZipNumCluster(source, first, self._open_part)
 
     def _open_part(self, name: str) -> RangeSource:
-        source = Fetcher(open_source(_located(self._folder, name, self.name)), self.stats)
+        source = Fetcher(open_source(located(self._folder, name, self.name)), self.stats)
         self._opened.callback(source.close)
         return source
 
@@ -222,7 +222,7 @@ class Index:
         with self._lock:
             reader = self._readers.get(filename)
             if reader is None:
-                reader = Reader(_located(self._files, filename, self.name), **self._options)
+                reader = Reader(located(self._files, filename, self.name), **self._options)
                 self._readers[filename] = reader
                 if len(self._readers) > MOST_READERS:
                     # It is not closed: records of it may be in use. The last of them takes it along.
@@ -286,7 +286,7 @@ def _is_within(timestamp: str, first: str, last: str) -> bool:
     return timestamp >= first and timestamp[: len(last)] <= last
 
 
-def _folder_of(target: object) -> str | None:
+def folder_of(target: object) -> str | None:
     """Return the folder or URL that a file is in, None where it has no name."""
     if not isinstance(target, str | os.PathLike):
         return None
@@ -297,14 +297,26 @@ def _folder_of(target: object) -> str | None:
     return os.path.dirname(name) or "."
 
 
-def _located(folder: str | None, name: str, index: str) -> str:
-    """Return where a file is that an index names, which must not lead out of the folder."""
+def located(folder: str | None, name: str, index: str) -> str:
+    """Return where a file is that an index names.
+
+    Args:
+        folder: Folder or URL that the name is relative to.
+        name: What the index calls the file.
+        index: Name of the index, for messages.
+
+    Raises:
+        FormatError: The name leads out of the folder.
+        SeekWarcError: There is no folder.
+    """
     if folder is None:
         raise SeekWarcError(f"{index}: where {name} is cannot be told; say it with `files`")
     parts = name.replace("\\", "/").split("/")
-    if not parts[0] or ".." in parts or "://" in name or "\0" in name:
+    if not parts[0] or "\0" in name or "://" in name or ".." in parts:
         raise FormatError(
             f"the index names the file {name!r}, which leads out of the folder that files are looked for in",
             source=index,
         )
+    if folder.startswith(("http://", "https://")):
+        name = quote(name)
     return folder.removesuffix("/") + "/" + name

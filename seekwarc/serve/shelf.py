@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import urlsplit
 
+from seekwarc.archive.captures import folder_of, located
 from seekwarc.archive.collection import Collection
 from seekwarc.archive.index import entry_of, tolerated
 from seekwarc.archive.reader import Reader
@@ -88,7 +89,8 @@ class Shelf:
                 index = IndexFile(watched(source, _short_name(source.name)))
                 numbers = {name: len(sources) + at for at, name in enumerate(index.file_names())}
                 indexes.append((index, numbers))
-                sources += [_open(_beside(source.name, name), opened) for name in numbers]
+                folder = folder_of(source.name)
+                sources += [_open(located(folder, name, source.name), opened) for name in numbers]
             self.names = _short_names([source.name for source in sources])
             """What the page calls the files that records are in: without the folders."""
             seen = [watched(source, name) for source, name in zip(sources, self.names, strict=True)]
@@ -312,13 +314,6 @@ def _open(target: str | os.PathLike[str] | RangeSource, opened: ExitStack) -> Ra
     if source.size is None:
         raise UnsupportedError("a pipe cannot be served: store it in a file first", source=source.name)
     return source
-
-
-def _beside(index: str, name: str) -> str:
-    """Return where a file is that an index names."""
-    if "://" in index:
-        return urljoin(index, quote(name))
-    return os.path.join(os.path.dirname(index), name)
 
 
 def _short_name(name: str) -> str:

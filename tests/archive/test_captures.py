@@ -287,7 +287,7 @@ def test_a_part_of_a_cluster_is_in_its_folder_too(tmp_path: Path) -> None:
     ],
 )
 def test_files_are_looked_for_beside_the_index(target: object, folder: str | None) -> None:
-    assert module._folder_of(target) == folder
+    assert module.folder_of(target) == folder
 
 
 def test_a_line_that_leads_to_another_record_is_told(crawl: Path) -> None:
@@ -385,3 +385,15 @@ def test_a_remote_index_is_searched_where_it_is(crawl: Path) -> None:
         server.forget()
         assert next(found.lookup("http://example.org/2")).open().payload.read() == text(500, seed=2)
         assert len(server.asked) <= 1, "its neighbour"
+
+
+@pytest.mark.parametrize(
+    ("folder", "place"),
+    [
+        ("crawls", "crawls/a b#1.warc.zst"),
+        ("http://example.org/x", "http://example.org/x/a%20b%231.warc.zst"),
+        ("s3://bucket/x", "s3://bucket/x/a b#1.warc.zst"),
+    ],
+)
+def test_names_become_paths_or_urls(folder: str, place: str) -> None:
+    assert module.located(folder, "a b#1.warc.zst", "x.cdxj") == place
