@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from seekwarc.errors import SourceError, UnsupportedError
+from seekwarc.errors import SourceError
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -29,17 +29,17 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
     machine.
 
     Raises:
-        SourceError: The URL cannot be meant, its store is not configured, or it contains a password.
-        UnsupportedError: obstore is not installed, or no such scheme is known.
+        SourceError: The URL cannot be meant, its store is not configured, it contains a password, no such
+            scheme is known, or obstore is not installed.
     """
     match = _SCHEME.match(url)
     scheme = match[1].lower() if match else ""
     if scheme not in SCHEMES:
-        raise UnsupportedError(f"{shown_url(url)}: the schemes that can be read are {', '.join(SCHEMES)}")
+        raise SourceError(f"{shown_url(url)}: the schemes that can be read are {', '.join(SCHEMES)}")
     try:
         from obstore import store  # noqa: PLC0415 - heavy, and only installed with the extra `remote`
     except ImportError as error:
-        raise UnsupportedError(
+        raise SourceError(
             f"{shown_url(url)}: reading from servers takes obstore: pip install 'seekwarc[remote]'"
         ) from error
     try:

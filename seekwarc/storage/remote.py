@@ -119,8 +119,8 @@ class RemoteSource:
         deadline: Seconds after which a range that has not come whole is given up.
 
     Raises:
-        SourceError: The URL cannot be meant, or it contains a password.
-        UnsupportedError: obstore is not installed, or no such scheme is known.
+        SourceError: The URL cannot be meant, or it contains a password; obstore is not installed, or no such
+            scheme is known.
     """
 
     policy = REMOTE

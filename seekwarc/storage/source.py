@@ -289,8 +289,8 @@ def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource)
         target: A path, a URL, the bytes themselves, a binary file object (seekable or not), or a source.
 
     Raises:
-        SourceError: The path cannot be opened, or is a directory; the URL cannot be meant.
-        UnsupportedError: A URL of a scheme that is not known, or obstore is not installed.
+        SourceError: The path cannot be opened, or is a directory; the URL cannot be meant, or is of a scheme
+            that is not known; obstore is not installed.
         TypeError: `target` is none of these.
     """
     if isinstance(target, bytes):

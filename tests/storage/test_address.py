@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from seekwarc.errors import SourceError, UnsupportedError
+from seekwarc.errors import SourceError
 from seekwarc.storage.address import open_store, shown_url
 from seekwarc.storage.source import open_source
 from tests.support.foreign import noise
@@ -35,7 +35,7 @@ def test_nothing_secret_is_shown(url: str, shown: str) -> None:
 
 @pytest.mark.parametrize("url", ["ftp://host/SECRET?SECRET", "file:///etc/passwd", "S4://a/b"])
 def test_other_schemes_are_named(url: str) -> None:
-    with pytest.raises(UnsupportedError, match="schemes that can be read are http, https, s3, gs, az"):
+    with pytest.raises(SourceError, match="schemes that can be read are http, https, s3, gs, az"):
         open_source(url)
 
 
@@ -56,7 +56,7 @@ def test_credentials_in_a_url_are_refused_and_not_repeated(url: str) -> None:
 
 def test_without_obstore_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "obstore", None)
-    with pytest.raises(UnsupportedError, match=r"pip install 'seekwarc\[remote\]'"):
+    with pytest.raises(SourceError, match=r"pip install 'seekwarc\[remote\]'"):
         open_source("https://host/a")
 
 
