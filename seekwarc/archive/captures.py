@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import heapq
 import os
 import threading
@@ -9,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import takewhile
 from types import TracebackType
 from typing import Any, BinaryIO, Final, Literal, Self
@@ -70,7 +72,8 @@ class Capture(CdxjLine):
 class Index:
     """A sorted CDXJ file, or a ZipNum cluster, that captures are looked up in by binary search.
 
-    May be used from any thread. Records stay usable until the index is closed.
+    May be used from any thread. Records stay usable until the index is closed. Copies and pickles open the
+    index again, as those of a `Reader` do.
 
     Args:
         target: The CDXJ file, or the index of a cluster (`cluster.idx`, `index.idx`), whose blocks are looked
@@ -93,19 +96,38 @@ class Index:
         files: str | os.PathLike[str] | None = None,
         **options: Any,  # noqa: ANN401
     ) -> None:
-        self.stats = Stats()
-        self._folder = folder_of(target)
-        self._files = os.fspath(files) if files is not None else self._folder
+        folder = folder_of(target)
+        source = Fetcher(open_source(target), Stats())
+        self._set_up(source, folder, os.fspath(files) if files is not None else folder, options)
+        try:
+            _ = self._lines
+        except BaseException:
+            source.close()
+            raise
+
+    def _set_up(
+        self, source: Fetcher, folder: str | None, files: str | None, options: dict[str, Any]
+    ) -> None:
+        self.name = source.name
+        self.stats = source.stats
+        self._source = source
+        self._folder = folder
+        self._files = files
         self._options = options
         self._lock = threading.Lock()
         self._readers: OrderedDict[str, Reader] = OrderedDict()
         self._opened = ExitStack()
-        with ExitStack() as opened:
-            source = Fetcher(open_source(target), self.stats)
-            opened.callback(source.close)
-            self.name = source.name
-            self._lines = self._open_lines(source)
-            self._opened = opened.pop_all()
+        self._opened.callback(source.close)
+
+    def __getstate__(self) -> tuple[Fetcher, str | None, str | None, dict[str, Any]]:
+        return self._source, _absolute(self._folder), _absolute(self._files), self._options
+
+    def __setstate__(self, state: tuple[Fetcher, str | None, str | None, dict[str, Any]]) -> None:
+        self._set_up(*state)
+
+    def __copy__(self) -> Self:
+        # What is shared would be closed for both.
+        return copy.deepcopy(self)
 
     def __repr__(self) -> str:
         return f"<Index {self.name}>"
@@ -198,7 +220,9 @@ class Index:
         earlier = takewhile(lambda line: line.head >= start, self._lines.descending(middle))
         return heapq.merge(self._between(middle, stop), earlier, key=distance)
 
-    def _open_lines(self, source: RangeSource) -> SortedLines:
+    @cached_property
+    def _lines(self) -> SortedLines:
+        source = self._source
         lines = StoredLines(source)
         first = source.read(0, FIRST_READ).partition(b"\n")[0]
         if first.startswith(GZIP_MAGIC):
@@ -295,6 +319,11 @@ def folder_of(target: object) -> str | None:
         parts = urlsplit(name)
         return parts._replace(path=parts.path.rpartition("/")[0], query="", fragment="").geturl()
     return os.path.dirname(name) or "."
+
+
+def _absolute(folder: str | None) -> str | None:
+    """Return a folder as it can be found from any working directory."""
+    return folder if folder is None or "://" in folder else os.path.abspath(folder)
 
 
 def located(folder: str | None, name: str, index: str) -> str:

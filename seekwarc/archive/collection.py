@@ -5,6 +5,7 @@ Source: WARC 1.1, clauses 5.7, 5.11, 6.7 and 7.
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 from collections import Counter
@@ -35,7 +36,8 @@ class Collection:
     """Several WARC files that belong together, such as those of one crawl.
 
     Iterating yields every stored record of every file, in order. `open_record` gives logical ones: segments
-    joined, revisits with their payload. Records stay usable until the collection is closed.
+    joined, revisits with their payload. Records stay usable until the collection is closed. Copies and
+    pickles open the files again, as those of a `Reader` do.
 
     Args:
         files: What a `Reader` opens each; with different names.
@@ -55,21 +57,36 @@ class Collection:
         index: RecordIndex | None = None,
         **options: Any,  # noqa: ANN401
     ) -> None:
-        self._readers: dict[str, Reader] = {}
-        self._index = index
-        self._lock = threading.Lock()
+        readers: dict[str, Reader] = {}
         with ExitStack() as opened:
             for target in files:
                 reader = opened.enter_context(Reader(target, relations=self, **options))
-                if self._readers.setdefault(reader.name, reader) is not reader:
+                if readers.setdefault(reader.name, reader) is not reader:
                     raise ValueError(f"two files of a collection have the name {reader.name}")
-            self._opened = opened.pop_all()
-        names = Counter(map(os.path.basename, self._readers))
+            opened.pop_all()
+        self._set_up(readers, index)
+
+    def _set_up(self, readers: dict[str, Reader], index: RecordIndex | None) -> None:
+        self._readers = readers
+        self._given_index = self._index = index
+        self._lock = threading.Lock()
+        names = Counter(map(os.path.basename, readers))
         self._by_base_name = {
             os.path.basename(name): reader
-            for name, reader in self._readers.items()
+            for name, reader in readers.items()
             if names[os.path.basename(name)] == 1
         }
+
+    def __getstate__(self) -> tuple[dict[str, Reader], RecordIndex | None]:
+        # An index that was made here is made again where it is needed: it may be large.
+        return self._readers, self._given_index
+
+    def __setstate__(self, state: tuple[dict[str, Reader], RecordIndex | None]) -> None:
+        self._set_up(*state)
+
+    def __copy__(self) -> Self:
+        # What is shared would be closed for both.
+        return copy.deepcopy(self)
 
     def __repr__(self) -> str:
         return f"<Collection of {len(self._readers)} files>"
@@ -87,7 +104,9 @@ class Collection:
 
     def close(self) -> None:
         """Close all files. Twice does no harm."""
-        self._opened.close()
+        with ExitStack() as opened:
+            for reader in self._readers.values():
+                opened.callback(reader.close)
 
     def __iter__(self) -> Iterator[Record]:
         """Yield every stored record of every file, in order.

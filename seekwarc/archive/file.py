@@ -6,7 +6,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from seekwarc.archive.tables import FileTables, own_table_tail
 from seekwarc.errors import FormatError, FormatWarning
@@ -58,6 +58,15 @@ class ArchiveFile:
         relations: object | None = None,
         dictionary: Dictionary | None = None,
     ) -> None:
+        # What a copy is made with.
+        self._options = {
+            "threads": threads,
+            "cache_size": cache_size,
+            "max_window_size": max_window_size,
+            "max_dictionary_size": max_dictionary_size,
+            "relations": relations,
+            "dictionary": dictionary,
+        }
         self.relations = relations
         self._dictionary = dictionary
         self.source = source if isinstance(source, Fetcher) else Fetcher(source, stats)
@@ -78,6 +87,14 @@ class ArchiveFile:
         self._opened = False
         self.warned = False
         """Whether it was said that records share frames; set it where nobody wants to know."""
+
+    def __getstate__(self) -> tuple[Fetcher, dict[str, Any]]:
+        return self.source, self._options
+
+    def __setstate__(self, state: tuple[Fetcher, dict[str, Any]]) -> None:
+        # What was found by reading is not copied: decoder, cache and tables are made again when needed.
+        source, options = state
+        ArchiveFile.__init__(self, source, source.stats, **options)
 
     def window(self) -> Window:
         """Return a window for reading on from some place."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Final, Literal, overload
+from typing import TYPE_CHECKING, Final, Literal, NoReturn, overload
 
 from seekwarc.errors import RangeError
 
@@ -42,6 +42,12 @@ class Extent:
         self._span = span
         self._truncated = truncated
         self.codings = codings
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "the payload or block of a record cannot be pickled or copied; pickle the record and take its "
+            "`payload` or `block` again"
+        )
 
     @property
     def size(self) -> int:

@@ -91,6 +91,10 @@ class FramedPlace:
         self._head = head
         self.offset = offset
 
+    def __getstate__(self) -> tuple[None, dict[str, object]]:
+        # What is at hand can be read again, and would make the pickle of a record long.
+        return None, {"file": self.file, "offset": self.offset, "_length": self._length, "_head": b""}
+
     def layout(self, header: RecordHeader) -> Layout:
         """See `Place.layout`."""
         size = record_size(header)

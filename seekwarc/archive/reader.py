@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Self
 
 from seekwarc.archive.file import CACHE_SIZE, MAGIC_SIZE, ONE_READ, ArchiveFile
@@ -34,6 +35,10 @@ class Reader:
     Iterating yields every record in file order; each iteration starts anew. Records stay usable, in any
     order and from several threads, until the reader is closed.
 
+    A copy, or a pickle as other processes get it, opens the path or URL again when it is first read, and
+    raises `SourceChangedError` then if the file was replaced. Of a pipe or a file object there is no copy:
+    `TypeError` says to pass the path.
+
     Args:
         target: A path, a URL (http, https, s3, gs, az), the bytes themselves, a `RangeSource`, or a binary
             file object. One that cannot seek is read once, in order.
@@ -59,11 +64,10 @@ class Reader:
         relations: Relations | None = None,
         disk_cache: DiskCache | None = None,
     ) -> None:
-        self.stats = Stats()
-        """What the archive has cost so far: requests, bytes fetched, bytes decoded, cache hits."""
+        stats = Stats()
         self._file = ArchiveFile(
-            Fetcher(open_source(target), self.stats, disk=disk_cache),
-            self.stats,
+            Fetcher(open_source(target), stats, disk=disk_cache),
+            stats,
             threads=threads,
             cache_size=cache_size,
             max_window_size=max_window_size,
@@ -89,6 +93,15 @@ class Reader:
     def close(self) -> None:
         """Close the file, unless it was handed over open, and stop the threads. Twice does no harm."""
         self._file.close()
+
+    def __copy__(self) -> Self:
+        # What is shared would be closed for both.
+        return copy.deepcopy(self)
+
+    @property
+    def stats(self) -> Stats:
+        """What the archive has cost so far: requests, bytes fetched, bytes decoded, cache hits."""
+        return self._file.source.stats
 
     @property
     def name(self) -> str:

@@ -103,11 +103,14 @@ TYPES_WITHOUT_HTTP: Final = frozenset({"warcinfo", "resource", "metadata", "conv
 MAX_FIELDS_BLOCK: Final = 16 << 20
 """Largest block that is taken apart into fields."""
 
+_FOUND_BY_READING: Final = {"_layout": None, "_http": "unknown", "_payload": None}
+
 
 class Record(DefinedFields):
     """A record: header, block, payload.
 
-    Made by a `Reader`, and usable in any order and from any thread as long as that reader is open.
+    Made by a `Reader`, and usable in any order and from any thread as long as that reader is open. A pickle
+    of it, or a deep copy, has a reader of its own, which opens the file again when it is first read.
 
     Attributes:
         header: The record header, exactly as it stands in the file.
@@ -126,6 +129,15 @@ class Record(DefinedFields):
 
     def __repr__(self) -> str:
         return f"<Record {self.type} at {self.offset}: {self.target_uri or self.id}>"
+
+    def __getstate__(self) -> dict[str, object]:
+        _, slots = cast("tuple[None, dict[str, object]]", super().__getstate__())
+        # What was found by reading holds on to the open file.
+        return {name: value for name, value in slots.items() if name not in _FOUND_BY_READING}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in {**_FOUND_BY_READING, **state}.items():
+            setattr(self, name, value)
 
     def _where(self) -> tuple[str | None, int | None]:
         return self.source, self.offset

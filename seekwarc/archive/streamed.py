@@ -52,13 +52,17 @@ class _StreamPlace:
         offset: int,
         skip: int,
         compression: Compression,
-        live: tuple[ContentStream, int],
+        live: tuple[ContentStream, int] | None,
     ) -> None:
         self.file = file
-        self._compression = compression
+        self._compression: Compression = compression
         self._live = live
         self.offset = offset
         self.skip = skip
+
+    def __reduce__(self) -> tuple[type[_StreamPlace], tuple[ArchiveFile, int, int, Compression, None]]:
+        # A copy reads the record from its beginning, in a stream of its own.
+        return _StreamPlace, (self.file, self.offset, self.skip, self._compression, None)
 
     def layout(self, header: RecordHeader) -> Layout:  # noqa: ARG002
         content = stream_content(self.file, self.offset, self.skip, self._compression, self._live)

@@ -45,15 +45,24 @@ class DiskCache:
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, limit: int = 1 << 30) -> None:
-        self._folder = os.fspath(folder)
-        self._limit = limit
-        self._lock = threading.Lock()
-        self._unseen = limit
-        """Bytes written since the folder was looked through last; at first, nobody knows what is there."""
+        self._set_up(os.path.abspath(folder), limit)
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
         except OSError as error:
             raise SourceError(f"{self._folder}: cannot be a cache folder: {error.strerror}") from error
+
+    def _set_up(self, folder: str, limit: int) -> None:
+        self._folder = folder
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._unseen = limit
+        """Bytes written since the folder was scanned last; at first, nobody knows what is there."""
+
+    def __getstate__(self) -> tuple[str, int]:
+        return self._folder, self._limit
+
+    def __setstate__(self, state: tuple[str, int]) -> None:
+        self._set_up(*state)
 
     def read(
         self, identity: str, start: int, stop: int, fetch: Callable[[int, int], bytes], *, size: int

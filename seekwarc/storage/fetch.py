@@ -52,13 +52,16 @@ class Fetcher:
         source: The source.
         stats: Counts the requests, and the bytes that they returned.
         disk: Keeps what comes from a remote object for the next time.
+
+    Attributes:
+        stats: See above.
     """
 
     def __init__(self, source: RangeSource, stats: Stats, *, disk: DiskCache | None = None) -> None:
         self._source = source
+        self.stats = stats
         self._remote = as_remote(source)
         self._buffered = as_buffered(source)
-        self._stats = stats
         self._disk = disk
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
@@ -68,6 +71,14 @@ class Fetcher:
         self._kept: tuple[tuple[int, bytes], ...] = ()
         self.name = source.name
         self.policy = policy_of(source)
+
+    def __getstate__(self) -> tuple[RangeSource, DiskCache | None]:
+        return self._source, self._disk
+
+    def __setstate__(self, state: tuple[RangeSource, DiskCache | None]) -> None:
+        # A copy counts for itself, and shares neither threads nor bytes at hand.
+        source, disk = state
+        Fetcher.__init__(self, source, Stats(), disk=disk)
 
     @property
     def is_pipe(self) -> bool:
@@ -176,8 +187,8 @@ class Fetcher:
 
     def _count(self, size: int) -> None:
         with self._lock:
-            self._stats.requests += 1
-            self._stats.bytes_fetched += size
+            self.stats.requests += 1
+            self.stats.bytes_fetched += size
 
     def _side_by_side(self, requests: Iterator[Request]) -> Iterator[tuple[Request, bytes]]:
         """Read some ahead of whoever takes them, and hand them out in order."""

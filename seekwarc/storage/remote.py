@@ -28,6 +28,7 @@ from seekwarc.storage.plan import REMOTE
 
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult
+    from obstore.store import ObjectStore
 
 __all__ = ["RemoteSource"]
 
@@ -115,7 +116,7 @@ class RemoteSource:
 
     Args:
         url: http://, https://, s3://bucket/key, gs://bucket/key, or az://container/blob. Signed URLs are as
-            good as any: nothing behind a `?` is ever shown.
+            good as any: nothing behind a `?` is ever shown, but a pickle holds it.
         deadline: Seconds after which a range that has not come whole is given up.
 
     Raises:
@@ -124,10 +125,16 @@ class RemoteSource:
     """
 
     policy = REMOTE
+    _object: tuple[ObjectStore, str] | None
 
     def __init__(self, url: str, *, deadline: float = DEADLINE) -> None:
+        self._set_up(url, deadline)
+        self._object = open_store(url)
+
+    def _set_up(self, url: str, deadline: float) -> None:
         self.name = shown_url(url)
-        self._store, self._path = open_store(url)
+        self._url = url
+        self._object = None
         self._signed = "?" in url
         self._deadline = deadline
         self._slots = threading.BoundedSemaphore(REMOTE.in_flight)
@@ -135,6 +142,15 @@ class RemoteSource:
         self._closed = threading.Event()
         self._under_way: set[Future[_Answer]] = set()
         self._version: _Version | None = None
+
+    def __getstate__(self) -> tuple[str, float, _Version | None]:
+        # The URL goes along whole: without its signature the copy could not read.
+        return self._url, self._deadline, self._version
+
+    def __setstate__(self, state: tuple[str, float, _Version | None]) -> None:
+        url, deadline, version = state
+        self._set_up(url, deadline)
+        self._version = version
 
     @property
     def known_size(self) -> int | None:
@@ -290,7 +306,9 @@ class RemoteSource:
         data = bytearray()
         start = stop = 0
         try:
-            result = obstore.get(self._store, self._path, options=options)
+            # A copy opens its store when it is first read, with the credentials that are found there.
+            self._object = self._object or open_store(self._url)
+            result = obstore.get(*self._object, options=options)
             start, stop = self._check(result, wanted)
             # Piece by piece as they come: what is waited for is lost when the connection breaks.
             for piece in result.stream(min_chunk_size=1):
@@ -337,7 +355,7 @@ class RemoteSource:
         return SourceError(f"{self.name}: the archive is closed")
 
     def _changed(self) -> SourceChangedError:
-        return SourceChangedError(f"{self.name}: the object was replaced while it was read; open it anew")
+        return SourceChangedError(f"{self.name}: the object was replaced since it was opened; open it again")
 
     def _refused(self, why: str) -> RangeNotSupportedError:
         return RangeNotSupportedError(

@@ -10,9 +10,9 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import BinaryIO, Final, Protocol, cast, runtime_checkable
+from typing import BinaryIO, Final, NoReturn, Protocol, cast, runtime_checkable
 
-from seekwarc.errors import SourceError
+from seekwarc.errors import SourceChangedError, SourceError
 from seekwarc.storage.plan import LOCAL, UNKNOWN, ReadPolicy
 
 __all__ = [
@@ -110,44 +110,104 @@ def _read_some(file: BinaryIO, size: int) -> bytes:
     return data
 
 
+class _Descriptor:
+    """An open file descriptor, closed once its source is and the last read that uses it is done.
+
+    A read keeps a reference to it. So its number cannot be given to another file while a read in some other
+    thread is about to use it.
+    """
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __del__(self) -> None:
+        os.close(self.number)
+
+
 class LocalFileSource:
-    """A file on a local disk, read with positioned reads: no shared file position and no lock."""
+    """A file on a local disk, read with positioned reads: no shared file position and no lock.
+
+    A copy, or what comes out of a pickle, has a descriptor of its own. It opens the file when it is first
+    read, and refuses one of another size or time of modification.
+
+    Args:
+        path: The file.
+
+    Raises:
+        SourceError: It cannot be opened.
+    """
 
     policy = LOCAL
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
+        # A copy may be opened from within another working directory.
+        self._path = os.path.abspath(path)
+        self._lock = threading.Lock()
+        self._closed = False
+        self._descriptor: _Descriptor | None = None
+        self._descriptor, self.size, self._modified = self._open(self.name)
+
+    def __getstate__(self) -> tuple[str, str, int, int]:
+        return self.name, self._path, self.size, self._modified
+
+    def __setstate__(self, state: tuple[str, str, int, int]) -> None:
+        self.name, self._path, self.size, self._modified = state
+        self._lock = threading.Lock()
+        self._closed = False
+        self._descriptor = None
+
+    def _open(self, path: str) -> tuple[_Descriptor, int, int]:
         try:
-            self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            descriptor = _Descriptor(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
         except OSError as error:
             raise SourceError(f"{self.name}: cannot be opened: {error.strerror}") from error
-        self._closed = False
-        self.size: int = os.fstat(self._descriptor).st_size
+        status = os.fstat(descriptor.number)
+        return descriptor, status.st_size, status.st_mtime_ns
+
+    def _reopen(self) -> _Descriptor:
+        with self._lock:
+            if self._closed:
+                raise SourceError(f"{self.name}: the archive is closed")
+            if self._descriptor is None:
+                descriptor, *found = self._open(self._path)
+                if found != [self.size, self._modified]:
+                    raise SourceChangedError(
+                        f"{self.name}: the file was changed or replaced since the archive was opened; "
+                        "open it again"
+                    )
+                self._descriptor = descriptor
+            return self._descriptor
 
     def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`."""
-        if self._closed:
-            raise SourceError(f"{self.name}: the archive is closed")
+        """See `RangeSource.read`.
+
+        Raises:
+            SourceChangedError: This is a copy, and the file is no longer the one that was opened.
+        """
+        descriptor = self._descriptor or self._reopen()
         # No system takes any offset, and none makes room for any length.
         stop = min(stop, self.size)
         if start >= stop:
             return b""
+
+        def pread(start: int, stop: int) -> bytes:
+            return os.pread(descriptor.number, stop - start, start)
+
         try:
-            return _read_fully(self._pread, start, stop)
+            return _read_fully(pread, start, stop)
         except OSError as error:
             raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
 
-    def _pread(self, start: int, stop: int) -> bytes:
-        return os.pread(self._descriptor, stop - start, start)
-
     def read_into(self, start: int, out: memoryview) -> int:
         """Fill `out` with the bytes from `start` on; see `BufferedSource.read_into`."""
-        if self._closed:
-            raise SourceError(f"{self.name}: the archive is closed")
+        descriptor = self._descriptor or self._reopen()
         filled = 0
         try:
             while filled < len(out) and start + filled < self.size:
-                count = os.preadv(self._descriptor, [out[filled:]], start + filled)
+                count = os.preadv(descriptor.number, [out[filled:]], start + filled)
                 if not count:
                     break
                 filled += count
@@ -156,14 +216,10 @@ class LocalFileSource:
         return filled
 
     def close(self) -> None:
-        """See `RangeSource.close`."""
-        if not self._closed:
+        """See `RangeSource.close`. A read that has begun in another thread is finished first."""
+        with self._lock:
             self._closed = True
-            os.close(self._descriptor)
-
-    def __del__(self) -> None:
-        if hasattr(self, "_closed"):
-            self.close()
+            self._descriptor = None
 
 
 class BytesSource:
@@ -182,7 +238,19 @@ class BytesSource:
         """See `RangeSource.close`."""
 
 
-class FileObjectSource:
+class _OpenedElsewhere:
+    """A source that nothing but the caller's file object leads to."""
+
+    name: str
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"{self.name}: an archive that was opened as a file object cannot be pickled or copied; "
+            "open it by its path and pass the path"
+        )
+
+
+class FileObjectSource(_OpenedElsewhere):
     """A seekable binary file object. It stays the caller's: closing the source leaves it open."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -207,7 +275,7 @@ class FileObjectSource:
         """See `RangeSource.close`."""
 
 
-class PipeSource:
+class PipeSource(_OpenedElsewhere):
     """A binary stream that cannot seek: each byte can be read once, in order.
 
     Args:

@@ -322,7 +322,7 @@ def test_a_replaced_object_is_noticed(server: RangeServer, honoured: bool, data:
     source.read(0, 10)
     server.content = replaced(data=data)
     for _ in range(2):
-        with pytest.raises(SourceChangedError, match=r"replaced while it was read; open it anew"):
+        with pytest.raises(SourceChangedError, match=r"replaced since it was opened; open it again"):
             source.read(START, STOP)
     assert len(server.asked) == 3, "it is not asked for again"
     assert opened(server).read(START, STOP) == data[START:STOP]
