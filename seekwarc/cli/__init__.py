@@ -49,6 +49,15 @@ STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 SOON: Final = 0.01
 """Seconds."""
 
+FIRST_COMMANDS: Final = """\
+seekwarc: web archives with random access inside their records. To begin:
+
+  seekwarc demo                                       make an example and see what a range read costs
+  seekwarc convert CRAWL.warc.gz CRAWL.warc.zst       make a file that you have seekable
+  seekwarc serve CRAWL.warc.zst                       look at it in a browser, play films, scrub
+
+`seekwarc --help` lists every verb.
+"""
 EPILOG: Final = """\
 exit status: 0 fine, 1 damaged data or nothing found, 2 wrong usage or input/output error.
 `seekwarc VERB --help` tells about one verb.
@@ -78,7 +87,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"seekwarc {__version__}")
     parser.add_argument("verb", metavar="VERB", choices=VERBS, help=argparse.SUPPRESS)
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
 
 
@@ -92,7 +100,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status: 0 fine, 1 damaged data or nothing found, 2 wrong usage or I/O error.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    arguments = _parser().parse_args(words or ["--help"])
+    # What follows the verb is the verb's: argparse would take a `--` out of it.
+    verb = _parser().parse_args(words[:1]).verb if words else None
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # What a terminal cannot show is written in ASCII rather than not at all.
@@ -105,7 +114,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for number, handler in handlers.items():
             if handler is not signal.SIG_IGN:
                 signal.signal(number, _stop)
-        status = _status_of(arguments.verb, arguments.arguments)
+        status = _status_of(verb, words[1:])
     except (KeyboardInterrupt, _Terminated) as stop:
         _say("stopped")
         _drop_output()
@@ -121,12 +130,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def _status_of(verb: str, words: list[str]) -> int:
+def _status_of(verb: str | None, words: list[str]) -> int:
     """Run a verb; tell what went wrong, and return the exit status."""
     try:
         if sys.stdout is None:
             raise SourceError("standard output is closed")
-        status = _run(verb, words)
+        if verb is None:
+            print(FIRST_COMMANDS, end="")
+        status = 0 if verb is None else _run(verb, words)
         sys.stdout.flush()
     except BrokenPipeError:
         return BY_SIGNAL + signal.SIGPIPE  # Whoever read has enough.
@@ -161,7 +172,7 @@ def _joined_ranges(words: list[str]) -> list[str]:
     """Tie a range that begins with a minus to its option, which argparse would take for another one."""
     joined: list[str] = []
     for word in words:
-        if joined and joined[-1] == "--range" and word.startswith("-"):
+        if joined and joined[-1] == "--range" and word.startswith("-") and "--" not in joined:
             joined[-1] = f"--range={word}"
         else:
             joined.append(word)

@@ -7,7 +7,9 @@ film from both, and shows what each had to read and decompress.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -26,7 +28,7 @@ RANGE_SIZE = 64 << 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
     parser.add_argument(
-        "folder", metavar="FOLDER", nargs="?", help="keep the two files there (default: a temporary folder)"
+        "folder", metavar="FOLDER", nargs="?", help="keep the two files there (default: they are deleted)"
     )
     parser.add_argument("--size", type=parse_size, default=192 << 20, metavar="SIZE", help="size of the film")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
@@ -70,14 +72,25 @@ def _demo(folder: Path, options: argparse.Namespace, *, kept: bool) -> int:
     print(
         f"\nThe bytes are the same. The seekable file took 1/{old.seconds / new.seconds:.0f} of the time.\n"
     )
-    if kept:
-        print(f"Look at it:  seekwarc info {seekable} {offset}")
-        print(f"             seekwarc cat {seekable} --uri {FILM} --range {start}+{RANGE_SIZE} | wc -c")
-    print("Your own:    seekwarc convert FILE.warc.gz FILE.warc.zst")
-    print("             seekwarc ls FILE.warc.zst")
-    print("             seekwarc cat FILE.warc.zst OFFSET --range 1000000+65536")
+    _print_next_steps(seekable if kept else None, offset, f"{start}+{RANGE_SIZE}")
     sys.stdout.flush()
     return 0
+
+
+def _print_next_steps(example: Path | None, offset: int, wanted: str) -> None:
+    if example is None:
+        print("Keep the files:       seekwarc demo FOLDER")
+    else:
+        name = shlex.quote(str(example))
+        print(f"Look at the result:   seekwarc serve {name}")
+        print(f"                      seekwarc info {name} {offset}")
+        print(f"                      seekwarc cat {name} --uri {FILM} --range {wanted} | wc -c")
+    print("A file of your own:   seekwarc convert FILE.warc.gz FILE.warc.zst")
+    print("Look at it:           seekwarc serve FILE.warc.zst")
+    print("                      seekwarc ls FILE.warc.zst")
+    print("Take a part of it:    seekwarc cat FILE.warc.zst OFFSET --range 1000000+65536")
+    if importlib.util.find_spec("uvicorn") is None:
+        print("`serve` needs:        pip install 'seekwarc[serve]'")
 
 
 def _film_offset(archive: Reader) -> int:

@@ -1,7 +1,8 @@
 """Look up the captures of a URI in a CDXJ index, by binary search: of a large one only a few blocks are read.
 
-INDEX is a sorted CDXJ file, or the index of a ZipNum cluster (cluster.idx, index.idx), here or remote. Dates
-are 4 to 14 digits (2026, 20261121093000) or 2026-11-21T09:30:00Z. Exit status 1 means that there is none.
+INDEX is a sorted CDXJ file (`-`: standard input), or the index of a ZipNum cluster (cluster.idx, index.idx),
+here or remote. Dates are 4 to 14 digits (2026, 20261121093000) or 2026-11-21T09:30:00Z. Exit status 1 means
+that there is no such capture.
 
 seekwarc lookup crawl.cdxj http://example.org/ --from 2025 --to 2026
 seekwarc lookup crawl.cdxj http://example.org/ --closest 20261121 --limit 1
@@ -15,11 +16,14 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from itertools import islice
 
 from seekwarc.archive.captures import Capture, Index
-from seekwarc.cli.common import printable
+from seekwarc.cli.common import input_target, printable
 from seekwarc.errors import NotFoundError
+from seekwarc.storage.source import RangeSource, open_source
+from seekwarc.tools.aside import searchable
 
 __all__ = ["add_arguments", "run"]
 
@@ -63,7 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     show = _json if options.json else _cdxj if options.cdxj else _line
-    with Index(options.index) as index:
+    with ExitStack() as opened:
+        target: str | RangeSource = options.index
+        if options.index == "-":
+            target = opened.enter_context(searchable(open_source(input_target("-"))))
+        # By its path a cluster finds its blocks.
+        index = opened.enter_context(Index(target))
         captures = index.lookup(
             options.uri,
             match=options.match,

@@ -2,7 +2,9 @@
 
   seekwarc pack talk.mp4 slides.pdf photos/ -o talk.warc.zst
 
-Folders are packed with all that is below them. `-o -` writes to standard output.
+  pg_dump site | seekwarc pack - --stdin-name site.sql -o site.warc.zst
+
+Folders are packed with all that is below them. `-` is standard input, `-o -` standard output.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from seekwarc.archive.duplicates import Duplicates
 from seekwarc.cli.common import (
     add_writer_arguments,
     human_size,
+    input_target,
     output_target,
     parse_size,
     printable,
@@ -24,8 +27,8 @@ from seekwarc.cli.common import (
     report,
     writer_options,
 )
-from seekwarc.errors import SourceError
-from seekwarc.tools.pack import files_below, pack
+from seekwarc.errors import SeekWarcError, SourceError
+from seekwarc.tools.pack import NamedStream, files_below, pack
 
 __all__ = ["add_arguments", "run"]
 
@@ -36,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", required=True)
     parser.add_argument(
         "--base-uri", metavar="URI", help="target URIs begin with this (default: file:// and the full path)"
+    )
+    parser.add_argument(
+        "--stdin-name", metavar="NAME", help="the path that standard input, `-`, is packed as"
     )
     parser.add_argument("--json", action="store_true", help="print a JSON object for each record, one a line")
     parser.add_argument(
@@ -65,7 +71,7 @@ class _WatchedFile:
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    files = [file for file in files_below(options.files) if not _same(file, options.output)]
+    files = _entries(options)
     if not files:
         raise SourceError("there is no file to pack")
     target = output_target(options.output)
@@ -75,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     if progress_is_seen():
         from tqdm import tqdm  # noqa: PLC0415
 
-        total = sum(file.stat().st_size for file in files)
+        total = sum(file.stat().st_size for file in files if isinstance(file, Path))
         with tqdm(total=total, desc="packing", unit="B", unit_scale=True, leave=False) as bar:
             settings["opened"] = lambda _, file: cast("BinaryIO", _WatchedFile(file, bar.update))
             written = pack(files, target, **settings)
@@ -100,6 +106,22 @@ def run(options: argparse.Namespace) -> int:
             line = f"{record.offset:>12} {record.length:>12} {human_size(size):>10}  {printable(str(path))}"
         report(line, target=options.output)
     return 0
+
+
+def _entries(options: argparse.Namespace) -> list[Path | NamedStream]:
+    """Return what is to be packed, in the order in which it was named."""
+    if options.files.count("-") > 1:
+        raise SeekWarcError("standard input can be read once only")
+    entries: list[Path | NamedStream] = []
+    for name in options.files:
+        if name != "-":
+            entries += (file for file in files_below([name]) if not _same(file, options.output))
+        elif not options.stdin_name:
+            raise SeekWarcError("standard input has no name: say with --stdin-name what it is packed as")
+        else:
+            stream = cast("BinaryIO", input_target(name))
+            entries.append(NamedStream(Path(options.stdin_name), stream))
+    return entries
 
 
 def _same(file: Path, output: str) -> bool:

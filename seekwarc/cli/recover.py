@@ -1,7 +1,7 @@
 """Save what is intact in a damaged file: every whole record goes into a new .warc.zst.
 
 The damaged file is never written to. What was lost is listed with its offsets. Exit status 1 means that
-something was.
+something was. `-` as SRC is standard input, which is first stored in a temporary file.
 
 seekwarc recover broken.warc.zst saved.warc.zst
 seekwarc recover cut.warc.gz saved.warc.zst --partial
@@ -17,12 +17,15 @@ from seekwarc.cli.common import (
     add_writer_arguments,
     dictionary_at,
     human_size,
+    input_target,
     limit_options,
     printable,
     watch,
     writer_options,
 )
 from seekwarc.errors import SourceError
+from seekwarc.storage.source import open_source
+from seekwarc.tools.aside import searchable
 from seekwarc.tools.recover import Recovery, recover
 
 __all__ = ["add_arguments", "run"]
@@ -47,21 +50,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    if "-" in (options.source, options.target):
-        raise SourceError("recovering takes files: it goes back and forth in both")
+    if options.target == "-":
+        raise SourceError("recovering takes records back that turn out damaged: name a file, not a pipe")
     limits = limit_options(options)
     dictionary = None
     if options.source_dictionary is not None:
         dictionary = dictionary_at(options.source_dictionary, **limits).dictionary
-    done = recover(
-        options.source,
-        options.target,
-        partial=options.partial,
-        source_dictionary=dictionary,
-        limits=limits,
-        watch=watch,
-        **writer_options(options),
-    )
+    with searchable(open_source(input_target(options.source))) as source:
+        done = recover(
+            source,
+            options.target,
+            partial=options.partial,
+            source_dictionary=dictionary,
+            limits=limits,
+            watch=watch,
+            **writer_options(options),
+        )
     print(_json(done) if options.json else _text(done))
     return 1 if done.losses or done.suspect else 0
 

@@ -1,7 +1,7 @@
 """Check files: their grammar, every checksum, every seek table, the rules of WARC, every digest.
 
 What is found is printed with its offset and what to do about it. Exit status 1 means that something is wrong;
-warnings alone leave it 0.
+warnings alone leave it 0. `-` is standard input, which is first stored in a temporary file.
 
 seekwarc verify crawl.warc.zst
 seekwarc verify --json *.warc.gz
@@ -13,8 +13,17 @@ import argparse
 import json
 import sys
 
-from seekwarc.cli.common import add_limit_arguments, human_size, limit_options, printable, watch
+from seekwarc.cli.common import (
+    add_limit_arguments,
+    human_size,
+    input_target,
+    limit_options,
+    printable,
+    watch,
+)
 from seekwarc.format.rules import Severity
+from seekwarc.storage.source import open_source
+from seekwarc.tools.aside import searchable
 from seekwarc.tools.verify import Problem, Verification, Verifier
 
 __all__ = ["add_arguments", "run"]
@@ -38,15 +47,16 @@ def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     sound = True
     for name in options.files:
-        verifier = Verifier(name, watch=watch, **limit_options(options))
-        for problem in verifier:
-            count = verifier.result.codes[problem.code]
-            if options.json:
-                print(json.dumps(_problem_json(problem)))
-            elif options.all or count <= MOST_OF_A_KIND:
-                _print_problem(problem, last=not options.all and count == MOST_OF_A_KIND)
-            # Whoever watches a long run wants to see what was found so far.
-            sys.stdout.flush()
+        with searchable(open_source(input_target(name))) as source:
+            verifier = Verifier(source, watch=watch, **limit_options(options))
+            for problem in verifier:
+                count = verifier.result.codes[problem.code]
+                if options.json:
+                    print(json.dumps(_problem_json(problem)))
+                elif options.all or count <= MOST_OF_A_KIND:
+                    _print_problem(problem, last=not options.all and count == MOST_OF_A_KIND)
+                # Whoever watches a long run wants to see what was found so far.
+                sys.stdout.flush()
         result = verifier.result
         sound = sound and result.is_sound
         if options.json:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import mimetypes
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,20 +16,32 @@ from seekwarc.archive.writer import Writer
 from seekwarc.archive.written import Written
 from seekwarc.errors import SourceError
 
-__all__ = ["files_below", "pack"]
+__all__ = ["NamedStream", "files_below", "pack"]
 
 UNKNOWN_TYPE = "application/octet-stream"
 # What `mimetypes` calls an encoding is, for a file that is stored as it is, its type.
 TYPE_OF_ENCODING = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
 
 
+@dataclass(frozen=True, slots=True)
+class NamedStream:
+    """A stream that is packed as if it were a file: standard input has no name of its own."""
+
+    path: Path
+    """Makes the target URI and tells the type of content."""
+    stream: BinaryIO
+
+
 def files_below(names: Sequence[str]) -> Iterator[Path]:
     """Yield the files named, and all files below the folders named, in order of their paths.
 
     Raises:
-        SourceError: A name leads nowhere, or to a folder that cannot be read.
+        SourceError: A name is empty, or leads nowhere, or to a folder that cannot be read.
     """
     for name in names:
+        if not name:
+            # A path without a name is the current folder: what a script's unset variable asks for.
+            raise SourceError("a name is empty; name a file or a folder (`.` for the current one)")
         path = Path(name)
         if path.is_dir():
             for folder, folders, files in os.walk(path, onerror=_raise):
@@ -44,7 +58,7 @@ def _raise(error: OSError) -> None:
 
 
 def pack(
-    files: Sequence[Path],
+    files: Sequence[Path | NamedStream],
     target: str | os.PathLike[str] | BinaryIO,
     *,
     base_uri: str | None = None,
@@ -53,10 +67,11 @@ def pack(
 ) -> list[tuple[Path, Written]]:
     """Write each file as a `resource` record (WARC 1.1, clause 6.4), behind a warcinfo record.
 
-    WARC-Date is the time the file was last changed; Content-Type is guessed from its name.
+    WARC-Date is the time the file was last changed, or for a stream the time of packing; Content-Type is
+    guessed from its name.
 
     Args:
-        files: The files.
+        files: The files, and streams under names.
         target: The new .warc.zst.
         base_uri: Put in front of the paths as they were given, to make the target URIs; `file://` URIs
             unless given.
@@ -75,14 +90,15 @@ def pack(
                 "description": "packed files",
             }
         )
-        for path in files:
+        for entry in files:
+            path = entry if isinstance(entry, Path) else entry.path
             try:
-                with path.open("rb") as file:
+                with path.open("rb") if isinstance(entry, Path) else nullcontext(entry.stream) as file:
                     record = writer.write(
                         "resource",
                         target_uri=_uri(path, base_uri),
                         content_type=_content_type(path),
-                        date=_changed(file),
+                        date=_changed(file) if isinstance(entry, Path) else None,
                         block=opened(path, file),
                     )
             except OSError as error:

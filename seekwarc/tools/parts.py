@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -12,12 +11,11 @@ from typing import Any, BinaryIO, Final
 
 from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.layout import TableMode
-from seekwarc.archive.output import write_all
-from seekwarc.errors import SourceError
 from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE, parse_frame_header, parse_skippable_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.units import Compression
-from seekwarc.storage.source import FileObjectSource, RangeSource, Stats, open_source
+from seekwarc.storage.source import RangeSource, Stats, open_source
+from seekwarc.tools.aside import searchable
 from seekwarc.tools.stored import LooseRecord, StoredRecord, StoredRecords, has_table_each, loose_records
 
 __all__ = ["Part", "PartTarget", "Watch", "parts_of", "table_mode_of"]
@@ -25,8 +23,6 @@ __all__ = ["Part", "PartTarget", "Watch", "parts_of", "table_mode_of"]
 PartTarget = str | os.PathLike[str] | bytes | BinaryIO | RangeSource
 Watch = Callable[[RangeSource, str], RangeSource]
 """Returns a source that shows how far it has been read."""
-
-STEP: Final = 1 << 20
 
 OTHER_FORM: Final = "the file is no .warc.zst"
 OTHER_DICTIONARY: Final = "the file has another dictionary than the new one"
@@ -121,8 +117,7 @@ def _part(
 ) -> Part:
     source = open_source(target)
     if source.size is None:
-        with closing(source):
-            source = target = _put_aside(source, directory, stack)
+        source = target = stack.enter_context(searchable(source, directory))
     try:
         file = ArchiveFile(source, Stats(), **limits)
         compression = file.detect(file.window(), 0)
@@ -136,25 +131,6 @@ def _part(
     finally:
         if isinstance(target, str | os.PathLike):
             source.close()
-
-
-def _put_aside(pipe: RangeSource, directory: str | None, stack: ExitStack) -> RangeSource:
-    """Store what comes out of a pipe, so that it can be read more than once."""
-    position = 0
-    try:
-        file = stack.enter_context(tempfile.TemporaryFile(dir=directory))  # noqa: SIM115
-        while data := pipe.read(position, position + STEP):
-            write_all(file, data)
-            position += len(data)
-        file.flush()
-    except OSError as error:
-        if isinstance(error, SourceError):
-            raise
-        text = f"{pipe.name}: cannot be put aside: {error.strerror or error}"
-        raise SourceError(text) from error
-    source = FileObjectSource(file)
-    source.name = pipe.name
-    return source
 
 
 def table_mode_of(parts: Sequence[Part]) -> TableMode:

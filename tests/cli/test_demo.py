@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
+import urllib.request
+from pathlib import Path
+
+import pytest
 
 from tests.cli.conftest import decompressed
 
@@ -22,17 +28,32 @@ def test_files_are_kept_where_one_says(command, tmp_path) -> None:
     assert "The bytes are the same." in out
 
 
+def shown_commands(out: str, folder: Path) -> list[list[str]]:
+    lines = [line.partition("seekwarc ")[2] for line in out.splitlines() if "seekwarc " in line]
+    return [shlex.split(line.partition(" | ")[0]) for line in lines if str(folder) in line]
+
+
 def test_the_commands_that_it_shows_work(command, tmp_path) -> None:
-    out = command("demo", tmp_path, "--size", "2M").out
-    shown = [
-        line.partition("seekwarc ")[2]
-        for line in out.splitlines()
-        if str(tmp_path) in line and "seekwarc" in line
-    ]
-    assert len(shown) == 2
-    for words in shown:
-        answer = command(*words.partition(" | ")[0].split())
-        assert len(answer.stdout) == 65536 or answer.out.startswith("record ")
+    folder = tmp_path / "with a blank"
+    serve, info, cat = shown_commands(command("demo", folder, "--size", "2M").out, folder)
+    assert serve == ["serve", str(folder / "demo.warc.zst")]
+    assert command(*info).out.startswith("record ")
+    assert len(command(*cat).stdout) == 65536
+
+
+@pytest.mark.needs("module:uvicorn")
+def test_the_result_can_be_looked_at_as_it_says(command, start, tmp_path) -> None:
+    serve, *_ = shown_commands(command("demo", tmp_path, "--size", "1M").out, tmp_path)
+    process = start(*serve, "--port", "0")
+    address = re.search(rb"http://\S+", process.stdout.readline())[0].decode()
+    with urllib.request.urlopen(address) as page:
+        assert b"<title>" in page.read()
+
+
+def test_it_ends_with_what_to_do_next(command) -> None:
+    out = command("demo", "--size", "1M").out
+    for words in ("seekwarc demo FOLDER", "seekwarc convert FILE.warc.gz", "seekwarc serve FILE.warc.zst"):
+        assert words in out.rpartition("The bytes are the same.")[2]
 
 
 def test_nothing_is_left_where_one_does_not_say(command, tmp_path) -> None:

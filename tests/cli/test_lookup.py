@@ -171,3 +171,10 @@ def test_a_reader_that_has_enough_is_no_error(tmp_path) -> None:
     done = subprocess.run(["bash", "-c", script], capture_output=True, check=True, cwd=tmp_path)
     assert done.stderr == b""
     assert done.stdout.endswith(b"\n141\n")
+
+
+def test_standard_input_is_searched_like_a_file(command, index) -> None:
+    command_line = [sys.executable, "-m", "seekwarc", "lookup", "-", URI, "--cdxj"]
+    with subprocess.Popen(["cat", index], stdout=subprocess.PIPE) as cat:
+        done = subprocess.run(command_line, stdin=cat.stdout, capture_output=True, check=True)
+    assert done.stdout == command("lookup", index, URI, "--cdxj").stdout

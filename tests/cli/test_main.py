@@ -21,11 +21,25 @@ def test_the_version_is_the_packages(command) -> None:
     assert command("--version").out == f"seekwarc {seekwarc.__version__}\n"
 
 
-@pytest.mark.parametrize("words", [(), ("--help",), ("-h",)])
+@pytest.mark.parametrize("words", [("--help",), ("-h",)])
 def test_help_lists_every_verb_and_the_exit_statuses(command, words) -> None:
     out = command(*words).out
     assert all(f"  {verb} " in out for verb in VERBS)
     assert "exit status" in out
+
+
+def test_without_arguments_three_first_commands_are_shown(command) -> None:
+    out = command().out
+    shown = [line.split()[:2] for line in out.splitlines() if line.startswith("  seekwarc ")]
+    assert shown == [["seekwarc", "demo"], ["seekwarc", "convert"], ["seekwarc", "serve"]]
+    assert "seekwarc --help" in out
+
+
+@pytest.mark.parametrize("verb", ["ls", "info", "verify"])
+def test_a_name_that_begins_with_a_minus_follows_two(command, crawl, tmp_path, verb) -> None:
+    (tmp_path / "-dash.warc.zst").write_bytes(crawl.zst.read_bytes())
+    dashed = command(verb, "--", "-dash.warc.zst", cwd=tmp_path).out
+    assert dashed == command(verb, "./-dash.warc.zst", cwd=tmp_path).out.replace("./", "")
 
 
 @pytest.mark.parametrize("verb", VERBS)

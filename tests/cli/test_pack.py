@@ -121,6 +121,32 @@ def test_uris_may_begin_with_something_else(command, folder, tmp_path, base) -> 
     ]
 
 
+def test_standard_input_is_packed_under_a_name(command, folder, tmp_path) -> None:
+    target = tmp_path / "new.warc.zst"
+    words = ("--stdin-name", "dump.sql", "--base-uri", "http://example.org", "-o", target)
+    command("pack", folder / "page.html", "-", *words, stdin=b"select 1;\n" * 100_000)
+    payloads = list(packed(target).items())
+    assert len(payloads) == 2
+    assert payloads[1] == ("http://example.org/dump.sql", b"select 1;\n" * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("-",), "--stdin-name"),
+        (("-", "--stdin-name", ""), "--stdin-name"),
+        (("-", "-", "--stdin-name", "a"), "once"),
+        (("",), "name is empty"),
+        (("page.html", ""), "name is empty"),
+    ],
+)
+def test_what_has_no_name_is_refused(command, folder, tmp_path, words, told) -> None:
+    target = tmp_path / "new.warc.zst"
+    stderr = command("pack", *words, "-o", target, status=2, cwd=folder, stdin=b"data").stderr
+    assert told in stderr
+    assert not target.exists()
+
+
 def test_a_path_cannot_climb_out_of_the_base(command, folder, tmp_path) -> None:
     (tmp_path / "here").mkdir()
     words = ("../things/page.html", "-o", "../new.warc.zst", "--base-uri", "http://example.org")

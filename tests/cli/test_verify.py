@@ -56,6 +56,18 @@ def test_a_sound_file_is_said_to_be_sound(command, crawl, form) -> None:
     assert answer.stderr == ""
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_standard_input_is_checked_like_a_file(command, crawl, form) -> None:
+    of_a_file = command("verify", crawl.path(form)).out
+    of_a_pipe = command("verify", "-", stdin=crawl.path(form).read_bytes()).out
+    assert of_a_pipe == of_a_file.replace(str(crawl.path(form)), "<stdin>")
+
+
+def test_damage_in_standard_input_is_found(command, damaged) -> None:
+    out = command("verify", "-", stdin=damaged.read_bytes(), status=1).out
+    assert out == command("verify", damaged, status=1).out.replace(str(damaged), "<stdin>")
+
+
 def test_damage_is_printed_with_place_and_remedy(command, crawl, damaged) -> None:
     answer = command("verify", damaged, status=1)
     problem, remedy, *summary = answer.out.splitlines()

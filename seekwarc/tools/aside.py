@@ -1,0 +1,55 @@
+"""Pipes for tools that go back and forth: what comes out of one is stored in a temporary file first."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from typing import Final
+
+from seekwarc.archive.output import write_all
+from seekwarc.errors import SourceError
+from seekwarc.storage.source import FileObjectSource, RangeSource
+
+__all__ = ["searchable"]
+
+STEP: Final = 1 << 20
+
+
+@contextmanager
+def searchable(source: RangeSource, directory: str | None = None) -> Iterator[RangeSource]:
+    """Give a source that can be read in any order, and more than once.
+
+    That is `source` itself, unless it is a pipe: then it is read to its end and a copy given; both are
+    closed on exit. The copy cannot be seen by others, and does not stay if the process is killed.
+
+    Args:
+        source: The source. Unless it is a pipe it stays open on exit.
+        directory: Where the copy goes; None for the system's place, which TMPDIR names.
+
+    Raises:
+        SourceError: The pipe cannot be read, or there is no room for the copy.
+
+    Example:
+        with searchable(open_source(sys.stdin.buffer)) as source:
+            problems = list(Verifier(source))
+    """
+    if source.size is not None:
+        yield source
+        return
+    with closing(source), ExitStack() as opened:
+        try:
+            file = opened.enter_context(tempfile.TemporaryFile(dir=directory))
+            position = 0
+            while data := source.read(position, position + STEP):
+                write_all(file, data)
+                position += len(data)
+            file.flush()
+        except SourceError:
+            raise
+        except OSError as error:
+            text = f"{source.name}: cannot be put aside: {error.strerror or error}"
+            raise SourceError(text) from error
+        copy = FileObjectSource(file)
+        copy.name = source.name
+        yield copy
