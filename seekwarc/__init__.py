@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         SourceChangedError,
         SourceError,
         SourceTimeoutError,
+        TargetExistsError,
         TruncatedError,
         UnsupportedError,
     )
@@ -104,6 +105,7 @@ __all__ = [
     "SourceTimeoutError",
     "Stats",
     "TableStatus",
+    "TargetExistsError",
     "TruncatedError",
     "UnsupportedError",
     "WarcDate",

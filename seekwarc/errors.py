@@ -23,6 +23,7 @@ __all__ = [
     "SourceChangedError",
     "SourceError",
     "SourceTimeoutError",
+    "TargetExistsError",
     "TruncatedError",
     "UnsupportedError",
 ]
@@ -100,6 +101,10 @@ class RangeNotSupportedError(SourceError):
 
 class SourceTimeoutError(SourceError, TimeoutError):
     """Bytes did not come in time, however often they were asked for."""
+
+
+class TargetExistsError(SourceError, FileExistsError):
+    """A file of that name is there, and nobody said that it may be replaced."""
 
 
 class NotFoundError(SeekWarcError, LookupError):

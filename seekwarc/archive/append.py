@@ -7,12 +7,11 @@ were. Source: spec-notes/seekable-records.md, section 5.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 from typing import Final
 
+from seekwarc.archive.files import FileOutput, lock_file
 from seekwarc.archive.layout import CHECKSUM_OF_NOTHING, ExistingFile
-from seekwarc.archive.output import write_all
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
 from seekwarc.errors import FormatError, SourceError, TruncatedError, UnsupportedError
@@ -107,7 +106,7 @@ def _note(found: ExistingFile, window: Window, frame: Frame) -> None:
     found.end = frame.end
 
 
-class AppendOutput:
+class AppendOutput(FileOutput):
     """The end of a file that is there. `discard` leaves the file as it was.
 
     Nobody else can append to it from now on. Before anything is written, `go_to` its end.
@@ -119,64 +118,40 @@ class AppendOutput:
         SourceError: It cannot be written to, or another process is writing to it.
     """
 
-    begin = 0
-
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.name = os.fspath(path)
+        name = os.fspath(path)
         self.spool_directory: str | None = os.path.dirname(os.path.realpath(path))
-        self._end: int | None = None
+        self._kept: int | None = None
         try:
-            self._file = open(path, "r+b", buffering=0)  # noqa: SIM115
+            file = open(path, "r+b", buffering=0)  # noqa: SIM115
         except OSError as error:
-            raise self._error(error) from error
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._file.close()
-            raise self._error(error) from error
+            raise SourceError(f"{name}: cannot be written: {error.strerror or error}") from error
+        lock_file(file, name)
+        super().__init__(name, file)
 
     def go_to(self, end: int) -> None:
         """Begin to write at `end`, the size of the file."""
-        self._file.seek(end)
-        self._end = end
-
-    def write(self, data: bytes) -> None:
-        """See `Output.write`."""
-        try:
-            write_all(self._file, data)
-        except OSError as error:
-            raise self._error(error) from error
-
-    def roll_back(self, size: int) -> bool:
-        """See `Output.roll_back`."""
-        try:
-            self._file.flush()
-            self._file.truncate(size)
-            self._file.seek(size)
-        except OSError:
-            return False
-        return True
+        self._state = end, bytearray()
+        self._kept = end
 
     def commit(self) -> None:
         """See `Output.commit`."""
+        if self._file.closed:
+            return
         try:
-            self._file.flush()
+            self.flush()
+            # What a signal interrupted may have left more.
+            self._file.truncate(self._state[0])
             os.fsync(self._file.fileno())
             self._file.close()
         except OSError as error:
-            self.discard()
-            raise self._error(error) from error
+            raise (error if isinstance(error, SourceError) else self._failed(error)) from error
 
     def discard(self) -> None:
         """See `Output.discard`."""
-        # While the lock is held: behind it another may write.
+        # While the lock is held: after it another may write.
         with contextlib.suppress(OSError, ValueError):
-            if self._end is not None:
-                os.ftruncate(self._file.fileno(), self._end)
+            if self._kept is not None:
+                self._file.truncate(self._kept)
         with contextlib.suppress(OSError):
             self._file.close()
-
-    def _error(self, error: OSError) -> SourceError:
-        if isinstance(error, BlockingIOError):
-            return SourceError(f"{self.name}: another process is writing to it")
-        return SourceError(f"{self.name}: cannot be written: {error.strerror or error}")

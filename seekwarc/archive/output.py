@@ -1,18 +1,36 @@
-"""Where a new file is written: beside its final name until it is whole, or into an open file object."""
+"""Where a new file is written, and how it comes by its name.
+
+Three kinds of places, for three kinds of work:
+
+- `PathOutput`: a hidden file that gets its name when it is whole, or is removed. For what makes a file of
+  other files, and can do so again.
+- `unfinished.OpenOutput`: a file that people can see, "crawl.warc.zst.open", locked while it is written. It
+  outlives a crash, for what is in it exists nowhere else: it can be continued, or saved.
+- `FileObjectOutput`: an open file object, which may be a pipe.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import weakref
-from typing import BinaryIO, Final, Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import BinaryIO, Protocol, runtime_checkable
 
+from seekwarc.archive.files import (
+    Existing,
+    FileOutput,
+    give_name,
+    is_special,
+    mode_for,
+    refuse_existing,
+    refuse_folder,
+    sync_folder,
+    write_all,
+)
 from seekwarc.errors import SourceError
 
-__all__ = ["FileObjectOutput", "Output", "PathOutput", "open_output", "sync_folder", "write_all"]
-
-BUFFER_SIZE: Final = 256 << 10
+__all__ = ["FileObjectOutput", "Output", "PathOutput", "open_output"]
 
 
 @runtime_checkable
@@ -28,6 +46,9 @@ class Output(Protocol):
     def write(self, data: bytes) -> None:
         """Append all of `data`."""
 
+    def flush(self) -> None:
+        """Hand everything to the system, so that it outlives this process."""
+
     def roll_back(self, size: int) -> bool:
         """Cut the output back to `size` bytes; False where that cannot be done."""
 
@@ -38,69 +59,69 @@ class Output(Protocol):
         """Leave nothing under the final name."""
 
 
-class PathOutput:
-    """A path. Until `commit` the data are in a hidden file beside it, so nobody sees half a file.
+class PathOutput(FileOutput):
+    """A hidden file beside the path, which gets that name when it is whole.
 
-    That file is taken away however the output ends, unless the process is killed.
+    It is removed however the output ends, unless the process is killed.
+
+    Args:
+        path: The path.
+        existing: Whether a file of that name is replaced, or refused.
 
     Raises:
+        TargetExistsError: There is such a file.
         SourceError: The folder is missing or cannot be written to.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.name = os.fspath(path)
-        self.begin = 0
+    def __init__(self, path: str | os.PathLike[str], *, existing: Existing = "overwrite") -> None:
+        name = os.fspath(path)
         # Through a symbolic link it is the file that is replaced, not the link.
-        self._target = os.path.realpath(self.name)
+        self._target = os.path.realpath(name)
+        self._existing = existing
         folder, base = os.path.split(self._target)
         self.spool_directory: str | None = folder
+        refuse_folder(name)
+        if existing == "error":
+            refuse_existing(name)
+        self._temporary = os.path.join(folder, f".{base[:180]}.{os.urandom(8).hex()}.partial")
+        # Before the file is there: a signal may come between any two lines, here and in the callers.
+        self._take_away = weakref.finalize(self, _take_away, self._temporary, os.getpid())
         try:
-            if os.path.isdir(self.name):
-                raise IsADirectoryError(None, "is a directory")
-            self._temporary = os.path.join(folder, f".{base[:180]}.{os.urandom(8).hex()}.partial")
-            # Before the file is there: a signal may come between any two lines, here and in the callers.
-            self._take_away = weakref.finalize(self, _take_away, self._temporary, os.getpid())
-            self._file = open(self._temporary, "xb", BUFFER_SIZE, opener=_open_private)  # noqa: SIM115
+            file = open(self._temporary, "xb", 0, opener=_open_private)  # noqa: SIM115
         except OSError as error:
-            raise SourceError(f"{self.name}: cannot be written: {error.strerror}") from error
-
-    def write(self, data: bytes) -> None:
-        """See `Output.write`."""
-        try:
-            write_all(self._file, data)
-        except OSError as error:
-            raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
-
-    def roll_back(self, size: int) -> bool:
-        """See `Output.roll_back`."""
-        try:
-            self._file.truncate(size)
-            self._file.seek(size)
-        except OSError:
-            return False
-        return True
+            raise SourceError(f"{name}: cannot be written: {error.strerror}") from error
+        super().__init__(name, file)
 
     def reopen(self) -> BinaryIO:
         """Open what was written so far to read it back; the caller closes it."""
+        self.flush()
         try:
-            self._file.flush()
             return open(self._temporary, "rb")
         except OSError as error:
-            raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
+            raise self._failed(error) from error
+
+    def seal(self) -> None:
+        """Put the whole file on disk and close it. `commit` then gives it its name."""
+        if self._file.closed:
+            return
+        try:
+            self.flush()
+            os.fsync(self._file.fileno())
+            os.fchmod(self._file.fileno(), mode_for(self._target))
+            self._file.close()
+        except OSError as error:
+            raise self._failed(error) from error
 
     def commit(self) -> None:
         """See `Output.commit`: on disk first, then under its name."""
         try:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            os.fchmod(self._file.fileno(), _mode_for(self._target))
-            self._file.close()
-            os.replace(self._temporary, self._target)
+            self.seal()
+            give_name(self._temporary, self._target, self.name, self._existing)
             self._take_away.detach()
             sync_folder(os.path.dirname(self._target))
         except OSError as error:
             self.discard()
-            raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
+            raise (error if isinstance(error, SourceError) else self._failed(error)) from error
 
     def discard(self) -> None:
         """See `Output.discard`."""
@@ -120,6 +141,8 @@ class FileObjectOutput:
         self.begin = 0
         self._file = file
         self._seekable = False
+        self._size = 0
+        """Bytes that went into it, as far as that is known."""
         # A pipe says so, or is silent about it: neither can be rolled back.
         with contextlib.suppress(OSError, AttributeError):
             if file.seekable():
@@ -128,15 +151,20 @@ class FileObjectOutput:
 
     def write(self, data: bytes) -> None:
         """See `Output.write`."""
-        try:
-            write_all(self._file, data)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
+        size, self._size = self._size, -1
+        self._guarded(lambda: write_all(self._file, data))
+        self._size = size + len(data)
+
+    def flush(self) -> None:
+        """See `Output.flush`."""
+        flush = getattr(self._file, "flush", None)
+        if flush is not None:
+            self._guarded(flush)
 
     def roll_back(self, size: int) -> bool:
         """See `Output.roll_back`."""
+        if size == self._size:
+            return True
         if not self._seekable:
             return False
         try:
@@ -144,16 +172,13 @@ class FileObjectOutput:
             self._file.truncate()
         except OSError:
             return False
+        self._size = size
         return True
 
     def commit(self) -> None:
         """See `Output.commit`."""
         try:
-            self._file.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
+            self.flush()
         finally:
             self.discard()
 
@@ -163,22 +188,13 @@ class FileObjectOutput:
             with contextlib.suppress(OSError):
                 self._file.close()
 
-
-def write_all(file: BinaryIO, data: bytes | memoryview) -> None:
-    """Write all of `data`: a raw file object, such as unbuffered standard output, takes less at a time."""
-    view = memoryview(data)
-    while view:
-        view = view[file.write(view) :]
-
-
-def _mode_for(path: str) -> int:
-    """Keep the mode of a file that is replaced; else what `open` would have given a new one."""
-    try:
-        return stat.S_IMODE(os.stat(path).st_mode)
-    except OSError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+    def _guarded(self, step: Callable[[], object]) -> None:
+        try:
+            step()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
 
 
 def _open_private(path: str, flags: int) -> int:
@@ -192,28 +208,24 @@ def _take_away(path: str, process: int) -> None:
             os.unlink(path)
 
 
-def sync_folder(folder: str) -> None:
-    """Put on disk which files a folder holds."""
-    # Not every system lets a folder be opened; the files' own data are safe by then.
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def open_output(target: str | os.PathLike[str] | BinaryIO | Output) -> Output:
+def open_output(
+    target: str | os.PathLike[str] | BinaryIO | Output, *, existing: Existing = "overwrite"
+) -> Output:
     """Make an output of a path or a binary file object; an output stays what it is.
 
+    Args:
+        target: A path gets a `PathOutput`; one of a pipe or a device is opened.
+        existing: Whether a file that is there is replaced, or refused.
+
     Raises:
+        TargetExistsError: There is a file of that name.
         SourceError: The path cannot be written to.
         TypeError: `target` is neither.
     """
     if isinstance(target, str | os.PathLike):
-        if os.path.exists(target) and not (os.path.isfile(target) or os.path.isdir(target)):
+        if is_special(target):
             return FileObjectOutput(open(target, "wb"), owned=True)
-        return PathOutput(target)
+        return PathOutput(target, existing=existing)
     if isinstance(target, Output):
         return target
     if hasattr(target, "write"):

@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from seekwarc.archive.output import write_all
+from seekwarc.archive.files import write_all
 from seekwarc.archive.payload import Extent
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import Final
 
-from seekwarc.archive.output import write_all
+from seekwarc.archive.files import write_all
 from seekwarc.errors import SourceError
 from seekwarc.storage.source import FileObjectSource, RangeSource
 

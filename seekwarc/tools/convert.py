@@ -115,6 +115,9 @@ class _CheckedOutput:
             self._passing.add(data)
         self._output.write(data)
 
+    def flush(self) -> None:
+        self._output.flush()
+
     def roll_back(self, size: int) -> bool:  # noqa: ARG002
         # A record that cannot be read ends the conversion; there is nothing to go on with.
         return False

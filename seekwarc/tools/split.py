@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
-from seekwarc.archive.output import PathOutput, sync_folder
+from seekwarc.archive.files import sync_folder
+from seekwarc.archive.output import PathOutput
 from seekwarc.archive.series import numbered_names
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.frames.encoder import OrderedWork

@@ -168,7 +168,7 @@ class Disk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._events: list[tuple[str, int, int]] = []
         self._watch(monkeypatch, "fsync", os.fstat)
-        for name in ("replace", "rename"):
+        for name in ("replace", "rename", "link"):
             self._watch(monkeypatch, name, lambda source, _: os.stat(source))
 
     def _watch(self, monkeypatch: pytest.MonkeyPatch, name: str, look: Callable) -> None:

@@ -1,0 +1,159 @@
+"""Files that can be seen while they are written, and outlive the writer that did not finish them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from typing import BinaryIO, Final
+
+from seekwarc.archive.files import (
+    Existing,
+    FileOutput,
+    give_name,
+    is_same,
+    lock_file,
+    mode_for,
+    refuse_existing,
+    refuse_folder,
+    sync_folder,
+)
+from seekwarc.errors import SourceError, TargetExistsError
+
+__all__ = ["UNFINISHED", "OpenOutput", "save_hint", "unfinished_name"]
+
+UNFINISHED: Final = ".open"
+"""What the name of a file ends in while it is written, as crawlers have it."""
+MAX_NAME: Final = 255
+"""Bytes of a file's name, on every file system in use."""
+
+
+class OpenOutput(FileOutput):
+    """A file that can be seen while it is written: "a.warc.zst" is "a.warc.zst.open" until it is whole.
+
+    No other process writes to it meanwhile. Where this one ends before `commit` or `discard`, the file stays.
+
+    Args:
+        path: The final path.
+        existing: Whether a file of that name, and what an earlier writer left, is replaced or refused.
+        resume: Go on with what an earlier writer left.
+
+    Attributes:
+        unfinished: Its path until then.
+
+    Raises:
+        TargetExistsError: There is such a file, or one that an earlier writer left.
+        SourceError: The folder is missing or cannot be written to, or another process writes to the file.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, existing: Existing = "error", resume: bool = False
+    ) -> None:
+        name = os.fspath(path)
+        self._target = os.path.realpath(name)
+        self._existing = existing
+        self.name = name
+        self.spool_directory: str | None = os.path.dirname(self._target)
+        self.unfinished = unfinished_name(self._target)
+        self._kept: int | None = None
+        """Where what was resumed ended."""
+        refuse_folder(name)
+        if existing == "error":
+            refuse_existing(name)
+        super().__init__(name, self._resumed() if resume else self._new())
+
+    def _new(self) -> BinaryIO:
+        """Make the file; one that is there must be nobody's, and may be replaced."""
+        file: BinaryIO
+        try:
+            file = open(self.unfinished, "xb", 0, opener=self._open_new)  # noqa: SIM115
+        except FileExistsError:
+            file = self._resumed()
+            if self._existing == "error":
+                file.close()
+                raise TargetExistsError(
+                    f"{self.name}: a writer that was stopped left {self.unfinished}; {save_hint(self.name)}"
+                ) from None
+            file.truncate(0)
+        except OSError as error:
+            raise SourceError(f"{self.name}: cannot be written: {error.strerror}") from error
+        else:
+            lock_file(file, self.name)
+        return file
+
+    def _open_new(self, path: str, flags: int) -> int:
+        # What is private stays so while its successor is written.
+        mode = stat.S_IMODE(os.stat(self._target).st_mode) if os.path.exists(self._target) else 0o666
+        return os.open(path, flags, mode)
+
+    def _resumed(self) -> BinaryIO:
+        try:
+            file = open(self.unfinished, "r+b", 0)  # noqa: SIM115
+        except OSError as error:
+            raise SourceError(f"{self.unfinished}: cannot be written: {error.strerror}") from error
+        lock_file(file, self.name)
+        if not is_same(file, self.unfinished):
+            # It got its name, or was removed, between these two steps.
+            file.close()
+            raise SourceError(f"{self.name}: another process is writing to it")
+        return file
+
+    def go_to(self, end: int) -> None:
+        """Begin to write at `end`, in what was resumed."""
+        self._state = end, bytearray()
+        self._kept = end
+
+    def commit(self) -> None:
+        """See `Output.commit`: on disk first, then under its name. Where that fails the file stays."""
+        if self._file.closed:
+            return
+        try:
+            self.flush()
+            # What a signal interrupted may have left more.
+            self._file.truncate(self._state[0])
+            os.fsync(self._file.fileno())
+            if not is_same(self._file, self._target):
+                os.fchmod(self._file.fileno(), mode_for(self._target))
+                give_name(self.unfinished, self._target, self.name, self._existing)
+            if is_same(self._file, self.unfinished):
+                os.unlink(self.unfinished)
+            sync_folder(os.path.dirname(self._target))
+            self._file.close()
+        except OSError as error:
+            raise (error if isinstance(error, SourceError) else self._failed(error)) from error
+
+    def discard(self) -> None:
+        """See `Output.discard`: what was resumed stays as it was found."""
+        if self._file.closed:
+            return
+        with contextlib.suppress(OSError):
+            if self._kept is not None:
+                self._file.truncate(self._kept)
+            elif is_same(self._file, self.unfinished):
+                os.unlink(self.unfinished)
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+    def leave(self) -> None:
+        """Close the file and leave it under the name that it has, with all that was written."""
+        with contextlib.suppress(OSError, SourceError):
+            self.flush()
+            self._file.truncate(self._state[0])
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+
+def unfinished_name(path: str) -> str:
+    """Return the path that a file has while it is written."""
+    folder, base = os.path.split(path)
+    while len(os.fsencode(base)) > MAX_NAME - len(UNFINISHED):
+        base = base[:-1]
+    return os.path.join(folder, base + UNFINISHED)
+
+
+def save_hint(name: str) -> str:
+    """Return what to do about the unfinished file that was to be called `name`."""
+    return (
+        f'continue it with `seekwarc.open({os.path.basename(name)!r}, "a", repair=True)`, or save what is '
+        f"whole with `seekwarc recover {unfinished_name(name)} {name}`"
+    )
