@@ -11,7 +11,6 @@ import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 
 from seekwarc.archive.logical import JoinedRecord, ResolvedRevisit
@@ -19,11 +18,12 @@ from seekwarc.archive.record import Record
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
 from seekwarc.format.check import check_header
 from seekwarc.format.dates import WarcDate
-from seekwarc.serve.catalogue import SORTS, Query, Row, clean
+from seekwarc.serve.address import address_of
+from seekwarc.serve.catalogue import SORTS, Query, Row
 from seekwarc.serve.openapi import DESCRIPTION
 from seekwarc.serve.payload import payload_app, view_of
-from seekwarc.serve.policy import SAFE, file_name, payload_type
-from seekwarc.serve.problems import HANDLERS
+from seekwarc.serve.policy import SAFE, clean, file_name, payload_type
+from seekwarc.serve.problems import HANDLERS, JsonAnswer
 from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.shelf import Shelf
 from seekwarc.serve.views import Views
@@ -49,7 +49,7 @@ def json_api(shelf: Shelf) -> Starlette:
     views = Views()
     api = _Api(shelf, views)
     routes = [
-        Route("/openapi.json", lambda _: JSONResponse(DESCRIPTION, headers=_HEADERS)),
+        Route("/openapi.json", lambda _: JsonAnswer(DESCRIPTION, headers=_HEADERS)),
         Route("/summary", _answer(api.summary)),
         Route("/records", _answer(api.records)),
         Route("/records/{record_id}", _answer(api.record)),
@@ -63,8 +63,8 @@ def json_api(shelf: Shelf) -> Starlette:
 def _answer(function: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Any]:
     """Make an endpoint of a function that may block."""
 
-    async def endpoint(request: Request) -> JSONResponse:
-        return JSONResponse(await anyio.to_thread.run_sync(partial(function, request)), headers=_HEADERS)
+    async def endpoint(request: Request) -> JsonAnswer:
+        return JsonAnswer(await anyio.to_thread.run_sync(partial(function, request)), headers=_HEADERS)
 
     return endpoint
 
@@ -81,11 +81,11 @@ class _Api:
             "records": catalogue.rows,
             "files": [
                 {
-                    "name": clean(state.name),
+                    "name": state.name,
                     "size": state.size,
                     "position": state.position,
                     "records": state.records,
-                    "problem": clean(state.problem),
+                    "problem": state.problem,
                 }
                 for state in self._shelf.files
             ],
@@ -109,7 +109,7 @@ class _Api:
     def _row(self, row: Row) -> dict[str, Any]:
         return {
             "id": self._shelf.record_id(row.file, row.offset, row.skip),
-            "file": clean(self._shelf.names[row.file]),
+            "file": self._shelf.names[row.file],
             "offset": row.offset,
             "length": row.length,
             "type": row.type,
@@ -118,6 +118,7 @@ class _Api:
             "media_type": row.mime,
             "status": row.status,
             "size": row.size,
+            "problem": row.problem,
         }
 
     def record(self, request: Request) -> dict[str, Any]:
@@ -136,32 +137,33 @@ class _Api:
         size, problem = _payload(served)
         return {
             "id": self._shelf.id_of(record),
-            "file": clean(record.source),
+            "file": record.source,
             "offset": record.offset,
             "length": record.length,
-            "type": clean(record.type),
-            "uri": clean(record.target_uri),
-            "date": clean(record.header.get("WARC-Date")),
+            "type": record.type,
+            "uri": record.target_uri,
+            "date": record.header.get("WARC-Date"),
             "media_type": media.essence if media is not None else None,
             "charset": media.get("charset") if media is not None else None,
-            "file_name": clean(file_name(record)),
+            "file_name": file_name(record),
             "codings": list(record.payload.codings) if size is not None else [],
             "block_size": record.content_length,
             "payload_size": size,
-            "truncated": clean((original or record).truncated),
-            "problem": clean(problem),
+            "truncated": (original or record).truncated,
+            "problem": problem,
+            "address": address_of(record),
             "version": record.header.version,
-            "header": [[clean(name), clean(value)] for name, value in record.header],
+            "header": [[name, value] for name, value in record.header],
             "http": None
             if http is None
             else {
-                "start_line": clean(http.start_line),
+                "start_line": http.start_line,
                 "status": http.status,
-                "header": [[clean(name), clean(value)] for name, value in http],
+                "header": [[name, value] for name, value in http],
             },
             "findings": [f"{it.severity}: {it}" for it in check_header(record.header)],
             "seek_table": (original or record).seek_table_status,
-            "seek_table_problem": clean((original or record).layout.table_problem),
+            "seek_table_problem": (original or record).layout.table_problem,
             "original": self._reference(original) if original is not None else None,
             "segments": [self._reference(segment) for segment in segments],
         }
@@ -169,11 +171,11 @@ class _Api:
     def _reference(self, record: Record) -> dict[str, Any]:
         return {
             "id": self._shelf.id_of(record),
-            "file": clean(record.source),
+            "file": record.source,
             "offset": record.offset,
-            "type": clean(record.type),
-            "uri": clean(record.target_uri),
-            "date": clean(record.header.get("WARC-Date")),
+            "type": record.type,
+            "uri": record.target_uri,
+            "date": record.header.get("WARC-Date"),
         }
 
     def frames(self, request: Request) -> dict[str, Any]:
@@ -201,7 +203,7 @@ class _Api:
             "bytes_read": view.bytes_read,
             "bytes_decoded": view.bytes_decoded,
             "frames": [list(run) for run in view.fetched],
-            "problem": clean(view.problem),
+            "problem": view.problem,
         }
 
 

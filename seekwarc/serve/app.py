@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from seekwarc.serve.api import json_api
+from seekwarc.serve.payload import capture_routes
 from seekwarc.serve.policy import SAFE
 from seekwarc.serve.problems import HANDLERS
 from seekwarc.serve.shelf import Shelf
@@ -49,6 +50,7 @@ def application(shelf: Shelf, *, hosts: Sequence[str] = LOCAL_HOSTS) -> Starlett
     page = dict(_page_files())
     routes = [
         Mount("/api", json_api(shelf)),
+        *capture_routes(shelf.capture),
         Route("/", _static(page["index.html"], "index.html")),
         *(Route(f"/{name}", _static(content, name)) for name, content in page.items()),
     ]

@@ -15,13 +15,15 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os.path import join
-from typing import Any, Final, Literal, NamedTuple, overload
+from typing import Any, Final, Literal, NamedTuple
 
 from seekwarc.archive.index import Entry
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
+from seekwarc.serve.address import CAPTURE_TYPES
+from seekwarc.serve.policy import clean
 
-__all__ = ["SORTS", "Catalogue", "Page", "Query", "Row", "clean", "key_of"]
+__all__ = ["SORTS", "Catalogue", "Page", "Query", "Row", "key_of"]
 
 Sort = Literal["stored", "uri", "date", "size"]
 SORTS: Final[tuple[Sort, ...]] = ("stored", "uri", "date", "size")
@@ -37,31 +39,33 @@ class Row(NamedTuple):
     file: int
     """Number of the file that it is in."""
     offset: int
-    length: int | None
+    length: int | None = None
     """Stored bytes up to the next record, None where that is not known."""
-    skip: int
-    """Content bytes of other records in front of it in its gzip member, so that its offset leads nowhere."""
-    type: str | None
-    id: str | None
-    uri: str | None
-    date: str | None
+    skip: int = 0
+    """Content bytes of other records before it in its gzip member, so that its offset leads nowhere."""
+    type: str | None = None
+    id: str | None = None
+    uri: str | None = None
+    date: str | None = None
     """As the header has it, where it is one."""
-    mime: str | None
+    mime: str | None = None
     """Media type of the payload, without parameters."""
-    status: int | None
+    status: int | None = None
     """Of an HTTP response."""
-    size: int
+    size: int = 0
     """Length of the block; in the stored file, where it is known from an index."""
-    digest: str | None
+    digest: str | None = None
     """Of the payload, in the spelling of the header."""
-    digest_key: bytes | None
+    digest_key: bytes | None = None
     """The same in any spelling; see `key_of`."""
-    segment: int | None
-    origin: str | None
+    segment: int | None = None
+    origin: str | None = None
     """ID of the first segment."""
-    refers_to: str | None
-    concurrent_to: str
-    """IDs, with a line break in front of and behind each."""
+    refers_to: str | None = None
+    concurrent_to: str = ""
+    """IDs, with a line break before and after each."""
+    problem: str | None = None
+    """What is wrong with it, as far as it was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +212,17 @@ class Catalogue:
         """Return the record that begins at an offset of a file; None where none is known."""
         return next((row for row in self._rows("file = ? AND offset = ? AND skip = 0", file, offset)), None)
 
+    def capture(self, uri: str, date: WarcDate | None) -> Row | None:
+        """Return the capture of a URI that is nearest to a date, without one the latest; None without any."""
+        marks = ", ".join("?" * len(CAPTURE_TYPES))
+        rows = self._rows(f"uri = ? AND date IS NOT NULL AND type IN ({marks})", clean(uri), *CAPTURE_TYPES)
+
+        def distance(row: Row) -> int:
+            instant = WarcDate.parse(row.date or "").nanoseconds
+            return abs(instant - date.nanoseconds) if date is not None else -instant
+
+        return min(rows, key=distance, default=None)
+
     def by_id(self, record_id: str) -> Sequence[Entry]:
         """See `RecordIndex.by_id`."""
         return self._entries("id = ?", clean(record_id))
@@ -301,17 +316,5 @@ def _literally(text: str) -> str:
 def key_of(digest: Digest) -> bytes:
     """Return what two digests have in common if they say the same, however they are spelt."""
     name, value = digest.key
-    return b"%s:%s" % (name.encode(), value)
-
-
-@overload
-def clean(text: str) -> str: ...
-
-
-@overload
-def clean(text: str | None) -> str | None: ...
-
-
-def clean(text: str | None) -> str | None:
-    """Replace what was no UTF-8 in a header: neither a table nor JSON can hold it."""
-    return text.encode("utf-8", "replace").decode() if text is not None and not text.isascii() else text
+    # A label may be any bytes, and of a line of CDXJ any code points.
+    return b"%s:%s" % (name.encode("utf-8", "surrogatepass"), value)

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 from seekwarc.errors import FormatError, LimitError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
-from seekwarc.serve.catalogue import Row, clean, key_of
+from seekwarc.serve.catalogue import Row, key_of
+from seekwarc.serve.policy import clean
 from seekwarc.storage.source import RangeSource
 
 __all__ = ["IndexFile", "is_index"]
@@ -64,9 +65,7 @@ class IndexFile:
                     file=numbers[line.filename],
                     offset=line.offset,
                     length=line.length,
-                    skip=0,
                     type="revisit" if line.is_revisit else "response",
-                    id=None,
                     uri=clean(line.uri),
                     date=f"{line.date.datetime:%Y-%m-%dT%H:%M:%SZ}",
                     mime=clean(line.mime),
@@ -74,10 +73,6 @@ class IndexFile:
                     size=line.length or 0,
                     digest=clean(str(digest)) if digest is not None else None,
                     digest_key=key_of(digest) if digest is not None else None,
-                    segment=None,
-                    origin=None,
-                    refers_to=None,
-                    concurrent_to="",
                 ),
             )
 

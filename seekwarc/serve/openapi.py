@@ -74,6 +74,7 @@ _SCHEMAS: Final = {
         media_type=_text("Of the payload", null=True),
         status=_count("Of the HTTP response", null=True),
         size=_count("Length of the block"),
+        problem=_text("What is wrong with it, as far as it was read", null=True),
     ),
     "Rows": _object(
         total=_count("Records found, as far as the files were gone through"),
@@ -105,6 +106,7 @@ _SCHEMAS: Final = {
         payload_size=_count("None where the payload cannot be had", null=True),
         truncated=_text(null=True),
         problem=_text("Why the payload cannot be had, or may not be what was sent", null=True),
+        address=_text("Where players find the payload, for as long as the file is served", null=True),
         version=_text("Of WARC"),
         header=_FIELDS,
         http={
@@ -156,6 +158,7 @@ def _json(name: str) -> _Schema:
 _ERRORS: Final = {
     "400": {"description": "The request cannot be understood", "content": _json("Error")},
     "404": {"description": "There is no such record", "content": _json("Error")},
+    "500": {"description": "seekwarc failed", "content": _json("Error")},
     "501": {"description": "The record is of a kind that cannot be opened", "content": _json("Error")},
     "502": {"description": "The archive is damaged, or cannot be read", "content": _json("Error")},
 }
@@ -166,10 +169,19 @@ def _get(about: str, name: str, *parameters: _Schema) -> _Schema:
     return {"get": {"summary": about, "parameters": list(parameters), "responses": answers}}
 
 
-def _part(about: str) -> _Schema:
+_CAPTURE = (
+    _parameter("uri", "Target URI of a capture", {"type": "string", "minLength": 1}),
+    _parameter(
+        "date",
+        "14 digits, or fewer: the nearest capture is sent, without a date the latest",
+        {"type": "string"},
+    ),
+)
+
+
+def _part(about: str, *which: _Schema) -> _Schema:
     parameters = [
-        _RECORD_ID,
-        _VIEW,
+        *which,
         _parameter("as", "bytes: as bytes, whatever they mean", {"type": "string", "enum": ["bytes"]}),
         _parameter("Range", "One range of bytes", {"type": "string"}, where="header"),
     ]
@@ -178,8 +190,9 @@ def _part(about: str) -> _Schema:
         "206": {"description": "The range", "content": {"*/*": {}}},
         "304": {"description": "The client has it"},
         "412": {"description": "It is not the one that the client asks for"},
-        "416": {"description": "The range is behind its end"},
+        "416": {"description": "The range is after its end"},
         **_ERRORS,
+        "503": {"description": "Not all files were read yet", "content": _json("Error")},
     }
     head = {"summary": f"{about}, without the bytes", "parameters": parameters, "responses": answers}
     return {"get": {"summary": about, "parameters": parameters, "responses": answers}, "head": head}
@@ -221,8 +234,11 @@ DESCRIPTION: Final[dict[str, Any]] = {
             _VIEW,
             _parameter("cells", "Most groups of neighbouring frames to tell of", _NUMBER),
         ),
-        "/records/{record_id}/payload": _part("The payload"),
-        "/records/{record_id}/block": _part("The block"),
+        "/records/{record_id}/payload": _part("The payload", _RECORD_ID, _VIEW),
+        "/records/{record_id}/block": _part("The block", _RECORD_ID, _VIEW),
+        # Their addresses are of captures, not of the interface.
+        "/payload": {"servers": [{"url": "/"}], **_part("The payload of a capture", *_CAPTURE)},
+        "/block": {"servers": [{"url": "/"}], **_part("The block of a capture", *_CAPTURE)},
         "/views/{view}": _get(
             "What a view has cost", "View", _parameter("view", "Its name", _VIEW_SCHEMA, where="path")
         ),

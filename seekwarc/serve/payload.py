@@ -4,6 +4,11 @@
     Starlette(routes=[Mount("/records", app)])
 
 answers GET and HEAD of /records/{id}/payload and /records/{id}/block. What an ID is, is yours to say.
+
+    app = payload_app.from_index(seekwarc.Index("crawl.cdxj"))
+
+answers them at /payload?uri=...&date=... and /block?uri=...&date=..., revisits with the payload that they
+refer to.
 Archived content is sent so that it can do no harm in your origin: see `seekwarc.serve.policy`.
 """
 
@@ -11,8 +16,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from typing import Protocol
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol, Self, get_args
+from urllib.parse import parse_qs
 
 import anyio
 import anyio.to_thread
@@ -22,27 +30,61 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
+from seekwarc.archive.captures import Index
+from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
+from seekwarc.format.cdxj import date_digits, date_of_digits
+from seekwarc.format.dates import WarcDate
 from seekwarc.serve.policy import CORS_EXPOSED, Part
 from seekwarc.serve.problems import HANDLERS
 from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.stream import Representation, send_ranges
 from seekwarc.serve.views import View, Views
 
-__all__ = ["OpenRecord", "payload_app", "view_of"]
+__all__ = ["OpenCapture", "OpenRecord", "capture_routes", "payload_app", "view_of"]
+
+KEPT_OPEN: Final = 128
+"""Captures that are kept open: their seek tables and chunks need not be found again."""
+PATIENCE: Final = 30
+"""Seconds that a request waits for a capture while files are still being read."""
+PAUSE: Final = 0.2
+"""Seconds until a capture that is not known yet is looked for again."""
+LATEST: Final = "9999"
 
 _VIEW_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
+_Find = Callable[[Request, View | None], ServedRecord | None]
+"""Finds what a request asks for; None: not yet."""
 
-def payload_app(
-    open_record: OpenRecord,
-    *,
-    views: Views | None = None,
-    threads: int | None = None,
-    origins: Sequence[str] = (),
-) -> ASGIApp:
-    """Make the application.
+
+class OpenRecord(Protocol):
+    """Opens records. Called in worker threads."""
+
+    def __call__(self, record_id: str, view: View | None = None, /) -> ServedRecord:
+        """Return the record with an ID; `view` is to be charged with what that takes.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+
+
+class OpenCapture(Protocol):
+    """Opens captures. Called in worker threads."""
+
+    def __call__(self, uri: str, date: WarcDate | None, /) -> ServedRecord | None:
+        """Return the capture of a URI that is nearest to a date, or the latest.
+
+        Returns:
+            None where files are still being read, and it is not known yet.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+
+
+class payload_app:  # noqa: N801
+    """The application for records that your own IDs name.
 
     Args:
         open_record: Returns the record with an ID. Let it keep records: an open one knows its frames.
@@ -50,22 +92,50 @@ def payload_app(
         threads: How many requests may read and decode at once; the number of cores plus two unless given.
         origins: Origins of pages that may read the answers ("*": all); none unless given.
     """
-    limiter = anyio.CapacityLimiter(threads or (os.cpu_count() or 1) + 2)
-    routes = [
-        Route(f"/{{record_id}}/{part}", _PartEndpoint(open_record, part, views, limiter), name=part)
-        for part in ("payload", "block")
-    ]
-    middleware = []
-    if origins:
-        cors = Middleware(
-            CORSMiddleware,
-            allow_origins=origins,
-            allow_methods=["GET", "HEAD"],
-            allow_headers=["Range", "If-Range"],
-            expose_headers=CORS_EXPOSED,
-        )
-        middleware.append(cors)
-    return Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
+
+    def __init__(
+        self,
+        open_record: OpenRecord,
+        *,
+        views: Views | None = None,
+        threads: int | None = None,
+        origins: Sequence[str] = (),
+    ) -> None:
+        def find(request: Request, view: View | None) -> ServedRecord:
+            return open_record(request.path_params["record_id"], view)
+
+        self._app = _application(_routes(find, "/{record_id}", views, threads), origins)
+
+    @classmethod
+    def from_index(cls, index: Index, *, threads: int | None = None, origins: Sequence[str] = ()) -> Self:
+        """Make the application for the captures of an index, by URI and date.
+
+        The date is 4 to 14 digits (2026, 20261121093000), or as WARC-Date has it; the nearest capture is
+        sent, without a date the latest.
+
+            app = payload_app.from_index(seekwarc.Index("crawl.cdxj"))
+
+        Args:
+            index: The index; the caller closes it.
+            threads: See above.
+            origins: See above.
+        """
+        self = cls.__new__(cls)
+        self._app = _application(capture_routes(_IndexedCaptures(index), threads), origins)
+        return self
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, as ASGI has it."""
+        await self._app(scope, receive, send)
+
+
+def capture_routes(open_capture: OpenCapture, threads: int | None = None) -> list[Route]:
+    """Return the routes of captures, /payload?uri=...&date=... and /block."""
+
+    def find(request: Request, _: View | None) -> ServedRecord | None:
+        return open_capture(*_asked_capture(request))
+
+    return _routes(find, "", None, threads)
 
 
 def view_of(request: Request, views: Views | None) -> View | None:
@@ -82,28 +152,84 @@ def view_of(request: Request, views: Views | None) -> View | None:
     return views.open(name)
 
 
-class OpenRecord(Protocol):
-    """Opens records. Called in worker threads."""
+def _routes(find: _Find, prefix: str, views: Views | None, threads: int | None) -> list[Route]:
+    limiter = anyio.CapacityLimiter(threads or (os.cpu_count() or 1) + 2)
+    return [
+        Route(f"{prefix}/{part}", _PartEndpoint(find, part, views, limiter), name=part)
+        for part in get_args(Part)
+    ]
 
-    def __call__(self, record_id: str, view: View | None = None, /) -> ServedRecord:
-        """Return the record with an ID; `view` is to be charged with what that takes.
 
-        Raises:
-            NotFoundError: There is none.
-        """
+def _application(routes: Sequence[Route], origins: Sequence[str]) -> Starlette:
+    middleware = []
+    if origins:
+        cors = Middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=["GET", "HEAD"],
+            allow_headers=["Range", "If-Range"],
+            expose_headers=CORS_EXPOSED,
+        )
+        middleware.append(cors)
+    return Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
+
+
+def _asked_capture(request: Request) -> tuple[str, WarcDate | None]:
+    """Return the URI and the date that a request names.
+
+    Raises:
+        HTTPException: There is no URI, or the date is none.
+    """
+    # Not Starlette's own: a URI need not be UTF-8.
+    query = parse_qs(request.scope["query_string"].decode("latin-1"), errors="surrogateescape")
+    uri, date = query.get("uri", [""])[0], query.get("date", [""])[0]
+    if not uri:
+        raise HTTPException(400, "uri is missing: /payload?uri=http%3A%2F%2Fexample.org%2F&date=20261121")
+    try:
+        return uri, date_of_digits(date_digits(date)) if date else None
+    except FormatError:
+        raise HTTPException(
+            400, f"date is 4 to 14 digits such as 20261121093000, not {date[:40]!r}"
+        ) from None
+
+
+class _IndexedCaptures:
+    """Opens the captures of an index, and keeps the last ones open."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._open: OrderedDict[tuple[str, str], ServedRecord] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(self, uri: str, date: WarcDate | None, /) -> ServedRecord:
+        asked = uri, str(date or "")
+        with self._lock:
+            known = self._open.get(asked)
+            if known is not None:
+                self._open.move_to_end(asked)
+                return known
+        served = self._find(uri, date)
+        with self._lock:
+            self._open[asked] = served
+            while len(self._open) > KEPT_OPEN:
+                self._open.popitem(last=False)
+        return served
+
+    def _find(self, uri: str, date: WarcDate | None) -> ServedRecord:
+        closest = str(date) if date is not None else LATEST
+        for capture in self._index.lookup(uri, closest=closest):
+            try:
+                return ServedRecord(capture.open())
+            except (NotFoundError, UnsupportedError) as error:
+                return ServedRecord(capture.open(resolve=False), problem=str(error))
+        raise NotFoundError(f"{self._index.name}: no capture of {uri}")
 
 
 class _PartEndpoint:
     """Answers requests for one part of records."""
 
-    def __init__(
-        self,
-        open_record: OpenRecord,
-        part: Part,
-        views: Views | None,
-        limiter: anyio.CapacityLimiter,
-    ) -> None:
-        self._open_record = open_record
+    def __init__(self, find: _Find, part: Part, views: Views | None, limiter: anyio.CapacityLimiter) -> None:
+        self._find = find
         self._part = part
         self._views = views
         self._limiter = limiter
@@ -115,9 +241,17 @@ class _PartEndpoint:
         view = view_of(request, self._views)
         as_bytes = request.query_params.get("as") == "bytes"
 
-        def prepare() -> Representation:
-            record = self._open_record(request.path_params["record_id"], view)
+        def prepare() -> Representation | None:
+            record = self._find(request, view)
+            if record is None:
+                return None
             return record.representation(self._part, as_bytes=as_bytes, view=view)
 
-        representation = await anyio.to_thread.run_sync(prepare, limiter=self._limiter)
-        await send_ranges(representation, scope, receive, send, limiter=self._limiter)
+        end = anyio.current_time() + PATIENCE
+        while (made := await anyio.to_thread.run_sync(prepare, limiter=self._limiter)) is None:
+            if anyio.current_time() > end:
+                raise HTTPException(
+                    503, "not all files were read yet: try again in a while", {"retry-after": "10"}
+                )
+            await anyio.sleep(PAUSE)
+        await send_ranges(made, scope, receive, send, limiter=self._limiter)

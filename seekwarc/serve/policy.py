@@ -11,7 +11,7 @@ import hashlib
 import mimetypes
 import re
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final, Literal, overload
 from urllib.parse import quote, unquote, urlsplit
 
 from seekwarc.archive.index import tolerated
@@ -25,6 +25,7 @@ __all__ = [
     "OCTETS",
     "SAFE",
     "Part",
+    "clean",
     "content_headers",
     "entity_tag",
     "payload_type",
@@ -57,7 +58,21 @@ TEXTUAL: Final = frozenset({"application/json", "application/x-ndjson", "applica
 
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")
 _CHARSET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_NOT_TEXT = re.compile("[\ud800-\udfff]")
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]')
+
+
+@overload
+def clean(text: str) -> str: ...
+
+
+@overload
+def clean(text: str | None) -> str | None: ...
+
+
+def clean(text: str | None) -> str | None:
+    """Replace what was not UTF-8 in a header by U+FFFD: neither a table nor JSON nor a field can hold it."""
+    return _NOT_TEXT.sub("\ufffd", text) if text is not None and not text.isascii() else text
 
 
 def payload_type(record: Record) -> MediaType | None:
@@ -97,7 +112,7 @@ def content_headers(record: Record, part: Part, *, as_bytes: bool = False) -> li
     media = None if as_bytes or part == "block" else payload_type(record)
     name = media.essence if media is not None else OCTETS
     headers = [("accept-ranges", "bytes"), ("cache-control", "private, no-cache"), *SAFE]
-    if name.startswith(("audio/", "video/", "image/")) and _TYPE.fullmatch(name) and "svg" not in name:
+    if _is_media(name):
         headers += [("content-type", name), ("content-security-policy", MEDIA_POLICY)]
     else:
         headers += [
@@ -108,6 +123,17 @@ def content_headers(record: Record, part: Part, *, as_bytes: bool = False) -> li
     if part == "payload" and not as_bytes and _is_coded(record):
         headers.append(("content-encoding", ", ".join(record.payload.codings)))
     return headers
+
+
+def _is_media(name: str) -> bool:
+    """Tell whether a media type is of what plays or shows, and cannot be a document with scripts."""
+    # All that ends in +xml is XML (RFC 7303, section 4.2), which browsers run the scripts of.
+    return (
+        name.startswith(("audio/", "video/", "image/"))
+        and _TYPE.fullmatch(name) is not None
+        and "xml" not in name
+        and "svg" not in name
+    )
 
 
 def _is_coded(record: Record) -> bool:
@@ -143,7 +169,7 @@ def _attachment(record: Record, part: Part) -> str:
 def file_name(record: Record) -> str:
     """Return a name to save a record under, made from its URI."""
     try:
-        path = urlsplit(record.target_uri or "").path
+        path = urlsplit(clean(record.target_uri or "")).path
     except ValueError:
         path = ""
     name = unquote(path.rstrip("/").rpartition("/")[2], errors="replace")

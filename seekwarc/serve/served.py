@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from seekwarc.archive.index import tolerated
+from seekwarc.archive.logical import ResolvedRevisit
 from seekwarc.archive.payload import Extent
 from seekwarc.archive.record import Record
 from seekwarc.errors import NotFoundError, SeekWarcError
@@ -31,7 +32,7 @@ class ServedRecord:
 
     def __init__(self, record: Record, stats: Sequence[Stats] = (), *, problem: str | None = None) -> None:
         self.record = record
-        self.problem = problem
+        self.problem = problem or _why_not(record)
         self._stats = stats
         self._labels: dict[tuple[Part, bool], _Label] = {}
 
@@ -103,6 +104,17 @@ class ServedRecord:
                 content_headers(self.record, part, as_bytes=as_bytes),
             )
         return label
+
+
+def _why_not(record: Record) -> str | None:
+    """Say why a record's payload is not in it, None where it is."""
+    if record.type != "revisit" or isinstance(record, ResolvedRevisit):
+        return None
+    original = record.refers_to_id or record.refers_to_target_uri or record.target_uri
+    return (
+        f"{record.source}, offset {record.offset}: the payload of this revisit is in the record that it "
+        f"refers to, {original}: open it with `Collection.open_record`, or with `Capture.open` of an `Index`"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ and whatever other files are served with it.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
-import sqlite3
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -23,13 +23,15 @@ from urllib.parse import urlsplit
 
 from seekwarc.archive.captures import folder_of, located
 from seekwarc.archive.collection import Collection
-from seekwarc.archive.index import entry_of, tolerated
+from seekwarc.archive.index import entry_of
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
-from seekwarc.errors import NotFoundError, SeekWarcError, UnsupportedError
-from seekwarc.serve.catalogue import Catalogue, Row, clean, key_of
+from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, SourceError, UnsupportedError
+from seekwarc.format.cdxj import timestamp_of
+from seekwarc.format.dates import WarcDate
+from seekwarc.serve.catalogue import Catalogue, Row, key_of
 from seekwarc.serve.indexed import IndexFile, is_index
-from seekwarc.serve.policy import payload_type, stored_parts
+from seekwarc.serve.policy import clean, payload_type, stored_parts
 from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.views import View, watched
 from seekwarc.storage.source import RangeSource, Stats, open_source
@@ -42,6 +44,7 @@ BATCH: Final = 1000
 """Rows that are added at a time; the first are few, so that a page shows something at once."""
 FIRST_BATCH: Final = 50
 
+_log = logging.getLogger("seekwarc.serve")
 _RECORD_ID = re.compile(r"([0-9a-f]{8})-([0-9]{1,18})(?:\.([0-9]{1,18}))?")
 
 
@@ -149,8 +152,12 @@ class Shelf:
         for state, rows in self._readings:
             try:
                 self._read_one(state, rows())
-            except (SeekWarcError, sqlite3.Error) as error:
+            except SeekWarcError as error:
                 state.problem = str(error)
+            except Exception as error:  # noqa: BLE001 - logged, and shown
+                # Without this thread, `complete` would never be said.
+                _log.exception("%s: its records could not be listed to the end", state.name)
+                state.problem = f"its records could not be listed to the end: {type(error).__name__}: {error}"
             if self._stopped.is_set():
                 return
         self.catalogue.finish()
@@ -224,6 +231,31 @@ class Shelf:
                     self._open.popitem(last=False)
         return served
 
+    def capture(self, uri: str, date: WarcDate | None = None) -> ServedRecord | None:
+        """Return the capture of a URI that is nearest to a date, as `open` does; without a date the latest.
+
+        Returns:
+            None where files are still being read, and it is not known yet.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        complete = self.catalogue.complete
+        row = self.catalogue.capture(uri, date)
+        exact = (
+            row is not None
+            and date is not None
+            and row.date is not None
+            and (timestamp_of(WarcDate.parse(row.date)) == timestamp_of(date))
+        )
+        if not complete and not exact:
+            return None
+        if row is None:
+            raise NotFoundError(f"no response, resource or revisit has the URI {uri}")
+        served = self.open(self.record_id(row.file, row.offset, row.skip))
+        # What a revisit refers to may be in what was not read yet.
+        return served if complete or served.problem is None else None
+
     def _stored(self, record_id: str) -> Record:
         match = _RECORD_ID.fullmatch(record_id)
         number = self._numbers.get(match[1]) if match is not None else None
@@ -282,29 +314,40 @@ def _with_length(record: Record, row: Row) -> Row:
 
 
 def _row(record: Record, number: int) -> Row:
+    """Describe a record. Whatever is wrong with it is told of it, and is nothing to the other records."""
+    row = Row(number, record.offset, skip=record.skip, size=record.content_length)
+    try:
+        return _described(row, record)
+    except SourceError:
+        raise
+    except Exception as error:  # noqa: BLE001 - logged, and shown
+        _log.exception("%s, offset %d: this record could not be described", record.source, record.offset)
+        return row._replace(problem=f"this record could not be described: {type(error).__name__}")
+
+
+def _described(row: Row, record: Record) -> Row:
     entry = entry_of(record)
     digest = entry.payload_digest
-    # A head that cannot be read is told of when the record is opened.
-    head = tolerated(lambda: record.http)
-    media = tolerated(lambda: payload_type(record))
-    return Row(
-        file=number,
-        offset=record.offset,
-        length=None,
-        skip=record.skip,
+    head = media = problem = None
+    try:
+        head = record.http
+        media = payload_type(record)
+    except FormatError as error:
+        problem = str(error)
+    return row._replace(
         type=clean(entry.type),
         id=clean(entry.id),
         uri=clean(entry.uri),
         date=str(entry.date) if entry.date is not None else None,
         mime=media.essence if media is not None else None,
         status=head.status if head is not None else None,
-        size=record.content_length,
         digest=clean(str(digest)) if digest is not None else None,
         digest_key=key_of(digest) if digest is not None else None,
         segment=entry.segment_number,
         origin=clean(entry.segment_origin_id),
         refers_to=clean(entry.refers_to),
         concurrent_to="".join(f"\n{clean(one)}\n" for one in entry.concurrent_to),
+        problem=clean(problem),
     )
 
 

@@ -1,0 +1,42 @@
+"""The address of a capture, `/payload?uri=...&date=...`: the same whatever else is served with it."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from seekwarc.archive.index import tolerated
+from seekwarc.archive.record import Record
+from seekwarc.format.cdxj import timestamp_of
+from seekwarc.format.dates import WarcDate
+from seekwarc.serve.policy import clean
+
+__all__ = ["CAPTURE_TYPES", "address_of", "capture_address"]
+
+CAPTURE_TYPES = ("response", "resource", "revisit")
+"""Types of the records that a URI and a date lead to."""
+
+
+def capture_address(uri: str, date: WarcDate) -> str:
+    """Return path and query of a capture's address.
+
+        capture_address("http://example.org/film.mp4", WarcDate.parse("2026-11-21T09:30:00Z"))
+        # /payload?uri=http%3A%2F%2Fexample.org%2Ffilm.mp4&date=20261121093000
+
+    Args:
+        uri: Its target URI.
+        date: When it was captured; fractions of a second are left out.
+    """
+    try:
+        raw = uri.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        # Half a pair of surrogates, from the JSON of an index.
+        raw = clean(uri).encode()
+    return f"/payload?uri={quote(raw, safe='')}&date={timestamp_of(date)}"
+
+
+def address_of(record: Record) -> str | None:
+    """Return path and query of a record's address; None where it is no capture with URI and date."""
+    date = tolerated(lambda: record.date)
+    if record.type not in CAPTURE_TYPES or record.target_uri is None or date is None:
+        return None
+    return capture_address(record.target_uri, date)

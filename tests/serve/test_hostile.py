@@ -1,0 +1,200 @@
+"""Records made to break the server: each is a problem of its own, and shown as one."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+import seekwarc
+from seekwarc.serve import shelf as shelf_module
+from seekwarc.serve.app import application
+from seekwarc.serve.payload import payload_app
+from seekwarc.serve.served import ServedRecord
+from seekwarc.serve.shelf import Shelf
+from tests.serve.asgi import Client
+from tests.serve.conftest import PAGE, response
+from tests.support.foreign import Foreign
+
+LATIN = b"caf\xe9"
+SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
+
+
+def record(block: bytes, *fields: bytes, kind: bytes = b"response") -> bytes:
+    """Return an uncompressed record."""
+    lines = [
+        b"WARC/1.1",
+        b"WARC-Type: " + kind,
+        b"WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-%012d>" % len(block),
+        b"WARC-Date: 2026-11-21T09:30:00Z",
+        *fields,
+        b"Content-Length: %d" % len(block),
+    ]
+    if kind in (b"response", b"revisit"):
+        lines.append(b"Content-Type: application/http; msgtype=response")
+    return b"\r\n".join([*lines, b"", block, b"", b""])
+
+
+def uri(name: bytes) -> bytes:
+    return b"WARC-Target-URI: http://example.org/" + name
+
+
+SOUND = record(response(PAGE, "text/html"), uri(b"sound.html"))
+HOSTILE = {
+    "label of the digest": record(
+        response(b"x", "text/plain"),
+        uri(b"a"),
+        b"WARC-Payload-Digest: \xe9\xff:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ",
+    ),
+    "value of the digest": record(
+        response(b"xx", "text/plain"), uri(b"b"), b"WARC-Payload-Digest: sha1:\xe9\xff"
+    ),
+    "URI": record(response(b"xxx", "text/plain"), uri(LATIN + b".txt")),
+    "type": record(b"xxxx", uri(b"c"), kind=LATIN),
+    "media type": record(b"HTTP/1.1 200 OK\r\nContent-Type: text/caf\xe9; charset=\xe9\r\n\r\nx", uri(b"d")),
+    "content coding": record(b"HTTP/1.1 200 OK\r\nContent-Encoding: caf\xe9, gzip\r\n\r\nxx", uri(b"e")),
+    "reason": record(b"HTTP/1.1 200 caf\xe9\r\nContent-Type: text/plain\r\n\r\nxxx", uri(b"f")),
+    "profile": record(b"HTTP/1.1 200 OK\r\n\r\n", uri(b"g"), b"WARC-Profile: http://\xe9", kind=b"revisit"),
+    "what a revisit refers to": record(
+        b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n",
+        uri(b"h"),
+        b"WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest",
+        b"WARC-Refers-To: <urn:\xe9>",
+        kind=b"revisit",
+    ),
+    "date": record(b"x" * 40, uri(b"i"), b"WARC-Date: caf\xe9", kind=b"resource"),
+    "segment": record(b"x" * 41, uri(b"j"), b"WARC-Segment-Number: " + b"9" * 40, kind=b"resource"),
+    "truncated": record(b"x" * 42, uri(b"k"), b"WARC-Truncated: \xe9", kind=b"resource"),
+    "name of a field": record(b"x" * 43, uri(b"l"), b"\xe9\xff: \xe9", kind=b"resource"),
+}
+
+
+@pytest.fixture(params=HOSTILE)
+def hostile(request, tmp_path, portal):
+    """A client of a file with one such record between two sound ones."""
+    path = tmp_path / "hostile.warc"
+    path.write_bytes(SOUND + HOSTILE[request.param] + SOUND)
+    with Shelf([path]) as shelf:
+        shelf.start_reading()
+        client = Client(application(shelf), portal)
+        shelf._thread.join()
+        yield client
+
+
+def test_every_record_is_listed_and_the_list_is_complete(hostile) -> None:
+    summary = hostile.get("/api/summary").json
+    assert summary["complete"] is True
+    assert summary["files"][0]["problem"] is None
+    rows = hostile.get("/api/records").json["records"]
+    assert len(rows) == 3
+    for row in (rows[0], rows[2]):
+        assert hostile.get(f"/api/records/{row['id']}/payload").body == PAGE
+
+
+def test_every_answer_about_it_is_one_of_ours(hostile) -> None:
+    row = hostile.get("/api/records").json["records"][1]
+    for path in ("", "/payload", "/block", "/frames"):
+        answer = hostile.get(f"/api/records/{row['id']}{path}")
+        assert answer.status in (200, 404, 501), (path, answer.body)
+        assert SAFE.items() <= answer.headers.items()
+        if path in ("/payload", "/block"):
+            assert "sandbox" in answer.headers["content-security-policy"]
+
+
+def test_a_record_that_cannot_be_described_says_so(tmp_path, portal, monkeypatch, caplog) -> None:
+    path = tmp_path / "three.warc"
+    path.write_bytes(SOUND + HOSTILE["date"] + SOUND)
+    described = shelf_module._described
+
+    def fail(row, record):
+        if record.type == "resource":
+            raise ZeroDivisionError
+        return described(row, record)
+
+    monkeypatch.setattr(shelf_module, "_described", fail)
+    with Shelf([path]) as shelf:
+        shelf.read()
+        rows = Client(application(shelf), portal).get("/api/records").json["records"]
+    assert [row["problem"] for row in rows] == [
+        None,
+        "this record could not be described: ZeroDivisionError",
+        None,
+    ]
+    assert f"offset {len(SOUND)}" in caplog.text
+
+
+def test_one_file_that_fails_does_not_stop_the_others(tmp_path, portal, monkeypatch) -> None:
+    paths = [tmp_path / "a.warc", tmp_path / "b.warc"]
+    for path in paths:
+        path.write_bytes(SOUND)
+    rows_of = shelf_module.rows_of
+
+    def fail(reader, number):
+        if not number:
+            raise ZeroDivisionError
+        return rows_of(reader, number)
+
+    monkeypatch.setattr(shelf_module, "rows_of", fail)
+    with Shelf(paths) as shelf:
+        shelf.start_reading()
+        shelf._thread.join()
+        summary = Client(application(shelf), portal).get("/api/summary").json
+    assert summary["complete"] is True
+    assert "ZeroDivisionError" in summary["files"][0]["problem"]
+    assert (summary["files"][1]["problem"], summary["records"]) == (None, 1)
+
+
+def test_damage_in_a_head_is_a_problem_of_its_record(tmp_path, portal) -> None:
+    block = response(PAGE, "text/html")
+    header = record(block, uri(b"page.html"))[: -len(block) - 4]
+    file = Foreign().record(block).record(block, header=header, cuts=len(header), checksum=True).record(block)
+    put = file.records[1]
+    data = bytearray(file.bytes())
+    with seekwarc.open(bytes(data)) as archive:
+        second = archive.record_at(put.offset).layout.frames[1]
+    data[put.offset + second.stored_stop - 1] ^= 0xFF
+    path = tmp_path / "damaged.warc.zst"
+    path.write_bytes(data)
+    with Shelf([path]) as shelf:
+        shelf.read()
+        rows = Client(application(shelf), portal).get("/api/records").json["records"]
+    assert [row["problem"] is None for row in rows] == [True, False, True]
+
+
+def test_a_mistake_of_ours_is_a_500_that_can_do_no_harm(portal) -> None:
+    def fail(record_id: str, view: object = None) -> ServedRecord:
+        raise ZeroDivisionError("a secret")
+
+    app = payload_app(fail)
+
+    async def quiet(*request) -> None:
+        with contextlib.suppress(ZeroDivisionError):
+            await app(*request)
+
+    answer = Client(quiet, portal).get("/x/payload")
+    assert (answer.status, answer.json["error"]["message"]) == (500, "seekwarc failed: ZeroDivisionError")
+    assert SAFE.items() <= answer.headers.items()
+    assert "sandbox" in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    [
+        "image/svg+xml",
+        "image/x+xml",
+        "video/x+xml",
+        "audio/x+xml",
+        "image/xml",
+        "image/SVG",
+        "video/mathml+xml",
+    ],
+)
+def test_xml_that_calls_itself_media_is_a_download(tmp_path, portal, media_type) -> None:
+    path = tmp_path / "xml.warc"
+    path.write_bytes(record(response(b"<svg/>", media_type), uri(b"x")))
+    with Shelf([path]) as shelf:
+        shelf.read()
+        headers = Client(application(shelf), portal).get("/payload", uri="http://example.org/x").headers
+    assert headers["content-disposition"].startswith("attachment")
+    assert headers["content-type"] == "application/octet-stream"
+    assert headers["content-security-policy"] == "default-src 'none'; sandbox"
