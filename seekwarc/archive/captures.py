@@ -20,7 +20,7 @@ from seekwarc.archive.lines import SortedLines, StoredLine, StoredLines
 from seekwarc.archive.nearby import open_nearby
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
-from seekwarc.archive.zipnum import ZipNumCluster, is_cluster
+from seekwarc.archive.zipnum import MAX_BLOCK_SIZE, ZipNumCluster, is_cluster
 from seekwarc.errors import FormatError, SeekWarcError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, date_digits, date_of_digits, timestamp_of
 from seekwarc.format.dates import WarcDate
@@ -79,6 +79,7 @@ class Index:
         target: The CDXJ file, or the index of a cluster (`cluster.idx`, `index.idx`), whose blocks are looked
             for in the same folder: a path, URL, `RangeSource`, or seekable binary file object.
         files: Folder or URL that the `filename` of a line is relative to; that of the index unless given.
+        max_block_size: Largest block of a cluster to decompress, in bytes.
         **options: For the `Reader` of each WARC file.
 
     Raises:
@@ -94,11 +95,13 @@ class Index:
         target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
         *,
         files: str | os.PathLike[str] | None = None,
+        max_block_size: int = MAX_BLOCK_SIZE,
         **options: Any,  # noqa: ANN401
     ) -> None:
         folder = folder_of(target)
         source = Fetcher(open_source(target), Stats())
-        self._set_up(source, folder, os.fspath(files) if files is not None else folder, options)
+        files = os.fspath(files) if files is not None else folder
+        self._set_up(source, folder, files, options, max_block_size)
         try:
             _ = self._lines
         except BaseException:
@@ -106,23 +109,30 @@ class Index:
             raise
 
     def _set_up(
-        self, source: Fetcher, folder: str | None, files: str | None, options: dict[str, Any]
+        self,
+        source: Fetcher,
+        folder: str | None,
+        files: str | None,
+        options: dict[str, Any],
+        max_block_size: int,
     ) -> None:
         self.name = source.name
         self.stats = source.stats
         self._source = source
         self._folder = folder
         self._files = files
+        self._max_block_size = max_block_size
         self._options = options
         self._lock = threading.Lock()
         self._readers: OrderedDict[str, Reader] = OrderedDict()
         self._opened = ExitStack()
         self._opened.callback(source.close)
 
-    def __getstate__(self) -> tuple[Fetcher, str | None, str | None, dict[str, Any]]:
-        return self._source, _absolute(self._folder), _absolute(self._files), self._options
+    def __getstate__(self) -> tuple[Fetcher, str | None, str | None, dict[str, Any], int]:
+        folders = _absolute(self._folder), _absolute(self._files)
+        return self._source, *folders, self._options, self._max_block_size
 
-    def __setstate__(self, state: tuple[Fetcher, str | None, str | None, dict[str, Any]]) -> None:
+    def __setstate__(self, state: tuple[Fetcher, str | None, str | None, dict[str, Any], int]) -> None:
         self._set_up(*state)
 
     def __copy__(self) -> Self:
@@ -235,7 +245,7 @@ class Index:
                 return lines
         except FormatError as error:
             raise error.located(source.name, 0) from None
-        return ZipNumCluster(source, first, self._open_part)
+        return ZipNumCluster(source, first, self._open_part, max_block_size=self._max_block_size)
 
     def _open_part(self, name: str) -> RangeSource:
         source = Fetcher(open_source(located(self._folder, name, self.name)), self.stats)

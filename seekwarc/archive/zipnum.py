@@ -11,20 +11,24 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from seekwarc.archive.lines import StoredLine, StoredLines, in_order
 from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, line_head
-from seekwarc.storage.source import RangeSource
+from seekwarc.storage.source import BytesSource, RangeSource
 
-__all__ = ["ZipNumCluster", "is_cluster"]
+__all__ = ["MAX_BLOCK_SIZE", "ZipNumCluster", "is_cluster"]
 
-MAX_BLOCK_SIZE: Final = 64 << 20
-"""Most bytes of a block, stored or decompressed. Usual are 300 to 3000 lines."""
-MOST_BLOCKS: Final = 4
+MAX_BLOCK_SIZE: Final = 8 << 20
+"""Bytes of a block, stored or decompressed, unless the caller allows more.
+
+Blocks have 300 to 3000 lines as a rule, which is 0.1 to 1.5 MiB.
+"""
+MAX_BLOCKS: Final = 4
 """Decompressed blocks that are kept."""
 GZIP_WINDOW: Final = 31
 META: Final = b"!meta "
@@ -63,15 +67,22 @@ class ZipNumCluster:
         index: The cluster's index.
         first_line: Its first line.
         open_part: Opens a file of blocks by the name that the index has for it.
+        max_block_size: Largest block to decompress, in bytes, stored and decompressed.
     """
 
     def __init__(
-        self, index: RangeSource, first_line: bytes, open_part: Callable[[str], RangeSource]
+        self,
+        index: RangeSource,
+        first_line: bytes,
+        open_part: Callable[[str], RangeSource],
+        *,
+        max_block_size: int = MAX_BLOCK_SIZE,
     ) -> None:
+        self._max_block_size = max_block_size
         self._index = StoredLines(index)
         self._file = str(_meta(first_line).get("filename", "")) if first_line.startswith(META) else ""
         self._part = lru_cache(None)(open_part)
-        self._lines = lru_cache(MOST_BLOCKS)(self._read_lines)
+        self._block_lines = lru_cache(MAX_BLOCKS)(self._read_block)
 
     def ascending(self, wanted: bytes) -> Iterator[StoredLine]:
         """See `SortedLines.ascending`.
@@ -79,9 +90,7 @@ class ZipNumCluster:
         Raises:
             FormatError: The index or a block is damaged, or the lines are not sorted.
         """
-        for line in in_order(self._forward(wanted)):
-            if line.head >= wanted:
-                yield line
+        return in_order(self._forward(wanted))
 
     def descending(self, wanted: bytes) -> Iterator[StoredLine]:
         """See `SortedLines.descending`.
@@ -91,17 +100,28 @@ class ZipNumCluster:
         """
         for entry in self._index.descending(wanted):
             if not entry.data.startswith(META):
-                lines = in_order(iter(self._lines(self._block(entry))))
-                yield from reversed([line for line in lines if line.head < wanted])
+                yield from self._lines(entry, lambda lines: lines.descending(wanted))
 
     def _forward(self, wanted: bytes) -> Iterator[StoredLine]:
-        # The lines that are looked for may begin within the block in front of the first that is not.
+        # The wanted lines may begin within the block before the first one that is listed after them.
         before = next(self._index.descending(wanted), None)
-        if before is not None and not before.data.startswith(META):
-            yield from self._lines(self._block(before))
-        for entry in self._index.ascending(wanted):
+        first = [before] if before is not None else []
+        for entry in chain(first, self._index.ascending(wanted)):
             if not entry.data.startswith(META):
-                yield from self._lines(self._block(entry))
+                yield from self._lines(entry, lambda lines: lines.ascending(wanted))
+
+    def _lines(
+        self, entry: StoredLine, search: Callable[[StoredLines], Iterator[StoredLine]]
+    ) -> Iterator[StoredLine]:
+        """Yield lines of the block that an entry of the index leads to, placed where the block begins."""
+        block = self._block(entry)
+        lines = self._block_lines(block)
+        try:
+            for line in search(lines):
+                yield replace(line, offset=block.offset)
+        except FormatError as error:
+            # Its place is one in the decompressed block.
+            raise type(error)(error.message, source=lines.name, offset=block.offset) from error
 
     def _block(self, entry: StoredLine) -> _Block:
         match = _TABBED.match(entry.data)
@@ -113,32 +133,36 @@ class ZipNumCluster:
         except FormatError as error:
             raise entry.error(f"not a line of a cluster's index: {error.message}") from error
 
-    def _read_lines(self, block: _Block) -> list[StoredLine]:
+    def _read_block(self, block: _Block) -> StoredLines:
+        """Decompress a block. Its lines are looked for, and made, only as they are asked for."""
         part = self._part(block.file)
-        if not 0 < block.length <= MAX_BLOCK_SIZE:
+        if not 0 < block.length <= self._max_block_size:
             raise LimitError(
-                f"a block of {block.length} bytes, which is not within 1 to {MAX_BLOCK_SIZE}",
+                f"a block of {block.length} bytes, which is not within 1 to {self._max_block_size}; raise "
+                "max_block_size (--max-block) if the index is to be trusted",
                 source=part.name,
                 offset=block.offset,
             )
-        data = _decompressed(part.read(block.offset, block.offset + block.length), part.name, block.offset)
-        return [
-            StoredLine(line, part.name, block.offset)
-            for it in data.split(b"\n")
-            if (line := it.rstrip(b"\r"))
-        ]
+        data = part.read(block.offset, block.offset + block.length)
+        try:
+            found = _decompressed(data, self._max_block_size)
+        except FormatError as error:
+            raise error.located(part.name, block.offset) from error.__cause__
+        return StoredLines(BytesSource(found, part.name))
 
 
-def _decompressed(data: bytes, name: str, offset: int) -> bytes:
+def _decompressed(data: bytes, limit: int) -> bytes:
     decoder = zlib.decompressobj(GZIP_WINDOW)
     try:
-        found = decoder.decompress(data, MAX_BLOCK_SIZE)
+        found = decoder.decompress(data, limit + 1)
     except zlib.error as error:
-        raise ChecksumError(f"this block is damaged, or none: {error}", source=name, offset=offset) from error
-    if decoder.unconsumed_tail:
-        raise LimitError(f"this block has more than {MAX_BLOCK_SIZE} bytes", source=name, offset=offset)
+        raise ChecksumError(f"this block is damaged, or is not gzip: {error}") from error
+    if len(found) > limit:
+        raise LimitError(
+            f"this block has more than {limit} bytes; raise max_block_size (--max-block) to read it"
+        )
     if not decoder.eof:
-        raise TruncatedError("the file ends inside this block", source=name, offset=offset)
+        raise TruncatedError("the file ends inside this block")
     return found
 
 

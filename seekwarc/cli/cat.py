@@ -21,8 +21,10 @@ from seekwarc.archive.payload import Extent
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
 from seekwarc.cli.common import (
+    add_block_limit,
     add_limit_arguments,
     add_record_arguments,
+    block_limit,
     limit_options,
     open_archive,
     parse_range,
@@ -83,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR|URL",
         help="where the files are that the index names (default: beside the index)",
     )
+    add_block_limit(group)
     add_limit_arguments(parser)
 
 
@@ -111,7 +114,8 @@ def _run_with_index(options: argparse.Namespace) -> int:
         raise SeekWarcError("with --index a record is named by --uri, and neither FILE nor --with is needed")
     if options.closest and options.date is None:
         raise SeekWarcError("--closest goes with the --date that it is to be near to")
-    with Index(options.index, files=options.files, **limit_options(options)) as index:
+    limits = {**limit_options(options), **block_limit(options)}
+    with Index(options.index, files=options.files, **limits) as index:
         wanted = (
             {"closest": options.date} if options.closest else {"since": options.date, "until": options.date}
         )

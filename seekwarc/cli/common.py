@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TRAIN",
+    "add_block_limit",
     "add_limit_arguments",
     "add_record_arguments",
     "add_writer_arguments",
+    "block_limit",
     "dictionary_at",
     "human_size",
     "input_target",
@@ -184,6 +186,21 @@ def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="largest dictionary that is loaded, stored or decompressed (default: 8M)",
     )
+
+
+def add_block_limit(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+    """Add the limit of reading ZipNum clusters."""
+    parser.add_argument(
+        "--max-block",
+        type=parse_size,
+        metavar="SIZE",
+        help="largest block of a ZipNum cluster that is decompressed (default: 8M)",
+    )
+
+
+def block_limit(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the limit that was given, as an `Index` takes it."""
+    return {"max_block_size": options.max_block} if options.max_block is not None else {}
 
 
 def _window_size(text: str) -> int:

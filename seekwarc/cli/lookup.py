@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from itertools import islice
 
 from seekwarc.archive.captures import Capture, Index
-from seekwarc.cli.common import input_target, printable
+from seekwarc.cli.common import add_block_limit, block_limit, input_target, printable
 from seekwarc.errors import NotFoundError
 from seekwarc.storage.source import RangeSource, open_source
 from seekwarc.tools.aside import searchable
@@ -59,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only captures whose field has the text in it, is it (=), or matches it as a regular expression "
         "(~); ! for those that do not. Fields: urlkey, timestamp, url, mime, status, digest, filename, ...",
     )
+    add_block_limit(parser)
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="print a JSON object for each capture, one a line")
     shown.add_argument("--cdxj", action="store_true", help="print lines of CDXJ")
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         if options.index == "-":
             target = opened.enter_context(searchable(open_source(input_target("-"))))
         # By its path a cluster finds its blocks.
-        index = opened.enter_context(Index(target))
+        index = opened.enter_context(Index(target, **block_limit(options)))
         captures = index.lookup(
             options.uri,
             match=options.match,

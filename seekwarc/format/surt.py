@@ -22,7 +22,7 @@ MOST_PORT: Final = 65535
 LONGEST_HOST: Final = 1024
 """Characters of a host that is looked at for letters outside ASCII, or for a number."""
 
-_OPAQUE = (b"dns:", b"filedesc", b"warcinfo:")
+_FILEDESC = b"filedesc"
 _URI = re.compile(
     rb"(?:([a-zA-Z][a-zA-Z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?", re.DOTALL
 )  # RFC 3986, appendix B
@@ -58,7 +58,7 @@ def surt(uri: str) -> str:
     raw = uri.encode("utf-8", "surrogateescape").strip().translate(None, b"\t\r\n")
     if not raw:
         return "-"
-    key = None if raw.startswith(_OPAQUE) else _key(raw)
+    key = None if raw.startswith(_FILEDESC) else _key(raw)
     return (key if key is not None else _escape(raw, keep=b"%#")).decode("ascii")
 
 

@@ -25,6 +25,7 @@ from seekwarc.format.zstd import (
     parse_frame_header,
     parse_skippable_header,
     skippable_frame,
+    walk_blocks,
 )
 from seekwarc.frames.scan import Window
 from seekwarc.storage.source import RangeSource
@@ -49,7 +50,9 @@ FIRST_RANDOM_ID: Final = 32_768
 LAST_RANDOM_ID: Final = 2_147_483_647
 """Between these two an ID is to be drawn (section Dictionaries)."""
 COMPRESSION_LEVEL: Final = 19
-LARGEST_STEP: Final = 1 << 20
+MAX_STEP: Final = 1 << 20
+MIN_WINDOW: Final = 1 << 10
+CHECKSUM_SIZE: Final = 4
 
 
 @dataclass(frozen=True)
@@ -203,8 +206,8 @@ def read_dictionary(
         source: The file; may be a pipe.
         max_dictionary_size: Most bytes of the dictionary, stored and decompressed; 8 MiB unless given. A file
             that is nothing but a dictionary, and whose size is known, then has no limit.
-        max_window_size: Largest Window_Size of a compressed dictionary. It is decompressed without one, so
-            there is no need for a limit.
+        max_window_size: Largest Window_Size of a compressed dictionary. One that states its size is
+            decompressed without a window, so there is no need for a limit.
 
     Raises:
         LimitError: The dictionary exceeds a limit.
@@ -259,7 +262,7 @@ def _bare(window: Window, limit: int) -> StoredDictionary:
         what = "the file has no dictionary" if warc else "the file is no Zstandard dictionary"
         raise FormatError(f"{what}: it begins with {head!r}, not with a dictionary frame or 37 A4 30 EC")
     data = bytearray()
-    while piece := window.at_hand(len(data), LARGEST_STEP):
+    while piece := window.at_hand(len(data), MAX_STEP):
         data += piece
         if len(data) > limit:
             raise _too_large("a dictionary", len(data), limit)
@@ -275,13 +278,38 @@ def _too_large(what: str, size: int, limit: int) -> LimitError:
 
 def _unpack(data: bytes, header: FrameHeader, limit: int) -> bytes:
     if header.content_size is None:
-        raise FormatError("the compressed dictionary does not state its size")
+        return _unpack_stream(data, header, limit)
     if header.content_size > limit:
         raise _too_large("a dictionary", header.content_size, limit)
     try:
         return zstandard.ZstdDecompressor().decompress(data)
     except zstandard.ZstdError as error:
         raise FormatError(f"the dictionary cannot be decompressed: {error}") from error
+
+
+def _unpack_stream(data: bytes, header: FrameHeader, limit: int) -> bytes:
+    """Decompress a dictionary whose frame does not state its size, as FastWARC writes it."""
+    if header.window_size > max(limit, MAX_DICTIONARY_SIZE):
+        raise _too_large("a dictionary's window", header.window_size, limit)
+    # The codec takes a frame that is cut off for one whose end is still to come.
+    end, done = walk_blocks(data, header.size)
+    if not done or end + CHECKSUM_SIZE * header.has_checksum > len(data):
+        raise TruncatedError("the compressed dictionary is cut off")
+    found = bytearray()
+    try:
+        with zstandard.ZstdDecompressor(max_window_size=max(header.window_size, MIN_WINDOW)).stream_reader(
+            data
+        ) as reader:
+            while piece := reader.read(MAX_STEP):
+                found += piece
+                if len(found) > limit:
+                    raise LimitError(
+                        f"a dictionary exceeds the limit of {limit} bytes; raise max_dictionary_size "
+                        "(--max-dictionary) to allow it"
+                    )
+    except zstandard.ZstdError as error:
+        raise FormatError(f"the dictionary cannot be decompressed: {error}") from error
+    return bytes(found)
 
 
 def _random_id() -> int:

@@ -47,8 +47,10 @@ NO_DATE: Final = datetime.fromtimestamp(0, UTC)
 """What obstore says where a server does not say when the object was changed."""
 UNSATISFIABLE: Final = 416
 
-_Wanted = tuple[int, int] | dict[Literal["suffix"], int]
+_Span = tuple[int, int] | dict[Literal["suffix"], int]
 """[start, stop), or the last so many bytes."""
+_Wanted = _Span | None
+"""None where only what the server says of the whole object is wanted."""
 
 
 class _Forks:
@@ -79,7 +81,14 @@ os.register_at_fork(after_in_child=_Forks.after_fork)
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """What tells one version of an object from the next."""
+    """What tells one version of an object from the next.
+
+    A strong ETag is enough by itself: the server promises that other bytes have another one. Without it all
+    that the server says must stay the same: the weak ETag, the date, the size. Of two versions that agree in
+    these nothing can be known: a server that rewrites an object of the same size within the second that
+    Last-Modified counts, under the same weak ETag or none, is not noticed here. Checksums of frames and
+    digests of records are what is left then.
+    """
 
     etag: str | None
     modified: datetime | None
@@ -92,7 +101,7 @@ class _Version:
     def differs(self, other: _Version) -> bool:
         if self.strong or other.strong:
             return (self.etag, self.size) != (other.etag, other.size)
-        return (self.modified, self.size) != (other.modified, other.size)
+        return self != other
 
 
 class _Answer(NamedTuple):
@@ -170,7 +179,8 @@ class RemoteSource:
         version = self._version
         if version is None or (not version.strong and (version.modified is None or self._signed)):
             return None
-        return f"{self.name} {version.etag if version.strong else version.modified} {version.size}"
+        told = version.etag if version.strong else f"{version.etag or ''} {version.modified}"
+        return f"{self.name} {told} {version.size}"
 
     def read(self, start: int, stop: int) -> bytes:
         """See `RangeSource.read`.
@@ -205,11 +215,24 @@ class RemoteSource:
             answer = self._insist((0, 1))
             if answer.failure is not None:
                 if answer.failure.status == UNSATISFIABLE:
-                    self._version = _Version(None, None, 0)
-                    return 0, b""
+                    # No byte of an empty object can be asked for. Any other has a first one.
+                    return self._end_of_empty()
                 raise self._error(answer.failure, 0)
         start = max(self.size - count, 0)
         return start, self.read(start, self.size)
+
+    def _end_of_empty(self) -> tuple[int, bytes]:
+        """Return the end of an object of which the server sends no range, if it says that it is empty.
+
+        Raises:
+            RangeNotSupportedError: It is not empty.
+        """
+        answer = self._insist(None)
+        if answer.failure is not None:
+            raise self._error(answer.failure, None)
+        if answer.stop:
+            raise self._refused("to every range it answers 416 Range Not Satisfiable")
+        return 0, b""
 
     def close(self) -> None:
         """See `RangeSource.close`. Who waits for bytes is told that none will come."""
@@ -299,7 +322,7 @@ class RemoteSource:
     def _request(self, wanted: _Wanted) -> _Answer:
         import obstore  # noqa: PLC0415 - heavy, and only installed with the extra `remote`
 
-        options = cast("GetOptions", {"range": wanted})
+        options = cast("GetOptions", {"range": wanted} if wanted is not None else {})
         pinned = self._version
         if pinned is not None and pinned.strong:
             options["if_match"] = pinned.etag
@@ -309,6 +332,8 @@ class RemoteSource:
             # A copy opens its store when it is first read, with the credentials that are found there.
             self._object = self._object or open_store(self._url)
             result = obstore.get(*self._object, options=options)
+            if wanted is None:
+                return self._description(result)
             start, stop = self._check(result, wanted)
             # Piece by piece as they come: what is waited for is lost when the connection breaks.
             for piece in result.stream(min_chunk_size=1):
@@ -323,11 +348,17 @@ class RemoteSource:
         failure = Failure("the answer broke off", transient=True) if short else None
         return _Answer(start, stop, bytes(data), failure)
 
-    def _check(self, result: GetResult, wanted: _Wanted) -> tuple[int, int]:
+    def _description(self, result: GetResult) -> _Answer:
+        """Return what an answer says of the whole object; its body is not read, an empty one is pinned."""
+        version = _version_of(result)
+        with self._lock:
+            if self._version is None and version.size == 0:
+                self._version = version
+        return _Answer(0, version.size, b"", None)
+
+    def _check(self, result: GetResult, wanted: _Span) -> tuple[int, int]:
         """Return the range that an answer brings, if it is the one asked for of the object that is read."""
-        meta = result.meta
-        modified = meta["last_modified"]
-        version = _Version(meta["e_tag"], None if modified == NO_DATE else modified, meta["size"])
+        version = _version_of(result)
         with self._lock:
             pinned = self._version
             if pinned is None:
@@ -370,3 +401,9 @@ class RemoteSource:
             return self._refused(failure.text)
         where = "its end" if offset is None else f"at offset {offset}"
         return failure.kind(f"{self.name}: cannot read {where}: {failure.text}")
+
+
+def _version_of(result: GetResult) -> _Version:
+    meta = result.meta
+    modified = meta["last_modified"]
+    return _Version(meta["e_tag"], None if modified == NO_DATE else modified, meta["size"])

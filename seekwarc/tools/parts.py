@@ -65,9 +65,11 @@ class Part:
             if isinstance(self.target, str | os.PathLike):
                 source.close()
         data = memoryview(frame)[SKIPPABLE_HEADER_SIZE:]
-        if data == self.dictionary.data or parse_frame_header(data).has_checksum:
-            return frame
-        return self.dictionary.frame()
+        if data != self.dictionary.data:
+            header = parse_frame_header(data)
+            if not header.has_checksum or header.content_size is None:
+                return self.dictionary.frame()
+        return frame
 
     def records(
         self, dictionary: Dictionary | None, watch: Watch, label: str

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import gzip
 import random
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from seekwarc.archive import zipnum
 from seekwarc.archive.lines import StoredLines
-from seekwarc.archive.zipnum import ZipNumCluster, is_cluster
+from seekwarc.archive.zipnum import MAX_BLOCK_SIZE, ZipNumCluster, is_cluster
 from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError, UnsupportedError
 from seekwarc.storage.source import BytesSource, LocalFileSource, RangeSource
 from tests.support.cdx import cdxj_line, many_lines, tabbed_cluster, wacz_cluster
+from tests.support.reading import time_limit
 from tests.support.sources import RecordingSource
 
 LINES = many_lines(200)
@@ -70,11 +71,12 @@ def test_what_is_no_cluster_is_told_apart() -> None:
         is_cluster(b'!meta 0 {"format": "cdxj-gzip-2.0"}')
 
 
-def read_all(index: bytes, part: bytes) -> list[bytes]:
+def read_all(index: bytes, part: bytes, wanted: bytes = b"", **options: int) -> list[bytes]:
+    first = index.partition(b"\n")[0]
     cluster = ZipNumCluster(
-        BytesSource(index, "a.idx"), index.partition(b"\n")[0], lambda name: BytesSource(part, name)
+        BytesSource(index, "a.idx"), first, lambda name: BytesSource(part, name), **options
     )
-    return [line.data for line in cluster.ascending(b"")]
+    return [line.data for line in cluster.ascending(wanted)]
 
 
 BLOCK = gzip.compress(b"a 2020 {}\nb 2020 {}\n")
@@ -112,12 +114,45 @@ def test_a_block_that_is_wrong_is_told_with_its_place(
     assert caught.value.offset is not None
 
 
-def test_a_block_that_unpacks_to_too_much_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr(zipnum, "MAX_BLOCK_SIZE", 1 << 20)
-    bomb = zlib.compressobj(wbits=31)
-    block = bomb.compress(bytes(10 << 20)) + bomb.flush()
-    with pytest.raises(LimitError, match="more than 1048576 bytes"):
+def packed(data: bytes) -> bytes:
+    """Return a block, of bytes that may be many, compressed as well as gzip can."""
+    compressor = zlib.compressobj(9, wbits=31)
+    return compressor.compress(data) + compressor.flush()
+
+
+def test_a_block_that_unpacks_to_too_much_is_refused() -> None:
+    block = packed(bytes(MAX_BLOCK_SIZE + 1))
+    with pytest.raises(LimitError, match=f"more than {MAX_BLOCK_SIZE} bytes; raise max_block_size") as caught:
         read_all(entry(length=len(block)), block)
+    assert (caught.value.source, caught.value.offset) == ("part.gz", 0)
+
+
+@pytest.mark.parametrize("length", [0, -1, 1])
+def test_the_limit_of_a_block_holds_at_its_edge_and_can_be_raised(length: int) -> None:
+    data = b"a 2020 " + b"{}" * 500
+    block = packed(data)
+    limit = len(data) + length
+    read = lambda: read_all(entry(length=len(block)), block, max_block_size=limit)  # noqa: E731
+    if length < 0:
+        with pytest.raises(LimitError):
+            read()
+    else:
+        assert read() == [data]
+
+
+def test_a_block_of_tiny_lines_costs_no_more_than_its_bytes() -> None:
+    """61 KB that were 64 MiB of short lines took 2.5 GB and 30 s."""
+    tiny = b"a 1\n" * (MAX_BLOCK_SIZE // 4 - 8)
+    block = packed(tiny + b"b 2020 {}\n")
+    tracemalloc.start()
+    try:
+        with time_limit(10):
+            assert read_all(entry(length=len(block)), block, wanted=b"b ") == [b"b 2020 {}"]
+            with pytest.raises(FormatError, match="not a line of an index"):
+                read_all(entry(length=len(block)), packed(b"\n" * (MAX_BLOCK_SIZE - 8)), wanted=b"b ")
+        assert tracemalloc.get_traced_memory()[1] < 4 * MAX_BLOCK_SIZE
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_line_of_the_index_that_is_wrong_is_told_with_its_place() -> None:

@@ -114,6 +114,15 @@ def test_a_cluster_is_looked_up_in_like_a_file(command, tmp_path) -> None:
     assert [it["timestamp"][:4] for it in found] == ["2020", "2021", "2022"]
 
 
+def test_the_limit_of_a_clusters_blocks_can_be_set(command, tmp_path) -> None:
+    path = wacz_cluster(tmp_path, many_lines(300))
+    words = ("lookup", path, "http://site5.org/page/0000005")
+    stderr = command(*words, "--max-block", "300", status=1).stderr
+    assert stderr.startswith(f"seekwarc: {tmp_path / 'index.cdx.gz'}, offset ")
+    assert "--max-block" in stderr
+    assert command(*words, "--max-block", "1M").stdout
+
+
 def test_what_is_not_there_is_not_found(command, index) -> None:
     answer = command("lookup", index, "http://example.com/", status=1)
     assert answer.stdout == b""

@@ -71,7 +71,11 @@ KEYS = [
     ("http://https://example.org/", "org,example)/"),
     # Not of the web.
     ("dns:example.org", "dns:example.org"),
-    ("warcinfo:foo/Bar.warc.gz", "warcinfo:foo/Bar.warc.gz"),
+    ("dns:WWW.Example.ORG", "dns:www.example.org"),
+    ("DNS:Example.org", "dns:example.org"),
+    ("dns:Example.org?Type=A", "dns:example.org?type=a"),
+    ("dns://192.0.2.1/Example.org?type=A", "1,2,0,192)/example.org?type=a"),
+    ("warcinfo:foo/Bar.warc.gz", "warcinfo:foo/bar.warc.gz"),
     ("filedesc:foo", "filedesc:foo"),
     ("mailto:A@b.c", "mailto:a@b.c"),
     ("urn:uuid:ABC-def", "urn:uuid:abc-def"),

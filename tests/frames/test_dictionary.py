@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import tracemalloc
 
 import pytest
 import zstandard
@@ -70,7 +71,8 @@ NOT_DICTIONARIES = {
     "only a magic number": b"\x37\xa4\x30\xec",
     "ID 0": b"\x37\xa4\x30\xec\0\0\0\0" + DATA[8:],
     "compressed nonsense": zstd_frame(b"raw content is no dictionary"),
-    "compressed without size": zstd_frame(DATA, content_size=False),
+    "compressed without size, and cut": zstd_frame(DATA, content_size=False)[:-5],
+    "compressed without size, and damaged": zstd_frame(DATA, content_size=False)[:-1] + b"\0",
     "compressed and cut": zstd_frame(DATA)[:-100],
     "compressed and damaged": zstd_frame(DATA)[:-1] + b"\0",
     "compressed twice": zstd_frame(zstd_frame(DATA)),
@@ -90,6 +92,32 @@ def test_limits_hold_for_what_is_stored_and_what_it_becomes(compressed: bool) ->
     assert load(frame, limit=len(DATA)) == Dictionary(DATA)
     with pytest.raises(LimitError, match=f"limit of {len(DATA) - 1}"):
         load(frame, limit=len(DATA) - 1)
+
+
+@pytest.mark.parametrize("checksum", [True, False])
+def test_a_compressed_dictionary_need_not_state_its_size(checksum: bool) -> None:
+    frame = skippable(0x184D2A5D, zstd_frame(DATA, content_size=False, checksum=checksum))
+    assert load(frame, limit=len(DATA)) == Dictionary(DATA)
+    with pytest.raises(LimitError, match=f"limit of {len(DATA) - 1}"):
+        load(frame, limit=len(DATA) - 1)
+
+
+def test_a_dictionary_that_unpacks_without_end_is_stopped_at_the_limit() -> None:
+    bomb = zstd_frame(DATA[:8] + bytes(64 << 20), content_size=False)
+    tracemalloc.start()
+    try:
+        with pytest.raises(LimitError, match="max_dictionary_size"):
+            load(skippable(0x184D2A5D, bomb))
+        assert tracemalloc.get_traced_memory()[1] < 3 * MAX_DICTIONARY_SIZE
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_window_beyond_the_limit_of_a_dictionary_is_not_made_room_for() -> None:
+    frame = skippable(0x184D2A5D, zstd_frame(DATA, content_size=False, window_log=27))
+    with pytest.raises(LimitError, match="window of 134217728 bytes"):
+        load(frame)
+    assert load(frame, limit=1 << 27) == Dictionary(DATA)
 
 
 def test_nothing_is_read_or_allocated_for_sizes_beyond_the_limit() -> None:

@@ -226,6 +226,7 @@ def test_every_capture_of_the_samples_opens(samples: Path, tmp_path: Path) -> No
 # Keys.
 
 PREFIXES = ["http://", "https://", "ftp://", "HTTP://", "", "urn:", "mailto:", "file:///", "rtsp://", "data:"]
+PREFIXES += ["dns:", "warcinfo:"]
 HOSTS = [
     "example.org",
     "www.Example.ORG",

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+import seekwarc
+from seekwarc import FormatWarning
+from seekwarc.tools.verify import Verifier
 from tests.support.writing import HTTP_HEAD, KIB, RESPONSE, noise, small_dictionary, text, written
 
 pytestmark = pytest.mark.needs("module:fastwarc")
@@ -82,3 +85,29 @@ def test_records_can_be_read_from_their_offsets(tables: str) -> None:
     for place, block in zip(places, BLOCKS, strict=True):
         assert read(data[place.offset : place.offset + place.length])[0][3] == block
         assert read(data[place.offset :])[0][3] == block
+
+
+@pytest.mark.parametrize("compress", [True, False])
+def test_files_with_a_dictionary_that_it_writes_are_read(compress: bool) -> None:
+    """The frame of a compressed dictionary does not state its content size then, which it must."""
+    from fastwarc.stream_io import ZstdWriter  # noqa: PLC0415
+    from fastwarc.warc import WarcRecord, WarcRecordType  # noqa: PLC0415
+
+    target = io.BytesIO()
+    dictionary = small_dictionary()
+    writer = ZstdWriter(target, dictionary=dictionary.data, compress_dictionary_frame=compress)
+    for number, block in enumerate(BLOCKS):
+        record = WarcRecord()
+        record.init_headers(WarcRecordType.resource)
+        record.headers["WARC-Target-URI"] = f"urn:x:{number}"
+        record.set_bytes_content(block)
+        record.write(writer)
+    writer.close()
+    with seekwarc.open(target.getvalue()) as archive:
+        assert archive.dictionary == dictionary
+        with pytest.warns(FormatWarning, match="share one frame"):
+            assert [record.block.read() for record in archive] == BLOCKS
+    assert len(read(target.getvalue())) == len(BLOCKS)
+    verifier = Verifier(target.getvalue())
+    assert "damage" not in {problem.code for problem in verifier}
+    assert verifier.result.records == len(BLOCKS)

@@ -133,6 +133,25 @@ def test_an_empty_object(server: RangeServer) -> None:
     assert len(server.asked) == asked
 
 
+@pytest.mark.parametrize("read", [lambda it: it.size, lambda it: it.read(0, 10)], ids=["size", "read"])
+def test_a_server_that_answers_416_to_all_ranges_is_not_an_empty_file(
+    server: RangeServer, read: Callable[[RemoteSource], object]
+) -> None:
+    server.fault = lambda asked, answer: (
+        status(416)(asked, answer) if asked.range else Answer(200, {"Content-Length": str(len(DATA))}, DATA)
+    )
+    source = opened(server)
+    for _ in range(2):
+        with pytest.raises(RangeNotSupportedError, match="416"):
+            read(source)
+
+
+def test_a_server_that_answers_416_to_everything_is_refused(server: RangeServer) -> None:
+    server.fault = status(416)
+    with pytest.raises(SourceError, match="416"):
+        _ = opened(server).size
+
+
 def test_long_ranges_are_asked_for_in_bounded_parts(
     server: RangeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,7 +366,7 @@ def test_without_a_strong_tag_date_and_size_tell(server: RangeServer, before: Co
     assert source.read(0, 10) == DATA[:10]
     assert source.read(START, STOP) == DATA[START:STOP]
     assert "if-match" not in server.asked[1].headers
-    changes = [replace(before, data=OTHER[:-1])]
+    changes = [replace(before, data=OTHER[:-1]), replace(before, data=OTHER, etag='W/"other"')]
     if before.modified is not None:
         changes.append(replace(before, data=OTHER, modified=before.modified + 1))
     for change in changes:

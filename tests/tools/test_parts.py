@@ -76,10 +76,11 @@ def test_the_dictionary_frame_is_taken_as_it_is(compressed) -> None:
     assert part.dictionary_frame() == made.bytes()[: made.records[0].offset]
 
 
-def test_a_dictionary_frame_without_a_checksum_is_made_anew() -> None:
-    """It must have one ("Dictionary frame format"), and a file that is made should keep the rules."""
+@pytest.mark.parametrize("missing", ["checksum", "content_size"])
+def test_a_dictionary_frame_without_a_field_it_needs_is_made_again(missing) -> None:
+    """It must have both ("Dictionary frame format"), and a file that is made should keep the rules."""
     data = some_dictionary().as_bytes()
-    frame = skippable(DICTIONARY_FRAME, zstd_frame(data, checksum=False))
+    frame = skippable(DICTIONARY_FRAME, zstd_frame(data, **{missing: False}))
     part = part_of(frame + Foreign().dictionary(compressed=True).record(b"x").bytes())
     assert part.dictionary_frame() != frame
     assert part.dictionary_frame() == Dictionary(data).frame()
