@@ -20,11 +20,15 @@ export class RecordList {
     this.opened = opened;
     this.active = 0;
     this.openId = null;
-    this.rows = new Rows(box, ROW, (first, seen) => this.draw(first, seen));
+    this.rows = new Rows(box, ROW, {
+      wanted: (first, seen) => this.wanted(first, seen),
+      key: (index) => this.row(index)?.id,
+      make: (index) => this.element(index, this.row(index)),
+      mark: (element, index) => this.markRow(element, index),
+    });
     this.reset({});
     this.loadSoon = settled(() => this.load(), 40);
     box.addEventListener("keydown", (event) => this.key(event));
-    box.addEventListener("focus", () => this.rows.render());
     box.addEventListener("click", (event) => {
       const index = event.target.closest("[data-index]")?.dataset.index;
       if (index !== undefined) this.choose(Number(index), true);
@@ -37,6 +41,7 @@ export class RecordList {
     this.total = 0;
     this.complete = false;
     this.fresh = true;
+    this.waiting = false;
     this.generation = (this.generation ?? 0) + 1;
   }
 
@@ -75,6 +80,7 @@ export class RecordList {
       this.complete = answer.complete;
       this.say();
       this.rows.setTotal(this.total);
+      if (this.waiting && this.row(this.active)) this.choose(this.active, true);
       if (this.fresh && this.openId) this.findOpen();
       this.fresh = false;
     } catch (error) {
@@ -109,27 +115,20 @@ export class RecordList {
     return this.pages.get(Math.floor(index / PAGE))?.[index % PAGE];
   }
 
-  draw(first, seen) {
-    const rows = [];
-    let missing = false;
+  /** Fetch what is missing of the rows that will be shown, and tell a screen reader where the list is. */
+  wanted(first, seen) {
     for (let index = first; index < first + seen; index += 1) {
-      const row = this.row(index);
-      missing ||= !row;
-      rows.push(this.element(index, row));
+      if (this.row(index)) continue;
+      this.loadSoon();
+      break;
     }
-    if (missing) this.loadSoon();
     const active = this.active >= first && this.active < first + seen;
     if (active) this.box.setAttribute("aria-activedescendant", `row-${this.active}`);
     else this.box.removeAttribute("aria-activedescendant");
-    return rows;
   }
 
   element(index, row) {
-    const selected = row !== undefined && row.id === this.openId;
-    const attributes = {
-      id: `row-${index}`, class: `row${index === this.active ? " active" : ""}`, role: "option",
-      "aria-selected": String(selected), "aria-posinset": index + 1, "aria-setsize": this.total, "data-index": index,
-    };
+    const attributes = { id: `row-${index}`, class: "row", role: "option", "aria-posinset": index + 1, "data-index": index };
     if (!row) return el("div", { ...attributes, "aria-label": "loading" }, el("div", { class: "ghost" }), el("div", { class: "ghost short" }));
     return el("div", attributes, uri(row.uri ?? (row.type === "warcinfo" ? "About this file" : "no URI")), el(
       "div", { class: "about" },
@@ -139,6 +138,14 @@ export class RecordList {
       el("span", { class: "when" }, date(row.date)),
       el("span", { class: "size" }, bytes(row.size)),
     ));
+  }
+
+  /** Show which row is active and which is open, on the element that is there. */
+  markRow(element, index) {
+    const row = this.row(index);
+    element.classList.toggle("active", index === this.active);
+    element.setAttribute("aria-selected", String(row !== undefined && row.id === this.openId));
+    element.setAttribute("aria-setsize", this.total);
   }
 
   key(event) {
@@ -156,6 +163,8 @@ export class RecordList {
     this.active = index;
     this.rows.reveal(index);
     const row = this.row(index);
+    // A row that was not loaded yet is opened when it is.
+    this.waiting = open && !row;
     if (open && row) this.opened(row.id);
   }
 

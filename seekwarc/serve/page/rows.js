@@ -2,6 +2,9 @@
 //
 // No browser makes an element as high as 600 million rows. Above TALLEST pixels the scroll bar stands for the
 // whole, and wheel, keys and fingers move by rows.
+//
+// The element of a row stays as long as the row shows the same: an element that is replaced, or only moved,
+// between the press and the release of a mouse button takes the click with it.
 
 const TALLEST = 8_000_000;
 
@@ -9,12 +12,15 @@ export class Rows {
   /**
    * @param box  the element that scrolls
    * @param height  of a row, in pixels
-   * @param draw  (first, count) -> elements of the rows that are there
+   * @param content  {wanted(first, count)} is called before rows are shown, so that it can fetch them;
+   *   {key(index)} tells what a row shows, {make(index)} makes its element, and {mark(element, index)}
+   *   changes what may change while the key stays
    */
-  constructor(box, height, draw) {
+  constructor(box, height, content) {
     this.box = box;
     this.height = height;
-    this.draw = draw;
+    this.content = content;
+    this.shown = new Map();
     this.total = 0;
     this.top = 0;
     this.space = document.createElement("div");
@@ -94,7 +100,8 @@ export class Rows {
   }
 
   dragged(event) {
-    if (!this.scaled) return;
+    // Two fingers zoom.
+    if (!this.scaled || event.touches.length > 1) return;
     event.preventDefault();
     const y = event.touches[0].clientY;
     this.go(this.top + (this.finger - y) / this.height);
@@ -103,8 +110,22 @@ export class Rows {
 
   render() {
     const first = Math.floor(this.top);
-    const count = Math.min(Math.ceil(this.seen) + 1, this.total - first);
-    this.layer.replaceChildren(...(count > 0 ? this.draw(first, count) : []));
+    const count = Math.max(Math.min(Math.ceil(this.seen) + 1, this.total - first), 0);
+    const before = this.shown;
+    this.shown = new Map();
+    if (count) this.content.wanted(first, count);
+    for (let index = first; index < first + count; index += 1) {
+      const key = this.content.key(index);
+      const old = before.get(index);
+      this.shown.set(index, old && old.key === key ? old : { key, element: this.content.make(index) });
+    }
+    for (const [index, row] of before) if (this.shown.get(index) !== row) row.element.remove();
+    let next = this.layer.firstElementChild;
+    for (const [index, { element }] of this.shown) {
+      if (element === next) next = next.nextElementSibling;
+      else this.layer.insertBefore(element, next);
+      this.content.mark?.(element, index);
+    }
     this.layer.style.transform = `translateY(${this.box.scrollTop - (this.top - first) * this.height}px)`;
   }
 

@@ -23,18 +23,20 @@ export function hexView({ record, view, touch, at, part, moved }) {
   let failed = false;
   let waiting = false;
 
-  const rows = new Rows(box, HEIGHT, (first, seen) => {
-    wide = Math.min(wide, 16);
-    const start = first * wide;
-    const stop = Math.min(start + seen * wide, source.size);
-    const data = source.here(start, stop);
-    if (!data && !failed) fetch(start, stop);
-    else if (data) ahead(stop);
-    jump.say(start, source.size);
-    moved(start, choice.value);
-    const drawn = [];
-    for (let index = 0; index < seen; index += 1) drawn.push(line(start + index * wide, data?.subarray(index * wide, (index + 1) * wide)));
-    return drawn;
+  let base = 0;
+  let data = null;
+  const rows = new Rows(box, HEIGHT, {
+    wanted(first, seen) {
+      const stop = Math.min((first + seen) * wide, source.size);
+      base = first * wide;
+      data = source.here(base, stop);
+      if (!data && !failed) fetch(base, stop);
+      else if (data) prefetch(stop);
+      jump.say(base, source.size);
+      moved(base, choice.value);
+    },
+    key: (index) => `${choice.value} ${wide} ${index} ${data !== null}`,
+    make: (index) => line(index * wide, data?.subarray(index * wide - base, (index + 1) * wide - base)),
   });
 
   function line(offset, data) {
@@ -69,7 +71,7 @@ export function hexView({ record, view, touch, at, part, moved }) {
     }
   }
 
-  function ahead(stop) {
+  function prefetch(stop) {
     source.read(stop, stop + 4096).catch(report);
   }
 
