@@ -104,8 +104,8 @@ class PathOutput(FileOutput):
         """Put the whole file on disk and close it. `commit` then gives it its name."""
         if self._file.closed:
             return
+        self.flush()
         try:
-            self.flush()
             os.fsync(self._file.fileno())
             os.fchmod(self._file.fileno(), mode_for(self._target))
             self._file.close()

@@ -6,8 +6,9 @@ import argparse
 import re
 import sys
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
+from seekwarc.archive.files import Existing
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
 from seekwarc.errors import NotFoundError, RangeError, SeekWarcError, SourceError
@@ -15,17 +16,16 @@ from seekwarc.frames.decoder import WINDOW_LIMITS
 from seekwarc.frames.dictionary import StoredDictionary, read_dictionary
 from seekwarc.storage.source import RangeSource, open_source
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = [
     "TRAIN",
     "add_block_limit",
+    "add_force_argument",
     "add_limit_arguments",
     "add_record_arguments",
     "add_writer_arguments",
     "block_limit",
     "dictionary_at",
+    "existing_option",
     "human_size",
     "input_target",
     "limit_options",
@@ -43,6 +43,9 @@ __all__ = [
 
 TRAIN: Final = "train"
 """In the place of a dictionary's file: make one of the records that are converted."""
+
+STANDARD_OUTPUT: Final = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
+"""Names of standard output. Opened by path, one that a shell redirected would be a file to be replaced."""
 
 _RANGE = r"(-?[0-9]{1,18})?:(-?[0-9]{1,18})?|([0-9]{1,18})\+([0-9]{1,18})"
 _SIZE = r"([0-9]{1,15})([kKmMgG]i?[bB]?|[bB])?"
@@ -131,7 +134,7 @@ def watch(source: RangeSource, label: str) -> RangeSource:
 
 def report(text: str, *, target: str) -> None:
     """Print what was done: to standard error where standard output has the file itself."""
-    out = sys.stderr if target == "-" else sys.stdout
+    out = sys.stderr if target in STANDARD_OUTPUT else sys.stdout
     # With standard error closed, `print` would turn to standard output.
     if out is not None:
         print(text, file=out)
@@ -154,13 +157,27 @@ def output_target(name: str) -> str | BinaryIO:
     """Return what a writer opens for a file name, in which `-` is standard output.
 
     Raises:
-        SourceError: Standard output is a terminal.
+        SourceError: The name is empty, or standard output is a terminal.
     """
-    if name != "-":
+    if not name:
+        raise SourceError("the name of the new file is empty")
+    if name not in STANDARD_OUTPUT:
         return name
     if sys.stdout.isatty():
         raise SourceError("standard output is a terminal; name a file, or send it into a pipe")
     return sys.stdout.buffer
+
+
+def add_force_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the option without which a verb that writes refuses a file that is there."""
+    parser.add_argument(
+        "-f", "--force", action="store_true", help="replace a file that is there (default: refuse)"
+    )
+
+
+def existing_option(options: argparse.Namespace) -> Existing:
+    """Return what becomes of a file that has the name of a new one."""
+    return "overwrite" if options.force else "error"
 
 
 def open_archive(name: str, **limits: Any) -> Reader:  # noqa: ANN401

@@ -15,7 +15,9 @@ import json
 from dataclasses import asdict
 
 from seekwarc.cli.common import (
+    add_force_argument,
     add_limit_arguments,
+    existing_option,
     human_size,
     input_target,
     limit_options,
@@ -35,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help=".warc.zst, .warc.gz or .warc")
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the new .warc.zst")
     parser.add_argument("--no-verify", action="store_true", help="copy large records without decoding them")
+    add_force_argument(parser)
     parser.add_argument("--json", action="store_true", help="print what was done as JSON")
     add_limit_arguments(parser)
 
@@ -51,6 +54,7 @@ def run(options: argparse.Namespace) -> int:
         [input_target(name) for name in options.files],
         output_target(options.output),
         verify=not options.no_verify,
+        existing=existing_option(options),
         announce=lambda text: report(f"seekwarc: {printable(text)}", target="-"),
         watch=watch,
         **limit_options(options),

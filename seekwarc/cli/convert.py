@@ -1,8 +1,8 @@
 """Copy a WARC file into another compression, without changing a byte of what it holds.
 
 SRC is a .warc, .warc.gz or .warc.zst, told apart by its content; what DST becomes follows from its name,
-or from --to. Before DST gets its name it is decompressed and compared with SRC. `-` is standard input or
-standard output.
+or from --to. A DST that is there is refused unless --force is given. Before it gets its name it is
+decompressed and compared with SRC. `-` is standard input or standard output.
 
 With a dictionary, what it saves is measured on some of the records. `--dictionary train` makes one of records
 of SRC, which is then read twice, and measures on others.
@@ -16,12 +16,16 @@ import json
 import os
 from typing import Any, BinaryIO
 
+from seekwarc.archive.files import is_special
 from seekwarc.archive.output import PathOutput
 from seekwarc.archive.writer import Writer
 from seekwarc.cli.common import (
+    STANDARD_OUTPUT,
     TRAIN,
+    add_force_argument,
     add_limit_arguments,
     add_writer_arguments,
+    existing_option,
     human_size,
     input_target,
     limit_options,
@@ -49,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-verify", action="store_true", help="do not decompress DST to compare it")
     parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    add_force_argument(parser)
     add_writer_arguments(parser, train=True)
     add_limit_arguments(parser)
 
@@ -75,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
         target,
         compression,
         verify=not options.no_verify,
+        existing=existing_option(options),
         watch=watch,
         see=meter.see if meter is not None else None,
         limits=limits,
@@ -101,8 +107,8 @@ def _check_before_training(
     Writer(io.BytesIO(), **settings).abort()
     target = options.target
     refuse_same_file(options.source, target)
-    if target != "-" and (os.path.isfile(target) or not os.path.exists(target)):
-        PathOutput(target).discard()
+    if isinstance(output_target(target), str) and not is_special(target):
+        PathOutput(target, existing=existing_option(options)).discard()
 
 
 def _is_pipe(source: str | BinaryIO) -> bool:
@@ -120,7 +126,7 @@ def _compression(options: argparse.Namespace) -> Compression:
         return "gz"
     if name.endswith(".warc"):
         return "none"
-    if name.endswith((".zst", ".zstd")) or name == "-":
+    if name.endswith((".zst", ".zstd")) or name in STANDARD_OUTPUT:
         return "zst"
     raise SeekWarcError(f"{options.target}: name it .warc.zst, .warc.gz or .warc, or say --to")
 

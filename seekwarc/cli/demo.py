@@ -14,8 +14,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from seekwarc.archive.files import refuse_existing
 from seekwarc.archive.reader import Reader
-from seekwarc.cli.common import human_size, parse_size, watch
+from seekwarc.cli.common import add_force_argument, existing_option, human_size, parse_size, watch
 from seekwarc.errors import ChecksumError
 from seekwarc.tools.convert import convert
 from seekwarc.tools.example import FILM, RangeCost, make_example, measure
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folder", metavar="FOLDER", nargs="?", help="keep the two files there (default: they are deleted)"
     )
     parser.add_argument("--size", type=parse_size, default=192 << 20, metavar="SIZE", help="size of the film")
+    add_force_argument(parser)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
 
@@ -46,10 +48,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _demo(folder: Path, options: argparse.Namespace, *, kept: bool) -> int:
     seekable, gzipped = folder / "demo.warc.zst", folder / "demo.warc.gz"
+    existing = existing_option(options)
+    if existing == "error":
+        for path in (seekable, gzipped):
+            refuse_existing(path)
     if not options.json:
         print(f"Making a crawl of 50 pages and a film of {human_size(options.size)} ...", flush=True)
-    offset = make_example(seekable, options.size)
-    convert(str(seekable), str(gzipped), "gz", watch=watch)
+    offset = make_example(seekable, options.size, existing=existing)
+    convert(str(seekable), str(gzipped), "gz", existing=existing, watch=watch)
     start = options.size * 9 // 10
     costs = {
         gzipped: measure(gzipped, start, RANGE_SIZE, _film_offset),

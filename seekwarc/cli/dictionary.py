@@ -15,8 +15,10 @@ import json
 
 from seekwarc.archive.output import open_output
 from seekwarc.cli.common import (
+    add_force_argument,
     add_limit_arguments,
     dictionary_at,
+    existing_option,
     human_size,
     limit_options,
     output_target,
@@ -39,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     extract = actions.add_parser("extract", help="write the raw dictionary, as `zstd -D` takes it")
     extract.add_argument("file", metavar="FILE")
     extract.add_argument("-o", "--output", metavar="DICT", required=True)
+    add_force_argument(extract)
     info = actions.add_parser("info", help="tell its ID, its sizes, how it is stored")
     info.add_argument("file", metavar="FILE")
     for action in (extract, info):
@@ -55,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     target = output_target(options.output)
     refuse_same_file(options.file, target)
     found = dictionary_at(options.file, **limit_options(options))
-    output = open_output(target)
+    output = open_output(target, existing=existing_option(options))
     try:
         output.write(found.dictionary.data)
     except BaseException:

@@ -15,7 +15,9 @@ from collections import Counter
 from typing import BinaryIO
 
 from seekwarc.cli.common import (
+    add_force_argument,
     add_limit_arguments,
+    existing_option,
     input_target,
     limit_options,
     output_target,
@@ -57,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="make no digest where a record states none: no payload is read then",
     )
+    add_force_argument(parser)
     add_limit_arguments(parser)
 
 
@@ -76,6 +79,7 @@ def run(options: argparse.Namespace) -> int:
         complain=_Complaints(),
         post_append=options.post_append,
         stated_digests=options.stated_digests,
+        existing=existing_option(options),
         watch=watch,
         **limit_options(options),
     )

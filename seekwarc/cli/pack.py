@@ -17,7 +17,9 @@ from typing import BinaryIO, cast
 
 from seekwarc.archive.duplicates import Duplicates
 from seekwarc.cli.common import (
+    add_force_argument,
     add_writer_arguments,
+    existing_option,
     human_size,
     input_target,
     output_target,
@@ -40,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--base-uri", metavar="URI", help="target URIs begin with this (default: file:// and the full path)"
     )
+    add_force_argument(parser)
     parser.add_argument(
         "--stdin-name", metavar="NAME", help="the path that standard input, `-`, is packed as"
     )
@@ -75,7 +78,8 @@ def run(options: argparse.Namespace) -> int:
     if not files:
         raise SourceError("there is no file to pack")
     target = output_target(options.output)
-    settings = {"base_uri": options.base_uri, **writer_options(options)}
+    existing = existing_option(options)
+    settings = {"base_uri": options.base_uri, "existing": existing, **writer_options(options)}
     if options.dedup:
         settings["dedup"] = Duplicates()
     if progress_is_seen():

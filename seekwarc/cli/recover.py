@@ -13,12 +13,15 @@ import argparse
 import json
 
 from seekwarc.cli.common import (
+    add_force_argument,
     add_limit_arguments,
     add_writer_arguments,
     dictionary_at,
+    existing_option,
     human_size,
     input_target,
     limit_options,
+    output_target,
     printable,
     watch,
     writer_options,
@@ -43,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--source-dictionary", metavar="FILE", help="the dictionary of SRC, should its own be damaged"
     )
+    add_force_argument(parser)
     parser.add_argument("--json", action="store_true", help="print what was done as JSON")
     add_writer_arguments(parser)
     add_limit_arguments(parser)
@@ -50,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    if options.target == "-":
+    if not isinstance(output_target(options.target), str):
         raise SourceError("recovering takes records back that turn out damaged: name a file, not a pipe")
     limits = limit_options(options)
     dictionary = None
@@ -61,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
             source,
             options.target,
             partial=options.partial,
+            existing=existing_option(options),
             source_dictionary=dictionary,
             limits=limits,
             watch=watch,

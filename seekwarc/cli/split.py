@@ -14,7 +14,9 @@ import json
 from dataclasses import asdict
 
 from seekwarc.cli.common import (
+    add_force_argument,
     add_limit_arguments,
+    existing_option,
     human_size,
     input_target,
     limit_options,
@@ -51,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-warcinfo", action="store_true", help="do not begin each file with its warcinfo record"
     )
     parser.add_argument("--no-verify", action="store_true", help="copy large records without decoding them")
+    add_force_argument(parser)
     parser.add_argument("--json", action="store_true", help="print what was done as JSON")
     add_limit_arguments(parser)
 
@@ -66,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
         max_records=options.records,
         repeat_warcinfo=not options.no_warcinfo,
         verify=not options.no_verify,
+        existing=existing_option(options),
         announce=lambda text: report(f"seekwarc: {printable(text)}", target="-"),
         watch=watch,
         **limit_options(options),

@@ -14,7 +14,9 @@ import json
 
 from seekwarc.archive.output import open_output
 from seekwarc.cli.common import (
+    add_force_argument,
     add_limit_arguments,
+    existing_option,
     human_size,
     input_target,
     limit_options,
@@ -56,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples", type=int, metavar="N", help="most records to train on (default: as many as help)"
     )
+    add_force_argument(parser)
     parser.add_argument("--json", action="store_true", help="print what was done as JSON")
     add_limit_arguments(parser)
 
@@ -67,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     files = list(dict.fromkeys(options.files))
     for name in files:
         refuse_same_file(name, target)
-    output = open_output(target)
+    output = open_output(target, existing=existing_option(options))
     try:
         done = train(
             map(input_target, files),

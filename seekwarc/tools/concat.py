@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from seekwarc.archive.files import Existing
 from seekwarc.archive.layout import TableMode
 from seekwarc.archive.output import open_output
 from seekwarc.frames.encoder import OrderedWork
@@ -54,6 +55,7 @@ def concat(
     target: str | os.PathLike[str] | BinaryIO,
     *,
     verify: bool = True,
+    existing: Existing = "error",
     threads: int | None = None,
     announce: Callable[[str], object] = lambda _: None,
     watch: Watch = lambda source, _: source,
@@ -76,6 +78,7 @@ def concat(
             a temporary file.
         target: Where the new file goes; may be a pipe.
         verify: Decode every frame that is copied, and compare it with its checksum.
+        existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         threads: Threads that decode and compress; the number of cores, four at most, unless given.
         announce: Told, before anything is written, of each file that will be compressed anew, and why.
         watch: Shows how far each file has been read.
@@ -84,15 +87,17 @@ def concat(
     Raises:
         ValueError: There is nothing to join.
         FormatError: A file is damaged or no WARC file. Nothing stays under the target's name.
+        TargetExistsError: There is a file of the target's name.
         SourceError: A file cannot be read, or the target not be written.
     """
     if not sources:
         raise ValueError("there is no file to join")
-    output = open_output(target)
+    for source in sources:
+        if isinstance(source, str | os.PathLike):
+            refuse_same_file(os.fspath(source), target)
+    output = open_output(target, existing=existing)
     try:
         with parts_of(sources, output.spool_directory, limits) as parts:
-            for part in parts:
-                refuse_same_file(part.name, target)
             first, tables = parts[0], table_mode_of(parts)
             for part in parts:
                 problem = part.problem(first.dictionary)

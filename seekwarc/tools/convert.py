@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, BinaryIO, Final, Protocol
 
 from seekwarc.archive.file import ArchiveFile
+from seekwarc.archive.files import Existing
 from seekwarc.archive.output import Output, PathOutput, open_output
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
@@ -202,6 +203,7 @@ def convert(
     compression: Compression,
     *,
     verify: bool = True,
+    existing: Existing = "error",
     watch: Watch = _unwatched,
     see: Callable[[Record], object] | None = None,
     limits: Mapping[str, Any] = MappingProxyType({}),
@@ -214,6 +216,7 @@ def convert(
         target: Where the new file goes; may be a pipe.
         compression: "zst", "gz" or "none".
         verify: Decompress the new file and compare before it gets its name.
+        existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         watch: Shows how far the reading is.
         see: Shown each record before its block is read; it may peek at it.
         limits: For `Reader`: "max_window_size" and "max_dictionary_size".
@@ -222,6 +225,7 @@ def convert(
     Raises:
         FormatError: The source is damaged or no WARC file.
         ChecksumError: The new file did not hold the same; it was not kept.
+        TargetExistsError: There is a file of the target's name.
         SourceError: Either file cannot be read or written.
     """
     digest = hashlib.sha256()
@@ -236,7 +240,9 @@ def convert(
     refuse_same_file(stored.name, target)
     with Reader(watch(stored, "converting"), **limits) as archive:
         records = archive.in_order(tap)
-        output = _CheckedOutput(open_output(target), digest.hexdigest if verify else None, watch)
+        output = _CheckedOutput(
+            open_output(target, existing=existing), digest.hexdigest if verify else None, watch
+        )
         try:
             sink = _sink(output, compression, options)
         except BaseException:

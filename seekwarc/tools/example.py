@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from seekwarc.archive.files import Existing
+from seekwarc.archive.output import open_output
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.writer import Writer
 from seekwarc.storage.source import Stats
@@ -71,10 +73,20 @@ def _head(kind: str, size: int) -> bytes:
     return f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {size}\r\n\r\n".encode()
 
 
-def make_example(path: Path, film_size: int) -> int:
-    """Write a crawl of fifty pages and a film as .warc.zst; return the offset of the film's record."""
+def make_example(path: Path, film_size: int, *, existing: Existing = "error") -> int:
+    """Write a crawl of fifty pages and a film as .warc.zst; return the offset of the film's record.
+
+    Args:
+        path: The new file.
+        film_size: Bytes of the film.
+        existing: Whether a file of that name is refused ("error") or replaced ("overwrite").
+
+    Raises:
+        TargetExistsError: There is a file of that name.
+        SourceError: It cannot be written.
+    """
     content_type = "application/http; msgtype=response"
-    with Writer(path) as writer:
+    with Writer(open_output(path, existing=existing)) as writer:
         writer.write_warcinfo({"software": "seekwarc demo"}, filename=path.name)
         for uri, page in _pages():
             block = _head("text/html", len(page)) + page

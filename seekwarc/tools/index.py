@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Any, BinaryIO, Final
 from urllib.parse import unquote, urlsplit
 
+from seekwarc.archive.files import Existing
 from seekwarc.archive.index import tolerated
 from seekwarc.archive.output import open_output
 from seekwarc.archive.reader import Reader
@@ -62,6 +63,7 @@ def index(
     complain: Complain,
     post_append: bool = False,
     stated_digests: bool = False,
+    existing: Existing = "error",
     memory: int = MEMORY,
     watch: Callable[[RangeSource, str], RangeSource] = lambda source, _: source,
     **limits: Any,  # noqa: ANN401
@@ -74,11 +76,13 @@ def index(
         complain: Told of problems. What is good in front of damage is kept.
         post_append: Tell requests with a body apart by it; see `lines_of`.
         stated_digests: See `lines_of`.
+        existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         memory: Bytes of lines that are held at a time; more are sorted in temporary files.
         watch: Wraps each source, to show progress.
         **limits: For each `Reader`.
 
     Raises:
+        TargetExistsError: There is a file of the target's name.
         SourceError: A file cannot be read or written.
     """
     for source in sources.values():
@@ -99,7 +103,7 @@ def index(
                 )
                 yield from (line.build() for line in found)
 
-    output = open_output(target)
+    output = open_output(target, existing=existing)
     written = 0
     try:
         for line in sorted_lines(lines(), memory=memory, folder=output.spool_directory):

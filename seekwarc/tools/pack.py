@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from seekwarc import __version__
+from seekwarc.archive.files import Existing
+from seekwarc.archive.output import open_output
 from seekwarc.archive.writer import Writer
 from seekwarc.archive.written import Written
 from seekwarc.errors import SourceError
@@ -62,6 +64,7 @@ def pack(
     target: str | os.PathLike[str] | BinaryIO,
     *,
     base_uri: str | None = None,
+    existing: Existing = "error",
     opened: Callable[[Path, BinaryIO], BinaryIO] = lambda _, file: file,
     **options: Any,  # noqa: ANN401
 ) -> list[tuple[Path, Written]]:
@@ -75,14 +78,33 @@ def pack(
         target: The new .warc.zst.
         base_uri: Put in front of the paths as they were given, to make the target URIs; `file://` URIs
             unless given.
+        existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         opened: Shown each file when it is opened; returns what is read in its place.
         **options: For `Writer`.
 
     Raises:
+        TargetExistsError: There is a file of the target's name.
         SourceError: A file cannot be read, or the target not be written.
     """
+    if options.get("max_file_size") is not None:
+        # A series has names of its own.
+        return _write(Writer(target, **options), files, base_uri, opened)
+    output = open_output(target, existing=existing)
+    try:
+        return _write(Writer(output, **options), files, base_uri, opened)
+    except BaseException:
+        output.discard()
+        raise
+
+
+def _write(
+    writer: Writer,
+    files: Sequence[Path | NamedStream],
+    base_uri: str | None,
+    opened: Callable[[Path, BinaryIO], BinaryIO],
+) -> list[tuple[Path, Written]]:
     written = []
-    with Writer(target, **options) as writer:
+    with writer:
         writer.write_warcinfo(
             {
                 "software": f"seekwarc/{__version__}",

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final, cast
 
 from seekwarc.archive.file import ArchiveFile
+from seekwarc.archive.files import Existing
 from seekwarc.archive.index import tolerated
+from seekwarc.archive.output import Output, open_output
 from seekwarc.archive.record import Record
 from seekwarc.archive.writer import Writer
 from seekwarc.errors import FormatError, NotFoundError, SourceError, TruncatedError
@@ -66,9 +68,10 @@ class Recovery:
 
 def recover(
     source: str | os.PathLike[str] | BinaryIO | RangeSource,
-    target: str | os.PathLike[str],
+    target: str | os.PathLike[str] | Output,
     *,
     partial: bool = False,
+    existing: Existing = "error",
     source_dictionary: Dictionary | None = None,
     limits: Mapping[str, int] | None = None,
     watch: Callable[[RangeSource, str], RangeSource] = lambda source, _: source,
@@ -81,6 +84,7 @@ def recover(
         target: The new file.
         partial: Keep the beginning of a damaged record, up to the first damaged frame, as a record with
             WARC-Truncated.
+        existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         source_dictionary: The file's dictionary, should its own be damaged.
         limits: Limits of reading, as a `Reader` takes them.
         watch: Shows how far the file has been read.
@@ -88,6 +92,7 @@ def recover(
 
     Raises:
         NotFoundError: No record is intact.
+        TargetExistsError: There is a file of the target's name.
         SourceError: The source cannot be read, or is a pipe, or the target not be written.
     """
     stored = open_source(source)
@@ -96,7 +101,12 @@ def recover(
     refuse_same_file(stored.name, target)
     file = ArchiveFile(watch(stored, "recovering"), Stats(), dictionary=source_dictionary, **(limits or {}))
     try:
-        return _Saver(file, partial=partial).save(target, options)
+        output = open_output(target, existing=existing)
+        try:
+            return _Saver(file, partial=partial).save(output, options)
+        except BaseException:
+            output.discard()
+            raise
     finally:
         file.close()
 
@@ -107,7 +117,7 @@ class _Saver:
         self._partial = partial
         self._result = Recovery(file.name)
 
-    def save(self, target: str | os.PathLike[str], options: dict[str, Any]) -> Recovery:
+    def save(self, target: Output, options: dict[str, Any]) -> Recovery:
         file, result = self._file, self._result
         compression, begin = self._find_first()
         dictionary = None

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
-from seekwarc.archive.files import sync_folder
+from seekwarc.archive.files import Existing, give_name, sync_folder
 from seekwarc.archive.output import PathOutput
 from seekwarc.archive.series import numbered_names
-from seekwarc.errors import FormatError, SourceError
+from seekwarc.errors import FormatError, SourceError, TargetExistsError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.tools.copied import CopiedFile
 from seekwarc.tools.copying import CopySettings, Recompressed, Tally
@@ -80,6 +80,7 @@ def split(
     max_records: int | None = None,
     repeat_warcinfo: bool = True,
     verify: bool = True,
+    existing: Existing = "error",
     threads: int | None = None,
     announce: Callable[[str], object] = lambda _: None,
     watch: Watch = lambda source, _: source,
@@ -106,6 +107,8 @@ def split(
         repeat_warcinfo: Begin each piece with its warcinfo record. Without, the pieces together hold what the
             file holds and nothing else.
         verify: Decode every frame that is copied, and compare it with its checksum.
+        existing: Whether files that have the names of pieces are refused ("error") or replaced ("overwrite").
+            More of them than there are pieces are refused in any case: they would be taken for pieces.
         threads: Threads that decode and compress; the number of cores, four at most, unless given.
         announce: Told beforehand if the file will be compressed anew, and why.
         watch: Shows how far the file has been read.
@@ -133,7 +136,7 @@ def split(
         settings = CopySettings(table_mode_of([part]), part.dictionary, part.dictionary_frame(), verify)
         with (
             closing(OrderedWork(threads or min(os.cpu_count() or 1, 4))) as work,
-            _Workshop(folder, names) as workshop,
+            _Workshop(folder, names, existing) as workshop,
             closing(part.records(part.dictionary, watch, "splitting")) as records,
         ):
             pieces = _Pieces(
@@ -164,14 +167,16 @@ class _Workshop:
     Args:
         folder: Where the files are to be.
         names: Their paths.
+        existing: What becomes of files that have these names.
 
     Raises:
         SourceError: The folder is missing or cannot be written to.
     """
 
-    def __init__(self, folder: str, names: Iterator[str]) -> None:
+    def __init__(self, folder: str, names: Iterator[str], existing: Existing) -> None:
         self._folder = folder
         self._names = names
+        self._existing = existing
         self._made: list[str] = []
         try:
             self._hidden = tempfile.TemporaryDirectory(".partial", ".split.", folder)
@@ -186,33 +191,44 @@ class _Workshop:
 
     def begin(self) -> PathOutput:
         """Begin the next file."""
-        name = _unused(next(self._names))
+        name = next(self._names)
+        if self._existing == "error":
+            _refuse(name)
         output = PathOutput(os.path.join(self._hidden.name, os.path.basename(name)))
         output.name = name
         self._made.append(name)
         return output
 
     def publish(self) -> None:
-        """Give all files their names."""
-        published = []
+        """Give all files their names, or none: but those that replaced others stay."""
+        _refuse(next(self._names))
         try:
             for name in self._made:
-                _unused(name)
-                # Noted first: a signal may come between any two lines.
-                published.append(name)
-                self._rename(name)
+                self._name(name)
             sync_folder(self._folder)
         except BaseException:
-            for name in published:
-                with contextlib.suppress(OSError):
-                    os.unlink(name)
+            if self._existing == "error":
+                for name in self._made:
+                    self._withdraw(name)
             raise
 
-    def _rename(self, name: str) -> None:
+    def _name(self, name: str) -> None:
         try:
-            os.rename(os.path.join(self._hidden.name, os.path.basename(name)), name)
+            give_name(self._hidden_path(name), name, name, self._existing)
+        except TargetExistsError:
+            raise
         except OSError as error:
             raise SourceError(f"{name}: cannot be written: {error.strerror}") from error
+
+    def _withdraw(self, name: str) -> None:
+        """Remove a file that was named, unless it is another one of that name."""
+        hidden = self._hidden_path(name)
+        with contextlib.suppress(OSError):
+            if not os.path.lexists(hidden) or os.path.samefile(hidden, name):
+                os.unlink(name)
+
+    def _hidden_path(self, name: str) -> str:
+        return os.path.join(self._hidden.name, os.path.basename(name))
 
 
 class _Pieces:
@@ -299,8 +315,9 @@ def _names(pattern: str) -> Iterator[str]:
     return numbered_names(pattern if _ENDING.search(base) else pattern + ".warc.zst")
 
 
-def _unused(name: str) -> str:
+def _refuse(name: str) -> None:
     # Pieces of an earlier splitting would be taken for pieces of this one.
     if os.path.lexists(name):
-        raise SourceError(f"{name}: there is such a file already; take it away, or name the pieces otherwise")
-    return name
+        raise TargetExistsError(
+            f"{name}: exists already; remove it, or give the pieces another name, so that they are not mixed"
+        )

@@ -182,7 +182,7 @@ def convert(data: Data) -> list[Result]:
     warm(source)
 
     def command(*options: str) -> Callable[[], None]:
-        line = [sys.executable, "-m", "seekwarc", "convert", source, out, *options]
+        line = [sys.executable, "-m", "seekwarc", "convert", "--force", source, out, *options]
         return lambda: subprocess.run(line, check=True, capture_output=True) and None
 
     def piped() -> None:

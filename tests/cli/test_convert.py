@@ -107,11 +107,11 @@ def test_the_source_is_known_by_its_content(command, crawl, tmp_path) -> None:
     assert (tmp_path / "new.warc").read_bytes() == crawl.content
 
 
-def test_an_older_file_under_the_name_is_replaced(command, crawl, tmp_path) -> None:
+def test_an_older_file_is_replaced_with_force_and_keeps_its_mode(command, crawl, tmp_path) -> None:
     path = tmp_path / "new.warc.zst"
     path.write_bytes(b"old")
     path.chmod(0o640)
-    command("convert", crawl.path("warc"), path)
+    command("convert", crawl.path("warc"), path, "--force")
     assert decompressed(path) == crawl.content
     assert path.stat().st_mode & 0o777 == 0o640
 
@@ -308,7 +308,7 @@ def test_a_damaged_source_leaves_nothing(command, crawl, tmp_path, name, target)
 def test_a_damaged_source_keeps_the_older_file(command, damaged, tmp_path) -> None:
     target = tmp_path / "older.warc.gz"
     target.write_bytes(b"older")
-    command("convert", damaged, target, status=1)
+    command("convert", damaged, target, "--force", status=1)
     assert target.read_bytes() == b"older"
 
 

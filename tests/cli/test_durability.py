@@ -263,7 +263,7 @@ def test_being_killed_anywhere_leaves_whole_files_or_none(bench, places, name, t
         made = bench.made(folder, name, killed=True)
         if name != APPEND and (JOBS[name].replaces or not made):
             # What it could not take away is not in the way of the next one.
-            words = [word.format(bench.sources) for word in JOBS[name].words.split()]
+            words = JOBS[name].arguments(bench.sources)
             assert bench.run(words, folder).status == JOBS[name].status
             assert bench.made(folder, name, killed=True) == len(JOBS[name].made)
 

@@ -129,7 +129,7 @@ def test_progress_is_shown_on_a_terminal_only(command, crawl, tmp_path) -> None:
     status, shown = run_on_terminal("index", crawl.zst, "-o", tmp_path / "out.cdxj")
     assert status == 0
     assert b"crawl.warc.zst" in shown
-    assert command("index", crawl.zst, "-o", tmp_path / "out.cdxj").stderr == ""
+    assert command("index", crawl.zst, "-o", tmp_path / "new.cdxj").stderr == ""
 
 
 def test_what_a_terminal_would_obey_is_escaped(command, tmp_path) -> None:

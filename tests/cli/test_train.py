@@ -115,11 +115,11 @@ def test_a_file_named_twice_is_taken_once(command, pages, tmp_path) -> None:
     assert len(command("train", path, path, "-o", tmp_path / "d", "--json").json["files"]) == 1
 
 
-def test_an_older_file_under_the_name_is_replaced(command, pages, tmp_path) -> None:
+def test_an_older_file_is_replaced_with_force_and_keeps_its_mode(command, pages, tmp_path) -> None:
     path = tmp_path / "site.dict"
     path.write_bytes(b"old")
     path.chmod(0o640)
-    command("train", pages / "three.warc", "-o", path)
+    command("train", pages / "three.warc", "-o", path, "--force")
     seekwarc.Dictionary(path.read_bytes())
     assert path.stat().st_mode & 0o777 == 0o640
 

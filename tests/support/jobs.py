@@ -22,7 +22,7 @@ class Job:
     """A verb at work.
 
     Attributes:
-        words: What it is told, the folder of its sources as {}.
+        words: What it is told, the folder of its sources as {}; and --force, where its files may be there.
         made: The files that it makes, in the order in which they get their names.
         status: How it ends.
         replaces: Whether they may be there before.
@@ -44,7 +44,12 @@ class Job:
             elif self.replaces:
                 (folder / name).parent.mkdir(exist_ok=True)
                 (folder / name).write_bytes(BEFORE)
-        return tuple(word.format(sources) for word in self.words.split())
+        return self.arguments(sources)
+
+    def arguments(self, sources: Path) -> tuple[str, ...]:
+        """Return what it is told, for sources in a folder."""
+        force = ["--force"] * (self.replaces and not self.words.startswith(APPEND))
+        return tuple(word.format(sources) for word in [*self.words.split(), *force])
 
 
 JOBS = {

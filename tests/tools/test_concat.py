@@ -12,7 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import seekwarc
-from seekwarc.errors import ChecksumError, FormatError, SourceError, TruncatedError, UnsupportedError
+from seekwarc.errors import (
+    ChecksumError,
+    FormatError,
+    SourceError,
+    TargetExistsError,
+    TruncatedError,
+    UnsupportedError,
+)
 from seekwarc.frames.encoder import FrameEncoder
 from seekwarc.storage.source import BytesSource, LocalFileSource
 from seekwarc.tools.concat import Concatenation, concat
@@ -455,11 +462,14 @@ def test_a_target_that_holds_something_is_gone_on_with() -> None:
     assert target.getvalue() == b"something" + joined(stored(*RECORDS), stored(*OTHERS))[0]
 
 
-def test_an_older_file_is_replaced_and_keeps_its_mode(tmp_path) -> None:
+def test_an_older_file_is_replaced_where_asked_and_keeps_its_mode(tmp_path) -> None:
     path = tmp_path / "new.warc.zst"
     path.write_bytes(b"older")
     path.chmod(0o640)
-    concat([stored(*RECORDS)], path)
+    with pytest.raises(TargetExistsError):
+        concat([stored(*RECORDS)], path)
+    assert path.read_bytes() == b"older"
+    concat([stored(*RECORDS)], path, existing="overwrite")
     assert decompressed(path.read_bytes()) == plain(*RECORDS)
     assert path.stat().st_mode & 0o777 == 0o640
 

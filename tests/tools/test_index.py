@@ -377,10 +377,10 @@ def test_the_index_appears_when_it_is_whole(tmp_path: Path) -> None:
     target.parent.mkdir()
     target.write_bytes(b"the last one")
     with pytest.raises(SourceError, match="cannot be opened"):
-        index({**files, "none": tmp_path / "none.warc"}, target, complain=print)
+        index({**files, "none": tmp_path / "none.warc"}, target, complain=print, existing="overwrite")
     assert target.read_bytes() == b"the last one"
     assert os.listdir(target.parent) == ["a.cdxj"]
-    index(files, target, complain=print, memory=500)
+    index(files, target, complain=print, memory=500, existing="overwrite")
     assert len(target.read_bytes().splitlines()) == 60
     assert os.listdir(target.parent) == ["a.cdxj"]
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import seekwarc
-from seekwarc.errors import ChecksumError, FormatError, SourceError
+from seekwarc.errors import ChecksumError, FormatError, SourceError, TargetExistsError
 from seekwarc.tools.concat import concat
 from seekwarc.tools.copying import Recompressed
 from seekwarc.tools.parts import parts_of, table_mode_of
@@ -347,10 +347,43 @@ def test_nothing_is_overwritten(tmp_path, number) -> None:
     """Not even an earlier splitting: pieces of both would be taken for pieces of one."""
     path = tmp_path / f"part-{number:05}.warc.zst"
     path.write_bytes(b"mine")
-    with pytest.raises(SourceError, match=f"{path}: there is such a file already"):
+    with pytest.raises(SourceError, match=f"{path}: exists already"):
         divide(tmp_path, stored(*RECORDS), max_records=3)
     assert os.listdir(tmp_path) == [path.name]
     assert path.read_bytes() == b"mine"
+
+
+def test_pieces_of_an_earlier_splitting_are_replaced_where_asked(tmp_path) -> None:
+    divide(tmp_path, stored(*SMALL[:2]), max_records=1)
+    before = [(tmp_path / name).read_bytes() for name in sorted(os.listdir(tmp_path))]
+    divide(tmp_path, stored(*reversed(SMALL[:2])), max_records=1, existing="overwrite")
+    after = [(tmp_path / name).read_bytes() for name in sorted(os.listdir(tmp_path))]
+    assert after == before[::-1]
+
+
+def test_pieces_that_would_be_left_over_are_refused(tmp_path) -> None:
+    divide(tmp_path, stored(*SMALL), max_records=1)
+    before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
+    left_over = tmp_path / "part-00001.warc.zst"
+    with pytest.raises(TargetExistsError, match=f"{left_over}: exists already; remove it"):
+        divide(tmp_path, stored(SMALL[0]), max_records=1, existing="overwrite")
+    assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == before
+
+
+def test_a_piece_that_another_process_made_meanwhile_stays(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "part-00001.warc.zst"
+    link = os.link
+
+    def late(source: str, target: str) -> None:
+        if target == str(path):
+            path.write_bytes(b"theirs")
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", late)
+    with pytest.raises(TargetExistsError):
+        divide(tmp_path, stored(*SMALL), max_records=1)
+    assert os.listdir(tmp_path) == [path.name]
+    assert path.read_bytes() == b"theirs"
 
 
 # What goes wrong.
@@ -425,21 +458,22 @@ def test_a_name_that_is_taken_meanwhile_is_left_alone(tmp_path) -> None:
         if list(tmp_path.rglob("part-00003.*")):
             (tmp_path / "part-00002.warc.zst").write_bytes(b"mine")
 
-    with pytest.raises(SourceError, match=r"part-00002\.warc\.zst: there is such a file already"):
+    with pytest.raises(SourceError, match=r"part-00002\.warc\.zst: another process made such a file"):
         divide(tmp_path, Watched(stored(*RECORDS), take), max_size=64 * KIB)
     assert os.listdir(tmp_path) == ["part-00002.warc.zst"]
     assert (tmp_path / "part-00002.warc.zst").read_bytes() == b"mine"
 
 
 def test_a_folder_that_takes_no_more_names_leaves_no_piece(tmp_path, monkeypatch) -> None:
-    rename = os.rename
+    for name in ("link", "rename"):
+        give_name = getattr(os, name)
 
-    def refuse(source: str, target: str) -> None:
-        if target.endswith("-00003.warc.zst"):
-            raise OSError(errno.ENOSPC, "No space left on device")
-        rename(source, target)
+        def refuse(source: str, target: str, give_name=give_name) -> None:
+            if target.endswith("-00003.warc.zst"):
+                raise OSError(errno.ENOSPC, "No space left on device")
+            give_name(source, target)
 
-    monkeypatch.setattr(os, "rename", refuse)
+        monkeypatch.setattr(os, name, refuse)
     with pytest.raises(SourceError, match=r"part-00003\.warc\.zst: cannot be written: No space left"):
         divide(tmp_path, stored(*RECORDS), max_records=1)
     assert os.listdir(tmp_path) == []
