@@ -7,6 +7,7 @@ from typing import Protocol
 
 from seekwarc.errors import FormatError
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, parse_http_head
+from seekwarc.format.words import counted
 from seekwarc.format.zstd import Buffer
 
 __all__ = ["BlockSource", "ReadableStream"]
@@ -66,7 +67,7 @@ class BlockSource:
             self._read += len(piece)
         if self._length is not None and wanted and self._read < self._length:
             raise FormatError(
-                f"the block ended after {self._read} bytes, its Content-Length is {self._length}"
+                f"the block ended after {counted(self._read, 'byte')}, its Content-Length is {self._length}"
             )
         return b"".join(pieces) if len(pieces) != 2 or data else pieces[1]
 

@@ -22,6 +22,7 @@ from seekwarc.archive.revisits import candidates_of
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.values import without_brackets
+from seekwarc.format.words import counted
 from seekwarc.storage.source import RangeSource
 
 __all__ = ["Collection"]
@@ -89,7 +90,7 @@ class Collection:
         return copy.deepcopy(self)
 
     def __repr__(self) -> str:
-        return f"<Collection of {len(self._readers)} files>"
+        return f"<Collection of {counted(len(self._readers), 'file')}>"
 
     def __enter__(self) -> Self:
         return self

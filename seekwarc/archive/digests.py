@@ -108,7 +108,10 @@ class DigestVerdict(StrEnum):
     VALID = "valid"
     INVALID = "invalid"
     TRANSFERRED = "transferred"
-    """Valid for the body with its chunk sizes: not what the standard says, but what some tools write."""
+    """Valid for the body as it was transferred: not what the standard says, but what some tools write.
+
+    That is the payload with its chunk sizes; of a block, what follows the HTTP head.
+    """
     TRUNCATED = "truncated"
     """Not valid for the payload that is there, which the record says was cut off."""
     ELSEWHERE = "elsewhere"
@@ -139,20 +142,25 @@ def check_digests(record: DigestedRecord) -> tuple[DigestCheck, ...]:
     Raises:
         FormatError: The block cannot be read.
     """
-    elsewhere = record.type == "revisit" or record.header.get("WARC-Segment-Number") is not None
+    is_revisit = record.type == "revisit"
+    elsewhere = is_revisit or record.header.get("WARC-Segment-Number") is not None
     block = _Stated.of(record, "WARC-Block-Digest")
     payload = None if elsewhere else _Stated.of(record, "WARC-Payload-Digest")
     head = record.http
+    # The block of a revisit is short, and its digest is often that of the body.
+    transferred = (
+        payload if head is not None and head.chunked else block if head is not None and is_revisit else None
+    )
     digests = BlockDigests(
         head,
         block=block.hasher() if block else None,
         payload=payload.hasher() if payload else None,
-        transferred=payload.hasher() if payload and head is not None and head.chunked else None,
+        transferred=transferred.hasher() if transferred else None,
     )
     if digests.block is not None or digests.payload is not None:
         with record.block.open() as file:
             _feed(file, record.content_length, digests)
-    found = [block.check(digests.block)] if block else []
+    found = [block.check(digests.block, digests.transferred or digests.payload)] if block else []
     if payload:
         found.append(
             payload.check(digests.payload, digests.transferred, truncated=record.truncated is not None)

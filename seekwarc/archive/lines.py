@@ -14,6 +14,7 @@ from typing import Final, Protocol
 
 from seekwarc.errors import FormatError, LimitError, SourceError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, line_head
+from seekwarc.format.words import counted
 from seekwarc.storage.source import RangeSource
 
 __all__ = ["SortedLines", "StoredLine", "StoredLines", "in_order"]
@@ -245,7 +246,7 @@ class StoredLines:
         data = self._source.read(start, stop)
         if len(data) < stop - start:
             end = start + len(data)
-            raise SourceError(f"{self.name}: ends at {end}, and should have {self._size} bytes")
+            raise SourceError(f"{self.name}: ends at {end}, and should have {counted(self._size, 'byte')}")
         return data
 
     def _too_long(self, offset: int) -> LimitError:

@@ -15,6 +15,7 @@ from seekwarc.archive.record import Layout, Record, TableStatus
 from seekwarc.errors import SegmentError
 from seekwarc.format.seektable import SeekTable
 from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header
+from seekwarc.format.words import counted
 from seekwarc.frames.run import ReadPlan
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ def _wrong_total(segments: Sequence[Record]) -> Iterator[str]:
     if total is None:
         yield f"the last segment is missing: {_place(last)} states no total length"
     elif length != total:
-        yield f"they hold {length} bytes, and should hold {total}"
+        yield f"they hold {counted(length, 'byte')}, and should hold {total}"
 
 
 def _place(record: Record) -> str:

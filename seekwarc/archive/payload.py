@@ -6,6 +6,7 @@ import io
 from typing import TYPE_CHECKING, Final, Literal, NoReturn, overload
 
 from seekwarc.errors import RangeError
+from seekwarc.format.words import counted
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -152,7 +153,7 @@ class Extent:
 
     def _limit(self, start: int, length: int) -> int:
         if start < 0 or length < 0:
-            raise RangeError(f"cannot read {length} bytes at position {start}")
+            raise RangeError(f"cannot read {counted(length, 'byte')} at position {start}")
         return self._span.limit(start, length)
 
 

@@ -23,6 +23,7 @@ from seekwarc.format.digest import Digest, Hasher, WrittenAlgorithm
 from seekwarc.format.http import HttpHead, is_http_block, parse_http_head
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
 from seekwarc.format.warc import RECORD_END, RecordHeader, format_fields
+from seekwarc.format.words import counted
 from seekwarc.format.zstd import Buffer
 
 __all__ = ["Recorder"]
@@ -291,7 +292,9 @@ def _as_bytes(block: Buffer | ReadableStream, length: int | None) -> memoryview 
         return None
     view = memoryview(block).cast("B")
     if length is not None and length > len(view):
-        raise FormatError(f"the block ended after {len(view)} bytes, its Content-Length is {length}")
+        raise FormatError(
+            f"the block ended after {counted(len(view), 'byte')}, its Content-Length is {length}"
+        )
     if length is not None and length < len(view):
-        raise FormatError(f"the block has {len(view)} bytes, its Content-Length is {length}")
+        raise FormatError(f"the block has {counted(len(view), 'byte')}, its Content-Length is {length}")
     return view

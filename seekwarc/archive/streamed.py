@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from seekwarc.archive.content import StreamContent
 from seekwarc.archive.record import Layout, Record, TableStatus
 from seekwarc.errors import FormatError, TruncatedError
+from seekwarc.format.words import counted
 
 if TYPE_CHECKING:
     from seekwarc.archive.file import ArchiveFile
@@ -174,7 +175,7 @@ class StreamedRecords:
         if reached < self._block_end:
             raise TruncatedError(
                 f"the file ends inside this record: {self._block_end - reached} of "
-                f"{record.content_length} bytes of its block are missing",
+                f"{counted(record.content_length, 'byte')} of its block are missing",
                 source=self._file.name,
                 offset=record.offset,
             )

@@ -27,6 +27,7 @@ from seekwarc.cli.common import (
     watch,
 )
 from seekwarc.errors import SeekWarcError
+from seekwarc.format.words import counted
 from seekwarc.tools.concat import Concatenation, concat
 
 __all__ = ["add_arguments", "run"]
@@ -65,9 +66,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _text(done: Concatenation) -> str:
     checked = "verified" if done.verified else "not verified"
-    files = "1 file" if done.files == 1 else f"{done.files} files"
+    files = counted(done.files, "file")
     lines = [
-        f"{files}, {done.records} records: {human_size(done.target_size)}",
+        f"{files}, {counted(done.records, 'record')}: {human_size(done.target_size)}",
         (
             f"{human_size(done.bytes_copied)} of frames copied ({checked}), "
             f"{human_size(done.bytes_recompressed)} of content compressed anew"

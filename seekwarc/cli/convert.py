@@ -35,6 +35,7 @@ from seekwarc.cli.common import (
     writer_options,
 )
 from seekwarc.errors import SeekWarcError, SourceError
+from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL
 from seekwarc.frames.units import Compression
@@ -152,7 +153,7 @@ def _text(done: Conversion, dictionary: Dictionary | None, gains: tuple[Gain, ..
     checked = "the new file holds the same" if done.verified else "not checked"
     lines = [
         (
-            f"{done.records} records, {human_size(done.content_size)}: "
+            f"{counted(done.records, 'record')}, {human_size(done.content_size)}: "
             f"{human_size(done.source_size)} became {human_size(done.target_size)} ({share:.1%})"
         ),
         f"sha256 of the content: {done.sha256} ({checked})",
@@ -171,7 +172,7 @@ def _gain_text(gain: Gain, cost: int) -> str:
         return "there are too few records to measure what it saves"
     net = gain.saving - cost
     text = (
-        f"{gain.measured} records measured: {human_size(gain.size_without)} without it, "
+        f"{counted(gain.measured, 'record')} measured: {human_size(gain.size_without)} without it, "
         f"{human_size(gain.size_with)} with it ({gain.share:.1%}); "
     )
     if net > 0:

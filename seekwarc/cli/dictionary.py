@@ -24,6 +24,7 @@ from seekwarc.cli.common import (
     output_target,
     report,
 )
+from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import (
     FIRST_RANDOM_ID,
     LAST_RANDOM_ID,
@@ -91,14 +92,14 @@ def _text(found: StoredDictionary) -> str:
     elif found.window_size is None:
         stored = "in a dictionary frame, not compressed"
     else:
-        stored = f"in a dictionary frame, compressed to {found.stored_size} bytes"
+        stored = f"in a dictionary frame, compressed to {counted(found.stored_size, 'byte')}"
     limit = human_size(MAX_DICTIONARY_SIZE)
     kept = f"within {limit}" if found.keeps_limits else f"above {limit}: readers need not support it"
     size = len(found.dictionary.data)
     return "\n".join(
         [
             f"{'dictionary':<12} {found.dictionary.id}{private}",
-            f"{'size':<12} {human_size(size)} ({size} bytes)",
+            f"{'size':<12} {human_size(size)} ({counted(size, 'byte')})",
             f"{'stored':<12} {stored}",
             f"{'limits':<12} {kept}",
         ]

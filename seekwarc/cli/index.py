@@ -26,6 +26,7 @@ from seekwarc.cli.common import (
     watch,
 )
 from seekwarc.errors import FormatError, SeekWarcError
+from seekwarc.format.words import counted
 from seekwarc.tools.index import file_name, index
 
 __all__ = ["add_arguments", "run"]
@@ -84,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
         **limit_options(options),
     )
     if options.output != "-":
-        report(f"{options.output}: {done.lines} captures", target=options.output)
+        report(f"{options.output}: {counted(done.lines, 'capture')}", target=options.output)
     return 1 if done.problems else 0
 
 

@@ -24,6 +24,7 @@ from seekwarc.cli.common import (
     printable,
     wanted_record,
 )
+from seekwarc.format.words import counted
 from seekwarc.tools.describe import (
     SHADES,
     FileSummary,
@@ -106,7 +107,7 @@ def _file_text(summary: FileSummary) -> str:
     if summary.dictionary is not None:
         lines.append(f"{'dictionary':<12} {summary.dictionary}")
     for status, count in summary.table_status.most_common():
-        lines.append(f"{'access':<12} {count} records: {STATUS[TableStatus(status)]}")
+        lines.append(f"{'access':<12} {counted(count, 'record')}: {STATUS[TableStatus(status)]}")
     for size, offset, uri in summary.largest:
         lines.append(f"{'large':<12} {human_size(size):>10} at {offset}: {printable(uri)}")
     return "\n".join(lines)
@@ -114,15 +115,15 @@ def _file_text(summary: FileSummary) -> str:
 
 def _record_text(record: Record, about: RecordSummary) -> str:
     lines = [
-        f"{'record':<12} {printable(about.type)} at {about.offset}, {about.length} bytes stored",
+        f"{'record':<12} {printable(about.type)} at {about.offset}, {counted(about.length, 'byte')} stored",
         f"{'URI':<12} {printable(about.uri)}",
         f"{'id':<12} {printable(about.id)}",
         f"{'date':<12} {printable(about.date)}",
         (
-            f"{'block':<12} {human_size(about.block_size)} ({about.block_size} bytes), "
+            f"{'block':<12} {human_size(about.block_size)} ({counted(about.block_size, 'byte')}), "
             f"{printable(about.content_type)}"
         ),
-        f"{'payload':<12} {human_size(about.payload_size)} ({about.payload_size} bytes)",
+        f"{'payload':<12} {human_size(about.payload_size)} ({counted(about.payload_size, 'byte')})",
         *(f"{label:<12} {printable(text)}" for label, text in _more(about) if text),
         f"{'access':<12} {STATUS[TableStatus(about.table_status)]}",
     ]

@@ -27,6 +27,7 @@ from seekwarc.cli.common import (
     writer_options,
 )
 from seekwarc.errors import SourceError
+from seekwarc.format.words import counted
 from seekwarc.storage.source import open_source
 from seekwarc.tools.aside import searchable
 from seekwarc.tools.recover import Recovery, recover
@@ -102,5 +103,5 @@ def _text(done: Recovery) -> str:
         for offset, record_id in done.suspect
     ]
     truncated = f", and the beginnings of {done.truncated}" if done.truncated else ""
-    lines.append(f"{done.records} records saved{truncated}; {human_size(done.lost)} lost")
+    lines.append(f"{counted(done.records, 'record')} saved{truncated}; {human_size(done.lost)} lost")
     return "\n".join(lines)

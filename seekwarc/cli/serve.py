@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from seekwarc.cli.common import add_limit_arguments, limit_options, printable, progress_is_seen
 from seekwarc.errors import SeekWarcError, SourceError
+from seekwarc.format.words import counted
 
 if TYPE_CHECKING:
     from seekwarc.serve.shelf import Shelf
@@ -102,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
 def _announce(options: argparse.Namespace, shelf: Shelf, listener: socket.socket) -> None:
     """Say where it is, and what else there is to say when it starts."""
     address = _address(listener)
-    files = f"{len(shelf.files)} files" if len(shelf.files) > 1 else shelf.files[0].name
+    files = counted(len(shelf.files), "file") if len(shelf.files) > 1 else shelf.files[0].name
     print(f"{printable(files)} at {address} (Ctrl-C ends it)", flush=True)
     if not ipaddress.ip_address(listener.getsockname()[0]).is_loopback and sys.stderr is not None:
         text = f"whoever reaches port {listener.getsockname()[1]} can read all of it: there are no passwords"
@@ -167,5 +168,5 @@ def _show_progress(shelf: Shelf) -> None:
     with tqdm(total=total, desc="reading", unit="B", unit_scale=True, leave=False, file=sys.stderr) as bar:
         while not shelf.catalogue.complete:
             bar.update(sum(state.position for state in shelf.files) - bar.n)
-            bar.set_postfix_str(f"{shelf.catalogue.rows} records")
+            bar.set_postfix_str(counted(shelf.catalogue.rows, "record"))
             time.sleep(0.2)

@@ -26,6 +26,7 @@ from seekwarc.cli.common import (
     watch,
 )
 from seekwarc.errors import SeekWarcError
+from seekwarc.format.words import counted
 from seekwarc.tools.split import Splitting, split
 
 __all__ = ["add_arguments", "run"]
@@ -80,10 +81,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _text(done: Splitting) -> str:
     checked = "verified" if done.verified else "not verified"
-    files = "1 file" if len(done.pieces) == 1 else f"{len(done.pieces)} files"
+    files = counted(len(done.pieces), "file")
     lines = [
         *(f"{human_size(piece.size):>10} {piece.records:>8} records  {piece.name}" for piece in done.pieces),
-        f"{files} of {done.records} records",
+        f"{files} of {counted(done.records, 'record')}",
         (
             f"{human_size(done.bytes_copied)} of frames copied ({checked}), "
             f"{human_size(done.bytes_recompressed)} of content compressed anew"

@@ -26,6 +26,7 @@ from seekwarc.cli.common import (
     report,
     watch,
 )
+from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.frames.encoder import DEFAULT_LEVEL
 from seekwarc.tools.convert import refuse_same_file
@@ -112,8 +113,8 @@ def _text(done: Training) -> str:
     size = len(done.dictionary.data)
     lines = [
         (
-            f"dictionary {done.dictionary.id}: {human_size(size)} ({size} bytes), trained on {done.samples} "
-            f"samples of {human_size(done.sample_size)}"
+            f"dictionary {done.dictionary.id}: {human_size(size)} ({counted(size, 'byte')}), trained on "
+            f"{counted(done.samples, 'sample')} of {human_size(done.sample_size)}"
         ),
         f"each file takes {human_size(len(done.dictionary.compressed))} to hold it",
         "",

@@ -1,10 +1,12 @@
 """Check files: their grammar, every checksum, every seek table, the rules of WARC, every digest.
 
-What is found is printed with its offset and what to do about it. Exit status 1 means that something is wrong;
-warnings alone leave it 0. `-` is standard input, which is first stored in a temporary file.
+Damage, which is bytes that are lost, wrong or hidden, is printed as it is found, with its offset and what to
+do about it, and makes the exit status 1. Deviations break a rule of the standards and harm no reader: they
+are counted by kind, each with the first of them, and leave the exit status 0 unless --strict is given. `-`
+is standard input, which is first stored in a temporary file.
 
 seekwarc verify crawl.warc.zst
-seekwarc verify --json *.warc.gz
+seekwarc verify --strict --json *.warc.gz
 """
 
 from __future__ import annotations
@@ -21,21 +23,24 @@ from seekwarc.cli.common import (
     printable,
     watch,
 )
-from seekwarc.format.rules import Severity
+from seekwarc.format.words import counted
 from seekwarc.storage.source import open_source
 from seekwarc.tools.aside import searchable
-from seekwarc.tools.verify import Problem, Verification, Verifier
+from seekwarc.tools.verify import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
 
 __all__ = ["add_arguments", "run"]
 
-MOST_OF_A_KIND = 10
-"""Problems of one kind that are printed of a file, unless all are asked for."""
+MAX_OF_A_KIND = 10
+"""Damage of one kind that is printed of a file, unless all is asked for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE", nargs="+")
-    parser.add_argument("--all", action="store_true", help="print every problem, not only ten of a kind")
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 for deviations too")
+    parser.add_argument(
+        "--all", action="store_true", help="print every problem: all damage of a kind, each deviation"
+    )
     parser.add_argument("--quiet", action="store_true", help="print problems only, no summary")
     parser.add_argument(
         "--json", action="store_true", help="print a JSON object for each problem and each file, one a line"
@@ -45,41 +50,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    sound = True
+    found = False
     for name in options.files:
         with searchable(open_source(input_target(name))) as source:
             verifier = Verifier(source, watch=watch, **limit_options(options))
             for problem in verifier:
-                count = verifier.result.codes[problem.code]
-                if options.json:
-                    print(json.dumps(_problem_json(problem)))
-                elif options.all or count <= MOST_OF_A_KIND:
-                    _print_problem(problem, last=not options.all and count == MOST_OF_A_KIND)
-                # Whoever watches a long run wants to see what was found so far.
-                sys.stdout.flush()
+                _print_problem(problem, verifier.result, options)
         result = verifier.result
-        sound = sound and result.is_sound
+        found = found or not result.is_sound or (options.strict and result.deviations > 0)
         if options.json:
             print(json.dumps(_result_json(result)))
-        elif not options.quiet:
-            print(_summary(result))
-    return 0 if sound else 1
+        else:
+            _print_result(result, options)
+    return 1 if found else 0
 
 
-def _print_problem(problem: Problem, *, last: bool) -> None:
-    of = f" {printable(problem.record_id)}" if problem.record_id is not None else ""
-    where = f"{printable(problem.source)}: {problem.offset}{of}"
-    print(f"{where}: {problem.severity}: {printable(problem.message)}")
-    print(
-        f"    {problem.remedy}" + ("; more of this kind are not printed (--all prints them)" if last else "")
-    )
+def _print_problem(problem: Problem, so_far: Verification, options: argparse.Namespace) -> None:
+    """Print damage, and deviations if all problems are asked for."""
+    if problem.severity is ProblemSeverity.DEVIATION and not options.all:
+        return
+    if options.json:
+        print(json.dumps(_problem_json(problem)))
+    else:
+        count = so_far.codes[problem.code]
+        if not options.all and count > MAX_OF_A_KIND:
+            return
+        last = not options.all and count == MAX_OF_A_KIND
+        of = f" {printable(problem.record_id)}" if problem.record_id is not None else ""
+        where = f"{printable(problem.source)}: {problem.offset}{of}"
+        print(f"{where}: {problem.severity}: {printable(problem.message)}")
+        print(
+            f"    {problem.remedy}" + ("; more of this kind is not printed (--all prints it)" if last else "")
+        )
+    # A long run is watched for what was found so far.
+    sys.stdout.flush()
 
 
 def _problem_json(problem: Problem) -> dict[str, object]:
     return {
         "kind": "problem",
-        "code": problem.code,
         "severity": problem.severity,
+        "code": problem.code,
+        "rule": problem.rule or None,
         "file": problem.source,
         "offset": problem.offset,
         "id": problem.record_id,
@@ -89,20 +101,61 @@ def _problem_json(problem: Problem) -> dict[str, object]:
 
 
 def _result_json(result: Verification) -> dict[str, object]:
-    data = {name: getattr(result, name) for name in result.__slots__ if name != "source"}
-    return {"kind": "file", "file": result.source, "sound": result.is_sound, **data}
+    return {
+        "kind": "file",
+        "file": result.source,
+        "sound": result.is_sound,
+        "compression": result.compression,
+        "records": result.records,
+        "digests": result.digests,
+        "tables": result.tables,
+        "stored_size": result.stored_size,
+        "lost": result.lost,
+        "damage": [_kind_json(kind) for kind in result.of(ProblemSeverity.DAMAGE)],
+        "deviations": [_kind_json(kind) for kind in result.of(ProblemSeverity.DEVIATION)],
+    }
 
 
-def _summary(result: Verification) -> str:
-    warnings = sum(result.codes.values()) - result.errors
-    found = "sound" if result.is_sound else f"{result.errors} {Severity.ERROR}s"
+def _kind_json(kind: ProblemKind) -> dict[str, object]:
+    """Describe all problems of a kind by their number and the first of them."""
+    first = kind.first
+    return {
+        "code": first.code,
+        "rule": first.rule or None,
+        "count": kind.count,
+        "offset": first.offset,
+        "id": first.record_id,
+        "message": first.message,
+        "remedy": first.remedy,
+    }
+
+
+def _print_result(result: Verification, options: argparse.Namespace) -> None:
+    name = printable(result.source)
+    deviations = result.of(ProblemSeverity.DEVIATION)
+    if not options.quiet:
+        print(f"{name}: {_summary(result, len(deviations))}")
+    if options.all:
+        return
+    for kind in deviations:
+        of = f"{name}: " if options.quiet else "    "
+        rule = f" ({kind.first.rule})" if kind.first.rule else ""
+        print(
+            f"{of}{counted(kind.count, 'deviation')}: {kind.first.code}{rule}, first at {kind.first.offset}: "
+            f"{printable(kind.first.message)}"
+        )
+        print(f"        {kind.first.remedy}")
+
+
+def _summary(result: Verification, kinds: int) -> str:
+    found = "sound" if result.is_sound else "damaged"
+    if result.damages:
+        codes = [f"{kind.count} {kind.first.code}" for kind in result.of(ProblemSeverity.DAMAGE)]
+        found += f" ({', '.join(codes)})"
+    if result.deviations:
+        found += f", {counted(result.deviations, 'deviation')} of {counted(kinds, 'kind')}"
     text = (
-        f"{printable(result.source)}: {found}"
-        + (f", {warnings} {Severity.WARNING}s" if warnings else "")
-        + f": {result.records} records, {human_size(result.stored_size)}, {result.digests} digests and "
-        f"{result.tables} seek tables right"
+        f"{found}: {counted(result.records, 'record')}, {human_size(result.stored_size)}, "
+        f"{counted(result.digests, 'digest')} and {counted(result.tables, 'seek table')} right"
     )
-    if result.lost:
-        text += f"; {human_size(result.lost)} lost"
-    kinds = ", ".join(f"{count} {code}" for code, count in result.codes.most_common())
-    return text + (f"\n    {kinds}" if kinds else "")
+    return text + (f"; {human_size(result.lost)} lost" if result.lost else "")

@@ -20,6 +20,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError, LimitError, TruncatedError
+from seekwarc.format.words import counted
 from seekwarc.format.zstd import (
     MAX_SKIPPABLE_DATA,
     SEEK_TABLE_MAGIC,
@@ -117,8 +118,8 @@ class SeekTable:
 
     def __repr__(self) -> str:
         return (
-            f"<SeekTable of {len(self)} frames: {self.stored_size} bytes stored, "
-            f"{self.content_size} bytes of content>"
+            f"<SeekTable of {counted(len(self), 'frame')}: {counted(self.stored_size, 'byte')} stored, "
+            f"{counted(self.content_size, 'byte')} of content>"
         )
 
     def __getitem__(self, index: int) -> FrameEntry:

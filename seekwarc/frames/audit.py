@@ -15,6 +15,7 @@ import xxhash
 
 from seekwarc.errors import FormatError
 from seekwarc.format.seektable import SeekTable, largest_table_behind
+from seekwarc.format.words import counted
 from seekwarc.format.zstd import (
     DICTIONARY_FRAME_MAGIC,
     SEEK_TABLE_MAGIC,
@@ -133,7 +134,7 @@ class FrameAudit:
             return f"they begin at {anchor}, where no intact frame does"
         count = len(self._offsets) - first
         if count != len(table):
-            return f"it lists {len(table)} frames, and there are {count}"
+            return f"it lists {counted(len(table), 'frame')}, and there are {count}"
         for number in range(count):
             entry = table[number]
             found = (self._stored[first + number], self._contents[first + number])

@@ -16,6 +16,7 @@ from seekwarc.archive.spool import MERGED_LEAD
 from seekwarc.archive.writer import DEFAULT_FRAME_SIZE
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.http import is_http_block, parse_http_head
+from seekwarc.format.words import counted
 from seekwarc.format.zstd import parse_frame_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import (
@@ -51,7 +52,7 @@ class Recompressed:
     records: int
 
     def __str__(self) -> str:
-        count = "1 record" if self.records == 1 else f"{self.records} records"
+        count = counted(self.records, "record")
         return f"{self.file}: {count} compressed anew: {self.reason}"
 
 

@@ -12,6 +12,7 @@ from seekwarc.archive.record import Record
 from seekwarc.archive.streamed import StreamedRecords
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.warc import RECORD_END, RecordHeader
+from seekwarc.format.words import counted
 from seekwarc.frames.ahead import Ahead
 from seekwarc.frames.audit import FrameAudit
 from seekwarc.frames.scan import Window
@@ -192,8 +193,8 @@ class _Reach:
         if missing <= 0:
             return None
         return TruncatedError(
-            f"the file ends inside this record: {missing} of {header.content_length} bytes of its block "
-            "are missing",
+            f"the file ends inside this record: {missing} of {counted(header.content_length, 'byte')} of "
+            "its block are missing",
             source=name,
             offset=offset,
         )

@@ -10,6 +10,7 @@ from seekwarc.archive.block import ReadableStream
 from seekwarc.archive.output import Output
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
+from seekwarc.format.words import counted
 
 __all__ = ["RecordSink", "StreamSink", "gzip_sink", "plain_sink"]
 
@@ -83,7 +84,7 @@ class StreamSink:
             write(encoder.compress(data))
             missing -= len(data)
         if missing:
-            raise FormatError(f"the block ended {missing} bytes before its Content-Length")
+            raise FormatError(f"the block ended {counted(missing, 'byte')} before its Content-Length")
         write(encoder.compress(trailer() if callable(trailer) else trailer))
         write(encoder.flush())
         self._records += 1

@@ -18,6 +18,7 @@ from seekwarc.archive.reader import Reader
 from seekwarc.errors import FormatError
 from seekwarc.format.http import HttpHead, is_http_block, parse_http_head
 from seekwarc.format.warc import RECORD_END
+from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import MIN_DICTIONARY_SIZE, Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL, MAX_LEVEL, MIN_LEVEL, FrameEncoder
 from seekwarc.storage.source import RangeSource, open_source
@@ -333,8 +334,8 @@ def train(
     measured = sum(gain.size_without for gain in gains)
     if measured and sum(gain.size_with for gain in gains) >= measured:
         raise FormatError(
-            f"a dictionary does not help here: trained on {len(chosen)} samples, it saves nothing in other "
-            "records of the same files"
+            f"a dictionary does not help here: trained on {counted(len(chosen), 'sample')}, it saves "
+            "nothing in other records of the same files"
         )
     return Training(dictionary, len(chosen), sum(map(len, chosen)), sampler.strata(), gains)
 
@@ -343,8 +344,8 @@ def _trained(samples: list[bytes], size: int, level: int) -> Dictionary:
     have = sum(map(len, samples))
     if len(samples) < LEAST_SAMPLES or have < SIZE_TO_SAMPLES * MIN_DICTIONARY_SIZE:
         raise FormatError(
-            f"too little to train a dictionary on: {len(samples)} samples of {have} bytes in all; take more "
-            "records"
+            f"too little to train a dictionary on: {counted(len(samples), 'sample')} of {have} bytes in all; "
+            "take more records"
         )
     return Dictionary.train(samples, size=min(size, have // SIZE_TO_SAMPLES), level=level)
 

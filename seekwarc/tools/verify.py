@@ -6,9 +6,11 @@ Source: "Zstandard Compression for WARC Files 1.0"; WARC 1.1, clauses 4 to 7; sp
 from __future__ import annotations
 
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from queue import SimpleQueue
 from typing import Any, BinaryIO, Final
 
@@ -17,45 +19,58 @@ from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.record import Record
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.format.check import check_header
-from seekwarc.format.rules import Severity
 from seekwarc.format.warc import RECORD_END
+from seekwarc.format.words import counted
 from seekwarc.frames.audit import FrameAudit
 from seekwarc.frames.scan import Window
 from seekwarc.storage.source import RangeSource, Stats, open_source
 from seekwarc.tools.examine import Damage, Intact, examine
 
-__all__ = ["Problem", "Verification", "Verifier"]
+__all__ = ["Problem", "ProblemKind", "ProblemSeverity", "Verification", "Verifier"]
 
 CONVERT: Final = "`seekwarc convert` writes a file without it"
 RECOVER: Final = "`seekwarc recover` saves the other records"
 TABLE: Final = "readers do without it; `seekwarc concat FILE -o NEW` writes right tables"
-FOREVER: Final = "only whoever made the record can mend it"
 
-REMEDIES: Final = {
+DAMAGE: Final = {
     "damage": RECOVER,
     "dictionary": "records that need the dictionary are lost, unless another file has it",
+    "digest": "the bytes are not those that the digest was made of: look for another copy",
+    "empty": "a WARC file holds at least one record",
+    "length": "readers that take another of the values find other records; look for another copy",
+    "table-form": TABLE,
+    "table-frames": TABLE,
+    "table-record": TABLE,
+}
+"""What to do about each kind of damage: bytes that are lost or wrong, or that a reader may be led past."""
+DEVIATIONS: Final = {
     "frame-size": CONVERT,
     "frame-checksum": CONVERT,
     "frame-dictionary": CONVERT,
     "frame-window": CONVERT,
     "first-frame": CONVERT,
     "dictionary-place": "files with dictionaries cannot be joined with `cat`: use `seekwarc concat`",
-    "table-form": TABLE,
-    "table-frames": TABLE,
-    "table-record": TABLE,
     "table-end": "generic seekable readers misread the file; `seekwarc concat FILE -o NEW` mends that",
     "shared": CONVERT,
-    "trailer": "readers cope with it; it can only be mended by writing the record anew",
-    "header": FOREVER,
-    "digest": "the bytes are not those that the digest was made of: look for another copy",
-    "digest-transferred": "nothing is lost: Wget and warcio digest the body with its chunk sizes",
+    "trailer": "readers cope with it; it can only be mended by writing the record again",
+    "header": "no reader is harmed; only the program that made the record can mend it",
+    "digest-transferred": "nothing is lost: some programs digest the body as it was transferred",
     "digest-unknown": "the digest was not checked",
-    "empty": "a WARC file holds at least one record",
 }
+"""What to do about each kind of deviation: a rule of the standards is broken, and no reader is harmed."""
+REMEDIES: Final = DAMAGE | DEVIATIONS
 """What to do about each kind of problem."""
-MOST_WAITING: Final = 10_000
-"""Problems of one record that are described; of more the number is told."""
-WARNINGS: Final = frozenset({"frame-window", "table-end", "digest-transferred", "digest-unknown"})
+MAX_WAITING: Final = 10_000
+"""Problems of one record that are described; more are only counted."""
+
+
+class ProblemSeverity(StrEnum):
+    """What a problem means for those who read the file."""
+
+    DAMAGE = "damage"
+    """Bytes are lost or wrong, or a reader may be led past them."""
+    DEVIATION = "deviation"
+    """A rule is broken, and every record can still be read as it was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +78,32 @@ class Problem:
     """Something that is wrong with a file."""
 
     code: str
-    severity: Severity
+    """A key of `REMEDIES`."""
     source: str
     """Name of the file."""
     offset: int
     record_id: str | None
     message: str
+    rule: str = ""
+    """Of a header: the field and how it breaks its rule, such as "WARC-Date form"."""
+
+    @property
+    def severity(self) -> ProblemSeverity:
+        """Whether it is damage or a deviation."""
+        return ProblemSeverity.DAMAGE if self.code in DAMAGE else ProblemSeverity.DEVIATION
 
     @property
     def remedy(self) -> str:
         """What to do about it."""
         return REMEDIES[self.code]
+
+
+@dataclass(slots=True)
+class ProblemKind:
+    """All problems of a file with the same code and rule."""
+
+    first: Problem
+    count: int = 0
 
 
 @dataclass(slots=True)
@@ -91,20 +121,48 @@ class Verification:
     stored_size: int = 0
     lost: int = 0
     """Stored bytes from which no record could be read."""
-    codes: Counter[str] = field(default_factory=Counter)
-    """Problems of each kind."""
-    errors: int = 0
+    kinds: dict[tuple[str, str], ProblemKind] = field(default_factory=dict)
+    """Problems by code and rule. There are no more of these than the standards have rules."""
+
+    @property
+    def codes(self) -> Counter[str]:
+        """How many problems of each code there are."""
+        counts: Counter[str] = Counter()
+        for (code, _), kind in self.kinds.items():
+            counts[code] += kind.count
+        return counts
+
+    def of(self, severity: ProblemSeverity) -> list[ProblemKind]:
+        """Return the kinds of damage, or of deviations, the most frequent first."""
+        found = [kind for kind in self.kinds.values() if kind.first.severity is severity]
+        return sorted(found, key=lambda kind: -kind.count)
+
+    @property
+    def damages(self) -> int:
+        """How many problems are damage."""
+        return sum(kind.count for kind in self.of(ProblemSeverity.DAMAGE))
+
+    @property
+    def deviations(self) -> int:
+        """How many problems are deviations."""
+        return sum(kind.count for kind in self.of(ProblemSeverity.DEVIATION))
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing but warnings was found."""
-        return not self.errors
+        """Whether there is no damage."""
+        return not self.damages
 
 
 class Verifier:
     """Checks one file; iterating yields its problems as they are found.
 
-    Memory is bounded by frames, not records: about 30 bytes for each frame.
+    Memory is bounded by frames, not records: about 30 bytes for each frame. Where one record has very many
+    problems, some are not yielded; `result` counts all of them.
+
+        verifier = Verifier("crawl.warc.zst")
+        for problem in verifier:
+            print(problem.severity, problem.offset, problem.message)
+        print(verifier.result.is_sound)
 
     Args:
         target: A path, the bytes, a seekable binary file object or a source.
@@ -134,19 +192,19 @@ class Verifier:
         self.result = Verification(source.name, stored_size=source.size)
         # Frames are looked at in a thread of its own: what is found there waits here, or is only counted.
         self._found: SimpleQueue[Problem] = SimpleQueue()
-        self._unlisted: Counter[str] = Counter()
+        self._counting = threading.Lock()
         self._audit: FrameAudit | None = None
 
     def __iter__(self) -> Iterator[Problem]:
         try:
-            for problem in self._problems():
-                self.result.codes[problem.code] += 1
-                self.result.errors += problem.severity is Severity.ERROR
-                yield problem
+            for _ in self._steps():
+                while not self._found.empty():
+                    yield self._found.get()
         finally:
             self._file.close()
 
-    def _problems(self) -> Iterator[Problem]:
+    def _steps(self) -> Iterator[None]:
+        """Check the file; problems wait in `_found` after each step."""
         file, result = self._file, self.result
         try:
             compression = file.detect(file.window(), 0)
@@ -154,7 +212,8 @@ class Verifier:
             dictionary = file.decoder.dictionary if compression == "zst" else None
         except FormatError as error:
             code = "dictionary" if result.compression == "zst" else "empty"
-            yield self._problem(code, error.offset or 0, error.message)
+            self._note(code, error.offset or 0, error.message)
+            yield
             return
 
         def audit(window: Window) -> FrameAudit:
@@ -169,38 +228,33 @@ class Verifier:
                 self._end(stretch)
             else:
                 self._add_damage(stretch)
-            yield from self._waiting()
-        yield from self._waiting()
-        for code, count in self._unlisted.items():
-            yield self._problem(code, result.stored_size, f"{count} more of this kind are not listed")
+            yield
         if self._audit is not None:
-            yield from self._last_table(self._audit)
+            self._check_last_table(self._audit)
         if not result.records:
-            yield self._problem("empty", 0, "no record could be read")
+            self._note("empty", 0, "no record could be read")
+        yield
 
-    def _problem(self, code: str, offset: int, message: str, record: Record | None = None) -> Problem:
-        severity = Severity.WARNING if code in WARNINGS else Severity.ERROR
+    def _note(
+        self, code: str, offset: int, message: str, record: Record | None = None, rule: str = ""
+    ) -> None:
         record_id = record.id if record is not None else None
-        return Problem(code, severity, self._file.name, offset, record_id, message)
-
-    def _note(self, code: str, offset: int, message: str, record: Record | None = None) -> None:
-        if self._found.qsize() < MOST_WAITING:
-            self._found.put(self._problem(code, offset, message, record))
-        else:
-            self._unlisted[code] += 1
-
-    def _waiting(self) -> Iterator[Problem]:
-        while not self._found.empty():
-            yield self._found.get()
+        problem = Problem(code, self._file.name, offset, record_id, message, rule)
+        with self._counting:
+            self.result.kinds.setdefault((code, rule), ProblemKind(problem)).count += 1
+        if self._found.qsize() < MAX_WAITING:
+            self._found.put(problem)
 
     def _look(self, record: Record, _: Callable[[], None]) -> None:
         """Check the header and the digests of a record, reading its block."""
         if record.skip:
             self._note("shared", record.offset, "the record shares its frame or gzip member", record)
         for finding in check_header(record.header):
-            code = "header"
-            severity = finding.severity
-            self._found.put(Problem(code, severity, self._file.name, record.offset, record.id, str(finding)))
+            rule = f"{finding.field} {finding.code}".strip()
+            misleads = (
+                rule == "Content-Length repeated" and len(set(record.header.get_all(finding.field))) > 1
+            )
+            self._note("length" if misleads else "header", record.offset, str(finding), record, rule)
         for check in record.check_digests():
             what = f"{check.field} {check.stated}"
             match check.verdict:
@@ -209,7 +263,8 @@ class Verifier:
                 case DigestVerdict.INVALID:
                     self._note("digest", record.offset, f"{what} is not that of the bytes", record)
                 case DigestVerdict.TRANSFERRED:
-                    text = f"{what} is that of the body as it was transferred, not of the payload"
+                    part = "payload" if check.field == "WARC-Payload-Digest" else "block"
+                    text = f"{what} is that of the body as it was transferred, not of the {part}"
                     self._note("digest-transferred", record.offset, text, record)
                 case DigestVerdict.UNKNOWN:
                     text = f"{what} is of an algorithm that cannot be computed here"
@@ -239,13 +294,15 @@ class Verifier:
     def _add_damage(self, damage: Damage) -> None:
         self.result.lost += damage.size
         uri = damage.header.uri("WARC-Target-URI") if damage.header is not None else None
-        where = f"{damage.size} bytes up to {damage.end} cannot be read" + (f" ({uri})" if uri else "")
+        where = f"{counted(damage.size, 'byte')} up to {damage.end} cannot be read" + (
+            f" ({uri})" if uri else ""
+        )
         place = damage.error.offset if damage.error.offset is not None else damage.offset
         self._note("damage", damage.offset, f"{where}: {damage.error.message} (at {place})")
 
-    def _last_table(self, audit: FrameAudit) -> Iterator[Problem]:
+    def _check_last_table(self, audit: FrameAudit) -> None:
         self.result.tables += sum(map(len, audit.tables.values()))
         last = audit.last_table
         if last is not None and last[0] != 0 and last[1] == self.result.stored_size:
             text = f"the file ends in a seek table of the frames from {last[0]} on, not of the whole file"
-            yield self._problem("table-end", last[0], text)
+            self._note("table-end", last[0], text)

@@ -101,7 +101,7 @@ INTO_PIPES = {
     "info": "info {}/a.warc.zst",
     "cat": "cat {}/a.warc.zst --uri http://example.org/2",
     "verify": "verify --all {}/many.warc.zst",
-    "verify --json": "verify --json {}/many.warc.zst",
+    "verify --json": "verify --json --all {}/many.warc.zst",
     "dictionary info": "dictionary info {}/with.warc.zst",
     "convert": "convert {}/a.warc.zst -",
     "convert to gz": "convert {}/a.warc.zst - --to gz",

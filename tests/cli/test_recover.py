@@ -112,7 +112,7 @@ def test_a_suspect_record_is_told(command, tmp_path) -> None:
     answer = command("recover", source, target, status=1)
     told, saved = answer.out.splitlines()
     assert told.startswith("suspect: 0 urn:uuid:00000000-0000-4000-8000-000000000000: ")
-    assert saved == "1 records saved; 0 B lost"
+    assert saved == "1 record saved; 0 B lost"
     data = command("recover", source, target, "--json", status=1).json
     assert data["suspect"] == [{"offset": 0, "id": "urn:uuid:00000000-0000-4000-8000-000000000000"}]
     assert contents(target) == [(raw, block)]

@@ -13,7 +13,7 @@ import pytest
 
 from seekwarc.tools.verify import REMEDIES
 from tests.cli.conftest import FORMS, Answer, assert_well_behaved, run_on_terminal
-from tests.support.foreign import Foreign, noise, text
+from tests.support.foreign import Foreign, noise, text, warc_header
 
 MANY = 25
 
@@ -72,44 +72,78 @@ def test_damage_is_printed_with_place_and_remedy(command, crawl, damaged) -> Non
     answer = command("verify", damaged, status=1)
     problem, remedy, *summary = answer.out.splitlines()
     put = crawl.film_put
-    assert problem.startswith(f"{damaged}: {put.offset}: error: ")
+    assert problem.startswith(f"{damaged}: {put.offset}: damage: ")
     assert "http://example.org/film.mp4" in problem
     assert remedy == f"    {REMEDIES['damage']}"
     assert any(line.startswith(f"{damaged}: ") and " lost" in line for line in summary)
     assert answer.stderr == ""
 
 
-def test_the_summary_counts(command, many_problems) -> None:
-    answer = command("verify", many_problems, status=1)
-    summary, kinds = answer.out.splitlines()[-2:]
-    assert summary.startswith(f"{many_problems}: {MANY + 1} errors: {MANY + 1} records, ")
-    assert kinds == f"    {MANY} frame-checksum, 1 trailer"
+def test_deviations_are_counted_by_kind_with_the_first(command, many_problems) -> None:
+    summary, *kinds = command("verify", many_problems).out.splitlines()
+    deviations = f"{MANY + 1} deviations of 2 kinds"
+    assert summary.startswith(f"{many_problems}: sound, {deviations}: {MANY + 1} records, ")
+    assert kinds[0] == (
+        f"    {MANY} deviations: frame-checksum, first at 0: the frame has no Content_Checksum"
+    )
+    assert kinds[1] == f"        {REMEDIES['frame-checksum']}"
+    assert kinds[2].startswith("    1 deviation: trailer, first at ")
+    assert len(kinds) == 4
 
 
-def test_ten_of_a_kind_are_printed(command, many_problems) -> None:
-    lines = command("verify", many_problems, status=1).out.splitlines()
-    assert sum("has no Content_Checksum" in line for line in lines) == 10
-    assert sum("not by CRLF CRLF" in line for line in lines) == 1
-    assert sum("--all prints them" in line for line in lines) == 1
+def test_deviations_are_a_failure_only_if_strict(command, crawl, many_problems) -> None:
+    command("verify", many_problems)
+    command("verify", "--strict", many_problems, status=1)
+    command("verify", "--strict", crawl.zst)
+    assert command("verify", "--strict", "--json", many_problems, status=1).json_lines[-1]["sound"] is True
 
 
-def test_all_are_printed_when_asked_for(command, many_problems) -> None:
-    lines = command("verify", "--all", many_problems, status=1).out.splitlines()
-    assert sum("has no Content_Checksum" in line for line in lines) == MANY
+def test_one_is_never_called_several(command, tmp_path) -> None:
+    path = tmp_path / "one.warc.zst"
+    path.write_bytes(Foreign().record(b"one", checksum=False).bytes())
+    out = command("verify", path).out
+    assert f"{path}: sound, 1 deviation of 1 kind: 1 record, " in out
+    assert "1 deviation: frame-checksum" in out
+
+
+@pytest.fixture
+def many_damages(tmp_path) -> Path:
+    """A file with 25 wrong digests."""
+    made = Foreign()
+    for number in range(MANY):
+        wrong = b"\r\nWARC-Block-Digest: sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ\r\n\r\n"
+        made.record(b"%02d" % number, header=warc_header(2).replace(b"\r\n\r\n", wrong))
+    path = tmp_path / "damages.warc.zst"
+    path.write_bytes(made.bytes())
+    return path
+
+
+def test_ten_damages_of_a_kind_are_printed(command, many_damages) -> None:
+    lines = command("verify", many_damages, status=1).out.splitlines()
+    assert sum(": damage: WARC-Block-Digest" in line for line in lines) == 10
+    assert sum("--all prints it" in line for line in lines) == 1
+    assert f"damaged ({MANY} digest): {MANY} records" in lines[-1]
+
+
+def test_all_are_printed_when_asked_for(command, many_damages, many_problems) -> None:
+    lines = command("verify", "--all", many_damages, many_problems, status=1).out.splitlines()
+    assert sum(": damage: WARC-Block-Digest" in line for line in lines) == MANY
+    assert sum(": deviation: the frame has no Content_Checksum" in line for line in lines) == MANY
     assert not any("--all" in line for line in lines)
 
 
 def test_quiet_leaves_out_the_summary(command, crawl, many_problems) -> None:
     assert command("verify", "--quiet", crawl.zst).out == ""
-    lines = command("verify", "--quiet", many_problems, status=1).out.splitlines()
-    assert len(lines) == 2 * (10 + 1)
+    lines = command("verify", "--quiet", many_problems).out.splitlines()
+    assert len(lines) == 4
+    assert lines[0].startswith(f"{many_problems}: {MANY} deviations: frame-checksum, ")
     assert not any(" records, " in line for line in lines)
 
 
-def test_json_has_an_object_for_each_problem_and_each_file(command, crawl, many_problems) -> None:
-    answer = command("verify", "--json", crawl.zst, many_problems, status=1)
-    first, *problems, last = answer.json_lines
-    assert first == {
+def test_json_tells_damage_from_deviations(command, crawl, many_damages, many_problems) -> None:
+    answer = command("verify", "--json", crawl.zst, many_damages, many_problems, status=1)
+    sound, *damages, damaged, odd = answer.json_lines
+    assert sound == {
         "kind": "file",
         "file": str(crawl.zst),
         "sound": True,
@@ -119,24 +153,33 @@ def test_json_has_an_object_for_each_problem_and_each_file(command, crawl, many_
         "tables": 2,
         "stored_size": crawl.zst.stat().st_size,
         "lost": 0,
-        "codes": {},
-        "errors": 0,
+        "damage": [],
+        "deviations": [],
     }
-    assert len(problems) == MANY + 1, "all of them, without being asked"
-    assert {problem["kind"] for problem in problems} == {"problem"}
-    trailer = next(problem for problem in problems if problem["code"] == "trailer")
-    assert trailer == {
+    assert len(damages) == MANY, "all of it, without being asked"
+    first = damages[0]
+    assert first == {
         "kind": "problem",
-        "code": "trailer",
-        "severity": "error",
-        "file": str(many_problems),
-        "offset": trailer["offset"],
-        "id": f"urn:uuid:00000000-0000-4000-8000-{MANY:012}",
-        "message": trailer["message"],
-        "remedy": REMEDIES["trailer"],
+        "severity": "damage",
+        "code": "digest",
+        "rule": None,
+        "file": str(many_damages),
+        "offset": 0,
+        "id": first["id"],
+        "message": first["message"],
+        "remedy": REMEDIES["digest"],
     }
-    assert last["codes"] == {"frame-checksum": MANY, "trailer": 1}
-    assert (last["sound"], last["errors"], last["records"]) == (False, MANY + 1, MANY + 1)
+    shared = ("code", "rule", "offset", "id", "message", "remedy")
+    assert damaged["sound"] is False
+    assert damaged["damage"] == [{"count": MANY, **{name: first[name] for name in shared}}]
+    assert damaged["deviations"] == []
+    assert (odd["sound"], odd["damage"]) == (True, [])
+    assert [(kind["code"], kind["count"]) for kind in odd["deviations"]] == [
+        ("frame-checksum", MANY),
+        ("trailer", 1),
+    ]
+    everything = command("verify", "--json", "--all", many_problems).json_lines
+    assert [it.get("severity") for it in everything] == ["deviation"] * (MANY + 1) + [None]
 
 
 def test_several_files_are_checked_in_order(command, crawl, damaged) -> None:
@@ -149,12 +192,12 @@ def test_several_files_are_checked_in_order(command, crawl, damaged) -> None:
     ]
 
 
-def test_warnings_alone_are_no_failure(command, tmp_path) -> None:
+def test_a_table_of_less_than_the_file_is_no_failure(command, tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     path.write_bytes(Foreign().record(b"one").record(text(9000), cuts=4000, table=True).bytes())
     answer = command("verify", path)
-    assert ": warning: the file ends in a seek table" in answer.out
-    assert f"{path}: sound, 1 warnings: 2 records, " in answer.out
+    assert ": the file ends in a seek table" in answer.out
+    assert f"{path}: sound, 1 deviation of 1 kind: 2 records, " in answer.out
 
 
 def test_an_empty_file_and_what_is_no_archive_are_told(command, tmp_path) -> None:
@@ -162,13 +205,13 @@ def test_an_empty_file_and_what_is_no_archive_are_told(command, tmp_path) -> Non
         path = tmp_path / name
         path.write_bytes(data)
         answer = command("verify", path, status=1)
-        assert f"{path}: 0: error: " in answer.out
+        assert f"{path}: 0: damage: " in answer.out
         assert REMEDIES["empty"] in answer.out
 
 
 def test_what_is_hostile_does_nothing_to_the_terminal(command, hostile) -> None:
     for words in ((), ("--json",), ("--all",)):
-        answer = command("verify", hostile, *words, status=1)
+        answer = command("verify", hostile, *words)
         assert "\x1b" not in answer.out
         assert "\x9b" not in answer.out
         assert "\x07" not in answer.out
@@ -178,9 +221,9 @@ def test_shared_frames_are_told_once(command, tmp_path) -> None:
     path = tmp_path / "a.warc.gz"
     made = Foreign().record(b"one").record(b"two").record(b"three").plain()
     path.write_bytes(Foreign().record(b"", header=made.bytes(), trailer=b"").gzip(trailer=b"").bytes())
-    answer = command("verify", "--json", path, status=1)
-    *problems, summary = answer.json_lines
-    assert [problem["code"] for problem in problems] == ["shared", "shared"]
+    answer = command("verify", "--json", path)
+    [summary] = answer.json_lines
+    assert [(kind["code"], kind["count"]) for kind in summary["deviations"]] == [("shared", 2)]
     assert summary["records"] == 3
     assert answer.stderr == "", "it is among the problems already"
 
@@ -189,7 +232,7 @@ def test_limits_can_be_given(command, tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     path.write_bytes(Foreign().record(text(3 << 20), window_log=21).bytes())
     command("verify", path)
-    assert "error" in command("verify", path, "--max-window", "1M", status=1).out
+    assert "damage" in command("verify", path, "--max-window", "1M", status=1).out
     path.write_bytes(Foreign().dictionary(compressed=False).record(b"x").bytes())
     command("verify", path)
     assert "dictionary" in command("verify", path, "--max-dictionary", "1K", status=1).out
@@ -269,7 +312,7 @@ def test_problems_are_printed_as_they_are_found(start, tmp_path) -> None:
     made = Foreign().record(b"first", checksum=False)
     made.record(noise(1 << 20) * 32, level=1, content_size=False)
     path.write_bytes(made.bytes() * 8)
-    process = start("verify", "--json", path)
+    process = start("verify", "--json", "--all", path)
     first = json.loads(process.stdout.readline())
     assert first["code"] == "frame-checksum"
     assert process.poll() is None, "it is still busy"
