@@ -14,10 +14,10 @@ from seekwarc.archive.files import FileOutput, lock_file
 from seekwarc.archive.layout import CHECKSUM_OF_NOTHING, ExistingFile
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
-from seekwarc.errors import FormatError, SourceError, TruncatedError, UnsupportedError
-from seekwarc.format.seektable import SeekTable
+from seekwarc.errors import SourceError, TruncatedError, UnsupportedError
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.scan import Frame, Window, frames_from
+from seekwarc.frames.units import extension_at
 from seekwarc.storage.source import LocalFileSource
 
 __all__ = ["AppendOutput", "existing_file"]
@@ -53,9 +53,7 @@ def existing_file(path: str | os.PathLike[str]) -> ExistingFile:
             anchor = None
             if frame.magic == SEEK_TABLE_MAGIC:
                 tables += 1
-                # What only has the magic number is an extension frame like any other.
-                with contextlib.suppress(FormatError):
-                    anchor = SeekTable.parse(window.take(frame.offset, frame.size)).anchor(frame.offset)
+                anchor = extension_at(window, frame.offset, frame.size).anchor
     if anchor is not None and anchor == last_offset and (anchor or bare) and tables >= count:
         found.tables = "every"
     elif tables:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from seekwarc.archive.tables import FileTables, own_table_tail
 from seekwarc.errors import FormatError, FormatWarning
+from seekwarc.format.seektable import MAX_TABLE_SIZE
 from seekwarc.format.warc import RecordHeader, parse_record_header
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE, FrameDecoder
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary, load_dictionary
@@ -42,6 +43,7 @@ class ArchiveFile:
         cache_size: Bytes of decoded frames to keep.
         max_window_size: Largest Zstandard window to allocate.
         max_dictionary_size: Largest dictionary to load.
+        max_table_size: Largest seek table to load; 0 to read as if there were none.
         relations: Knows how the file's records are related to others; kept for them.
         dictionary: Taken for the file's dictionary, should its own be damaged.
     """
@@ -55,6 +57,7 @@ class ArchiveFile:
         cache_size: int = CACHE_SIZE,
         max_window_size: int = MAX_WINDOW_SIZE,
         max_dictionary_size: int = MAX_DICTIONARY_SIZE,
+        max_table_size: int = MAX_TABLE_SIZE,
         relations: object | None = None,
         dictionary: Dictionary | None = None,
     ) -> None:
@@ -83,6 +86,7 @@ class ArchiveFile:
         # A pipe has one window for good: what was read to tell its kind is read on from there.
         self._pipe_window = Window(self.source) if self.source.is_pipe else None
         self._max_dictionary_size = max_dictionary_size
+        self.max_table_size = max_table_size
         self._tables: FileTables | None = None
         self._opened = False
         self.warned = False
@@ -114,7 +118,8 @@ class ArchiveFile:
         else:
             wanted.append((offset, offset + max(length, RECORD_HEAD)))
         if length is not None and length > ONE_READ:
-            wanted.append((offset + length - own_table_tail(length), offset + length))
+            tail = min(own_table_tail(length), self.max_table_size)
+            wanted.append((offset + length - tail, offset + length))
         self._opened = True
         self.source.keep(wanted, end=length is None and self._tables is None)
 
@@ -133,7 +138,7 @@ class ArchiveFile:
         """The tables at the end of the file, loaded when first needed."""
         with self.lock:
             if self._tables is None:
-                self._tables = FileTables(self.source)
+                self._tables = FileTables(self.source, limit=self.max_table_size)
             return self._tables
 
     def stream(

@@ -49,7 +49,7 @@ def _decode_first(file: ArchiveFile, offset: int, frame: bytes, header: FrameHea
     except FormatError as error:
         raise error.located(file.name, offset) from None
     file.frames.count(decoded=len(content))
-    file.frames.cache.latest = (offset, content)
+    file.frames.cache.latest = ((offset, offset + len(frame)), content)
     return content
 
 
@@ -128,7 +128,7 @@ def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
             # Several records in the frame, or one that does not end as it should.
             offset = yield from streamed_group(file, window, offset, "zst")
             continue
-        record = Record(record_header, FramedPlace(file, offset))
+        record = Record(record_header, FramedPlace(file, offset, walks=not file.source.is_far))
         yield record
         end = record.layout.data_end
         if end is not None:
@@ -146,7 +146,7 @@ def _single_frame_records(file: ArchiveFile, window: Window, offset: int) -> Gen
     """
     with closing(_small_frames(file, window, offset)) as frames:
         for end, content, followed in frames:
-            file.frames.cache.latest = (offset, content)
+            file.frames.cache.latest = ((offset, end), content)
             header_end = find_header_end(content)
             if header_end < 0:
                 break

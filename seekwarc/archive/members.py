@@ -47,7 +47,7 @@ class _MemberContent:
 
     def _content(self) -> bytes:
         frames = self._file.frames
-        content = frames.cache.get(self._offset)
+        content = frames.cache.get((self._offset, self._offset))
         if content is not None:
             frames.count(cache_hits=1)
             return content
@@ -62,7 +62,7 @@ class _MemberContent:
                 "this gzip member is not what it was", source=self._file.name, offset=self._offset
             )
         frames.count(decoded=self._size)
-        frames.cache.put(self._offset, content)
+        frames.cache.put((self._offset, self._offset), content)
         return content
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
@@ -140,7 +140,8 @@ def _small_records(file: ArchiveFile, window: Window, offset: int) -> Generator[
 
 def _settled(file: ArchiveFile, record: Record, content: bytes, end: int) -> Record:
     record.note_length(end - record.offset)
-    file.frames.cache.latest = (record.offset, content)
+    # Nothing but the member itself says where it ends: its beginning is name enough.
+    file.frames.cache.latest = ((record.offset, record.offset), content)
     return record
 
 

@@ -1,5 +1,9 @@
 """Where a record of a .warc.zst file lies: found by its own seek table, the file's, or a scan.
 
+A table is a hint by the author of the file. Iteration, which decides what records there are, scans wherever
+that is cheap and only compares the tables with what it found. To go to one record, the table is believed as
+far as can be seen without looking at every frame; the frames themselves are checked when they are used.
+
 Source: spec-notes/seekable-records.md, section 6.
 """
 
@@ -14,7 +18,7 @@ from seekwarc.archive.record import Layout, TableStatus
 from seekwarc.archive.streamed import extensions_end, stream_content, streamed_length
 from seekwarc.archive.tables import TABLE_OVERHEAD, own_table_tail, read_table_before
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.seektable import FrameEntry, SeekTable
+from seekwarc.format.seektable import SeekTable
 from seekwarc.format.warc import RECORD_END
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun
@@ -28,9 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ["FramedPlace", "SinglePlace", "extension_here", "extensions_from", "record_size"]
 
-MOST_EMPTY_FRAMES: Final = 16
+MAX_EMPTY_FRAMES: Final = 16
 """A table that lists more frames without content in a record is not worth checking."""
 LARGEST_ENTRY: Final = 12
+PEEK: Final = 32
+"""What is read to see one frame header, block header, or both."""
+NOT_THESE: Final = "the seek table does not list the frames that are there"
 
 
 def record_size(header: RecordHeader) -> int:
@@ -73,9 +80,10 @@ class FramedPlace:
         offset: Offset of the record's first frame.
         length: Stored bytes up to the next record, where an index told.
         head: Stored bytes from `offset` on that are at hand.
+        walks: The frames are scanned, and a table is used only if it lists just these.
     """
 
-    __slots__ = ("_head", "_length", "file", "offset")
+    __slots__ = ("_head", "_length", "_walks", "file", "offset")
     skip = 0
 
     def __init__(
@@ -85,10 +93,12 @@ class FramedPlace:
         *,
         length: int | None = None,
         head: bytes = b"",
+        walks: bool = False,
     ) -> None:
         self.file = file
         self._length = length
         self._head = head
+        self._walks = walks
         self.offset = offset
 
     def __getstate__(self) -> tuple[None, dict[str, object]]:
@@ -99,19 +109,31 @@ class FramedPlace:
         """See `Place.layout`."""
         size = record_size(header)
         problem = None
-        if self._length is not None:
-            try:
-                own = self._own_table(size, self._length)
-            except FormatError as error:
-                problem = error.message
-            else:
-                if own is not None:
-                    return self._run(own, TableStatus.RECORD)
-        listed = self.file.tables.find(self.offset, size)
-        if listed is not None and self._plausible(listed[0]):
-            table, own_table = listed
-            return self._run(table, TableStatus.RECORD if own_table else TableStatus.FILE, problem)
+        if not self._walks:
+            for find in (self._own_table, self._file_table):
+                try:
+                    listed = find(size)
+                    if listed is not None:
+                        return self._believed(*listed, header, problem)
+                except FormatError as error:
+                    problem = problem or error.message
         return self._scan(size, problem)
+
+    def _believed(
+        self, table: SeekTable, status: TableStatus, header: RecordHeader, problem: str | None
+    ) -> Layout:
+        """Return the layout that a table leads to.
+
+        Raises:
+            FormatError: The table does not list the frames that are there.
+        """
+        self._look_at_ends(table, is_own=status is TableStatus.RECORD)
+        layout = self._run(table, status, problem)
+        # The header was read without the table. Reading it again the other way puts the first frame to all
+        # the tests of any other, and costs nothing where that is still in the cache.
+        if layout.content.peek(0, len(header.raw)) != header.raw:
+            raise FormatError(NOT_THESE)
+        return layout
 
     def _run(self, table: SeekTable, status: TableStatus, problem: str | None = None) -> Layout:
         end = self.offset + table.stored_size
@@ -121,11 +143,17 @@ class FramedPlace:
         run = FrameRun(self.file.frames, self.offset, table, self._head)
         return Layout(run, status, problem, data_end=end)
 
-    def _own_table(self, size: int, length: int) -> SeekTable | None:
+    def _own_table(self, size: int) -> tuple[SeekTable, TableStatus] | None:
         """Read the table at the end of the record (spec-notes, sections 6.1 and 6.2)."""
-        end = self.offset + length
-        tail = own_table_tail(length)
-        found = read_table_before(self.file.source, end, floor=self.offset, tail=tail)
+        if self._length is None:
+            return None
+        found = read_table_before(
+            self.file.source,
+            self.offset + self._length,
+            floor=self.offset,
+            tail=own_table_tail(self._length),
+            limit=self.file.max_table_size,
+        )
         if found is None:
             return None
         table, offset = found
@@ -136,40 +164,45 @@ class FramedPlace:
             raise FormatError("the seek table's frames begin behind the record's first one")
         if table.content_size != size:
             raise FormatError(f"the seek table lists {table.content_size} bytes, the record has {size}")
-        if table.content_sizes.count(0) and not self._plausible(table):
-            raise FormatError("the seek table does not list the frames that are there")
-        return table
+        return table, TableStatus.RECORD
 
-    def _plausible(self, table: SeekTable) -> bool:
+    def _file_table(self, size: int) -> tuple[SeekTable, TableStatus] | None:
+        """Find the record's frames in the tables at the end of the file."""
+        listed = self.file.tables.find(self.offset, size)
+        if listed is None:
+            return None
+        table, is_own = listed
+        return table, TableStatus.RECORD if is_own else TableStatus.FILE
+
+    def _look_at_ends(self, table: SeekTable, *, is_own: bool) -> None:
         """See that the record's last frame, and those without content, are where a table says.
 
         All others are looked at when they are used. A frame that is called empty never would be, and
-        everything behind it would be taken for what it is not.
+        everything after it would be taken for what it is not. Where a record's own table begins, its last
+        frame ends: that one takes no look of its own.
+
+        Raises:
+            FormatError: They are not.
         """
         empty = table.content_sizes.count(0)
-        if empty > MOST_EMPTY_FRAMES:
-            return False
-        suspects = [number for number, size in enumerate(table.content_sizes) if not size] if empty else []
-        suspects.extend(table.locate(table.content_size - 1, table.content_size))
-        window = Window(self.file.source, first_read=0)
-        try:
-            return all(self._is_there(window, table[number]) for number in suspects)
-        except FormatError:
-            return False
-
-    def _is_there(self, window: Window, entry: FrameEntry) -> bool:
-        start = frame_start_at(window, self.offset + entry.stored_start)
-        if start is None:
-            return False
-        _, header, size = start
-        if header is None:
-            return (size, 0) == (entry.stored_size, entry.content_size)
-        return header.content_size == entry.content_size
+        if empty > MAX_EMPTY_FRAMES:
+            raise FormatError(f"the seek table lists {empty} frames of the record without content")
+        window = Window(self.file.source, first_read=PEEK)
+        if empty:
+            for entry in (table[number] for number, size in enumerate(table.content_sizes) if not size):
+                frame = frame_at(window, self.offset + entry.stored_start)
+                if frame is None or (frame.size, frame.content_size) != (entry.stored_size, 0):
+                    raise FormatError(NOT_THESE)
+        if empty or not is_own:
+            last = table[table.locate(table.content_size - 1, table.content_size)[0]]
+            start = frame_start_at(window, self.offset + last.stored_start)
+            if start is None or start[1] is None or start[1].content_size != last.content_size:
+                raise FormatError(NOT_THESE)
 
     def _scan(self, size: int, problem: str | None) -> Layout:
         """Step over the record's frames by their headers."""
         file = self.file
-        window = Window(file.source)
+        window = Window(file.source) if file.source.is_far else Window(file.source, first_read=PEEK)
         stored, contents = array("Q"), array("Q")
         position, content = self.offset, 0
         while content < size:
@@ -193,29 +226,32 @@ class FramedPlace:
         if len(scanned) == 1:
             return self._run(scanned, TableStatus.SINGLE, problem)
         try:
-            table = self._table_behind(window, scanned)
+            listed = self._table_behind(window, scanned)
+            if listed is None and self._walks:
+                listed = self._file_table(size)
+            if listed is not None:
+                table = listed[0]
+                if (table.stored_sizes, table.content_sizes) != (scanned.stored_sizes, scanned.content_sizes):
+                    raise FormatError(NOT_THESE)
+                return self._run(*listed)
         except FormatError as error:
-            return self._run(scanned, TableStatus.UNUSABLE, error.message)
-        if table is not None:
-            return self._run(table, TableStatus.RECORD)
+            problem = problem or error.message
         return self._run(scanned, TableStatus.UNUSABLE if problem else TableStatus.NONE, problem)
 
-    def _table_behind(self, window: Window, scanned: SeekTable) -> SeekTable | None:
-        """Return the record's own table where it stands right behind the scanned frames."""
+    def _table_behind(self, window: Window, scanned: SeekTable) -> tuple[SeekTable, TableStatus] | None:
+        """Return the record's own table where it stands right after the scanned frames."""
         offset = self.offset + scanned.stored_size
         start = frame_start_at(window, offset)
         if start is None or start[0] != SEEK_TABLE_MAGIC:
             return None
         size = start[2]
-        if size > TABLE_OVERHEAD + len(scanned) * LARGEST_ENTRY:
+        if size > min(TABLE_OVERHEAD + len(scanned) * LARGEST_ENTRY, self.file.max_table_size):
             # It lists more frames than the record has: a file table, or not ours.
             return None
         table = SeekTable.parse(window.take(offset, size))
         if table.anchor(offset) < self.offset:
             return None
-        if (table.stored_sizes, table.content_sizes) != (scanned.stored_sizes, scanned.content_sizes):
-            raise FormatError("the seek table does not list the frames that are there")
-        return table
+        return table, TableStatus.RECORD
 
     def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
         """See `Place.length`."""

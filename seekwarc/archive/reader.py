@@ -11,6 +11,7 @@ from seekwarc.archive.members import gzip_records
 from seekwarc.archive.plain import plain_record_at, plain_records
 from seekwarc.archive.streamed import StreamedRecords
 from seekwarc.errors import FormatError, RangeError, SourceError
+from seekwarc.format.seektable import MAX_TABLE_SIZE
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary
 from seekwarc.storage.fetch import Fetcher
@@ -46,6 +47,8 @@ class Reader:
         cache_size: Bytes of decoded frames to keep; 0 for none.
         max_window_size: Largest Zstandard window to allocate for frames that have to be streamed.
         max_dictionary_size: Largest dictionary to load, stored or decompressed.
+        max_table_size: Largest seek table to load, in bytes. A record with a larger one is scanned; with 0
+            every record is, as if there were no tables.
         relations: Knows how the records are related to those of other files; a `Collection` does.
         disk_cache: Keeps what is fetched from a URL for the next time it is opened.
 
@@ -61,6 +64,7 @@ class Reader:
         cache_size: int = CACHE_SIZE,
         max_window_size: int = MAX_WINDOW_SIZE,
         max_dictionary_size: int = MAX_DICTIONARY_SIZE,
+        max_table_size: int = MAX_TABLE_SIZE,
         relations: Relations | None = None,
         disk_cache: DiskCache | None = None,
     ) -> None:
@@ -72,6 +76,7 @@ class Reader:
             cache_size=cache_size,
             max_window_size=max_window_size,
             max_dictionary_size=max_dictionary_size,
+            max_table_size=max_table_size,
             relations=relations,
         )
         self._passed = False

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
-from seekwarc.format.seektable import SeekTable, table_frame_size
+from seekwarc.format.seektable import MAX_TABLE_SIZE, SeekTable, table_frame_size
 from seekwarc.storage.fetch import TAIL
 from seekwarc.storage.source import RangeSource
 
@@ -39,7 +39,7 @@ def own_table_tail(length: int) -> int:
 
 
 def read_table_before(
-    source: RangeSource, end: int, *, floor: int, tail: int
+    source: RangeSource, end: int, *, floor: int, tail: int, limit: int = MAX_TABLE_SIZE
 ) -> tuple[SeekTable, int] | None:
     """Read the seek table whose last byte stands right in front of `end`.
 
@@ -48,19 +48,20 @@ def read_table_before(
         end: Offset behind the table.
         floor: Offset that no byte of the table, nor of the frames it lists, lies in front of.
         tail: Bytes to read at first; a larger table takes a second read.
+        limit: Bytes of the largest table to load.
 
     Returns:
-        The table and the offset it starts at, or None where no table ends there.
+        The table and the offset it starts at, or None where no table ends there, or one above the limit.
 
     Raises:
         FormatError: A table ends there but breaks the format.
     """
-    begin = max(end - tail, floor)
+    begin = max(end - min(tail, limit), floor)
     data = source.read(begin, end)
     if len(data) < end - begin:
         return None
     size = table_frame_size(data, bytes_in_front=end - floor)
-    if size is None:
+    if size is None or size > limit:
         return None
     offset = end - size
     if size > len(data):
@@ -73,15 +74,16 @@ class FileTables:
 
     Args:
         source: The file; its size must be known.
+        limit: Bytes of all tables that are loaded.
     """
 
-    def __init__(self, source: RangeSource) -> None:
+    def __init__(self, source: RangeSource, *, limit: int = MAX_TABLE_SIZE) -> None:
         self._links: list[_Link] = []
         end = source.size or 0
         tail = TAIL
-        while end and len(self._links) < MOST_LINKS:
+        while end and limit and len(self._links) < MOST_LINKS:
             try:
-                found = read_table_before(source, end, floor=0, tail=tail)
+                found = read_table_before(source, end, floor=0, tail=tail, limit=limit)
                 if found is None:
                     break
                 table, offset = found
@@ -92,6 +94,7 @@ class FileTables:
             if start == offset:
                 break
             self._links.append(_Link(start, offset, table))
+            limit -= end - offset
             end = start
             tail = NEXT_TAIL
 

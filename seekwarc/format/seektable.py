@@ -33,6 +33,7 @@ from seekwarc.format.zstd import (
 __all__ = [
     "FOOTER_SIZE",
     "MAX_ENTRIES",
+    "MAX_TABLE_SIZE",
     "FrameEntry",
     "SeekTable",
     "built_table_size",
@@ -49,6 +50,8 @@ MIN_FRAME_SIZE: Final = 8
 ENTRY_WITH_CHECKSUM: Final = 12
 MAX_ENTRIES: Final = 0x0800_0000
 """The most entries that the format's C library accepts (ZSTD_SEEKABLE_MAXFRAMES)."""
+MAX_TABLE_SIZE: Final = 64 << 20
+"""Larger tables are not loaded unless the caller allows it: enough for five million frames."""
 
 _FOOTER = Struct("<IBI")
 _SWAP = sys.byteorder == "big"
@@ -273,12 +276,12 @@ def table_frame_size(tail: Buffer, *, bytes_in_front: int | None = None) -> int 
 
     Returns:
         Size of the table's whole skippable frame, or None where no usable table ends here: no footer,
-        reserved bits set, or more entries than there can be frames.
+        reserved bits set, more than `MAX_ENTRIES` entries, or more than there can be frames.
     """
     if len(tail) < FOOTER_SIZE:
         return None
     count, descriptor, magic = _FOOTER.unpack_from(tail, len(tail) - FOOTER_SIZE)
-    if magic != FOOTER_MAGIC or descriptor & RESERVED_BITS:
+    if magic != FOOTER_MAGIC or descriptor & RESERVED_BITS or count > MAX_ENTRIES:
         return None
     entry_size = 12 if descriptor & CHECKSUM_FLAG else 8
     size: int = SKIPPABLE_HEADER_SIZE + count * entry_size + FOOTER_SIZE

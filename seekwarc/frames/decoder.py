@@ -13,6 +13,7 @@ import zstandard
 from seekwarc.errors import ChecksumError, FormatError, LimitError
 from seekwarc.format.zstd import Buffer, FrameHeader
 from seekwarc.frames.dictionary import Dictionary
+from seekwarc.frames.flight import StoredSpan
 
 __all__ = ["MAX_WINDOW_SIZE", "WINDOW_LIMITS", "CodecError", "FrameCache", "FrameDecoder", "content_checksum"]
 
@@ -217,6 +218,9 @@ def _damaged(error: zstandard.ZstdError) -> ChecksumError:
 class FrameCache:
     """Decoded frames, most recently used last, at most `capacity` bytes of them.
 
+    A frame is known by where it begins and ends: two tables may disagree about the end, and only one of them
+    was found right when the frame was decoded.
+
     Args:
         capacity: Bytes; 0 keeps nothing.
     """
@@ -224,29 +228,29 @@ class FrameCache:
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._size = 0
-        self._frames: OrderedDict[int, bytes] = OrderedDict()
+        self._frames: OrderedDict[StoredSpan, bytes] = OrderedDict()
         self._lock = threading.Lock()
-        self.latest: tuple[int, bytes] = (-1, b"")
-        """Offset and content of the frame that an iteration decoded last: one more, kept at no cost."""
+        self.latest: tuple[StoredSpan, bytes] = ((-1, -1), b"")
+        """Place and content of the frame that an iteration decoded last: one more, kept at no cost."""
 
-    def get(self, offset: int) -> bytes | None:
-        """Return the content of the frame at `offset`, if it is there."""
+    def get(self, span: StoredSpan) -> bytes | None:
+        """Return the content of the frame that is stored at `span`, if it is there."""
         latest, latest_content = self.latest
-        if latest == offset:
+        if latest == span:
             return latest_content
         with self._lock:
-            content = self._frames.get(offset)
+            content = self._frames.get(span)
             if content is not None:
-                self._frames.move_to_end(offset)
+                self._frames.move_to_end(span)
             return content
 
-    def put(self, offset: int, content: bytes) -> None:
-        """Keep the content of the frame at `offset`; older ones go to make room."""
+    def put(self, span: StoredSpan, content: bytes) -> None:
+        """Keep the content of the frame that is stored at `span`; older ones go to make room."""
         if len(content) > self._capacity:
             return
         with self._lock:
-            previous = self._frames.pop(offset, None)
+            previous = self._frames.pop(span, None)
             self._size += len(content) - (len(previous) if previous is not None else 0)
-            self._frames[offset] = content
+            self._frames[span] = content
             while self._size > self._capacity:
                 self._size -= len(self._frames.popitem(last=False)[1])

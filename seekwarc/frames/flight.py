@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import threading
 
-__all__ = ["Flight", "Flights"]
+__all__ = ["Flight", "Flights", "StoredSpan"]
+
+StoredSpan = tuple[int, int]
+"""[start, stop) of a frame in the file: what it is called by in the cache and among those under way."""
 
 
 class Flight:
@@ -30,26 +33,26 @@ class Flight:
 
 
 class Flights:
-    """The frames of one file that are being decoded, by their offsets."""
+    """The frames of one file that are being decoded, by where they are stored."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._under_way: dict[int, Flight] = {}
+        self._under_way: dict[StoredSpan, Flight] = {}
 
-    def find(self, offset: int) -> Flight | None:
+    def find(self, span: StoredSpan) -> Flight | None:
         """Return the flight of a frame that some thread is decoding."""
-        return self._under_way.get(offset)
+        return self._under_way.get(span)
 
-    def begin(self, offset: int) -> Flight | None:
+    def begin(self, span: StoredSpan) -> Flight | None:
         """Announce that this thread decodes a frame; return the flight of another that does already."""
         with self._lock:
-            other = self._under_way.get(offset)
+            other = self._under_way.get(span)
             if other is None:
-                self._under_way[offset] = Flight()
+                self._under_way[span] = Flight()
             return other
 
-    def end(self, offset: int, content: bytes | None) -> None:
+    def end(self, span: StoredSpan, content: bytes | None) -> None:
         """Hand out what was announced; None where it failed."""
         with self._lock:
-            flight = self._under_way.pop(offset)
+            flight = self._under_way.pop(span)
         flight.land(content)

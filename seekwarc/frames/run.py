@@ -19,7 +19,7 @@ from seekwarc.errors import ChecksumError, FormatError, LimitError, SeekWarcErro
 from seekwarc.format.seektable import FrameEntry, SeekTable
 from seekwarc.format.zstd import Buffer, FrameHeader, parse_frame_header, walk_blocks
 from seekwarc.frames.decoder import content_checksum
-from seekwarc.frames.flight import Flight
+from seekwarc.frames.flight import Flight, StoredSpan
 from seekwarc.frames.readahead import ReadAhead
 from seekwarc.frames.reader import FrameReader
 from seekwarc.storage.plan import plan_requests
@@ -139,7 +139,7 @@ class FrameRun:
             SourceError: The stored bytes cannot be had.
         """
         frame = self.table[number]
-        key = self.offset + frame.stored_start
+        key = self._span(frame)
         flights = self._reader.flights
         while True:
             content = self._cached(frame)
@@ -159,8 +159,8 @@ class FrameRun:
         return content
 
     def _cached(self, frame: FrameEntry) -> bytes | None:
-        content = self._reader.cache.get(self.offset + frame.stored_start)
-        # Another table, for another record, may say otherwise of the frame.
+        content = self._reader.cache.get(self._span(frame))
+        # Another table, for another record, may say otherwise of what it holds.
         if content is None or len(content) != frame.content_size:
             return None
         self._reader.count(cache_hits=1)
@@ -180,7 +180,7 @@ class FrameRun:
             content = self._cached(frame)
             if content is not None:
                 target.copy(frame, content)
-            elif flight := self._reader.flights.find(self.offset + frame.stored_start):
+            elif flight := self._reader.flights.find(self._span(frame)):
                 others.append((frame, flight))
             else:
                 continue
@@ -201,16 +201,19 @@ class FrameRun:
         if target.verify and len(target.out) < frame.content_size:
             target.copy(frame, self.frame_content(frame.number))
             return True
-        key = self.offset + frame.stored_start
+        key = self._span(frame)
         if self._reader.cache.get(key) is not None or self._reader.flights.find(key) is not None:
             return False
         self._decode(frame, self._stored_frame(frame), frame.stored_start, target)
         return True
 
+    def _span(self, frame: FrameEntry) -> StoredSpan:
+        return self.offset + frame.stored_start, self.offset + frame.stored_stop
+
     def _stored_frame(self, frame: FrameEntry) -> memoryview:
         if frame.stored_stop <= len(self._head):
             return memoryview(self._head)[frame.stored_start : frame.stored_stop]
-        data = self._reader.source.read(self.offset + frame.stored_start, self.offset + frame.stored_stop)
+        data = self._reader.source.read(*self._span(frame))
         if len(data) < frame.stored_size:
             raise self._cut()
         return memoryview(data)
@@ -227,8 +230,7 @@ class FrameRun:
     def _spans(self, runs: Iterable[range], skip: int = 0) -> Iterator[tuple[int, int]]:
         """Yield where frames with content are stored, without the first `skip` of them."""
         for number in islice(self._numbers(runs), skip, None):
-            frame = self.table[number]
-            yield self.offset + frame.stored_start, self.offset + frame.stored_stop
+            yield self._span(self.table[number])
 
     def _stored(
         self, runs: list[range], *, in_flight: int | None = None
@@ -312,7 +314,7 @@ class FrameRun:
         except FormatError as error:
             raise self._named(error, frame) from error
         self._reader.count(decoded=len(content))
-        self._reader.cache.put(self.offset + frame.stored_start, content)
+        self._reader.cache.put(self._span(frame), content)
         return content
 
     def _begin_ahead(self, wanted: range) -> None:
@@ -320,7 +322,7 @@ class FrameRun:
         reader = self._reader
         numbers: list[int] = []
         for number in self._numbers([range(wanted.start, min(wanted.stop, len(self.table)))]):
-            key = self.offset + self.table[number].stored_start
+            key = self._span(self.table[number])
             if reader.cache.get(key) is None and reader.flights.begin(key) is None:
                 numbers.append(number)
         if numbers:
@@ -342,13 +344,13 @@ class FrameRun:
                     for number in some:
                         content = self._whole(self.table[number], stored, base)
                         waiting.remove(number)
-                        self._reader.flights.end(self.offset + self.table[number].stored_start, content)
+                        self._reader.flights.end(self._span(self.table[number]), content)
         finally:
             self._end_ahead(waiting)
 
     def _end_ahead(self, numbers: list[int]) -> None:
         for number in numbers:
-            self._reader.flights.end(self.offset + self.table[number].stored_start, None)
+            self._reader.flights.end(self._span(self.table[number]), None)
 
     def _named(self, error: FormatError, frame: FrameEntry) -> FormatError:
         """Say which frame of which record is damaged, and what of the record is lost by it."""
@@ -368,11 +370,11 @@ def _checked(frame: FrameEntry, stored: memoryview, base: int) -> tuple[memoryvi
         raise FormatError(f"the frame holds {frame.content_size} bytes: too large to seek in")
     stored = stored[frame.stored_start - base : frame.stored_stop - base]
     header = parse_frame_header(stored)
-    if frame.checksum is None:
-        # Nothing else would show that the frame ends where the next entry does not begin.
-        end, done = walk_blocks(stored, header.size)
-        if not done or end + 4 * header.has_checksum != len(stored):
-            raise ChecksumError("the frame does not end where the seek table says")
+    # The codec stops at the frame's end and does not mind what follows. And the last four bytes, which a
+    # checksum is compared with, are those of the frame only if it ends here.
+    end, done = walk_blocks(stored, header.size)
+    if not done or end + 4 * header.has_checksum != len(stored):
+        raise ChecksumError("the frame does not end where the seek table says")
     if header.content_size not in (None, frame.content_size):
         raise ChecksumError(
             f"the frame states {header.content_size} bytes of content, the seek table {frame.content_size}"

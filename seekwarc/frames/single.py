@@ -44,11 +44,12 @@ class SingleFrame:
         return self._content()[start:stop]
 
     def _content(self) -> bytes:
-        offset, latest = self._reader.cache.latest
-        if offset == self._offset and len(latest) == self._size:
+        span, latest = self._reader.cache.latest
+        wanted = (self._offset, self._offset + self._stored_size)
+        if span == wanted and len(latest) == self._size:
             # Decoded when the record was found, and not found in the cache.
             return latest
-        content = self._reader.cache.get(self._offset)
+        content = self._reader.cache.get(wanted)
         if content is not None and len(content) == self._size:
             self._reader.count(cache_hits=1)
             return content

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, Literal, NamedTuple
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
-from seekwarc.format.seektable import SeekTable, largest_table_behind
+from seekwarc.format.seektable import MAX_TABLE_SIZE, SeekTable, largest_table_behind
 from seekwarc.format.zstd import (
     MAX_FRAME_HEADER_SIZE,
     SEEK_TABLE_MAGIC,
@@ -208,8 +208,9 @@ def extension_at(window: Window, offset: int, size: int) -> Extension:
     """
     anchor = None
     magic = int.from_bytes(window.take(offset, 4), "little")
-    # A table that lists more than there can be in front of it is not worth reading.
-    if magic == SEEK_TABLE_MAGIC and size <= largest_table_behind(offset):
+    # A table that lists more than there can be before it is not worth reading, and a huge one may cost more
+    # memory than there is: without an anchor it counts as part of the record.
+    if magic == SEEK_TABLE_MAGIC and size <= min(largest_table_behind(offset), MAX_TABLE_SIZE):
         try:
             anchor = SeekTable.parse(window.take(offset, size)).anchor(offset)
         except FormatError:

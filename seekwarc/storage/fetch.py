@@ -86,6 +86,11 @@ class Fetcher:
         return self._remote is None and self._source.size is None
 
     @property
+    def is_far(self) -> bool:
+        """Whether each answer takes a while, so that many small reads in a row do."""
+        return self.policy.in_flight > 1
+
+    @property
     def size(self) -> int | None:
         """See `RangeSource.size`. Of a remote object nothing was read of yet, this reads the end."""
         if self._remote is not None and self._remote.known_size is None:

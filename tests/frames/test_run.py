@@ -359,8 +359,6 @@ def test_a_table_that_lists_a_frame_wrongly_never_gives_other_bytes(
     made = frames(content, content_size=content_size, checksum=checksum)
     opened = Opened(made, change=change, checksums=listed)
     harmless = change is WRONG["checksum"] and not listed
-    # Where the content's checksum is the only one, what stands behind the frame says nothing of it.
-    harmless |= change is WRONG["stored size too large"] and listed and not checksum
     for start, stop in ((20_000, 30_000), (20_100, 20_200), (0, 30_000)):
         if harmless:
             assert opened.read(start, stop) == content[start:stop]
@@ -379,6 +377,49 @@ def test_an_entry_for_two_frames_never_gives_other_bytes() -> None:
         opened = Opened(made, change=join, checksums=checksums)
         with pytest.raises(ChecksumError):
             opened.read(0, FRAME)
+
+
+def swallow(entries: list[Entry]) -> list[Entry]:
+    """List the second frame as if it went on to the end of the third, whose checksum is there."""
+    first, (a, size, _), (b, _, check), *rest = entries
+    return [first, (a + b, size, check), *rest]
+
+
+@pytest.mark.parametrize("cache_size", [0, 1 << 20])
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("verify", [True, False])
+def test_an_entry_that_swallows_a_frame_is_found_on_every_way(
+    cache_size: int, threads: int, verify: bool
+) -> None:
+    opened = Opened(frames(), change=swallow, cache_size=cache_size, threads=threads)
+    for start, stop in ((FRAME, 2 * FRAME), (FRAME, FRAME + 1), (2 * FRAME - 1, 2 * FRAME), (0, 80_000)):
+        with pytest.raises(ChecksumError, match="frame 1 .*does not end where the seek table says"):
+            opened.read(start, stop, verify=verify)
+        with pytest.raises(ChecksumError):
+            opened.run.peek(start, stop)
+    with pytest.raises(ChecksumError):
+        opened.run.frame_content(1)
+    opened.reader.close()
+
+
+def test_an_entry_that_swallows_a_frame_is_found_in_the_cache_too() -> None:
+    made = frames()
+    opened = Opened(made, cache_size=1 << 20)
+    assert opened.read(FRAME, FRAME + 10) == CONTENT[FRAME : FRAME + 10]
+    columns = [array("I", column) for column in zip(*swallow(list(made.entries)), strict=True)]
+    other = FrameRun(opened.reader, opened.run.offset, SeekTable(*columns))
+    with pytest.raises(ChecksumError, match="does not end where the seek table says"):
+        other.peek(FRAME, FRAME + 10)
+
+
+def test_an_entry_that_swallows_a_frame_is_found_where_it_is_fetched_ahead() -> None:
+    opened = Opened(frames(), change=swallow, cache_size=1 << 20, latency=0.0)
+    assert opened.read(0, 500) == CONTENT[:500]
+    with pytest.raises(ChecksumError):
+        opened.read(500, FRAME + 500)
+    with pytest.raises(ChecksumError):
+        opened.read(FRAME + 500, FRAME + 600)
+    opened.reader.close()
 
 
 def test_a_file_that_ends_inside_a_frame_is_truncated() -> None:
