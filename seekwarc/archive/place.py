@@ -22,7 +22,7 @@ from seekwarc.format.seektable import SeekTable
 from seekwarc.format.warc import RECORD_END
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun
-from seekwarc.frames.scan import Window, frame_at, frame_start_at
+from seekwarc.frames.scan import Window, frame_at, frame_sizes, frame_start_at
 from seekwarc.frames.single import SingleFrame
 from seekwarc.frames.units import Extension, extension_at
 
@@ -202,31 +202,34 @@ class FramedPlace:
     def _scan(self, size: int, problem: str | None) -> Layout:
         """Step over the record's frames by their headers."""
         file = self.file
-        window = Window(file.source) if file.source.is_far else Window(file.source, first_read=PEEK)
         stored, contents = array("Q"), array("Q")
-        position, content = self.offset, 0
-        while content < size:
-            frame = frame_at(window, position)
-            if frame is None and content < size - len(RECORD_END):
+        content = 0
+        for stored_size, content_size in frame_sizes(file.source, self.offset):
+            if content_size is None:
+                break
+            stored.append(stored_size)
+            contents.append(content_size)
+            content += content_size
+            if content >= size:
+                break
+        else:
+            if content < size - len(RECORD_END):
                 raise TruncatedError(
                     f"the file ends inside this record: {content} of {size} bytes are there",
                     source=file.name,
                     offset=self.offset,
                 )
-            if frame is None or frame.content_size is None:
-                break
-            stored.append(frame.size)
-            contents.append(frame.content_size)
-            content += frame.content_size
-            position = frame.end
         if content != size:
             stream = stream_content(file, self.offset, 0, "zst")
             return Layout(stream, TableStatus.STREAM, problem)
-        scanned = SeekTable(stored, contents)
+        return self._compared(SeekTable(stored, contents), size, problem)
+
+    def _compared(self, scanned: SeekTable, size: int, problem: str | None) -> Layout:
+        """Return the layout of frames that were found by scanning, with the table if one lists just these."""
         if len(scanned) == 1:
             return self._run(scanned, TableStatus.SINGLE, problem)
         try:
-            listed = self._table_behind(window, scanned)
+            listed = self._table_behind(Window(self.file.source), scanned)
             if listed is None and self._walks:
                 listed = self._file_table(size)
             if listed is not None:

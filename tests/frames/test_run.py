@@ -393,7 +393,7 @@ def test_an_entry_that_swallows_a_frame_is_found_on_every_way(
 ) -> None:
     opened = Opened(frames(), change=swallow, cache_size=cache_size, threads=threads)
     for start, stop in ((FRAME, 2 * FRAME), (FRAME, FRAME + 1), (2 * FRAME - 1, 2 * FRAME), (0, 80_000)):
-        with pytest.raises(ChecksumError, match="frame 1 .*does not end where the seek table says"):
+        with pytest.raises(ChecksumError, match=r"frame 1 .*does not end where the seek table says"):
             opened.read(start, stop, verify=verify)
         with pytest.raises(ChecksumError):
             opened.run.peek(start, stop)
