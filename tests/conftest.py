@@ -12,37 +12,81 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SAMPLES = Path(os.environ.get("SEEKWARC_SAMPLES", ROOT.parent / "shared" / "samples"))
+VECTORS = ROOT / "tests" / "vectors"
+"""Files by other tools whose licence lets this repository hold them."""
+MORE_SAMPLES = Path(os.environ.get("SEEKWARC_SAMPLES", ROOT.parent / "shared" / "samples"))
+"""More of them, which are not part of the repository. They include those of VECTORS."""
+SAMPLES = MORE_SAMPLES if MORE_SAMPLES.is_dir() else VECTORS
+STANDARD = MORE_SAMPLES.parent / "seeds" / "warc-1.1.txt"
+"""The text of WARC 1.1, a paragraph a line, without headings; not part of the repository either."""
 IN_CI = bool(os.environ.get("CI"))
 
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--large", action="store_true", help="run the tests that take gigabytes")
+PROGRAMS = {
+    "chromium": "apt-get install chromium",
+    "ffmpeg": "apt-get install ffmpeg",
+    "nginx": "apt-get install nginx",
+    "wget": "apt-get install wget",
+    "zstd": "apt-get install zstd",
+    "wayback": "install pywb in a virtual environment of its own, whose bin folder is last in PATH",
+}
+"""Programs that tests use, and how each is installed."""
+FILES = {
+    "samples": (SAMPLES is MORE_SAMPLES, "files by other tools, which SEEKWARC_SAMPLES names the folder of"),
+    "standard": (STANDARD.is_file(), "the text of WARC 1.1, in ../seeds beside the folder SEEKWARC_SAMPLES"),
+}
+"""Files outside the repository that tests use: whether they are there, and what they are."""
 
 
 def _is_there(component: str) -> bool:
-    """Tell whether a component can be used: the samples, a program, or a Python module."""
-    if component == "samples":
-        return SAMPLES.is_dir()
+    """Tell whether a component can be used: files, a program, or a Python module."""
+    if component in FILES:
+        return FILES[component][0]
     if component.startswith("module:"):
         return importlib.util.find_spec(component.removeprefix("module:")) is not None
     return shutil.which(component) is not None
 
 
+def _how_to_get(component: str) -> str:
+    """Say what a test needs that is missing, and what to do about it."""
+    if component in FILES:
+        return f"needs {FILES[component][1]}; they are not part of this repository"
+    if component.startswith("module:"):
+        return f"needs the Python package {component.removeprefix('module:')}: pip install -e '.[test]'"
+    return f"needs the program {component}: {PROGRAMS[component]}"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests that take long by their nature, too")
+    parser.addoption("--large", action="store_true", help="run the tests that take gigabytes, too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only runs when asked: a million skips would hide those that matter."""
+    left_out = [item for item in items if _is_left_out(item, config)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not _is_left_out(item, config)]
+
+
+def _is_left_out(item: pytest.Item, config: pytest.Config) -> bool:
+    # A test that is asked for by its full name runs, whatever its markers.
+    if any("::" in argument for argument in config.args):
+        return False
+    return any(item.get_closest_marker(name) and not config.getoption(name) for name in ("slow", "large"))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("large") and not item.config.getoption("--large"):
-        pytest.skip("takes gigabytes; run with --large")
     for marker in item.iter_markers("needs"):
         for component in marker.args:
             if not _is_there(component):
                 if IN_CI:
-                    pytest.fail(f"{component} is missing, and nothing may be skipped in CI")
-                pytest.skip(f"{component} is not installed")
+                    pytest.fail(f"nothing may be skipped in CI: {_how_to_get(component)}")
+                pytest.skip(_how_to_get(component))
 
 
 @pytest.fixture(scope="session")
 def samples() -> Path:
-    """The folder of files by other tools; use with `needs("samples")`."""
+    """The folder of files by other tools; `needs("samples")` is for those that are not warcio's."""
     return SAMPLES
 
 

@@ -7,12 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tests.conftest import SAMPLES
+from tests.conftest import STANDARD
 
 Test = TypeVar("Test", bound=Callable[..., object])
 
-TEXT = SAMPLES.parent / "seeds" / "warc-1.1.txt"
-"""The standard, a paragraph a line, without headings."""
 FIRST = "A WARC format file is the simple concatenation"
 """How clause 4 begins."""
 BEHIND_LAST = "Different use cases are listed in Tables A.1"
@@ -55,7 +53,7 @@ def normalised(text: str) -> str:
 
 def body() -> list[str]:
     """Return the paragraphs of clauses 4 to 9."""
-    lines = TEXT.read_text("utf-8").splitlines()
+    lines = STANDARD.read_text("utf-8").splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith(FIRST))
     behind = next(number for number, line in enumerate(lines) if line.startswith(BEHIND_LAST))
     return [normalised(line) for line in lines[first:behind]]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.standard.clauses import QUOTATIONS, TEXT, body, normalised, obligations, sentences
+from tests.standard.clauses import QUOTATIONS, body, normalised, obligations, sentences
 
 MODULES = [
     import_module(f"tests.standard.{path.stem}") for path in Path(__file__).parent.glob("test_clause_*.py")
@@ -20,7 +20,7 @@ EXCEPTIONS = {
 }
 """Sentences that no test can be about, and why."""
 
-with_text = pytest.mark.skipif(not TEXT.is_file(), reason=f"the text of the standard is not at {TEXT}")
+with_text = pytest.mark.needs("standard")
 
 
 def obliging() -> list[str]:

@@ -261,7 +261,6 @@ def test_there_are_samples() -> None:
     assert len(READABLE) >= 20
 
 
-@pytest.mark.needs("samples")
 @pytest.mark.parametrize("name", READABLE)
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
 def test_a_sample_keeps_every_byte(samples: Path, tmp_path: Path, name: str) -> None:
