@@ -251,6 +251,7 @@ def test_the_map_of_very_small_chunks_is_small_and_of_use(chunk: int, line: str,
         assert looked_through <= 2 * WINDOW, "from the nearest chunk that is known, not from the first"
 
 
+@pytest.mark.slow
 def test_a_million_chunks_of_a_byte() -> None:
     count = 1_000_000
     body = b"1\r\nx\r\n" * count + b"0\r\n\r\n"
@@ -647,6 +648,7 @@ class ChunkedStream:
         return data
 
 
+@pytest.mark.slow
 def test_a_chunked_body_of_200_mebibytes_is_read_by_range(tmp_path: Path) -> None:
     path = tmp_path / "large.warc.zst"
     stream = ChunkedStream(200 * MIB)

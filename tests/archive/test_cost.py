@@ -91,7 +91,7 @@ def video() -> Sample:
     return sample(noise(4 * MIB + 7), 96 * MIB)
 
 
-@pytest.fixture(params=["gigabyte", "video"])
+@pytest.fixture(params=[pytest.param("gigabyte", marks=pytest.mark.slow), "video"])
 def large(request: pytest.FixtureRequest) -> Sample:
     return request.getfixturevalue(request.param)
 

@@ -17,6 +17,8 @@ import os, random, resource, sys, threading, time
 import seekwarc
 from tests.support.writing import URI, Repeated, noise, text
 
+pytestmark = pytest.mark.slow
+
 path, size, options = sys.argv[1], int(sys.argv[2]), eval(sys.argv[3])
 MIB = 1 << 20
 

@@ -12,7 +12,7 @@ import pytest
 import seekwarc
 from tests.browser.conftest import until
 
-pytestmark = pytest.mark.needs("chromium", "ffmpeg", "module:playwright")
+pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "ffmpeg", "module:playwright")]
 
 WIDTH, HEIGHT, RATE, SECONDS = 320, 180, 5, 3600
 LEAST = 200 << 20

@@ -305,6 +305,7 @@ def test_headers_are_shown(served, page) -> None:
     assert "text/html" in text
 
 
+@pytest.mark.slow
 def test_any_place_of_ten_gibibytes_is_shown_in_hex(huge, page) -> None:
     at = 7 * FRAME * 100 + 4096
     page.goto(huge.link("huge.bin", tab="hex", at=at))

@@ -19,6 +19,8 @@ import pytest
 from tests.support.durability import APPEND, Ending, Place, Processes, append
 from tests.support.jobs import JOBS, files_made, make_sources, names_below
 
+pytestmark = pytest.mark.slow
+
 VERBS = [name for name in JOBS if name != APPEND]
 
 

@@ -502,6 +502,7 @@ def bomb(form: str) -> bytes:
     return b"".join(zeros(encoder, "compress")) + encoder.flush()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["gzip", "raw deflate", "zstd", pytest.param("br", marks=BROTLI)])
 def test_a_bomb_takes_no_memory(form: str, tmp_path: Path) -> None:
     path = tmp_path / "bomb"

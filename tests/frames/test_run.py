@@ -294,6 +294,7 @@ def test_threads_agree_with_the_content() -> None:
     opened.reader.close()
 
 
+@pytest.mark.slow
 def test_a_frame_for_each_byte_takes_room_for_none_of_them() -> None:
     content = noise(30_000)
     made = frames(content, 1, checksum=False)

@@ -15,6 +15,8 @@ from tests.fuzz.make_corpus import BROKE
 from tests.fuzz.targets import TARGETS
 from tests.support.reading import time_limit
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 CORPUS = Path(__file__).parent / "corpus"
 INPUTS = {(path.parent.name, path.name): path for path in sorted(CORPUS.glob("*/*"))}

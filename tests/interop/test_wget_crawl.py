@@ -20,7 +20,7 @@ import zstandard
 
 import seekwarc
 
-pytestmark = pytest.mark.needs("wget", "ffmpeg")
+pytestmark = [pytest.mark.slow, pytest.mark.needs("wget", "ffmpeg")]
 
 LEAST_FILM = 200_000_000
 PAGES = 12

@@ -36,6 +36,8 @@ from tests.support.foreign import (
 )
 from tests.support.sources import RecordingSource
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 MIB = 1 << 20
 EXABYTE = 10**17

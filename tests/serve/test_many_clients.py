@@ -15,6 +15,8 @@ import pytest
 
 from tests.serve.conftest import FILM
 
+pytestmark = pytest.mark.slow
+
 CLIENTS = 200
 FIRST = 1_500_000
 

@@ -16,6 +16,8 @@ from seekwarc.tools.recover import recover
 from seekwarc.tools.verify import Verifier
 from tests.support.writing import DATE, HTTP_HEAD, KIB, noise, record_id, small_dictionary, text, walk
 
+pytestmark = pytest.mark.slow
+
 RECORDS = 50
 BATCH = 50
 KINDS = ("flip", "cut", "swap", "zero", "overwrite")
