@@ -22,6 +22,7 @@ MODULES = {
 
 FLOOR = {
     "errors": 0,
+    "system": 0,
     "format": 1,
     "storage": 2,
     "frames": 3,

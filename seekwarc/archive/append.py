@@ -19,6 +19,7 @@ from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.scan import Frame, Window, frames_from
 from seekwarc.frames.units import extension_at
 from seekwarc.storage.source import LocalFileSource
+from seekwarc.system import sync
 
 __all__ = ["AppendOutput", "existing_file"]
 
@@ -140,7 +141,7 @@ class AppendOutput(FileOutput):
             self.flush()
             # What a signal interrupted may have left more.
             self._file.truncate(self._state[0])
-            os.fsync(self._file.fileno())
+            sync(self._file)
             self._file.close()
         except OSError as error:
             raise (error if isinstance(error, SourceError) else self._failed(error)) from error

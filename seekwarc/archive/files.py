@@ -6,12 +6,12 @@ No file is replaced unless that was asked for.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import stat
-from typing import BinaryIO, Final, Literal
+from typing import IO, BinaryIO, Final, Literal
 
 from seekwarc.errors import SourceError, TargetExistsError
+from seekwarc.system import lock_for_writing, replace
 
 __all__ = [
     "Existing",
@@ -105,7 +105,7 @@ def refuse_existing(name: str | os.PathLike[str]) -> None:
         )
 
 
-def write_all(file: BinaryIO, data: bytes | bytearray | memoryview) -> None:
+def write_all(file: IO[bytes], data: bytes | bytearray | memoryview) -> None:
     """Write all of `data`: a raw file object, such as unbuffered standard output, takes less at a time."""
     view = memoryview(data)
     while view:
@@ -119,7 +119,7 @@ def lock_file(file: BinaryIO, name: str) -> None:
         SourceError: One of them does; the file is closed.
     """
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_for_writing(file)
     except BlockingIOError as error:
         file.close()
         raise SourceError(f"{name}: another process is writing to it") from error
@@ -144,7 +144,7 @@ def give_name(temporary: str, target: str, name: str, existing: Existing) -> Non
         OSError: It cannot be named.
     """
     if existing == "overwrite":
-        os.replace(temporary, target)
+        replace(temporary, target)
         return
     try:
         # Unlike `rename` it never replaces a file.

@@ -29,6 +29,7 @@ from seekwarc.archive.files import (
     write_all,
 )
 from seekwarc.errors import SourceError
+from seekwarc.system import is_broken_pipe, set_mode, sync
 
 __all__ = ["FileObjectOutput", "Output", "PathOutput", "open_output"]
 
@@ -85,11 +86,13 @@ class PathOutput(FileOutput):
             refuse_existing(name)
         self._temporary = os.path.join(folder, f".{base[:180]}.{os.urandom(8).hex()}.partial")
         # Before the file is there: a signal may come between any two lines, here and in the callers.
-        self._take_away = weakref.finalize(self, _take_away, self._temporary, os.getpid())
+        opened: list[BinaryIO] = []
+        self._take_away = weakref.finalize(self, _take_away, self._temporary, os.getpid(), opened)
         try:
             file = open(self._temporary, "xb", 0, opener=_open_private)  # noqa: SIM115
         except OSError as error:
             raise SourceError(f"{name}: cannot be written: {error.strerror}") from error
+        opened.append(file)
         super().__init__(name, file)
 
     def reopen(self) -> BinaryIO:
@@ -106,8 +109,8 @@ class PathOutput(FileOutput):
             return
         self.flush()
         try:
-            os.fsync(self._file.fileno())
-            os.fchmod(self._file.fileno(), mode_for(self._target))
+            sync(self._file)
+            set_mode(self._file, mode_for(self._target))
             self._file.close()
         except OSError as error:
             raise self._failed(error) from error
@@ -191,9 +194,9 @@ class FileObjectOutput:
     def _guarded(self, step: Callable[[], object]) -> None:
         try:
             step()
-        except BrokenPipeError:
-            raise
         except OSError as error:
+            if is_broken_pipe(error):
+                raise
             raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
 
 
@@ -201,10 +204,13 @@ def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _take_away(path: str, process: int) -> None:
+def _take_away(path: str, process: int, opened: list[BinaryIO]) -> None:
     # A process that was forked off has the same object, but not the file.
     if os.getpid() == process:
         with contextlib.suppress(OSError):
+            # Windows removes no file that is open.
+            for file in opened:
+                file.close()
             os.unlink(path)
 
 

@@ -19,6 +19,7 @@ from seekwarc.archive.files import (
     sync_folder,
 )
 from seekwarc.errors import SourceError, TargetExistsError
+from seekwarc.system import HOLDS_OPEN_FILES, set_mode, sync
 
 __all__ = ["UNFINISHED", "OpenOutput", "save_hint", "unfinished_name"]
 
@@ -111,11 +112,17 @@ class OpenOutput(FileOutput):
             self.flush()
             # What a signal interrupted may have left more.
             self._file.truncate(self._state[0])
-            os.fsync(self._file.fileno())
-            if not is_same(self._file, self._target):
-                os.fchmod(self._file.fileno(), mode_for(self._target))
+            sync(self._file)
+            # Interrupted between the two, it has both names.
+            has_name = is_same(self._file, self._target)
+            is_unfinished = is_same(self._file, self.unfinished)
+            if not has_name:
+                set_mode(self._file, mode_for(self._target))
+            if HOLDS_OPEN_FILES:
+                self._file.close()
+            if not has_name:
                 give_name(self.unfinished, self._target, self.name, self._existing)
-            if is_same(self._file, self.unfinished):
+            elif is_unfinished:
                 os.unlink(self.unfinished)
             sync_folder(os.path.dirname(self._target))
             self._file.close()
@@ -130,6 +137,8 @@ class OpenOutput(FileOutput):
             if self._kept is not None:
                 self._file.truncate(self._kept)
             elif is_same(self._file, self.unfinished):
+                if HOLDS_OPEN_FILES:
+                    self._file.close()
                 os.unlink(self.unfinished)
         with contextlib.suppress(OSError):
             self._file.close()

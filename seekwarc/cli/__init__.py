@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
-import io
 import os
 import signal
 import sys
@@ -22,6 +21,7 @@ from seekwarc.errors import (
     SeekWarcError,
     SourceError,
 )
+from seekwarc.system import SIGPIPE, configure_text, interrupt_after, is_broken_pipe
 
 __all__ = ["main"]
 
@@ -103,9 +103,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # What follows the verb is the verb's: argparse would take a `--` out of it.
     verb = _parser().parse_args(words[:1]).verb if words else None
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # What a terminal cannot show is written in ASCII rather than not at all.
-            stream.reconfigure(errors="backslashreplace")
+        if stream is not None:
+            configure_text(stream)
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", FormatWarning)
     dropped, sys.unraisablehook = sys.unraisablehook, _stop_again
@@ -139,8 +138,6 @@ def _status_of(verb: str | None, words: list[str]) -> int:
             print(FIRST_COMMANDS, end="")
         status = 0 if verb is None else _run(verb, words)
         sys.stdout.flush()
-    except BrokenPipeError:
-        return BY_SIGNAL + signal.SIGPIPE  # Whoever read has enough.
     except (FormatError, NotFoundError) as error:
         _say(str(error))
         return FOUND_PROBLEMS
@@ -148,6 +145,8 @@ def _status_of(verb: str | None, words: list[str]) -> int:
         _say(str(error))
         return FAILED
     except OSError as error:
+        if is_broken_pipe(error):
+            return BY_SIGNAL + SIGPIPE  # The reader has enough.
         # All but what is printed says its name.
         named = error.filename is not None
         _say(str(error) if named else f"standard output: cannot be written: {error.strerror or error}")
@@ -209,8 +208,7 @@ def _stop_again(lost: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(lost)
         return
     number = signal.SIGTERM if isinstance(lost.exc_value, _Terminated) else signal.SIGINT
-    signal.signal(signal.SIGALRM, lambda *_: _stop(number, None))
-    signal.setitimer(signal.ITIMER_REAL, SOON)
+    interrupt_after(SOON, lambda: _stop(number, None))
 
 
 class _Terminated(BaseException):

@@ -7,7 +7,6 @@ whatever failed for a moment is asked for again from the byte reached.
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 import time
@@ -25,6 +24,7 @@ from seekwarc.errors import (
 from seekwarc.storage.address import open_store, shown_url
 from seekwarc.storage.failure import Failure, failure_of
 from seekwarc.storage.plan import REMOTE
+from seekwarc.system import after_fork_in_child
 
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult
@@ -76,7 +76,7 @@ class _Forks:
         cls.lost = cls.used
 
 
-os.register_at_fork(after_in_child=_Forks.after_fork)
+after_fork_in_child(_Forks.after_fork)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import BinaryIO, Final, NoReturn, Protocol, cast, runtime_checkable
+from typing import IO, BinaryIO, Final, NoReturn, Protocol, cast, runtime_checkable
 
 from seekwarc.errors import SourceChangedError, SourceError
 from seekwarc.storage.plan import LOCAL, UNKNOWN, ReadPolicy
+from seekwarc.system import read_at, read_into_at
 
 __all__ = [
     "BufferedSource",
@@ -102,7 +103,7 @@ def _read_fully(read: Callable[[int, int], bytes], start: int, stop: int) -> byt
     return b"".join(pieces)
 
 
-def _read_some(file: BinaryIO, size: int) -> bytes:
+def _read_some(file: IO[bytes], size: int) -> bytes:
     """Read once; nothing at the end."""
     data: bytes | None = file.read(size)
     if data is None:
@@ -194,7 +195,7 @@ class LocalFileSource:
             return b""
 
         def pread(start: int, stop: int) -> bytes:
-            return os.pread(descriptor.number, stop - start, start)
+            return read_at(descriptor.number, stop - start, start)
 
         try:
             return _read_fully(pread, start, stop)
@@ -223,7 +224,7 @@ class LocalFileSource:
         filled = 0
         try:
             while filled < len(out) and start + filled < self.size:
-                count = os.preadv(descriptor.number, [out[filled:]], start + filled)
+                count = read_into_at(descriptor.number, out[filled:], start + filled)
                 if not count:
                     break
                 filled += count
@@ -269,7 +270,7 @@ class _OpenedElsewhere:
 class FileObjectSource(_OpenedElsewhere):
     """A seekable binary file object. It stays the caller's: closing the source leaves it open."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self.name = str(getattr(file, "name", "<file object>"))
         self._file = file
         self._lock = threading.Lock()

@@ -1,0 +1,186 @@
+"""What operating systems do differently, in one place: Linux and macOS on one side, Windows on the other.
+
+Everything else in the package calls these names and asks no system what it is. What is here asks whether a
+function exists, not what the system is called, so that tests can take a function away and read the other half
+(tests/support/windows).
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, BinaryIO, Final, TextIO
+
+try:
+    import fcntl as _fcntl
+
+    fcntl: ModuleType | None = _fcntl
+except ImportError:
+    fcntl = None
+
+__all__ = [
+    "HOLDS_OPEN_FILES",
+    "SIGPIPE",
+    "after_fork_in_child",
+    "configure_text",
+    "interrupt_after",
+    "is_broken_pipe",
+    "lock_for_writing",
+    "read_at",
+    "read_into_at",
+    "replace",
+    "set_mode",
+    "sync",
+]
+
+SIGPIPE: Final[int] = getattr(signal, "SIGPIPE", 13)
+"""The number that a shell makes 141 of, also where there is no such signal."""
+
+HOLDS_OPEN_FILES: Final = fcntl is None
+"""Whether a file can be neither renamed nor removed while somebody has it open, as on Windows."""
+
+LOCKED_BYTE: Final = 1 << 43
+"""Where Windows locks a byte: 8 TiB, after the end of any file, as nobody else can read a byte that is locked."""
+
+RENAME_TRIES: Final = 10
+RENAME_WAIT: Final = 0.05
+"""Seconds between two tries."""
+
+_SEEKING: Final = [threading.Lock() for _ in range(64)]
+"""Where a read has to move the position of a file, no other thread may move it in between."""
+
+
+def read_at(descriptor: int, size: int, offset: int) -> bytes:
+    """Read up to `size` bytes from `offset` on, as `os.pread` does, from any number of threads.
+
+    Raises:
+        OSError: The read failed.
+    """
+    if hasattr(os, "pread"):
+        data: bytes = os.pread(descriptor, size, offset)
+        return data
+    with _SEEKING[descriptor % len(_SEEKING)]:
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        return os.read(descriptor, size)
+
+
+def read_into_at(descriptor: int, out: memoryview, offset: int) -> int:
+    """Fill `out` from `offset` on, as `os.preadv` does, and return how many bytes came.
+
+    Raises:
+        OSError: The read failed.
+    """
+    if hasattr(os, "preadv"):
+        count: int = os.preadv(descriptor, [out], offset)
+        return count
+    data = read_at(descriptor, len(out), offset)
+    out[: len(data)] = data
+    return len(data)
+
+
+def lock_for_writing(file: BinaryIO) -> None:
+    """Keep every other process from writing to `file` until it is closed, if that process locks it as well.
+
+    Raises:
+        BlockingIOError: Another process, or another file object of this one, has the lock.
+        OSError: The file system has no locks.
+    """
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    import msvcrt  # noqa: PLC0415 - Windows only
+
+    windows: Any = msvcrt
+    position = os.lseek(file.fileno(), 0, os.SEEK_CUR)
+    os.lseek(file.fileno(), LOCKED_BYTE, os.SEEK_SET)
+    try:
+        windows.locking(file.fileno(), windows.LK_NBLCK, 1)
+    except PermissionError as error:
+        raise BlockingIOError(errno.EAGAIN, "another process has the lock") from error
+    finally:
+        os.lseek(file.fileno(), position, os.SEEK_SET)
+
+
+def sync(file: BinaryIO) -> None:
+    """Wait until what was written to `file` is on disk.
+
+    Raises:
+        OSError: It could not be written.
+    """
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if fcntl is not None and full is not None:
+        # On macOS `fsync` leaves the data in the disk's own buffer. Not every file system there has this one.
+        try:
+            fcntl.fcntl(file.fileno(), full)
+        except OSError:
+            pass
+        else:
+            return
+    os.fsync(file.fileno())
+
+
+def set_mode(file: BinaryIO, mode: int) -> None:
+    """Say who may read and write an open file; Windows has no such mode, and the folder decides."""
+    if hasattr(os, "fchmod"):
+        os.fchmod(file.fileno(), mode)
+
+
+def replace(source: str, target: str) -> None:
+    """Give the file `source` the name `target`, in place of a file that may have it.
+
+    Windows refuses that while somebody has either of them open, as virus scanners have for a moment.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    for _ in range(0 if fcntl is not None else RENAME_TRIES):
+        try:
+            os.replace(source, target)
+        except PermissionError:
+            time.sleep(RENAME_WAIT)
+        else:
+            return
+    os.replace(source, target)
+
+
+def is_broken_pipe(error: OSError) -> bool:
+    """Tell whether the reader of a pipe has gone, which Windows calls an invalid argument."""
+    if isinstance(error, BrokenPipeError):
+        return True
+    return fcntl is None and error.errno == errno.EINVAL and error.filename is None
+
+
+def configure_text(stream: TextIO) -> None:
+    """Make what is printed the same on every system: in a pipe or file of Windows, UTF-8 with line feeds.
+
+    What a terminal cannot show is written in ASCII rather than not at all.
+    """
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
+        if fcntl is None and not stream.isatty():
+            stream.reconfigure(encoding="utf-8", newline="\n")
+
+
+def interrupt_after(seconds: float, handler: Callable[[], object]) -> None:
+    """Call `handler` in the main thread after a while, as if a signal had come; called in the main thread.
+
+    Where there is no alarm, SIGINT takes its place, and what waits in the system is not interrupted.
+    """
+    number: int = getattr(signal, "SIGALRM", signal.SIGINT)
+    signal.signal(number, lambda *_: handler())
+    if hasattr(signal, "setitimer") and hasattr(signal, "ITIMER_REAL"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+    else:
+        threading.Timer(seconds, signal.raise_signal, (number,)).start()
+
+
+def after_fork_in_child(call: Callable[[], object]) -> None:
+    """Have `call` called in each process that is forked from this one; Windows forks none."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=call)
