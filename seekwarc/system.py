@@ -42,11 +42,13 @@ __all__ = [
 SIGPIPE: Final[int] = getattr(signal, "SIGPIPE", 13)
 """The number that a shell makes 141 of, also where there is no such signal."""
 
+ITIMER_REAL: Final[int] = getattr(signal, "ITIMER_REAL", 0)
+
 HOLDS_OPEN_FILES: Final = fcntl is None
 """Whether a file can be neither renamed nor removed while somebody has it open, as on Windows."""
 
 LOCKED_BYTE: Final = 1 << 43
-"""Where Windows locks a byte: 8 TiB, after the end of any file, as nobody else can read a byte that is locked."""
+"""Where Windows locks a byte: after the end of any file, as nobody else can read a byte that is locked."""
 
 RENAME_TRIES: Final = 10
 RENAME_WAIT: Final = 0.05
@@ -174,8 +176,8 @@ def interrupt_after(seconds: float, handler: Callable[[], object]) -> None:
     """
     number: int = getattr(signal, "SIGALRM", signal.SIGINT)
     signal.signal(number, lambda *_: handler())
-    if hasattr(signal, "setitimer") and hasattr(signal, "ITIMER_REAL"):
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(ITIMER_REAL, seconds)
     else:
         threading.Timer(seconds, signal.raise_signal, (number,)).start()
 

@@ -76,6 +76,8 @@ def _is_left_out(item: pytest.Item, config: pytest.Config) -> bool:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("posix") and not hasattr(os, "fork"):
+        pytest.skip("Windows has nothing like it")
     for marker in item.iter_markers("needs"):
         for component in marker.args:
             if not _is_there(component):

@@ -100,11 +100,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status: 0 fine, 1 damaged data or nothing found, 2 wrong usage or I/O error.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    # What follows the verb is the verb's: argparse would take a `--` out of it.
-    verb = _parser().parse_args(words[:1]).verb if words else None
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             configure_text(stream)
+    # What follows the verb is the verb's: argparse would take a `--` out of it.
+    verb = _parser().parse_args(words[:1]).verb if words else None
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", FormatWarning)
     dropped, sys.unraisablehook = sys.unraisablehook, _stop_again

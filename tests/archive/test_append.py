@@ -690,6 +690,7 @@ def fill(path: Path, room: int, kind: int) -> str:
     return done.stdout
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("size", [3000, 300_000])
 def test_where_the_file_may_not_grow_it_is_as_before(tmp_path, size) -> None:
     path = tmp_path / "a.warc.zst"
@@ -700,6 +701,7 @@ def test_where_the_file_may_not_grow_it_is_as_before(tmp_path, size) -> None:
     assert blocks_of(path) == [*OLD, b"new"]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("size", [3000, 100_000])
 def test_a_full_disk_leaves_the_file_as_before(tmp_path, size) -> None:
     disk = tmp_path / "disk"

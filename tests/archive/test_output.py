@@ -120,6 +120,7 @@ def test_what_nobody_ended_is_taken_away(how: str, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.posix
 def test_a_process_that_was_forked_off_takes_nothing_away(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     script = """
@@ -137,6 +138,7 @@ def test_a_process_that_was_forked_off_takes_nothing_away(tmp_path: Path) -> Non
     assert os.listdir(tmp_path) == [path.name]
 
 
+@pytest.mark.posix
 def test_an_existing_file_is_replaced_in_one_step(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     write_some(path)
@@ -149,6 +151,7 @@ def test_an_existing_file_is_replaced_in_one_step(tmp_path: Path) -> None:
         assert reader.read() == before, "who had it open goes on with the old file"
 
 
+@pytest.mark.posix
 def test_a_replaced_file_keeps_its_mode(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     for mode in (0o600, 0o640, 0o444):
@@ -166,6 +169,7 @@ def umask() -> Iterator[None]:
     os.umask(before)
 
 
+@pytest.mark.posix
 @pytest.mark.usefixtures("umask")
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
 def test_a_new_file_has_the_mode_that_the_umask_allows(mask: int, mode: int, tmp_path: Path) -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import io
 import json
 import os
-import pty
 import signal
 import struct
 import subprocess
 import sys
-import termios
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -254,6 +251,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 20) -> None:
 
 def run_on_terminal(*words: object) -> tuple[int, bytes]:
     """Run the command with standard error on a terminal; return status and what the terminal got."""
+    pty, fcntl, termios = map(pytest.importorskip, ("pty", "fcntl", "termios"))
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     command = [sys.executable, "-m", "seekwarc", *map(str, words)]

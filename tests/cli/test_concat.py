@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -283,7 +282,7 @@ def test_a_terminal_is_shown_how_far_it_is(crawl, other, tmp_path) -> None:
 
 
 def test_standard_output_that_is_a_terminal_gets_no_archive(crawl) -> None:
-    ours, theirs = pty.openpty()
+    ours, theirs = pytest.importorskip("pty").openpty()
     command = [sys.executable, "-m", "seekwarc", "concat", str(crawl.zst), "-o", "-"]
     done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)
     os.close(theirs)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -513,7 +512,7 @@ def test_an_error_on_a_terminal_stands_on_a_line_of_its_own(damaged, tmp_path) -
 
 
 def test_standard_output_that_is_a_terminal_gets_no_archive(crawl) -> None:
-    ours, theirs = pty.openpty()
+    ours, theirs = pytest.importorskip("pty").openpty()
     command = [sys.executable, "-m", "seekwarc", "convert", str(crawl.zst), "-"]
     done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)
     os.close(theirs)

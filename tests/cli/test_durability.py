@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import random
 import signal
@@ -19,7 +18,7 @@ import pytest
 from tests.support.durability import APPEND, Ending, Place, Processes, append
 from tests.support.jobs import JOBS, files_made, make_sources, names_below
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.posix]
 
 VERBS = [name for name in JOBS if name != APPEND]
 
@@ -132,6 +131,7 @@ def test_a_pipe_that_nobody_reads_ends_it_quietly(bench, name, tmp_path) -> None
 def test_a_pipe_that_is_read_no_further_ends_it_quietly(bench, start, name, tmp_path) -> None:
     words = INTO_PIPES[name].format(bench.sources).split()
     process = start(*words, cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path)})
+    fcntl = pytest.importorskip("fcntl")
     fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, SMALLEST_PIPE)
     assert len(os.read(process.stdout.fileno(), 10)) == 10
     process.stdout.close()

@@ -18,7 +18,6 @@ import io
 import itertools
 import json
 import os
-import resource
 import sys
 import tempfile
 import time
@@ -258,6 +257,8 @@ def _memory() -> int:
             if line.startswith("VmHWM"):
                 return int(line.split()[1]) << 10
     unit = 1 if sys.platform == "darwin" else 1 << 10
+    import resource  # noqa: PLC0415 - not on Windows
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
@@ -275,5 +276,7 @@ def _report(path: str, ways: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    import resource
+
     resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[1]), int(sys.argv[1]) + 1))
     _report(sys.argv[2], sys.argv[3:] or list(WAYS))

@@ -22,6 +22,7 @@ from seekwarc.storage.source import (
     Stats,
     open_source,
 )
+from seekwarc.system import read_at
 from tests.support.foreign import Foreign, noise
 from tests.support.sources import Pipe, RecordingSource, ShortFile
 
@@ -60,15 +61,14 @@ def test_every_source_answers_alike(path: Path) -> None:
 
 
 def test_short_reads_of_a_file_are_looped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pread = os.pread
     calls = []
 
     def short(descriptor: int, size: int, offset: int) -> bytes:
         calls.append(size)
-        return pread(descriptor, min(size, 1000), offset)
+        return read_at(descriptor, min(size, 1000), offset)
 
     source = LocalFileSource(path)
-    monkeypatch.setattr(os, "pread", short)
+    monkeypatch.setattr("seekwarc.storage.source.read_at", short)
     assert source.read(10, 5010) == DATA[10:5010]
     assert len(calls) == 5
     assert source.read(len(DATA) - 1500, len(DATA) + 1500) == DATA[-1500:]
@@ -149,7 +149,7 @@ def test_a_failing_read_names_file_and_offset(path: Path, monkeypatch: pytest.Mo
         raise OSError(5, "Input/output error")
 
     source = LocalFileSource(path)
-    monkeypatch.setattr(os, "pread", fail)
+    monkeypatch.setattr("seekwarc.storage.source.read_at", fail)
     with pytest.raises(SourceError, match=r"some\.warc\.zst.*offset 123.*Input/output error"):
         source.read(123, 456)
     source.close()

@@ -11,7 +11,6 @@ import importlib
 import io
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -179,6 +178,8 @@ def _child(run: Run, stderr: int, passed: IO[str]) -> int:
     os.chdir(run.folder)
     tempfile.tempdir = run.folder
     if run.room is not None:
+        import resource  # noqa: PLC0415 - not on Windows
+
         resource.setrlimit(resource.RLIMIT_FSIZE, (run.room, run.room))
     tracer = _Tracer(run)
     tracer.begin()

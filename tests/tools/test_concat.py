@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import resource
 from pathlib import Path
 
 import pytest
@@ -159,6 +158,7 @@ def test_a_file_can_be_joined_to_itself() -> None:
 def test_more_files_than_may_be_open(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     path.write_bytes(stored(SMALL))
+    resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 20, hard))
     try:

@@ -2,9 +2,9 @@
 
     PYTHONPATH=tests/support/windows:. python -m pytest tests/archive
 
-What Windows does not have is taken away before anything else is imported, in each process that is started. What
-it does otherwise is done so: a file that this process has open cannot be replaced, renamed or removed, names with
-`<>:"|?*` are refused, folders cannot be opened, and what the command prints is in code page 1252 with CR LF.
+What Windows does not have is taken away before anything else is imported, in each process that is started.
+What it does otherwise is done so: a file that this process has open cannot be replaced, renamed or removed,
+names with `<>:"|?*` are refused, folders cannot be opened, and the command prints code page 1252 with CR LF.
 
 What cannot be shown here: drive letters and backslashes, the real `msvcrt`, the error of a closed pipe, other
 processes that hold a file open (virus scanners), Ctrl-C on a console, and how long all of it takes.
@@ -24,7 +24,13 @@ import tempfile
 import types
 
 FORBIDDEN = frozenset('<>:"|?*') | {chr(number) for number in range(32)}
-RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}
+RESERVED = {
+    "CON",
+    "PRN",
+    "AUX",
+    "NUL",
+    *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10)),
+}
 
 
 def take_away() -> None:
@@ -47,7 +53,9 @@ def lend_msvcrt() -> None:
         if os.lseek(descriptor, 0, os.SEEK_CUR) + count <= os.fstat(descriptor).st_size:
             raise AssertionError("nobody else could read the bytes that would be locked")
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB if mode == msvcrt.LK_NBLCK else fcntl.LOCK_UN)
+            fcntl.flock(
+                descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB if mode == msvcrt.LK_NBLCK else fcntl.LOCK_UN
+            )
         except BlockingIOError as error:
             raise PermissionError(errno.EACCES, "Permission denied") from error
 
@@ -80,7 +88,9 @@ def check_not_open(*paths: object) -> None:
         except OSError:
             continue
         if held in wanted:
-            raise PermissionError(errno.EACCES, "The process cannot access the file because it is being used", held)
+            raise PermissionError(
+                errno.EACCES, "The process cannot access the file because it is being used", held
+            )
 
 
 def wrap() -> None:
@@ -115,7 +125,12 @@ def wrap() -> None:
         unlink(path, **kwargs)
 
     os.open, builtins.open, io.open = checked_os_open, checked_open, checked_open
-    os.replace, os.rename, os.unlink, os.remove = checked_replace, checked_rename, checked_unlink, checked_unlink
+    os.replace, os.rename, os.unlink, os.remove = (
+        checked_replace,
+        checked_rename,
+        checked_unlink,
+        checked_unlink,
+    )
 
 
 if "seekwarc" in sys.orig_argv and sys.stdout is not None:

@@ -1,0 +1,296 @@
+"""What systems do differently: each half is tested here, on whichever system this is."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+import seekwarc
+from seekwarc import system
+from seekwarc.system import (
+    SIGPIPE,
+    configure_text,
+    interrupt_after,
+    is_broken_pipe,
+    lock_for_writing,
+    read_at,
+    read_into_at,
+    replace,
+    set_mode,
+    sync,
+)
+
+PACKAGE = Path(seekwarc.__file__).parent
+TESTS = Path(__file__).parent
+WINDOWS = TESTS / "support" / "windows"
+
+DATA = bytes(range(256)) * 400
+
+
+@pytest.fixture
+def no_posix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away what Windows does not have."""
+    for module, names in (
+        (os, ("pread", "preadv", "fchmod", "register_at_fork")),
+        (signal, ("SIGALRM", "setitimer")),
+    ):
+        for name in names:
+            monkeypatch.delattr(module, name, raising=False)
+    monkeypatch.setattr(system, "fcntl", None)
+
+
+# Reads.
+
+
+@pytest.mark.parametrize("way", ["as it is", "no_posix"])
+def test_reads_from_many_threads_do_not_disturb_each_other(way, tmp_path, request) -> None:
+    if way == "no_posix":
+        request.getfixturevalue("no_posix")
+    path = tmp_path / "a"
+    path.write_bytes(DATA)
+    with path.open("rb") as file, ThreadPoolExecutor(8) as threads:
+
+        def read(start: int) -> bool:
+            out = bytearray(1000)
+            count = read_into_at(file.fileno(), memoryview(out), start)
+            return out[:count] == DATA[start : start + 1000] == read_at(file.fileno(), 1000, start)
+
+        assert all(threads.map(read, range(0, len(DATA), 77)))
+
+
+# Locks.
+
+
+def windows_lock() -> ModuleType:
+    """The module `msvcrt`, as far as it is used: one file object has the byte, whoever asks first."""
+    msvcrt = ModuleType("msvcrt")
+    locked: dict[tuple[int, int], int] = {}
+
+    def locking(descriptor: int, mode: int, count: int) -> None:
+        status = os.fstat(descriptor)
+        place = os.lseek(descriptor, 0, os.SEEK_CUR)
+        assert (mode, count) == (msvcrt.LK_NBLCK, 1)
+        assert place >= status.st_size, "a byte that is locked cannot be read"
+        if locked.setdefault((status.st_ino, place), descriptor) != descriptor:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+    msvcrt.LK_NBLCK = 2
+    msvcrt.locking = locking
+    return msvcrt
+
+
+@pytest.mark.parametrize("way", ["as it is", "no_posix"])
+def test_a_file_is_locked_once(way, tmp_path, request, monkeypatch) -> None:
+    if way == "no_posix":
+        request.getfixturevalue("no_posix")
+        monkeypatch.setitem(sys.modules, "msvcrt", windows_lock())
+    path = tmp_path / "a"
+    path.write_bytes(b"some bytes")
+    with path.open("r+b", 0) as first, path.open("r+b", 0) as second:
+        first.seek(4)
+        lock_for_writing(first)
+        assert first.tell() == 4
+        with pytest.raises(BlockingIOError):
+            lock_for_writing(second)
+        first.write(b" BYTES"[1:])
+        assert second.read() == b"someBYTESs"
+
+
+# Names.
+
+
+@pytest.mark.usefixtures("no_posix")
+def test_a_name_that_is_held_for_a_moment_is_waited_for(tmp_path, monkeypatch) -> None:
+    (tmp_path / "new").write_bytes(b"new")
+    tries = []
+
+    def refuse_twice(source: str, target: str) -> None:
+        tries.append(source)
+        if len(tries) < 3:
+            raise PermissionError(errno.EACCES, "used by another process")
+        os.rename(source, target)
+
+    monkeypatch.setattr(os, "replace", refuse_twice)
+    monkeypatch.setattr(system, "RENAME_WAIT", 0)
+    replace(str(tmp_path / "new"), str(tmp_path / "old"))
+    assert os.listdir(tmp_path) == ["old"]
+
+
+@pytest.mark.parametrize("way", ["as it is", "no_posix"])
+def test_a_name_that_stays_held_is_an_error(way, monkeypatch, request) -> None:
+    if way == "no_posix":
+        request.getfixturevalue("no_posix")
+    tries = []
+
+    def refuse(source: str, target: str) -> None:
+        tries.append(source)
+        raise PermissionError(errno.EACCES, "used by another process", target)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    monkeypatch.setattr(system, "RENAME_WAIT", 0)
+    with pytest.raises(PermissionError):
+        replace("a", "b")
+    assert len(tries) == (1 if way == "as it is" else 11)
+
+
+@pytest.mark.usefixtures("no_posix")
+def test_where_files_have_no_mode_none_is_set(tmp_path) -> None:
+    with (tmp_path / "a").open("wb") as file:
+        set_mode(file, 0o600)
+
+
+# On disk.
+
+
+def test_what_is_synced_on_macos_is_out_of_the_disks_buffer(tmp_path, monkeypatch) -> None:
+    asked = []
+    full = SimpleNamespace(F_FULLFSYNC=51, fcntl=lambda descriptor, what: asked.append((descriptor, what)))
+    monkeypatch.setattr(system, "fcntl", full)
+    with (tmp_path / "a").open("wb") as file:
+        sync(file)
+        assert asked == [(file.fileno(), 51)]
+
+
+def test_where_only_fsync_works_it_is_used(tmp_path, monkeypatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    asked = []
+    monkeypatch.setattr(system, "fcntl", SimpleNamespace(F_FULLFSYNC=51, fcntl=refuse))
+    monkeypatch.setattr(os, "fsync", asked.append)
+    with (tmp_path / "a").open("wb") as file:
+        sync(file)
+        assert asked == [file.fileno()]
+
+
+# Pipes, text, signals.
+
+
+def test_a_closed_pipe_is_known() -> None:
+    assert is_broken_pipe(BrokenPipeError(errno.EPIPE, "Broken pipe"))
+    assert not is_broken_pipe(OSError(errno.ENOSPC, "No space left on device"))
+    assert SIGPIPE == 13
+
+
+@pytest.mark.usefixtures("no_posix")
+def test_a_closed_pipe_of_windows_is_known() -> None:
+    assert is_broken_pipe(OSError(errno.EINVAL, "Invalid argument"))
+    assert not is_broken_pipe(OSError(errno.EINVAL, "Invalid argument", "a:b"))
+
+
+@pytest.mark.usefixtures("no_posix")
+def test_a_pipe_on_windows_gets_the_same_bytes_as_elsewhere() -> None:
+    pipe = io.BytesIO()
+    stream = io.TextIOWrapper(pipe, "cp1252", newline="\r\n")
+    configure_text(stream)
+    print("中 é", file=stream, flush=True)
+    assert pipe.getvalue() == "中 é\n".encode()
+
+
+@pytest.mark.parametrize("way", ["as it is", "no_posix"])
+def test_an_interruption_comes_in_the_main_thread(way, request) -> None:
+    if way == "no_posix":
+        request.getfixturevalue("no_posix")
+    number = getattr(signal, "SIGALRM", signal.SIGINT)
+    before = signal.getsignal(number)
+    came = []
+    try:
+        interrupt_after(0.01, lambda: came.append(threading.current_thread()))
+        deadline = threading.Event()
+        for _ in range(500):
+            if came:
+                break
+            deadline.wait(0.01)
+    finally:
+        signal.signal(number, before)
+    assert came == [threading.main_thread()]
+
+
+# All of it, in processes that have nothing else.
+
+
+def run_without_posix(*words: object, **options: object) -> subprocess.CompletedProcess:
+    path = os.pathsep.join([str(WINDOWS), str(PACKAGE.parent)])
+    return subprocess.run(
+        [sys.executable, *map(str, words)],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+        **options,
+    )
+
+
+SCENE = """
+import os, pickle, sys
+import seekwarc
+from concurrent.futures import ThreadPoolExecutor
+
+assert not hasattr(os, "pread")
+folder = sys.argv[1]
+path = os.path.join(folder, "a.warc.zst")
+big = bytes(range(256)) * 10_000
+with seekwarc.open(path, "w", frame_size=1 << 16) as writer:
+    writer.write_resource("http://example.org/1", big, content_type="video/mp4")
+with seekwarc.open(path, "a") as writer:
+    writer.write_resource("http://example.org/2", b"two", content_type="text/plain")
+    try:
+        seekwarc.open(path, "a")
+    except seekwarc.SourceError as error:
+        assert "another process is writing to it" in str(error), error
+    else:
+        raise AssertionError("two wrote to one file")
+    with seekwarc.open(path) as archive:
+        assert [record.block.read() for record in archive][0] == big, "a locked file can be read"
+with seekwarc.open(path) as archive, ThreadPoolExecutor(4) as threads:
+    record = next(iter(archive))
+    right = lambda at: record.block.pread(at, 99) == big[at : at + 99]
+    assert all(threads.map(right, range(0, len(big), 9999)))
+    assert len(list(pickle.loads(pickle.dumps(archive)))) == 2
+assert os.listdir(folder) == ["a.warc.zst"], os.listdir(folder)
+"""
+
+
+@pytest.mark.posix
+def test_an_archive_is_written_read_and_continued_without_posix(tmp_path) -> None:
+    done = run_without_posix("-c", textwrap.dedent(SCENE), tmp_path)
+    assert (done.returncode, done.stderr.decode()) == (0, "")
+
+
+@pytest.mark.posix
+def test_every_module_is_imported_without_posix() -> None:
+    modules = [
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+        for path in PACKAGE.rglob("*.py")
+        if path.stem not in ("__init__", "__main__", "pywb")
+    ]
+    done = run_without_posix("-c", f"import importlib\nfor name in {modules}: importlib.import_module(name)")
+    assert (done.returncode, done.stderr.decode()) == (0, "")
+
+
+SUITES = {
+    "reading": ["archive/test_reader.py", "archive/test_payload.py", "storage/test_source.py"],
+    "writing": ["archive/test_output.py", "archive/test_typed.py"],
+    "append": ["archive/test_append.py", "-k", "another or giving_up or gone_on or refused"],
+    "command": ["cli/test_main.py", "cli/test_ls.py", "cli/test_lookup.py", "cli/test_split.py"],
+}
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("suite", SUITES)
+def test_tests_pass_without_posix(suite) -> None:
+    words = [TESTS / word if word.endswith(".py") else word for word in SUITES[suite]]
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-m", "not posix"]
+    done = run_without_posix("-m", "pytest", *options, *words, cwd=PACKAGE.parent)
+    assert " passed" in done.stdout.decode()
+    assert done.returncode == 0, done.stdout.decode()[-3000:]
