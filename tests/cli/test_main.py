@@ -226,6 +226,7 @@ def test_main_returns_the_exit_status(run_main, crawl, capsys) -> None:
     assert "not-there.warc" in capsys.readouterr().err
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_that_comes_while_something_is_taken_away_stops_all_the_same(number: int) -> None:
     script = f"""
