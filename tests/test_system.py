@@ -282,7 +282,7 @@ SUITES = {
     "reading": ["archive/test_reader.py", "archive/test_payload.py", "storage/test_source.py"],
     "writing": ["archive/test_output.py", "archive/test_typed.py"],
     "append": ["archive/test_append.py", "-k", "another or giving_up or gone_on or refused"],
-    "command": ["cli/test_main.py", "cli/test_ls.py", "cli/test_lookup.py", "cli/test_split.py"],
+    "command": ["cli/test_main.py", "cli/test_ls.py", "cli/test_lookup.py"],
 }
 
 
