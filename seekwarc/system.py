@@ -35,6 +35,7 @@ __all__ = [
     "read_at",
     "read_into_at",
     "replace",
+    "seek_and_read",
     "set_mode",
     "sync",
 ]
@@ -58,18 +59,15 @@ _SEEKING: Final = [threading.Lock() for _ in range(64)]
 """Where a read has to move the position of a file, no other thread may move it in between."""
 
 
-def read_at(descriptor: int, size: int, offset: int) -> bytes:
-    """Read up to `size` bytes from `offset` on, as `os.pread` does, from any number of threads.
-
-    Raises:
-        OSError: The read failed.
-    """
-    if hasattr(os, "pread"):
-        data: bytes = os.pread(descriptor, size, offset)
-        return data
+def seek_and_read(descriptor: int, size: int, offset: int) -> bytes:
+    """Do what `os.pread` does, by moving the position of the file; see `read_at`."""
     with _SEEKING[descriptor % len(_SEEKING)]:
         os.lseek(descriptor, offset, os.SEEK_SET)
         return os.read(descriptor, size)
+
+
+read_at: Final[Callable[[int, int, int], bytes]] = getattr(os, "pread", seek_and_read)
+"""Reads up to `size` bytes of a descriptor from `offset` on, from any number of threads. Raises OSError."""
 
 
 def read_into_at(descriptor: int, out: memoryview, offset: int) -> int:

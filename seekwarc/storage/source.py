@@ -208,11 +208,10 @@ class LocalFileSource:
         It may return fewer bytes than asked for anywhere, and keeps the file open as long as it is kept.
         """
         descriptor = self._descriptor or self._reopen()
-        pread = os.pread
 
         def read(start: int, stop: int) -> bytes:
             try:
-                return pread(descriptor.number, stop - start, start)
+                return read_at(descriptor.number, stop - start, start)
             except OSError as error:
                 raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
 
