@@ -369,6 +369,7 @@ def test_a_finished_file_is_not_touched_by_a_late_abort(tmp_path) -> None:
         put(writer, NEW)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tables", MODES)
 def test_wherever_it_stops_the_old_records_are_there(tmp_path, tables) -> None:
     path = tmp_path / "a.warc.zst"

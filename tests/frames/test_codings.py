@@ -287,6 +287,7 @@ def test_a_cut_shows_through_all_codings(forms: list[str]) -> None:
         assert outcome(body[:size], *names, truncated=True) == (found, None)
 
 
+@pytest.mark.slow
 @every_form
 def test_a_body_damaged_anywhere_ends_in_one_of_the_known_ways(form: str) -> None:
     body = ENCODE[form](CONTENT)

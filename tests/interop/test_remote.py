@@ -52,7 +52,7 @@ from tests.support.writing import (
     text,
 )
 
-pytestmark = pytest.mark.needs("module:obstore")
+pytestmark = [pytest.mark.slow, pytest.mark.needs("module:obstore")]
 
 GIB = 1 << 30
 SMALL = 40

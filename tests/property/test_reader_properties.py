@@ -196,6 +196,7 @@ CHANGES = (0x01, 0x80, 0xFF)
 """What bytes are XORed with: the lowest bit, the highest, all of them."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pipe", [False, True], ids=["file", "pipe"])
 @pytest.mark.parametrize("dictionary", [False, True], ids=["no dictionary", "dictionary"])
 @pytest.mark.parametrize("tables", ["large", "every", "none"])
@@ -233,6 +234,7 @@ def test_no_change_of_a_byte_gives_wrong_bytes_unnoticed(tables: str, dictionary
                 assert len(found) == len(whole) or outcome.error or outcome.warned, about
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tables", ["large", "every"])
 def test_a_changed_byte_gives_no_wrong_range_by_offset_and_length(tables: str) -> None:
     original = small_file(tables)
@@ -255,6 +257,7 @@ def test_a_changed_byte_gives_no_wrong_range_by_offset_and_length(tables: str) -
     assert damage > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pipe", [False, True], ids=["file", "pipe"])
 @pytest.mark.parametrize("dictionary", [False, True], ids=["no dictionary", "dictionary"])
 @pytest.mark.parametrize("tables", ["large", "every", "none"])

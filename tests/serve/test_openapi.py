@@ -24,6 +24,7 @@ def test_it_is_what_the_standard_calls_a_description() -> None:
             assert all(answer["description"] for answer in operation["responses"].values())
 
 
+@pytest.mark.slow
 @pytest.mark.needs("module:schemathesis")
 def test_a_tool_of_others_finds_no_answer_that_is_not_described(server, found) -> None:
     import schemathesis  # noqa: PLC0415

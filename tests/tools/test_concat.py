@@ -521,6 +521,7 @@ def test_a_source_that_is_no_whole_file_is_named_and_leaves_nothing(tmp_path, nu
     assert os.listdir(tmp_path) == ["bad.warc.zst"]
 
 
+@pytest.mark.slow
 def test_every_damaged_byte_is_found_or_does_no_harm() -> None:
     made = Foreign().record(b"x").record(noise(700), cuts=200, table=True).record(text(500)).file_table()
     expected = made.plain().bytes()
@@ -621,6 +622,7 @@ def test_any_files_are_joined(made: list[tuple[Foreign, str]], threads: int) -> 
 FLIPS = st.lists(st.tuples(st.floats(0, 1), st.integers(1, 255)), min_size=1, max_size=3)
 
 
+@pytest.mark.slow
 @given(made=st.lists(layouts(), min_size=1, max_size=3), flips=FLIPS)
 @settings(
     deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

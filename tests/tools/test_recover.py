@@ -118,6 +118,7 @@ def test_a_dictionary_is_kept(saved, tmp_path) -> None:
 # Cut.
 
 
+@pytest.mark.slow
 def test_a_file_cut_at_any_byte_gives_every_record_in_front(saved) -> None:
     made = Foreign().record(b"one").record(text(700), cuts=400, table=True).record(b"three").file_table()
     data = made.bytes()
@@ -136,6 +137,7 @@ def test_a_file_cut_at_any_byte_gives_every_record_in_front(saved) -> None:
         assert done.lost <= size - ends[len(there) - 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["gz", "plain"])
 def test_other_forms_may_be_cut_anywhere(saved, form) -> None:
     made = Foreign().record(b"one").record(text(300)).record(b"three")

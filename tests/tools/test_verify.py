@@ -708,6 +708,7 @@ def test_memory_is_not_that_of_a_record(tmp_path, form) -> None:
     assert peak < 120, f"{peak} MiB"
 
 
+@pytest.mark.slow
 def test_damage_at_every_place_of_a_small_file_is_reported_or_does_no_harm() -> None:
     made = Foreign().record(b"one", table=True).record(text(300), cuts=250, table=True).file_table()
     data = made.bytes()
