@@ -122,7 +122,7 @@ class AsyncReader:
                 return
             count = min(2 * count, MOST_AT_ONCE)
 
-    async def record_at(self, offset: int, length: int | None = None) -> AsyncRecord:
+    async def record_at(self, offset: int | str, length: int | str | None = None) -> AsyncRecord:
         """Return the record that starts at a stored offset; see `Reader.record_at`."""
         archive, threads = self._there
         return AsyncRecord(threads, await threads.run(lambda: archive.record_at(offset, length)))

@@ -53,16 +53,17 @@ class PlainContent:
     Args:
         source: The file.
         offset: Offset of the record.
+        window: A window of nobody else that has the record's beginning.
     """
 
     table: SeekTable | None = None
     in_one_piece = False
 
-    def __init__(self, source: RangeSource, offset: int) -> None:
+    def __init__(self, source: RangeSource, offset: int, window: Window | None = None) -> None:
         self._source = source
         self._offset = offset
-        # Chunks are gone through in small steps, which must not be a request each.
-        self._window = Window(source)
+        # Chunks are read in small steps, which must not be a request each.
+        self._window = window or Window(source)
         self._lock = threading.Lock()
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002

@@ -27,9 +27,9 @@ CACHE_SIZE: Final = 32 << 20
 MAGIC_SIZE: Final = 8
 ONE_READ: Final = 64 << 10
 """A record known to take no more than this in the file is fetched whole."""
-RECORD_HEAD: Final = 32 << 10
+RECORD_HEAD: Final = 16 << 10
 FILE_HEAD: Final = 32 << 10
-FILE_HEAD_AFAR: Final = 128 << 10
+FILE_HEAD_AFAR: Final = 64 << 10
 """Has all of a dictionary of the usual size: another round trip would cost more than these bytes."""
 
 
@@ -89,6 +89,7 @@ class ArchiveFile:
         self.max_table_size = max_table_size
         self._tables: FileTables | None = None
         self._opened = False
+        self._compression: Compression | None = None
         self.warned = False
         """Whether it was said that records share frames; set it where nobody wants to know."""
 
@@ -100,9 +101,14 @@ class ArchiveFile:
         source, options = state
         ArchiveFile.__init__(self, source, source.stats, **options)
 
-    def window(self) -> Window:
-        """Return a window for reading on from some place."""
-        return self._pipe_window or Window(self.source)
+    def window(self, limit: int | None = None) -> Window:
+        """Return a window for reading on from some place, as far as a limit if that is known to do."""
+        return self._pipe_window or Window(self.source, limit=limit)
+
+    @property
+    def is_near(self) -> bool:
+        """Whether several short reads cost no more than one that has all of their bytes."""
+        return self.source.policy.gap == 0
 
     def open_at(self, offset: int, length: int | None) -> None:
         """Have what reading a record begins with fetched in one round trip, where each takes its time.
@@ -113,15 +119,16 @@ class ArchiveFile:
         if self.source.policy.in_flight == 1:
             return
         wanted = [] if self._opened else [(0, FILE_HEAD_AFAR)]
-        if length is None or length > ONE_READ:
-            wanted.append((offset, offset + RECORD_HEAD))
+        with_tables = self._compression in (None, "zst")
+        if length is not None and length <= ONE_READ:
+            wanted.append((offset, offset + length))
         else:
-            wanted.append((offset, offset + max(length, RECORD_HEAD)))
-        if length is not None and length > ONE_READ:
-            tail = min(own_table_tail(length), self.max_table_size)
-            wanted.append((offset + length - tail, offset + length))
+            wanted.append((offset, offset + RECORD_HEAD))
+            if length is not None and with_tables:
+                tail = min(own_table_tail(length), self.max_table_size)
+                wanted.append((offset + length - tail, offset + length))
         self._opened = True
-        self.source.keep(wanted, end=length is None and self._tables is None)
+        self.source.keep(wanted, end=length is None and with_tables and self._tables is None)
 
     def open_whole(self, *, tables: bool) -> None:
         """Have the head of the file, and its tables if asked, fetched in one round trip: see `open_at`."""
@@ -131,7 +138,8 @@ class ArchiveFile:
 
     def detect(self, window: Window, offset: int) -> Compression:
         """Tell what stands at `offset`."""
-        return detect(window.take(offset, MAGIC_SIZE), self.name, offset)
+        self._compression = detect(window.take(offset, MAGIC_SIZE), self.name, offset)
+        return self._compression
 
     @property
     def tables(self) -> FileTables:

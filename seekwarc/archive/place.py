@@ -147,11 +147,13 @@ class FramedPlace:
         """Read the table at the end of the record (spec-notes, sections 6.1 and 6.2)."""
         if self._length is None:
             return None
+        # What is at hand of a short record need not be read again.
+        missing = max(self._length - len(self._head), TABLE_OVERHEAD)
         found = read_table_before(
             self.file.source,
             self.offset + self._length,
             floor=self.offset,
-            tail=own_table_tail(self._length),
+            tail=min(own_table_tail(self._length), missing),
             limit=self.file.max_table_size,
         )
         if found is None:

@@ -21,16 +21,20 @@ HEADER_READ: Final = 4 << 10
 
 
 class _PlainPlace:
-    __slots__ = ("file", "offset")
+    __slots__ = ("_window", "file", "offset")
     skip = 0
 
-    def __init__(self, file: ArchiveFile, offset: int) -> None:
+    def __init__(self, file: ArchiveFile, offset: int, window: Window | None = None) -> None:
         self.file = file
+        self._window = window
         self.offset = offset
+
+    def __reduce__(self) -> tuple[type[_PlainPlace], tuple[ArchiveFile, int]]:
+        return _PlainPlace, (self.file, self.offset)
 
     def layout(self, header: RecordHeader) -> Layout:
         end = self.offset + len(header.raw) + header.content_length + len(RECORD_END)
-        content = PlainContent(self.file.source, self.offset)
+        content = PlainContent(self.file.source, self.offset, self._window)
         return Layout(content, TableStatus.STORED, data_end=end)
 
     def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
@@ -45,19 +49,29 @@ def _blank_end(window: Window, end: int) -> int:
     return end
 
 
-def plain_record_at(file: ArchiveFile, window: Window, offset: int) -> Record:
+def plain_record_at(file: ArchiveFile, window: Window, offset: int, *, own: bool = False) -> Record:
     """Return the record at `offset`.
+
+    Args:
+        file: The file.
+        window: What the header is read through.
+        offset: Offset of the record.
+        own: The window is for this record alone, which reads on through it.
 
     Raises:
         FormatError: No record header with an end stands there.
     """
     size = HEADER_READ
     while True:
-        data, index = window.get(offset, offset + size)
+        data, index = window.reach(offset, offset + size)
         end = find_header_end(data, index)
+        if end < 0:
+            # It may lead beyond the limit, which is no more than an index says.
+            data, index = window.get(offset, offset + size)
+            end = find_header_end(data, index)
         if end >= 0:
             header = file.parse_header(data[index:end], offset)
-            return Record(header, _PlainPlace(file, offset))
+            return Record(header, _PlainPlace(file, offset, window if own else None))
         if not data.startswith(b"WARC/", index) or len(data) - index < size or size > MAX_HEADER_SIZE:
             raise FormatError(
                 f"no record header with an end starts here, but these bytes do: {data[index : index + 16]!r}",

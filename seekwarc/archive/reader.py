@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Self
+import re
+from typing import TYPE_CHECKING, Final, Self
 
-from seekwarc.archive.file import CACHE_SIZE, MAGIC_SIZE, ONE_READ, ArchiveFile
+from seekwarc.archive.file import CACHE_SIZE, ONE_READ, ArchiveFile
 from seekwarc.archive.framed import framed_record_at, framed_records
 from seekwarc.archive.members import gzip_records
 from seekwarc.archive.plain import plain_record_at, plain_records
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from seekwarc.storage.diskcache import DiskCache
 
 __all__ = ["Reader"]
+
+_DIGITS: Final = r"[0-9]{1,18}"
 
 
 class Reader:
@@ -176,18 +179,24 @@ class Reader:
             _ = file.decoder.dictionary
         return StreamedRecords(file, window, 0, compression, tap)
 
-    def record_at(self, offset: int, length: int | None = None) -> Record:
+    def record_at(self, offset: int | str, length: int | str | None = None) -> Record:
         """Return the record that starts at a stored offset, as an index gives it.
 
+        With a length nothing is read beyond the record: its first 16 KiB or, where each read takes its time,
+        all of a small one at once. Nothing is fetched twice.
+
         Args:
-            offset: Offset of the record's first frame, gzip member or byte.
+            offset: Offset of the record's first frame, gzip member or byte; also as a string of digits, which
+                CDXJ lines have.
             length: Stored bytes up to the next record. With it the record's seek table is found by one
                 read; without it, through the table at the end of the file, or by scanning.
 
         Raises:
             FormatError: No record starts there.
-            RangeError: `offset` is negative, or `length` not positive.
+            RangeError: `offset` is negative, `length` not positive, or one of them not a number.
         """
+        offset = _number(offset)
+        length = _number(length) if length is not None else None
         if offset < 0 or (length is not None and length <= 0):
             raise RangeError(f"no record can be {length} bytes long at offset {offset}")
         file = self._file
@@ -196,12 +205,12 @@ class Reader:
         if length is not None and size is not None:
             # An index may lie: beyond the file there is nothing.
             length = max(min(length, size - offset), 1)
-        window = file.window()
-        whole = length if length is not None and length <= ONE_READ else MAGIC_SIZE
-        window.get(offset, offset + whole)
+        window = file.window(None if length is None else offset + length)
+        if length is not None and length <= ONE_READ and not file.is_near:
+            window.get(offset, offset + length)
         compression = file.detect(window, offset)
         if compression == "none":
-            return plain_record_at(file, window, offset)
+            return plain_record_at(file, window, offset, own=True)
         if compression == "zst":
             record = framed_record_at(file, window, offset, length)
         else:
@@ -209,3 +218,12 @@ class Reader:
         if record is None:
             raise FormatError("no record starts here", source=self.name, offset=offset)
         return record
+
+
+def _number(value: int | str) -> int:
+    """Return an offset or a length, which an index may have as digits."""
+    if isinstance(value, str):
+        if not re.fullmatch(_DIGITS, value):
+            raise RangeError(f"{value!r} is no offset or length: digits are wanted")
+        return int(value)
+    return value

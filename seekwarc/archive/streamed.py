@@ -26,6 +26,8 @@ def stream_content(
     skip: int,
     compression: Compression,
     live: tuple[ContentStream, int] | None = None,
+    *,
+    limit: int | None = None,
 ) -> StreamContent:
     """Return the content of a record that is read from its beginning on.
 
@@ -35,17 +37,18 @@ def stream_content(
         skip: Content bytes in front of the record in that unit.
         compression: What the file is compressed with.
         live: A stream that is being read, and the position in it at which the record begins.
+        limit: Offset that no more than what is wanted is read beyond.
     """
 
     def reopen() -> ContentStream:
-        return file.stream(file.window(), offset, compression)
+        return file.stream(file.window(limit), offset, compression)
 
     stream, position = live or (reopen(), skip)
     return StreamContent(file.source, offset, skip, reopen, live=stream, live_position=position)
 
 
 class _StreamPlace:
-    __slots__ = ("_compression", "_live", "file", "offset", "skip")
+    __slots__ = ("_compression", "_limit", "_live", "file", "offset", "skip")
 
     def __init__(
         self,
@@ -53,20 +56,25 @@ class _StreamPlace:
         offset: int,
         skip: int,
         compression: Compression,
-        live: tuple[ContentStream, int] | None,
+        live: tuple[ContentStream, int],
+        *,
+        limit: int | None,
     ) -> None:
         self.file = file
         self._compression: Compression = compression
-        self._live = live
+        self._live: tuple[ContentStream, int] | None = live
+        self._limit = limit
         self.offset = offset
         self.skip = skip
 
-    def __reduce__(self) -> tuple[type[_StreamPlace], tuple[ArchiveFile, int, int, Compression, None]]:
+    def __getstate__(self) -> tuple[None, dict[str, object]]:
         # A copy reads the record from its beginning, in a stream of its own.
-        return _StreamPlace, (self.file, self.offset, self.skip, self._compression, None)
+        return None, {**{name: getattr(self, name) for name in self.__slots__}, "_live": None}
 
     def layout(self, header: RecordHeader) -> Layout:  # noqa: ARG002
-        content = stream_content(self.file, self.offset, self.skip, self._compression, self._live)
+        content = stream_content(
+            self.file, self.offset, self.skip, self._compression, self._live, limit=self._limit
+        )
         return Layout(content, TableStatus.STREAM)
 
     def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
@@ -120,6 +128,7 @@ class StreamedRecords:
         self._file = file
         self._compression: Compression = compression
         self._stream = stream if stream is not None else file.stream(window, offset, compression, tap)
+        self._limit = window.limit
         self._record: Record | None = None
         self._block_end = 0
         self.next_offset = offset
@@ -157,7 +166,7 @@ class StreamedRecords:
             )
         header = file.parse_header(raw, mark.unit)
         live = (stream, mark.position)
-        place = _StreamPlace(file, mark.unit, mark.skip, self._compression, live)
+        place = _StreamPlace(file, mark.unit, mark.skip, self._compression, live, limit=self._limit)
         self._record = Record(header, place)
         self._block_end = mark.position + len(raw) + header.content_length
         return self._record

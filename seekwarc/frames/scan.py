@@ -57,15 +57,23 @@ class Window:
 
     Reads grow from 16 KiB to 1 MiB while access goes on from where the last read ended, and shrink again
     after a jump: stepping over the blocks of a video should not read the video.
+
+    Args:
+        source: What is read.
+        first_read: Bytes of the first read, and of each after a jump, unless more are wanted.
+        limit: Offset that no read goes beyond for later steps, such as the end of the record that is wanted.
     """
 
-    def __init__(self, source: RangeSource, *, first_read: int = FIRST_READ) -> None:
+    def __init__(
+        self, source: RangeSource, *, first_read: int = FIRST_READ, limit: int | None = None
+    ) -> None:
         self.source = source
         self._size = source.size
         self._data = b""
         self._start = 0
         self._first_read = first_read
         self._next_read = first_read
+        self.limit = limit
 
     @property
     def end(self) -> int:
@@ -91,10 +99,18 @@ class Window:
         # A pipe is never jumped in: what is thrown away must be read all the same.
         near = 0 <= index <= len(self._data) + FIRST_READ
         self._next_read = min(self._next_read * 2, LARGEST_READ) if near else self._first_read
-        wanted = max(stop, position + self._next_read)
+        wanted = max(stop, self._within(position, position + self._next_read))
         self._data = kept + self.source.read(position, wanted)
         self._start = start
         return self._data, 0
+
+    def _within(self, position: int, stop: int) -> int:
+        # The limit may be wrong, as an index may be: what lies beyond it is read like anything else.
+        return stop if self.limit is None or position >= self.limit else min(stop, self.limit)
+
+    def reach(self, start: int, stop: int) -> tuple[bytes, int]:
+        """Return bytes from `start` on as `get` does, but none that are beyond the limit and not at hand."""
+        return self.get(start, self._within(start, stop))
 
     def take(self, start: int, size: int) -> bytes:
         """Return [start, start + size), fewer bytes only where the source ends."""

@@ -139,6 +139,7 @@ class Fetcher:
         self,
         wanted: Iterable[tuple[int, int]],
         *,
+        gap: int | None = None,
         in_flight: int | None = None,
         room: Callable[[int], memoryview | None] = lambda _: None,
     ) -> Iterator[tuple[Request, Buffer]]:
@@ -146,6 +147,7 @@ class Fetcher:
 
         Args:
             wanted: Ranges [start, stop), by ascending start.
+            gap: Bytes between two ranges that are read along, if not as many as by the policy.
             in_flight: Requests at a time, if not as many as the policy allows.
             room: Returns a buffer of that size to read into, or None. What is in it must not be needed any
                 more when the next request is taken.
@@ -153,7 +155,8 @@ class Fetcher:
         Yields:
             Each request and its bytes, in order; fewer bytes only where the source ends.
         """
-        requests = plan_requests(wanted, gap=self.policy.gap, most=self.policy.most)
+        gap = self.policy.gap if gap is None else gap
+        requests = plan_requests(wanted, gap=gap, most=self.policy.most)
         if (in_flight or self.policy.in_flight) > 1:
             yield from self._side_by_side(requests)
         else:
@@ -185,7 +188,8 @@ class Fetcher:
         if size is not None:
             ranges = [(start, min(stop, size)) for start, stop in ranges if start < size]
         ranges = [one for one in ranges if not self._has(*one)]
-        found = [(request.start, bytes(data)) for request, data in self.fetch(sorted(ranges))]
+        # What lies between them is not read along: they come side by side anyway.
+        found = [(request.start, bytes(data)) for request, data in self.fetch(sorted(ranges), gap=0)]
         if last is not None:
             found.append(last.result())
         with self._lock:
