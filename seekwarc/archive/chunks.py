@@ -80,6 +80,7 @@ class ChunkMap:
         self._latest: _Chunk | None = None
         self._size: int | None = None
         self._problem: str | None = None
+        self._deviation: str | None = None
 
     @property
     def size(self) -> int:
@@ -97,6 +98,11 @@ class ChunkMap:
     def problem(self) -> str | None:
         """See `Span.problem`: known once the end of the body was reached."""
         return self._problem
+
+    @property
+    def deviation(self) -> str | None:
+        """See `Span.deviation`: known once the beginning of the body was read."""
+        return self._deviation
 
     def limit(self, start: int, length: int) -> int:
         """See `Span.limit`."""
@@ -167,7 +173,7 @@ class ChunkMap:
             if chunk is not None and window is not before:
                 self._keep(chunk)
             if line is None and chunk is None and line_start < self._stop:
-                self._problem = "the body is not chunked, though its head says so"
+                self._deviation = "the body is not chunked, though its head says so"
                 chunk = _Chunk(0, self._start, self._stop - self._start)
             elif line is None or line[0] == 0:
                 self._end(chunk, line_start, complete=line is not None)
@@ -203,6 +209,6 @@ class ChunkMap:
 
     def _end(self, chunk: _Chunk | None, line_start: int, *, complete: bool) -> None:
         self._size = chunk.position + chunk.size if chunk else 0
-        if not complete and self._problem is None and self._start < self._stop:
+        if not complete and self._deviation is None and self._start < self._stop:
             missing = self._stop - line_start <= LINE_BREAK
             self._problem = "the last chunk is missing" if missing else "the chunks break off"

@@ -66,6 +66,15 @@ class Extent:
         """
         return self._span.problem
 
+    @property
+    def deviation(self) -> str | None:
+        """What is not as the record says, although all bytes that were stored are here.
+
+        Many crawlers undo chunked transfer coding and keep the head that names it. None where there is
+        nothing of the kind, or the body was not read yet.
+        """
+        return self._span.deviation
+
     def pread(self, start: int, length: int, *, verify: bool = True) -> bytes:
         """Read up to `length` bytes from `start` on, as `os.pread` does.
 

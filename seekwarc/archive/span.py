@@ -21,6 +21,10 @@ class Span(Protocol):
     def problem(self) -> str | None:
         """Why these may not be the bytes that were sent, as far as that is known."""
 
+    @property
+    def deviation(self) -> str | None:
+        """What is not as the record says and harms nothing, as far as that is known."""
+
     def limit(self, start: int, length: int) -> int:
         """Return `length`, or less where it is known without reading that less comes."""
 
@@ -47,6 +51,7 @@ class Stretch:
 
     __slots__ = ("_content", "_start", "size")
     problem: str | None = None
+    deviation: str | None = None
 
     def __init__(self, content: Content, start: int, stop: int) -> None:
         self._content = content

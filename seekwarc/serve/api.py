@@ -11,6 +11,7 @@ import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from seekwarc.archive.logical import JoinedRecord, ResolvedRevisit
@@ -20,6 +21,7 @@ from seekwarc.format.check import check_header
 from seekwarc.format.dates import WarcDate
 from seekwarc.serve.address import address_of
 from seekwarc.serve.catalogue import SORTS, Query, Row
+from seekwarc.serve.markup import markup_of
 from seekwarc.serve.openapi import DESCRIPTION
 from seekwarc.serve.payload import payload_app, view_of
 from seekwarc.serve.policy import SAFE, clean, file_name, payload_type
@@ -55,6 +57,7 @@ def json_api(shelf: Shelf) -> Starlette:
         Route("/records/{record_id}", _answer(api.record)),
         Route("/records/{record_id}/frames", _answer(api.frames)),
         Route("/views/{view}", _answer(api.view)),
+        Route("/records/{record_id}/page", api.page),
         Mount("/records", payload_app(shelf.open, views=views)),
     ]
     return Starlette(routes=routes, exception_handlers=HANDLERS)
@@ -151,6 +154,7 @@ class _Api:
             "payload_size": size,
             "truncated": (original or record).truncated,
             "problem": problem,
+            "deviation": record.payload.deviation if size is not None else None,
             "address": address_of(record),
             "version": record.header.version,
             "header": [[name, value] for name, value in record.header],
@@ -177,6 +181,15 @@ class _Api:
             "uri": record.target_uri,
             "date": record.header.get("WARC-Date"),
         }
+
+    async def page(self, request: Request) -> Response:
+        return await anyio.to_thread.run_sync(self._page, request)
+
+    def _page(self, request: Request) -> Response:
+        view = view_of(request, self._views)
+        served = self._shelf.open(request.path_params["record_id"], view)
+        markup = markup_of(served, view)
+        return Response(markup.data, headers=dict(markup.headers))
 
     def frames(self, request: Request) -> dict[str, Any]:
         view = view_of(request, self._views)

@@ -105,7 +105,8 @@ _SCHEMAS: Final = {
         block_size=_count(),
         payload_size=_count("None where the payload cannot be had", null=True),
         truncated=_text(null=True),
-        problem=_text("Why the payload cannot be had, or may not be what was sent", null=True),
+        problem=_text("Damage: why the payload is unavailable, or may not be what was sent", null=True),
+        deviation=_text("What is not as the record says, and harms nothing: no byte is missing", null=True),
         address=_text("Where players find the payload, for as long as the file is served", null=True),
         version=_text("Of WARC"),
         header=_FIELDS,
@@ -234,6 +235,28 @@ DESCRIPTION: Final[dict[str, Any]] = {
             _VIEW,
             _parameter("cells", "Most groups of neighbouring frames to tell of", _NUMBER),
         ),
+        "/records/{record_id}/page": {
+            "get": {
+                "summary": "The markup of an HTML page, to be shown in a frame: not a replay",
+                "description": "Content codings are undone, and what is long is cut. The answer's policy "
+                "allows no scripts, no loads, no forms, and no frames but those of this server's pages.",
+                "parameters": [_RECORD_ID, _VIEW],
+                "responses": {
+                    "200": {
+                        "description": "The markup",
+                        "content": {"text/html": {}},
+                        "headers": {
+                            "Seekwarc-Markup": {
+                                "description": "whole; cut: the beginning of a long page; "
+                                "damaged: what stands before the damage",
+                                "schema": {"enum": ["whole", "cut", "damaged"]},
+                            }
+                        },
+                    },
+                    **_ERRORS,
+                },
+            }
+        },
         "/records/{record_id}/payload": _part("The payload", _RECORD_ID, _VIEW),
         "/records/{record_id}/block": _part("The block", _RECORD_ID, _VIEW),
         # Their addresses are of captures, not of the interface.

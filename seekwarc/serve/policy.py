@@ -2,6 +2,7 @@
 
 Archived content is hostile. None of its own headers is passed on but those that are built here from what they
 say: media play in the page, everything else is a download, and nothing is ever a document or script of ours.
+Drawings (SVG) are both: shown by an <img> of the page, and a download where they are opened by themselves.
 """
 
 from __future__ import annotations
@@ -48,7 +49,12 @@ OCTETS: Final = "application/octet-stream"
 MEDIA_POLICY: Final = (
     "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'; sandbox allow-same-origin"
 )
+DRAWING_POLICY: Final = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; sandbox"
+)
 OTHER_POLICY: Final = "default-src 'none'; sandbox"
+DRAWING: Final = "image/svg+xml"
+"""A picture in an <img>, where it runs and loads nothing; opened by itself a document with scripts."""
 CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd"})
 """Content codings that browsers undo."""
 MAGIC: Final = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
@@ -115,9 +121,10 @@ def content_headers(record: Record, part: Part, *, as_bytes: bool = False) -> li
     if _is_media(name):
         headers += [("content-type", name), ("content-security-policy", MEDIA_POLICY)]
     else:
+        drawing = name == DRAWING
         headers += [
-            ("content-type", _harmless(name, media)),
-            ("content-security-policy", OTHER_POLICY),
+            ("content-type", DRAWING if drawing else _harmless(name, media)),
+            ("content-security-policy", DRAWING_POLICY if drawing else OTHER_POLICY),
             ("content-disposition", _attachment(record, part)),
         ]
     if part == "payload" and not as_bytes and _is_coded(record):

@@ -29,8 +29,8 @@ HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunke
 FRONT, BEHIND = b"X" * 11, b"\r\n\r\n0\r\n\r\n"
 """What stands round a body in its record; none of it belongs to it."""
 
+NOT_CHUNKED = "the body is not chunked, though its head says so"
 PROBLEMS = {
-    "plain": "the body is not chunked, though its head says so",
     "missing": "the last chunk is missing",
     "broken": "the chunks break off",
 }
@@ -39,9 +39,12 @@ PROBLEMS = {
 def expected_problem(body: bytes) -> list[str | None]:
     """What may be said of a body once its end was reached."""
     found = reference(body)
-    if found.plain:
-        return [PROBLEMS["plain"]]
-    return [None] if found.complete or not body else [PROBLEMS["missing"], PROBLEMS["broken"]]
+    undamaged = found.plain or found.complete or not body
+    return [None] if undamaged else [PROBLEMS["missing"], PROBLEMS["broken"]]
+
+
+def expected_deviation(body: bytes) -> str | None:
+    return NOT_CHUNKED if reference(body).plain else None
 
 
 def chunked(data: bytes, sizes: Iterator[int], line: str = "{:x}\r\n") -> bytes:
@@ -109,6 +112,7 @@ def test_any_range_of_any_body_is_what_a_naive_decoder_finds(
         assert read(chunks, start, length) == data[start : start + length]
     assert chunks.size == len(data)
     assert chunks.problem in expected_problem(body)
+    assert chunks.deviation == expected_deviation(body)
     for start, length in wanted:
         assert chunks.limit(start, length) == len(data[start : start + length])
         assert read(chunks, start, length) == data[start : start + length]
@@ -124,6 +128,7 @@ def test_bodies_at_the_edges(body: bytes, edges: tuple[int, ...]) -> None:
     assert read(chunks, 0, len(data) + 1) == data
     assert chunks.size == len(data)
     assert chunks.problem in expected_problem(body)
+    assert chunks.deviation == expected_deviation(body)
 
 
 @settings(max_examples=200, deadline=None)
@@ -135,8 +140,8 @@ def test_random_access_finds_what_reading_in_order_finds(
     chunks, _ = mapped(body, edges)
     assert chunks.size == len(data)
     assert read(chunks, 0, len(data)) == data
-    assert (chunks.problem == PROBLEMS["plain"]) is decoder.plain
-    assert (chunks.problem is None) is (decoder.complete or not body)
+    assert (chunks.deviation == NOT_CHUNKED) is decoder.plain
+    assert (chunks.problem is None) is (decoder.complete or decoder.plain or not body)
 
 
 @settings(max_examples=300, deadline=None)
@@ -161,6 +166,7 @@ def test_a_stream_is_read_in_order_without_going_back(
     # What is behind the last read is gone through, what is in front of it is not needed again.
     assert chunks.size == len(data)
     assert chunks.problem in expected_problem(body)
+    assert chunks.deviation == expected_deviation(body)
 
 
 @settings(max_examples=200, deadline=None)
@@ -428,9 +434,11 @@ def test_an_extent_says_what_is_wrong() -> None:
         with seekwarc.open(made(body).bytes()) as archive:
             payload = list(archive)[1].payload
             assert payload.problem is None
+            assert payload.deviation is None
             payload.read()
             assert payload.size == len(reference(body).data)
             assert payload.problem in expected_problem(body)
+            assert payload.deviation == expected_deviation(body)
 
 
 def test_a_payload_is_one_extent_however_often_it_is_asked_for() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import urllib.request
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -198,6 +200,29 @@ def test_the_first_press_on_save_saves_the_payload(fresh, served, size) -> None:
         pointer.press(".save")
     assert download.value.suggested_filename == "0000007.txt"
     assert download.value.path().read_bytes() == b"record 7\n"
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_first_press_on_copy_copies_the_address(fresh, served, size, allowed) -> None:
+    pointer = fresh(size, served.link("0000007.txt").removeprefix(served.address))
+    page = pointer.page
+    if allowed:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    else:
+        page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))")
+    pointer.press(".copy")
+    if allowed:
+        until(page, "document.querySelector('.copy').textContent === 'Copied'", seconds=6)
+        address = page.evaluate("navigator.clipboard.readText()")
+    else:
+        until(page, "document.activeElement.classList.contains('by-hand')", seconds=6)
+        selected = "(it) => it.value.slice(it.selectionStart, it.selectionEnd)"
+        address = page.locator(".by-hand").evaluate(selected)
+    query = f"uri={quote(uri(7), safe='')}&date=20261116120000"
+    assert address == f"{served.address}payload?{query}"
+    with urllib.request.urlopen(address, timeout=20) as answer:
+        assert answer.read() == b"record 7\n"
 
 
 @pytest.mark.parametrize("size", ["narrow", "phone"])

@@ -208,10 +208,8 @@ def chunks(data: bytes) -> None:
     around = b"<" * 5 + data + b">" * 5
     spans = [ChunkMap(PlainContent(BytesSource(around), 0), 5, 5 + len(data)) for _ in range(2)]
     assert spans[0].size == len(whole)
-    if plain or not data:
-        assert (spans[0].problem is not None) == plain
-    else:
-        assert (spans[0].problem is None) == complete
+    assert (spans[0].deviation is not None) == plain
+    assert (spans[0].problem is None) == (complete or plain or not data)
     for _ in range(4):
         start = rng.randint(0, len(whole) + 1)
         length = rng.choice([1, 10, len(whole)])

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import seekwarc
 from seekwarc.errors import FormatWarning
 from seekwarc.serve.api import MOST_ROWS
 from seekwarc.serve.app import application
 from seekwarc.serve.openapi import DESCRIPTION
 from seekwarc.serve.shelf import Shelf
 from tests.serve.asgi import Client
-from tests.serve.conftest import FILM, PAGE
+from tests.serve.conftest import FILM, PAGE, response
 
 
 def check(answer, path: str) -> object:
@@ -251,3 +252,24 @@ def test_files_of_others_are_served(samples, portal) -> None:
                     assert answer.status in (206, 416) or record.get("problem") or "error" in record
         assert start > 100
         assert statuses[206] + statuses[416] > 0.95 * statuses.total(), "416: there are no bytes at all"
+
+
+@pytest.mark.parametrize(
+    ("body", "problem", "deviation"),
+    [
+        (b"<p>words", None, "the body is not chunked, though its head says so"),
+        (b"40\r\n<p>words", "the chunks break off", None),
+        (b"8\r\n<p>words\r\n0\r\n\r\n", None, None),
+    ],
+)
+def test_damage_and_harmless_deviations_are_told_apart(tmp_path, portal, body, problem, deviation) -> None:
+    path = tmp_path / "one.warc.zst"
+    with seekwarc.open(path, "w") as out:
+        block = response(body, "text/html", "Transfer-Encoding: chunked")
+        out.write_response("http://example.org/", block, date="2026-11-16T12:00:00Z")
+    with Shelf([path]) as shelf:
+        shelf.read()
+        client = Client(application(shelf), portal)
+        (row,) = client.get("/api/records", q="example").json["records"]
+        told = client.get(f"/api/records/{row['id']}").json
+    assert (told["problem"], told["deviation"]) == (problem, deviation)

@@ -47,8 +47,8 @@ def test_media_are_shown_in_place(kind) -> None:
         "TEXT/HTML; charset=utf-8",
         "text/html; charset",
         "application/xhtml+xml",
-        "image/svg+xml",
-        "image/svg+xml; charset=utf-8",
+        "image/svg",
+        "image/x+xml",
         "text/xml",
         "application/xml",
         "text/javascript",
@@ -67,6 +67,16 @@ def test_everything_else_is_a_download_and_no_document(kind) -> None:
     assert fields["content-type"].partition(";")[0] in INERT
     assert fields["content-disposition"].startswith("attachment;")
     assert fields["content-security-policy"] == "default-src 'none'; sandbox"
+
+
+@pytest.mark.parametrize("kind", ["image/svg+xml", "IMAGE/SVG+XML; charset=utf-8"])
+def test_a_drawing_is_a_picture_but_no_document(kind) -> None:
+    fields = fields_of(kind)
+    assert fields["content-type"] == "image/svg+xml"
+    assert fields["content-disposition"].startswith("attachment;"), "opened by itself it is saved"
+    assert fields["content-security-policy"].startswith("default-src 'none';")
+    assert fields["content-security-policy"].endswith("; sandbox")
+    assert "script" not in fields["content-security-policy"]
 
 
 def test_no_header_of_the_archived_answer_is_passed_on() -> None:

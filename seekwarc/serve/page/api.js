@@ -2,7 +2,7 @@
 
 export class Problem extends Error {}
 
-async function request(path, options) {
+export async function request(path, options) {
   let response;
   try {
     response = await fetch(path, options);
@@ -25,6 +25,7 @@ const record = (id) => `api/records/${encodeURIComponent(id)}`;
 
 export const recordUrl = record;
 export const payloadUrl = (id, view) => `${record(id)}/payload?view=${view}`;
+export const pageUrl = (id, view) => `${record(id)}/page?view=${view}`;
 export const bytesUrl = (id, part, view) => `${record(id)}/${part}?as=bytes&view=${view}`;
 
 /** Bytes that are read by range, in blocks that are kept for a while. */

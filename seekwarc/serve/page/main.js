@@ -119,7 +119,7 @@ $("clear").addEventListener("click", () => {
 
 // Keys of the whole page.
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const typing = event.target.matches("input:not([type=range]), select, textarea");
   if (event.key === "Escape" && typing) event.target.blur();
   else if (event.key === "Escape" && state.r) go({ r: null, tab: null, at: null, part: null }, true);

@@ -1,25 +1,30 @@
 // One record: what it is, its views, its frames, and what looking at it has cost.
 
 import { json, payloadUrl, recordUrl } from "./api.js";
+import { copyButton } from "./copy.js";
 import { Cost } from "./cost.js";
 import { bytes, count, date, el } from "./dom.js";
 import { FrameMap } from "./framemap.js";
-import { headersView } from "./view-headers.js";
+import { headersView, remarksOf } from "./view-headers.js";
 import { hexView } from "./view-hex.js";
 import { imageView } from "./view-image.js";
 import { jsonView } from "./view-json.js";
 import { mediaView } from "./view-media.js";
+import { pageView } from "./view-page.js";
 import { textView } from "./view-text.js";
 
 const VIEWS = {
   play: ["Play", mediaView],
   image: ["Image", imageView],
+  page: ["Page", pageView],
   json: ["JSON", jsonView],
   text: ["Text", textView],
   hex: ["Hex", hexView],
   headers: ["Headers", headersView],
 };
 const TEXTUAL = /^text\/|[/+](json|xml|javascript|ecmascript|x-ndjson|warc-fields|x-www-form-urlencoded|http|yaml|toml|x-sh|svg\+xml)$/;
+const SVG = "image/svg+xml";
+const HTML = /^(text\/html|application\/xhtml\+xml)$/;
 const CELLS = 1024;
 
 /** The views that make sense for a record, the best first. */
@@ -28,9 +33,10 @@ function viewsOf(record) {
   const views = [];
   if (record.payload_size) {
     if (/^(audio|video)\//.test(type)) views.push("play");
-    if (/^image\//.test(type) && !type.includes("svg")) views.push("image");
+    if (type === SVG || (/^image\//.test(type) && !/svg|xml/.test(type))) views.push("image");
     if (/[/+]json$/.test(type)) views.push("json");
     if (TEXTUAL.test(type)) views.push("text");
+    if (HTML.test(type)) views.push("page");
   }
   if (!views.length || record.payload_size === 0) views.push("headers");
   if (record.block_size) views.push("hex");
@@ -108,7 +114,7 @@ export class RecordPane {
     this.cost = new Cost(this.view, record.length, (cost) => this.frames?.light(cost.frames));
     this.root.replaceChildren(
       el("div", { class: "record-head" }, this.back(), this.title(), ...this.notes()),
-      el("div", { class: "tab-bar" }, this.tabs, this.save()),
+      el("div", { class: "tab-bar" }, this.tabs, this.copy(), this.save()),
       this.panel,
       el("footer", { class: "foot", "aria-label": "Frames and cost" }, this.frames.element, this.cost.element),
     );
@@ -124,13 +130,30 @@ export class RecordPane {
     ];
     return el("div", {},
       el("h2", { tabindex: -1, id: "record-title" }, record.uri ?? record.file_name),
-      el("p", { class: "facts" }, el("span", { class: `kind ${record.type}` }, record.type ?? "no type"), ...facts.filter(Boolean).map((fact) => el("span", {}, fact))));
+      el("p", { class: "facts" }, el("span", { class: `kind ${record.type}` }, record.type ?? "no type"), ...facts.filter(Boolean).map((fact) => el("span", {}, fact)), this.remarks()));
+  }
+
+  /** What is not as it should be and harms nothing: told quietly, apart from damage, and in full under Headers. */
+  remarks() {
+    const many = remarksOf(this.record).length;
+    if (!many) return null;
+    const text = count(many, "remark");
+    return el("button", {
+      type: "button", class: "link remarks", "aria-label": `${text}, no damage: see Headers`, title: "Not as the head or the standard has it; no damage",
+      onclick: () => {
+        this.open("headers", {});
+        this.panel.querySelector("#remarks")?.scrollIntoView();
+      },
+    }, text);
   }
 
   notes() {
     const { record } = this;
     const notes = [];
-    if (record.problem) notes.push(el("p", { class: "notice bad", role: "alert" }, record.problem));
+    if (record.problem) {
+      const what = record.payload_size === null ? "The payload is unavailable: " : "Damage: ";
+      notes.push(el("p", { class: "notice bad", role: "alert" }, el("strong", {}, what), record.problem));
+    }
     if (record.truncated) notes.push(el("p", { class: "notice" }, `The crawler cut this record off (${record.truncated}).`));
     if (record.original) {
       const { original } = record;
@@ -144,6 +167,12 @@ export class RecordPane {
 
   link(reference, text) {
     return el("a", { href: `#${new URLSearchParams({ r: reference.id })}`, onclick: (event) => { event.preventDefault(); this.changed({ r: reference.id }); } }, text);
+  }
+
+  copy() {
+    const { record } = this;
+    if (!record.address || !record.payload_size) return null;
+    return copyButton("Copy address", new URL(record.address, location.origin).href);
   }
 
   save() {

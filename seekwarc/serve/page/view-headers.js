@@ -13,6 +13,11 @@ const FRAMES = {
   stream: "the record is read from its beginning: it is not in frames that can be reached",
 };
 
+/** What is not as the head or the standard has it, and damages nothing. */
+export function remarksOf(record) {
+  return [...(record.deviation ? [`${record.deviation}. No byte is missing: it is shown as it is stored.`] : []), ...record.findings];
+}
+
 export function headersView({ record }) {
   const element = el("div", { class: "view headers", tabindex: 0, role: "region", "aria-label": "Headers" });
   element.append(section(`WARC/${record.version}`, record.header));
@@ -20,8 +25,11 @@ export function headersView({ record }) {
   const place = [["File", record.file], ["Offset", String(record.offset)], ["Length", `${record.length} (${bytes(record.length)} stored)`], ["Frames", FRAMES[record.seek_table] ?? record.seek_table]];
   if (record.seek_table_problem) place.push(["Seek table not used", record.seek_table_problem]);
   element.append(section("Where it is stored", place));
-  if (record.findings.length) {
-    element.append(el("section", {}, el("h3", {}, "What breaks the standard"), el("ul", {}, ...record.findings.map((text) => el("li", {}, text)))));
+  const remarks = remarksOf(record);
+  if (remarks.length) {
+    element.append(el("section", { id: "remarks", "aria-labelledby": "remarks-title" },
+      el("h3", { id: "remarks-title" }, "Remarks: not as the head or the standard has it, no damage"),
+      el("ul", {}, ...remarks.map((text) => el("li", {}, text)))));
   }
   return { element, close() {} };
 }
