@@ -311,6 +311,6 @@ def test_a_harmless_deviation_does_not_look_like_damage(served, page) -> None:
     quiet = page.evaluate("getComputedStyle(document.querySelector('#remarks li')).color")
     show(page, served, "cut-off", tab="text")
     damage = page.locator(".record-head .notice.bad[role=alert]")
-    assert damage.inner_text().startswith("Damage: the chunks break off")
+    assert damage.inner_text().startswith("Damage: the last chunk is missing")
     assert damage.evaluate("(it) => getComputedStyle(it).color") != quiet
     assert page.locator(".facts .remarks").count() == 0
