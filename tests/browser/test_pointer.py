@@ -210,7 +210,9 @@ def test_the_first_press_on_copy_copies_the_address(fresh, served, size, allowed
     if allowed:
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     else:
-        page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))")
+        page.evaluate(
+            "() => { navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed')); }"
+        )
     pointer.press(".copy")
     if allowed:
         until(page, "document.querySelector('.copy').textContent === 'Copied'", seconds=6)
