@@ -54,6 +54,8 @@ class Pointer:
     def press(self, selector: str) -> None:
         """Press the middle of the element as a hand does: with time between down and up."""
         until(self.page, f"document.querySelector({json.dumps(selector)}) !== null")
+        # Where a window is low, a hand scrolls to what it wants to press.
+        self.page.locator(selector).first.scroll_into_view_if_needed()
         box = self.page.locator(selector).first.bounding_box()
         self.press_at(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
