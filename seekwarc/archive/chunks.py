@@ -8,7 +8,9 @@ Source: RFC 9112, section 7.1; WARC 1.1, clause 6.3.2 (the payload is the entity
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -16,14 +18,17 @@ from typing import Final, NamedTuple
 
 from seekwarc.archive.content import Content
 from seekwarc.archive.span import read_by_filling
-from seekwarc.format.chunked import MAX_CHUNK_LINE, parse_chunk_line
+from seekwarc.format.chunked import MAX_CHUNK_LINE, parse_chunk_line, pass_chunks
 from seekwarc.frames.run import ReadPlan
+from seekwarc.storage.stopping import checkpoint
 
 __all__ = ["ChunkMap"]
 
 WINDOW: Final = 64 << 10
 """Most bytes that are looked through for chunks at a time."""
 LINE_BREAK: Final = 2
+END: Final = 1 << 62
+"""A position that no body reaches."""
 LEAST_DISTANCE: Final = 4 << 10
 """Bytes of the body between two chunks that are kept: the map never takes more than 0.6 % of the body."""
 
@@ -84,15 +89,32 @@ class ChunkMap:
 
     @property
     def size(self) -> int:
-        """See `Span.size`: all chunks are gone through, once."""
-        if self._size is None:
-            latest = self._latest
-            farthest = max(
-                self._positions[-1] if self._positions else 0, latest.position if latest is not None else 0
-            )
-            for _ in self._walk(farthest):
-                pass
+        """See `Span.size`: all chunks are passed, once."""
+        self.look_ahead(END)
         return self._size or 0
+
+    @property
+    def known_size(self) -> int | None:
+        """See `Span.known_size`."""
+        return self._size
+
+    def look_ahead(self, position: int, seconds: float = math.inf) -> bool:
+        """See `Span.look_ahead`. What was passed is kept: the next call goes on there."""
+        if self._size is None:
+            until = time.monotonic() + seconds
+            for chunk, _ in self._walk(self._farthest(), passing=position):
+                if chunk.position + chunk.size >= position:
+                    return True
+                if time.monotonic() > until:
+                    return False
+        return True
+
+    def _farthest(self) -> int:
+        """Return the position of the last chunk that is known."""
+        with self._lock:
+            latest = self._latest
+            known = self._positions[-1] if self._positions else 0
+        return max(known, latest.position if latest is not None else 0)
 
     @property
     def problem(self) -> str | None:
@@ -160,8 +182,18 @@ class ChunkMap:
             return latest
         return chunk
 
-    def _walk(self, position: int) -> Iterator[tuple[_Chunk, _Window]]:
-        """Yield chunks, with what is at hand of the content, from one at or in front of a position on."""
+    def _walk(self, position: int, *, passing: int = 0) -> Iterator[tuple[_Chunk, _Window]]:
+        """Yield chunks, with what is at hand of the content, from one at or before a position on.
+
+        Very many chunks may lie before those that are asked for. Whole ones that end at `position` or before
+        are passed together, as far as they are at hand, and only the last of them is yielded: where that is
+        not known, as one of no size that stands where they end.
+
+        Args:
+            position: Position in the payload.
+            passing: A later position: chunks up to there are not asked for either.
+        """
+        wanted = max(position, passing)
         window = _Window(b"", 0)
         chunk = self._known(position)
         if chunk is not None:
@@ -182,7 +214,17 @@ class ChunkMap:
                 size, start = line
                 begin = chunk.position + chunk.size if chunk else 0
                 chunk = _Chunk(begin, start, min(size, self._stop - start))
+                if begin + size < wanted:
+                    chunk = self._pass(chunk, window, wanted)
             yield chunk, window
+
+    def _pass(self, chunk: _Chunk, window: _Window, wanted: int) -> _Chunk:
+        """Pass chunks after one that ends before a position, as far as they are in a window."""
+        if not window.base <= chunk.stop < window.base + len(window.data):
+            return chunk
+        end = chunk.position + chunk.size
+        passed, last, stop = pass_chunks(window.data, chunk.stop - window.base, wanted - end)
+        return _Chunk(end + passed - last, window.base + stop - last, last) if passed else chunk
 
     def _line(self, start: int, window: _Window, *, first: bool) -> tuple[tuple[int, int] | None, _Window]:
         """Read the line in front of a chunk, and return it with the window that it was found in."""
@@ -197,6 +239,7 @@ class ChunkMap:
         return (line[0], line[1] + window.base) if line else None, window
 
     def _peek(self, start: int, stop: int) -> _Window:
+        checkpoint()
         stop = min(stop, self._stop)
         return _Window(self._content.peek(start, stop) if start < stop else b"", start)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from typing import TYPE_CHECKING, Final, Literal, NoReturn, overload
 
 from seekwarc.errors import RangeError
@@ -54,9 +55,28 @@ class Extent:
     def size(self) -> int:
         """Length in bytes.
 
-        Of a body in chunked transfer coding all chunks have to be gone through for this, once.
+        For a body in chunked transfer coding all chunks have to be passed, once; see `known_size`.
         """
         return self._span.size
+
+    @property
+    def known_size(self) -> int | None:
+        """Length in bytes; None of a body in chunked transfer coding whose end was not reached yet."""
+        return self._span.known_size
+
+    def look_ahead(self, position: int, seconds: float = math.inf) -> bool:
+        """Find out whether this has `position` bytes, for no longer than `seconds`.
+
+        Only a body in chunked transfer coding takes any time. The next call goes on where this one ended.
+
+        Returns:
+            Whether that is known now: it has them, or `known_size` tells how many it has.
+
+        Raises:
+            ChecksumError: A frame that must be read for that is damaged.
+            SourceError: The stored bytes are unavailable.
+        """
+        return self._span.look_ahead(position, seconds)
 
     @property
     def problem(self) -> str | None:

@@ -18,6 +18,17 @@ class Span(Protocol):
         """Length in bytes. Finding it may take reading."""
 
     @property
+    def known_size(self) -> int | None:
+        """Length in bytes, None where finding it would take reading."""
+
+    def look_ahead(self, position: int, seconds: float = ...) -> bool:
+        """Find out whether there are `position` bytes, for no longer than that.
+
+        Returns:
+            Whether that is known now: there are, or `known_size` tells how many there are.
+        """
+
+    @property
     def problem(self) -> str | None:
         """Why these may not be the bytes that were sent, as far as that is known."""
 
@@ -57,6 +68,15 @@ class Stretch:
         self._content = content
         self._start = start
         self.size = stop - start
+
+    @property
+    def known_size(self) -> int:
+        """See `Span.known_size`."""
+        return self.size
+
+    def look_ahead(self, position: int, seconds: float = 0) -> bool:  # noqa: ARG002
+        """See `Span.look_ahead`."""
+        return True
 
     def limit(self, start: int, length: int) -> int:
         """See `Span.limit`."""

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import MAX_HEADER_SIZE, find_header_end
 from seekwarc.frames.units import Extension, Piece
+from seekwarc.storage.stopping import checkpoint
 
 __all__ = ["ContentStream", "Mark"]
 
@@ -74,6 +75,7 @@ class ContentStream:
 
     def _pull(self) -> bool:
         """Add the next piece to what is at hand; False at the end of the file."""
+        checkpoint()
         for piece in self._pieces:
             if isinstance(piece, Extension):
                 self._note_extension(piece)

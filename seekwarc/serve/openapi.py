@@ -180,7 +180,11 @@ _CAPTURE = (
 )
 
 
-def _part(about: str, *which: _Schema) -> _Schema:
+_ROOT = [{"url": "/"}]
+"""Addresses of captures do not begin with those of the interface."""
+
+
+def _part(about: str, *which: _Schema, **more: object) -> _Schema:
     parameters = [
         *which,
         _parameter("as", "bytes: as bytes, whatever they mean", {"type": "string", "enum": ["bytes"]}),
@@ -195,8 +199,8 @@ def _part(about: str, *which: _Schema) -> _Schema:
         **_ERRORS,
         "503": {"description": "Not all files were read yet", "content": _json("Error")},
     }
-    head = {"summary": f"{about}, without the bytes", "parameters": parameters, "responses": answers}
-    return {"get": {"summary": about, "parameters": parameters, "responses": answers}, "head": head}
+    both = {"parameters": parameters, "responses": answers, **more}
+    return {"get": {"summary": about, **both}, "head": {"summary": f"{about}, without the bytes", **both}}
 
 
 DESCRIPTION: Final[dict[str, Any]] = {
@@ -259,9 +263,8 @@ DESCRIPTION: Final[dict[str, Any]] = {
         },
         "/records/{record_id}/payload": _part("The payload", _RECORD_ID, _VIEW),
         "/records/{record_id}/block": _part("The block", _RECORD_ID, _VIEW),
-        # Their addresses are of captures, not of the interface.
-        "/payload": {"servers": [{"url": "/"}], **_part("The payload of a capture", *_CAPTURE)},
-        "/block": {"servers": [{"url": "/"}], **_part("The block of a capture", *_CAPTURE)},
+        "/payload": _part("The payload of a capture", *_CAPTURE, servers=_ROOT),
+        "/block": _part("The block of a capture", *_CAPTURE, servers=_ROOT),
         "/views/{view}": _get(
             "What a view has cost", "View", _parameter("view", "Its name", _VIEW_SCHEMA, where="path")
         ),
