@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -26,8 +25,10 @@ from seekwarc.serve.openapi import DESCRIPTION
 from seekwarc.serve.payload import payload_app, view_of
 from seekwarc.serve.policy import SAFE, clean, file_name, payload_type
 from seekwarc.serve.problems import HANDLERS, JsonAnswer
+from seekwarc.serve.representation import END
 from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.shelf import Shelf
+from seekwarc.serve.stream import in_thread, while_connected
 from seekwarc.serve.views import Views
 
 __all__ = ["MOST_CELLS", "MOST_ROWS", "json_api"]
@@ -41,6 +42,11 @@ MOST_COMMON: Final = 40
 """Media types that the summary names."""
 MOST_WORDS: Final = 8
 LONGEST_WORD: Final = 400
+
+SIZE_PATIENCE: Final = 3.0
+"""Seconds that are spent on finding the size of a payload in chunked transfer coding."""
+CLIENT_IS_GONE: Final = 499
+"""The status of an answer that nobody reads."""
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _HEADERS: Final = dict([*SAFE, ("cache-control", "no-store")])
@@ -67,7 +73,14 @@ def _answer(function: Callable[[Request], dict[str, Any]]) -> Callable[[Request]
     """Make an endpoint of a function that may block."""
 
     async def endpoint(request: Request) -> JsonAnswer:
-        return JsonAnswer(await anyio.to_thread.run_sync(partial(function, request)), headers=_HEADERS)
+        answer = JsonAnswer(None, CLIENT_IS_GONE)
+
+        async def work() -> None:
+            nonlocal answer
+            answer = JsonAnswer(await in_thread(partial(function, request)), headers=_HEADERS)
+
+        await while_connected(request.receive, work)
+        return answer
 
     return endpoint
 
@@ -221,13 +234,18 @@ class _Api:
 
 
 def _payload(served: ServedRecord) -> tuple[int | None, str | None]:
-    """Return the size of a record's payload, None where it cannot be had, and what is wrong with it."""
+    """Return the size of a record's payload, None where it is unavailable, and what is wrong with it."""
     try:
         payload = served.extent("payload")
-        size = payload.size
+        payload.look_ahead(END, SIZE_PATIENCE)
     except SeekWarcError as error:
         return None, str(error)
-    return size, payload.problem
+    if payload.known_size is None:
+        return (
+            None,
+            "its chunks are still being counted, so its size is not known yet: open it again in a while",
+        )
+    return payload.known_size, payload.problem
 
 
 def _query(request: Request) -> Query:

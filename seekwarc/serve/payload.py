@@ -23,7 +23,6 @@ from typing import Final, Protocol, Self, get_args
 from urllib.parse import parse_qs
 
 import anyio
-import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -38,8 +37,9 @@ from seekwarc.format.cdxj import date_digits, date_of_digits
 from seekwarc.format.dates import WarcDate
 from seekwarc.serve.policy import CORS_EXPOSED, Part
 from seekwarc.serve.problems import HANDLERS
+from seekwarc.serve.representation import Representation
 from seekwarc.serve.served import ServedRecord
-from seekwarc.serve.stream import Representation, send_ranges
+from seekwarc.serve.stream import in_thread, send_ranges, while_connected
 from seekwarc.serve.views import View, Views
 
 __all__ = ["OpenCapture", "OpenRecord", "capture_routes", "payload_app", "view_of"]
@@ -247,11 +247,14 @@ class _PartEndpoint:
                 return None
             return record.representation(self._part, as_bytes=as_bytes, view=view)
 
-        end = anyio.current_time() + PATIENCE
-        while (made := await anyio.to_thread.run_sync(prepare, limiter=self._limiter)) is None:
-            if anyio.current_time() > end:
-                raise HTTPException(
-                    503, "not all files were read yet: try again in a while", {"retry-after": "10"}
-                )
-            await anyio.sleep(PAUSE)
-        await send_ranges(made, scope, receive, send, limiter=self._limiter)
+        async def work() -> None:
+            end = anyio.current_time() + PATIENCE
+            while (made := await in_thread(prepare, self._limiter)) is None:
+                if anyio.current_time() > end:
+                    raise HTTPException(
+                        503, "not all files were read yet: try again in a while", {"retry-after": "10"}
+                    )
+                await anyio.sleep(PAUSE)
+            await send_ranges(made, scope, send, limiter=self._limiter)
+
+        await while_connected(receive, work)

@@ -20,8 +20,10 @@ Files whose names do not end in .zst stay with pywb altogether. Takes pywb besid
 
 from __future__ import annotations
 
+import hmac
 import io
 import os
+import secrets
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import lru_cache
 from http import HTTPStatus
@@ -51,12 +53,32 @@ STEP: Final = 256 << 10
 """Bytes that are read at a time, of which pywb takes 16 KiB."""
 
 RANGE_FIELD: Final = "X-Seekwarc-Range"
-"""Carries a client's Range from pywb's rewriter to its resource loader, between which is an HTTP request."""
+"""Carries a client's Range from pywb's rewriter to its resource loader, by HTTP, as a `Mark`."""
 RANGE_VARIABLE: Final = "HTTP_X_SEEKWARC_RANGE"
 DONE_FIELD: Final = "Seekwarc-Range"
-"""Carries back, in the record header, the status with which a range was answered."""
+"""Carries back, in the record header, the status with which a range was answered, as a `Mark`."""
 KEPT: Final = frozenset({"content-type", "content-language", "content-disposition"})
 """Fields of an archived head that a part of its body is sent with."""
+
+
+class Mark:
+    """What we write into fields among those of clients and of archives, which could have the same name.
+
+    Neither an archived page nor a client knows the secret, so that nothing else is taken for ours.
+    """
+
+    def __init__(self) -> None:
+        self._secret = secrets.token_hex(16)
+
+    def write(self, text: str) -> str:
+        """Return the value of a field that says `text`."""
+        return f"{self._secret} {text}"
+
+    def read(self, value: str | None) -> str | None:
+        """Return what a field of ours says; None where it is not ours."""
+        secret, _, text = (value or "").partition(" ")
+        known = self._secret.encode()
+        return text if hmac.compare_digest(secret.encode("utf-8", "surrogatepass"), known) else None
 
 
 class Records:
@@ -175,6 +197,9 @@ class RecordFields(Protocol):
     def replace_header(self, name: str, value: str) -> object:
         """Set a field."""
 
+    def remove_header(self, name: str) -> object:
+        """Remove a field, one of that name; false where there is none."""
+
 
 class Body(Protocol):
     """What pywb reads bodies from."""
@@ -191,23 +216,28 @@ Resource = tuple[RecordFields, bytes | None, Body]
 LoadResource = Callable[[Any, MutableMapping[str, Any]], Resource | None]
 
 
-def _with_ranges(load_resource: LoadResource) -> LoadResource:
+def _with_ranges(load_resource: LoadResource, mark: Mark) -> LoadResource:
     """Make pywb's resource loader answer ranges of what `RecordLoader` opens."""
 
     def load(cdx: Any, params: MutableMapping[str, Any]) -> Resource | None:  # noqa: ANN401
         resource = load_resource(cdx, params)
+        if resource is None:
+            return None
+        # A field of this name that was archived would stand before ours.
+        while resource[0].remove_header(DONE_FIELD):
+            pass
         # The parser has put a limit around what it was given.
-        file = getattr(resource[2], "stream", None) if resource is not None else None
-        if resource is None or not isinstance(file, RecordFile):
+        file = getattr(resource[2], "stream", None)
+        if not isinstance(file, RecordFile):
             return resource
         request = params["_input_req"]
-        wanted = request.env.get(RANGE_VARIABLE)
+        wanted = mark.read(request.env.get(RANGE_VARIABLE))
         if wanted is None or request.get_req_method() not in ("GET", "HEAD") or not _is_ok(resource[1]):
             return resource
         # A part must not be recorded as if it were the whole.
         params["recorder_skip"] = "1"
         asked = {name.lower(): value for name, value in request.get_req_headers().items()}
-        return _answer(resource, file.record, {**asked, "range": wanted})
+        return _answer(resource, file.record, {**asked, "range": wanted}, mark)
 
     return load
 
@@ -218,7 +248,7 @@ def _is_ok(head: bytes | None) -> bool:
     return head is None or (parsed is not None and parsed.status == HTTPStatus.OK)
 
 
-def _answer(resource: Resource, record: Record, asked: Mapping[str, str]) -> Resource:
+def _answer(resource: Resource, record: Record, asked: Mapping[str, str], mark: Mark) -> Resource:
     """Make of a whole record what a request with a Range asks for."""
     fields, head, body = resource
     payload = record.payload
@@ -228,11 +258,11 @@ def _answer(resource: Resource, record: Record, asked: Mapping[str, str]) -> Res
         answer = decide(conditions, size=payload.size, etag="")
     else:
         answer = Answer(HTTPStatus.OK)
-    fields.replace_header(DONE_FIELD, str(answer.status.value))
-    if answer.status is HTTPStatus.OK:
+    fields.replace_header(DONE_FIELD, mark.write(str(answer.status.value)))
+    if answer.status is HTTPStatus.OK or answer.stop is None:
         return resource
     body.close()
-    head = _head_of_part(record, head, answer)
+    head = _head_of_part(record, head, answer.status, answer.start, answer.stop)
     # pywb looks for HTTP heads in responses only.
     fields.replace_header("WARC-Type", "response")
     fields.replace_header("Content-Length", str(len(head) + answer.stop - answer.start))
@@ -249,21 +279,21 @@ def _has_ranges(record: Record) -> bool:
     return not (record.payload.codings or headless or record.segment_number is not None)
 
 
-def _head_of_part(record: Record, head: bytes | None, answer: Answer) -> bytes:
+def _head_of_part(record: Record, head: bytes | None, status: HTTPStatus, start: int, stop: int) -> bytes:
     size = record.payload.size
-    lines = [f"HTTP/1.1 {answer.status.value} {answer.status.phrase}", "Accept-Ranges: bytes"]
-    if answer.start < answer.stop:
+    lines = [f"HTTP/1.1 {status.value} {status.phrase}", "Accept-Ranges: bytes"]
+    if start < stop:
         whole = parse_http_head(head, whole=True) if head is not None else None
         stored = whole.headers if whole is not None else (("Content-Type", record.content_type or OCTETS),)
         lines += [f"{name}: {value}" for name, value in stored if name.lower() in KEPT]
-        lines.append(f"Content-Range: bytes {answer.start}-{answer.stop - 1}/{size}")
+        lines.append(f"Content-Range: bytes {start}-{stop - 1}/{size}")
     else:
         lines.append(f"Content-Range: bytes */{size}")
-    lines += [f"Content-Length: {answer.stop - answer.start}", "", ""]
+    lines += [f"Content-Length: {stop - start}", "", ""]
     return "\r\n".join(lines).encode("utf-8", "surrogateescape")
 
 
-def _carry_ranges(rewriter: Any) -> None:  # noqa: ANN401
+def _carry_ranges(rewriter: Any, mark: Mark) -> None:  # noqa: ANN401
     """Make pywb's rewriter hand ranges on to the resource loader, and leave alone what that has answered.
 
     By itself it takes `bytes=0-` away, and cuts bodies that were sent whole because a range is to be ignored.
@@ -273,11 +303,12 @@ def _carry_ranges(rewriter: Any) -> None:  # noqa: ANN401
     def check(request: Any, url: Any) -> object:  # noqa: ANN401
         wanted = request.env.get("HTTP_RANGE")
         if wanted:
-            request.warcserver_headers[RANGE_FIELD] = wanted
+            request.warcserver_headers[RANGE_FIELD] = mark.write(wanted)
         return check_range(request, url)
 
     def add(record: Any, url: Any, start: int | None, end: int | None) -> object:  # noqa: ANN401
-        done = record.rec_headers.get_header(DONE_FIELD)
+        done = mark.read(record.rec_headers.get_header(DONE_FIELD))
+        record.rec_headers.remove_header(DONE_FIELD)
         if done is None:
             return add_range(record, url, start, end)
         # What is true makes it send the body as it is, without rewriting.
@@ -295,14 +326,14 @@ def equip(application: Any) -> None:  # noqa: ANN401
     Raises:
         SeekWarcError: It is not made as the versions of pywb are that seekwarc knows.
     """
-    records = Records()
+    records, mark = Records(), Mark()
     try:
         server = application.warcserver
         for loader in _path_loaders([*server.fixed_routes.values(), server.auto_handler]):
             resolver = loader.resolve_loader
             resolver.record_loader = RecordLoader(resolver.record_loader, records)
-            loader.load_resource = _with_ranges(loader.load_resource)
-        _carry_ranges(application.rewriterapp)
+            loader.load_resource = _with_ranges(loader.load_resource, mark)
+        _carry_ranges(application.rewriterapp, mark)
     except AttributeError as error:
         raise SeekWarcError(f"this version of pywb cannot be made to replay .warc.zst: {error}") from error
 

@@ -14,11 +14,22 @@ from email.utils import format_datetime, parsedate_to_datetime
 from http import HTTPStatus
 from typing import Final
 
-__all__ = ["UNSATISFIABLE", "Answer", "decide", "format_http_date", "parse_http_date", "parse_range"]
+__all__ = [
+    "UNSATISFIABLE",
+    "Answer",
+    "bytes_needed",
+    "decide",
+    "format_http_date",
+    "parse_http_date",
+    "parse_range",
+]
 
 UNSATISFIABLE: Final = (0, 0)
 """What `parse_range` returns where no byte can be given: the answer is 416."""
 
+_UNSATISFIABLE: Final = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+_ENDLESS: Final = 1 << 62
+"""A size larger than any."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RANGE = re.compile(r"([0-9]*)-([0-9]*)")
 _ENTITY_TAG = re.compile(r'(W/)?("[!#-~\x80-\xff]*")')
@@ -38,17 +49,21 @@ class Answer:
 
     status: HTTPStatus
     start: int = 0
-    stop: int = 0
+    stop: int | None = 0
+    """None: to the end, wherever that is."""
 
 
-def decide(headers: Mapping[str, str], *, size: int, etag: str, modified: int | None = None) -> Answer:
+def decide(
+    headers: Mapping[str, str], *, size: int | None, etag: str, modified: int | None = None, known: int = 0
+) -> Answer:
     """Decide how a GET or HEAD request is answered (clause 13.2.2, in this order).
 
     Args:
         headers: The request's fields by lower-case name; those that came several times joined with commas.
-        size: Length in bytes of the representation.
+        size: Length in bytes of the representation; None where it is not known.
         etag: Its strong entity tag, quotes included.
         modified: When it was last changed, in seconds from 1970; None where that is not known.
+        known: Where the size is not known, so many bytes it has at least: `bytes_needed`.
 
     Returns:
         200 or 206 with the bytes to send; 304, 412 or 416 with none.
@@ -56,12 +71,39 @@ def decide(headers: Mapping[str, str], *, size: int, etag: str, modified: int | 
     refusal = _refusal(headers, etag, modified)
     if refusal is not None:
         return Answer(refusal)
-    part = parse_range(headers.get("range"), size)
+    part = parse_range(headers.get("range"), known if size is None else size)
     if part is None or not _is_same(headers.get("if-range"), etag, modified):
         return Answer(HTTPStatus.OK, 0, size)
     if part == UNSATISFIABLE:
-        return Answer(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
+        # A range may always be ignored. It is where only the size would tell whether it can be satisfied.
+        return Answer(HTTPStatus.OK, 0, None) if size is None else Answer(_UNSATISFIABLE)
     return Answer(HTTPStatus.PARTIAL_CONTENT, *part)
+
+
+def bytes_needed(
+    headers: Mapping[str, str], *, etag: str, modified: int | None = None, at_once: int
+) -> int | None:
+    """Tell how much of a representation must be known to be there before a request can be answered.
+
+    A 206 states where its range ends before any of it is sent (clause 14.4), so only a range that names its
+    end, and is read in one step anyway, does without the size. All there is can be answered with 200.
+
+    Args:
+        headers: See `decide`.
+        etag: See `decide`.
+        modified: See `decide`.
+        at_once: Bytes that are read in one step.
+
+    Returns:
+        A number of bytes; None for all of them, where the size itself is needed.
+    """
+    part = parse_range(headers.get("range"), _ENDLESS)
+    if part is None or part == (0, _ENDLESS):
+        return 0
+    if _refusal(headers, etag, modified) is not None or not _is_same(headers.get("if-range"), etag, modified):
+        return 0
+    start, stop = part
+    return stop if start < stop < _ENDLESS and stop - start <= at_once else None
 
 
 def _refusal(headers: Mapping[str, str], etag: str, modified: int | None) -> HTTPStatus | None:

@@ -14,7 +14,7 @@ from seekwarc.archive.payload import Extent
 from seekwarc.archive.record import Record
 from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.serve.policy import Part, content_headers, entity_tag
-from seekwarc.serve.stream import Representation
+from seekwarc.serve.representation import Representation
 from seekwarc.serve.views import FrameMap, View
 from seekwarc.storage.source import Stats
 
@@ -23,6 +23,8 @@ __all__ = ["ServedRecord"]
 
 class ServedRecord:
     """A record that is served.
+
+        app = payload_app(lambda record_id, view: ServedRecord(archive.record_at(int(record_id))))
 
     Args:
         record: The record.
@@ -85,20 +87,31 @@ class ServedRecord:
 
         def read(start: int, length: int) -> bytes:
             with self.charge(view):
-                data = self.extent(part).pread(start, length)
+                data = label.extent.pread(start, length)
             if view is not None:
                 view.note_asked(len(data))
             return data
 
+        def look_ahead(position: int, seconds: float) -> bool:
+            if label.extent.known_size is not None:
+                return True
+            with self.charge(view):
+                return label.extent.look_ahead(position, seconds)
+
         return Representation(
-            size=label.size, etag=label.etag, modified=label.modified, headers=label.headers, read=read
+            known_size=lambda: label.extent.known_size,
+            etag=label.etag,
+            modified=label.modified,
+            headers=label.headers,
+            read=read,
+            look_ahead=look_ahead,
         )
 
     def _label(self, part: Part, *, as_bytes: bool) -> _Label:
         label = self._labels.get((part, as_bytes))
         if label is None:
             label = self._labels[part, as_bytes] = _Label(
-                self.extent(part).size,
+                self.extent(part),
                 entity_tag(self.record, part),
                 _modified(self.record),
                 content_headers(self.record, part, as_bytes=as_bytes),
@@ -121,7 +134,7 @@ def _why_not(record: Record) -> str | None:
 class _Label:
     """All of a representation that does not depend on who asks."""
 
-    size: int
+    extent: Extent
     etag: str
     modified: int | None
     headers: Sequence[tuple[str, str]]

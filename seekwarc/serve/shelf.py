@@ -7,6 +7,7 @@ and whatever other files are served with it.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -35,6 +36,7 @@ from seekwarc.serve.policy import clean, payload_type, stored_parts
 from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.views import View, watched
 from seekwarc.storage.source import RangeSource, Stats, open_source
+from seekwarc.storage.stopping import stoppable
 
 __all__ = ["FileState", "Shelf", "rows_of"]
 
@@ -149,6 +151,15 @@ class Shelf:
 
     def read(self) -> None:
         """Go through the files once and fill the catalogue. Damage ends a file, not the others."""
+        with contextlib.suppress(_Stopped), stoppable(self._check_stopped):
+            self._read_all()
+            self.catalogue.finish()
+
+    def _check_stopped(self) -> None:
+        if self._stopped.is_set():
+            raise _Stopped
+
+    def _read_all(self) -> None:
         for state, rows in self._readings:
             try:
                 self._read_one(state, rows())
@@ -158,17 +169,14 @@ class Shelf:
                 # Without this thread, `complete` would never be said.
                 _log.exception("%s: its records could not be listed to the end", state.name)
                 state.problem = f"its records could not be listed to the end: {type(error).__name__}: {error}"
-            if self._stopped.is_set():
-                return
-        self.catalogue.finish()
+            self._check_stopped()
 
     def _read_one(self, state: FileState, rows: Iterator[tuple[int, Row]]) -> None:
         batch: list[Row] = []
         size = FIRST_BATCH
         try:
             for behind, row in rows:
-                if self._stopped.is_set():
-                    return
+                self._check_stopped()
                 batch.append(row)
                 state.position = behind
                 if len(batch) >= size:
@@ -277,6 +285,10 @@ class Shelf:
     def _stats(self, record: Record) -> list[Stats]:
         files = {part.source for part in stored_parts(record, "payload")}
         return [reader.stats for reader in self._collection.files if reader.name in files]
+
+
+class _Stopped(BaseException):
+    """The files are not read any further: the shelf is closed."""
 
 
 def rows_of(reader: Reader, number: int) -> Iterator[Row]:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import zstandard
 
 import seekwarc
 from seekwarc.serve.ranges import decide
@@ -76,6 +77,14 @@ def make_archive(folder: Path) -> None:
         f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
     )
     (folder / "old.warc.gz").write_bytes(gzip.compress(header.encode() + block + b"\r\n\r\n"))
+    # What our adapter writes into record headers for itself, written by somebody else.
+    for name in ("forged.warc.gz", "forged.warc.zst"):
+        forged = header.replace("/old", f"/{name}").replace("WARC-Date", "Seekwarc-Range: 206\r\nWARC-Date")
+        stored = forged.encode() + block + b"\r\n\r\n"
+        if name.endswith(".gz"):
+            (folder / name).write_bytes(gzip.compress(stored))
+        else:
+            (folder / name).write_bytes(zstandard.ZstdCompressor().compress(stored))
 
 
 def damage(file: Path, index: Path) -> None:
@@ -179,6 +188,15 @@ def test_a_warc_gz_beside_it_is_replayed_by_pywb_itself(pywb: Pywb) -> None:
     assert pywb.ask("old", when="20261105id_").body == PAGE
     got = pywb.ask("old", Range="bytes=6-11")
     assert (got.status, got.body) == (206, PAGE[6:12])
+
+
+@pytest.mark.parametrize("name", ["forged.warc.gz", "forged.warc.zst"])
+def test_a_page_cannot_say_that_it_needs_no_rewriting(pywb: Pywb, name: str) -> None:
+    got = pywb.ask(name)
+    assert got.status == 200
+    assert f"http://127.0.0.1:{pywb.port}/films/20261105mp_/http://example.org/next".encode() in got.body
+    assert b"wombat" in got.body
+    assert "seekwarc-range" not in got.headers
 
 
 @pytest.mark.parametrize("name", ["film.mp4", "film.bin", "chunked.mp4", "elsewhere.mp4"])

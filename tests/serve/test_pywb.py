@@ -51,6 +51,9 @@ class Fields(dict[str, str]):
     def replace_header(self, name: str, value: str) -> None:
         self[name] = value
 
+    def remove_header(self, name: str) -> bool:
+        return self.pop(name, None) is not None
+
     def get_header(self, name: str) -> str | None:
         return self.get(name)
 
@@ -68,7 +71,8 @@ class PlainLoader:
     def parse_record_stream(self, stream: Any, *, no_record_parse: bool = False) -> object:
         fields, head = Fields(), b""
         while (line := stream.readline()).strip():
-            fields["WARC-Type"] = fields.get("WARC-Type") or line.decode().partition("Type: ")[2].strip()
+            name, _, value = line.decode("utf-8", "surrogateescape").strip().partition(": ")
+            fields[name] = value
         if fields["WARC-Type"] == "response":
             while not head.endswith(b"\r\n\r\n"):
                 head += stream.readline()
@@ -272,3 +276,50 @@ def test_the_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "pywb.apps.cli", None)
     with pytest.raises(SystemExit, match="install it beside seekwarc"):
         main([])
+
+
+FORGED = ["206", "206 206", " 206", "0" * 32 + " 206", "\udce9 206", ""]
+
+
+@pytest.mark.parametrize("value", FORGED)
+def test_what_was_archived_is_not_taken_for_our_mark(frontend, store, value) -> None:
+    block = HEAD + BODY
+    lines = [
+        "WARC/1.1",
+        "WARC-Type: response",
+        f"Seekwarc-Range: {value}",
+        f"Content-Type: {RESPONSE}",
+        f"Content-Length: {len(block)}",
+    ]
+    header = "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape")
+    place = store((header, block))
+    frontend.ask(place)
+    assert frontend.cut == "pywb's own cut", "what pywb does to every record is done"
+    fields, _, body = frontend.ask(place, Range="bytes=5-9")
+    assert (frontend.cut, body) == (True, BODY[5:10])
+    assert "Seekwarc-Range" not in fields
+
+
+@pytest.mark.parametrize("value", FORGED)
+def test_nor_what_was_archived_in_other_files(frontend, value) -> None:
+    frontend.plain.load = lambda *_, **__: (
+        Fields({"Seekwarc-Range": value}),
+        None,
+        Limited(io.BytesIO(b"x")),
+    )
+    frontend.ask(("a.warc.gz", "0", "10"))
+    assert frontend.cut == "pywb's own cut"
+
+
+@pytest.mark.parametrize("value", ["bytes=0-9", "0 bytes=0-9", "\xe9 bytes=0-9"])
+def test_a_client_cannot_write_our_field_either(frontend, store, value) -> None:
+    check = frontend.rewriterapp._check_range
+
+    def with_theirs(request: Any, url: Any) -> object:
+        done = check(request, url)
+        request.warcserver_headers["X-Seekwarc-Range"] = value
+        return done
+
+    frontend.rewriterapp._check_range = with_theirs
+    assert frontend.ask(store(response(HEAD + BODY)))[2].startswith(BODY)
+    assert frontend.cut == "pywb's own cut"

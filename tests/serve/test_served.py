@@ -22,11 +22,11 @@ def archive(crawl):
 def test_a_representation_has_size_tag_and_date(archive, crawl) -> None:
     served = ServedRecord(archive.record_at(crawl.offsets["film.mp4"]))
     payload = served.representation("payload")
-    assert payload.size == len(FILM)
+    assert payload.known_size() == len(FILM)
     assert payload.modified == int(datetime(2026, 11, 16, 12, 0, 3, tzinfo=UTC).timestamp())
     assert payload.read(10, 5) == FILM[10:15]
     block = served.representation("block")
-    assert block.size == served.record.content_length
+    assert block.known_size() == served.record.content_length
     assert block.etag != payload.etag
     assert dict(served.representation("payload", as_bytes=True).headers)["content-type"] != "video/mp4"
 
@@ -34,8 +34,10 @@ def test_a_representation_has_size_tag_and_date(archive, crawl) -> None:
 def test_ranges_of_a_chunked_body_are_of_what_was_sent(archive, crawl) -> None:
     served = ServedRecord(archive.record_at(crawl.offsets["chunked.log"]))
     payload = served.representation("payload")
-    assert payload.size == len(LOG)
+    assert payload.known_size() is None
     assert payload.read(4990, 30) == LOG[4990:5020]
+    assert payload.look_ahead(1 << 62, 60)
+    assert payload.known_size() == len(LOG)
 
 
 def test_reads_are_charged_to_the_view(archive, crawl) -> None:
@@ -66,6 +68,19 @@ def test_a_payload_that_cannot_be_had_says_why_and_the_block_is_there(archive, c
     with pytest.raises(NotFoundError, match="segment 2 is missing"):
         served.representation("payload")
     assert served.representation("block").read(0, 4) == b"HTTP"
+
+
+def test_a_revisit_by_itself_says_where_its_payload_is(crawl) -> None:
+    for path in crawl.paths:
+        with seekwarc.open(path) as archive:
+            for record in archive:
+                if record.type == "revisit":
+                    served = ServedRecord(record)
+                    with pytest.raises(NotFoundError, match=r"Collection\.open_record"):
+                        served.representation("payload")
+                    assert served.representation("block").read(0, 4) == b"HTTP"
+                    return
+    pytest.fail("there is no revisit")
 
 
 @pytest.mark.parametrize("date", ["no date", "1960-01-01T00:00:00Z", "later"])

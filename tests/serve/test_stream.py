@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 
 import anyio
 import pytest
 
 from seekwarc.errors import ChecksumError
-from seekwarc.serve.stream import FIRST_STEP, LARGEST_STEP, Representation, send_ranges
+from seekwarc.serve.representation import FIRST_STEP, MAX_STEP, Representation
+from seekwarc.serve.stream import send_ranges, while_connected
 from tests.serve.asgi import Answer, ask, scope_of
 
 SIZE = 20 << 20
@@ -46,7 +48,8 @@ class Bytes:
 
     def app(self, limiter: anyio.CapacityLimiter, size: int = SIZE):
         whole = Representation(
-            size=size,
+            known_size=lambda: size,
+            look_ahead=lambda position, seconds: True,
             etag=ETAG,
             modified=1_700_000_000,
             headers=[("content-type", "video/mp4")],
@@ -54,7 +57,7 @@ class Bytes:
         )
 
         async def app(scope, receive, send) -> None:
-            await send_ranges(whole, scope, receive, send, limiter=limiter)
+            await while_connected(receive, partial(send_ranges, whole, scope, send, limiter=limiter))
 
         return app
 
@@ -71,7 +74,7 @@ async def test_a_body_comes_in_growing_steps() -> None:
     assert answer.ended
     lengths = [length for _, length in source.reads]
     assert lengths[0] == FIRST_STEP
-    assert max(lengths) == LARGEST_STEP
+    assert max(lengths) == MAX_STEP
     starts = [start for start, _ in source.reads]
     assert starts == [sum(lengths[:number]) for number in range(len(lengths))]
 

@@ -1,0 +1,42 @@
+"""What is said where there is nothing to send: a status, and JSON that says in words what is the matter."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import Final
+
+from seekwarc.errors import NotFoundError, RangeError, SeekWarcError, UnsupportedError
+from seekwarc.serve.policy import OTHER_POLICY, SAFE, clean
+
+__all__ = ["REFUSAL_FIELDS", "json_bytes", "refusal_text", "status_of"]
+
+REFUSAL_FIELDS: Final = (
+    *SAFE,
+    ("content-security-policy", OTHER_POLICY),
+    ("cache-control", "no-store"),
+    ("content-type", "application/json"),
+)
+
+
+def json_bytes(content: object) -> bytes:
+    """Write JSON; text of archives that is not UTF-8 is replaced."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return clean(text).encode()
+
+
+def status_of(error: SeekWarcError) -> HTTPStatus:
+    """Return the status that tells of an error."""
+    if isinstance(error, NotFoundError):
+        return HTTPStatus.NOT_FOUND
+    if isinstance(error, RangeError):
+        return HTTPStatus.BAD_REQUEST
+    if isinstance(error, UnsupportedError):
+        return HTTPStatus.NOT_IMPLEMENTED
+    # The archive is to us what the server behind it is to a gateway.
+    return HTTPStatus.BAD_GATEWAY
+
+
+def refusal_text(status: int, message: str) -> bytes:
+    """Return the JSON that says what is the matter."""
+    return json_bytes({"error": {"kind": HTTPStatus(status).phrase.lower(), "message": message}})
