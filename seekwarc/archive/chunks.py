@@ -13,12 +13,12 @@ import threading
 import time
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Final, NamedTuple
 
 from seekwarc.archive.content import Content
 from seekwarc.archive.span import read_by_filling
-from seekwarc.format.chunked import MAX_CHUNK_LINE, parse_chunk_line, pass_chunks
+from seekwarc.format.chunked import MAX_CHUNK_LINE, parse_chunk_line, pass_chunks, take_chunks
 from seekwarc.frames.run import ReadPlan
 from seekwarc.storage.stopping import checkpoint
 
@@ -50,6 +50,9 @@ class _Window(NamedTuple):
 
     data: bytes
     base: int
+
+    def holds(self, position: int) -> bool:
+        return self.base <= position < self.base + len(self.data)
 
     def copy(self, start: int, out: memoryview) -> int:
         """Copy what there is from `start` on, and return how many bytes that was."""
@@ -102,11 +105,15 @@ class ChunkMap:
         """See `Span.look_ahead`. What was passed is kept: the next call goes on there."""
         if self._size is None:
             until = time.monotonic() + seconds
-            for chunk, _ in self._walk(self._farthest(), passing=position):
+            before: _Window | None = None
+            for chunk, window in self._walk(self._farthest(), passing=position):
                 if chunk.position + chunk.size >= position:
                     return True
-                if time.monotonic() > until:
-                    return False
+                # The first window is always passed, so that every call gets on.
+                if window is not before and window.data:
+                    if before is not None and time.monotonic() > until:
+                        return False
+                    before = window
         return True
 
     def _farthest(self) -> int:
@@ -140,19 +147,31 @@ class ChunkMap:
         filled = 0
         if not out or self.limit(start, 1) == 0:
             return 0
-        for chunk, window in self._walk(start):
+        walk = self._walk(start)
+        step = next(walk, None)
+        while step is not None:
+            chunk, window = step
             offset = start + filled - chunk.position
-            if offset >= chunk.size:
-                continue
-            self._latest = chunk
-            count = min(chunk.size - offset, len(out) - filled)
-            with out[filled : filled + count] as target:
-                copied = window.copy(chunk.start + offset, target)
-                if copied < count:
-                    with target[copied:] as rest:
-                        self._content.read_into(chunk.start + offset + copied, rest, verify=verify)
-            filled += count
+            if offset < chunk.size:
+                self._latest = chunk
+                count = min(chunk.size - offset, len(out) - filled)
+                with out[filled : filled + count] as target:
+                    copied = window.copy(chunk.start + offset, target)
+                    if copied < count:
+                        with target[copied:] as rest:
+                            self._content.read_into(chunk.start + offset + copied, rest, verify=verify)
+                filled += count
             if filled == len(out):
+                break
+            if chunk.position + chunk.size == start + filled:
+                data, chunk = self._take(chunk, window, len(out) - filled)
+                if data:
+                    self._latest = chunk
+                    out[filled : filled + len(data)] = data
+                    filled += len(data)
+            try:
+                step = walk.send(chunk)
+            except StopIteration:
                 break
         return filled
 
@@ -182,7 +201,7 @@ class ChunkMap:
             return latest
         return chunk
 
-    def _walk(self, position: int, *, passing: int = 0) -> Iterator[tuple[_Chunk, _Window]]:
+    def _walk(self, position: int, *, passing: int = 0) -> Generator[tuple[_Chunk, _Window], _Chunk | None]:
         """Yield chunks, with what is at hand of the content, from one at or before a position on.
 
         Very many chunks may lie before those that are asked for. Whole ones that end at `position` or before
@@ -192,12 +211,14 @@ class ChunkMap:
         Args:
             position: Position in the payload.
             passing: A later position: chunks up to there are not asked for either.
+
+        It may be sent the chunk to go on from, a later one than it yielded.
         """
         wanted = max(position, passing)
         window = _Window(b"", 0)
         chunk = self._known(position)
         if chunk is not None:
-            yield chunk, window
+            chunk = (yield chunk, window) or chunk
         while True:
             line_start = chunk.stop if chunk else self._start
             before = window
@@ -216,19 +237,29 @@ class ChunkMap:
                 chunk = _Chunk(begin, start, min(size, self._stop - start))
                 if begin + size < wanted:
                     chunk = self._pass(chunk, window, wanted)
-            yield chunk, window
+            chunk = (yield chunk, window) or chunk
 
     def _pass(self, chunk: _Chunk, window: _Window, wanted: int) -> _Chunk:
         """Pass chunks after one that ends before a position, as far as they are in a window."""
-        if not window.base <= chunk.stop < window.base + len(window.data):
+        if not window.holds(chunk.stop):
             return chunk
         end = chunk.position + chunk.size
         passed, last, stop = pass_chunks(window.data, chunk.stop - window.base, wanted - end)
         return _Chunk(end + passed - last, window.base + stop - last, last) if passed else chunk
 
+    def _take(self, chunk: _Chunk, window: _Window, most: int) -> tuple[bytes, _Chunk]:
+        """Return the data of chunks after one, as far as they are in a window, and the last of them."""
+        if not window.holds(chunk.stop):
+            return b"", chunk
+        data, last, stop = take_chunks(window.data, chunk.stop - window.base, most)
+        if not data:
+            return data, chunk
+        end = chunk.position + chunk.size + len(data)
+        return data, _Chunk(end - last, window.base + stop - last, last)
+
     def _line(self, start: int, window: _Window, *, first: bool) -> tuple[tuple[int, int] | None, _Window]:
         """Read the line in front of a chunk, and return it with the window that it was found in."""
-        if not window.base <= start < window.base + len(window.data):
+        if not window.holds(start):
             window = self._peek(start, min(self._content.cheap_stop(start), start + WINDOW))
         line = parse_chunk_line(window.data, start - window.base, first=first)
         end = window.base + len(window.data)

@@ -70,10 +70,13 @@ def run(options: argparse.Namespace) -> int:
             summary = describe_file(archive)
             print(json.dumps(_file_json(summary)) if options.json else _file_text(summary))
             return 0
+        if options.range is not None:
+            # A range may be counted from the end.
+            size = record.payload.size
         about = describe_record(record)
         plan, label = about.example, "64 KiB from its middle"
         if options.range is not None:
-            plan = record.payload.plan(*parse_range(options.range, about.payload_size))
+            plan = record.payload.plan(*parse_range(options.range, size))
             label = f"payload range {options.range}"
         if options.json:
             print(json.dumps(_record_json(about, plan, frames=options.frames)))
@@ -123,7 +126,7 @@ def _record_text(record: Record, about: RecordSummary) -> str:
             f"{'block':<12} {human_size(about.block_size)} ({counted(about.block_size, 'byte')}), "
             f"{printable(about.content_type)}"
         ),
-        f"{'payload':<12} {human_size(about.payload_size)} ({counted(about.payload_size, 'byte')})",
+        f"{'payload':<12} {_payload_size(about.payload_size)}",
         *(f"{label:<12} {printable(text)}" for label, text in _more(about) if text),
         f"{'access':<12} {STATUS[TableStatus(about.table_status)]}",
     ]
@@ -143,6 +146,12 @@ def _record_text(record: Record, about: RecordSummary) -> str:
             f"{'':<12} (left to right: the record; {stored} stored as it is, {' '.join(better)} ever better)",
         ]
     return "\n".join(lines)
+
+
+def _payload_size(size: int | None) -> str:
+    if size is None:
+        return "in chunked transfer coding, its size not counted (--range : counts it)"
+    return f"{human_size(size)} ({counted(size, 'byte')})"
 
 
 def _more(about: RecordSummary) -> list[tuple[str, str | None]]:

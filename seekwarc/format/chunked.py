@@ -16,7 +16,7 @@ from typing import Final
 
 from seekwarc.format.zstd import Buffer
 
-__all__ = ["MAX_CHUNK_LINE", "ChunkedBody", "parse_chunk_line", "pass_chunks"]
+__all__ = ["MAX_CHUNK_LINE", "ChunkedBody", "parse_chunk_line", "pass_chunks", "take_chunks"]
 
 MAX_CHUNK_LINE: Final = 4 << 10
 """Longest line with a chunk's size and extensions that is believed."""
@@ -102,6 +102,22 @@ def pass_chunks(data: Buffer, position: int, most: int) -> tuple[int, int, int]:
         position, last = line.end() + size, size
 
 
+def take_chunks(data: bytes, position: int, most: int) -> tuple[bytes, int, int]:
+    """Return the data of chunks that lie wholly in `data`; for the rest see `pass_chunks`."""
+    parts: list[bytes] = []
+    left, last = most, 0
+    # Bodies of a million chunks come by here: all that is done for one is done below.
+    match, add = _NEXT_LINE.match, parts.append
+    while line := match(data, position, position + MAX_CHUNK_LINE):
+        size, begin = int(line[1] or b"0", 16), line.end()
+        if not size or begin + size > len(data) or size > left:
+            break
+        position, last = begin + size, size
+        left -= size
+        add(data[begin:position])
+    return b"".join(parts), last, position
+
+
 class ChunkedBody:
     """Finds the data among the chunk sizes.
 
@@ -132,9 +148,19 @@ class ChunkedBody:
                 found.append(view[: self._left])
                 self._left -= len(found[-1])
                 view = view[len(found[-1]) :]
+            elif not self._held and (line := parse_chunk_line(view, 0, first=self._first)):
+                # All of the line is here, as nearly always.
+                view = self._begin_chunk(line, view)
             else:
                 view = self._feed_line(view, found)
         return found
+
+    def _begin_chunk(self, line: tuple[int, int], view: memoryview) -> memoryview:
+        # What follows the last chunk are trailer fields, which are no part of the body.
+        self._left, begin = line
+        self.complete = not self._left
+        self._first = False
+        return view[begin:]
 
     def finish(self) -> list[memoryview]:
         """Return data that was held back, once the body is over."""
@@ -154,11 +180,7 @@ class ChunkedBody:
             return view[len(view) :]
         line = parse_chunk_line(held, 0, first=self._first)
         if line is not None:
-            self._left, begin = line
-            # What follows the last chunk are trailer fields, which are no part of the body.
-            self.complete = not self._left
-            view = view[begin - len(self._held) :]
-            self._first = False
+            view = self._begin_chunk((line[0], line[1] - len(self._held)), view)
         elif self._first:
             self.plain = True
             if self._held:

@@ -86,19 +86,26 @@ class RecordSummary:
     findings: tuple[str, ...]
     """Rules of the standard that the header breaks."""
     block_size: int
-    payload_size: int
+    payload_size: int | None
+    """None of a body in chunked transfer coding whose chunks were not counted."""
     table_status: str
     table_problem: str | None
     frames: SeekTable | None
     example: ReadPlan
-    """What 64 KiB from the middle of the payload would cost."""
+    """What 64 KiB from the middle of the payload would cost; of the block where its size is not known."""
 
 
 def describe_record(record: Record) -> RecordSummary:
-    """Describe a record without decompressing more than its head."""
+    """Describe a record without decompressing more than its head.
+
+    Only of a small body in chunked transfer coding the chunks are counted.
+    """
     payload = record.payload
     layout = record.layout
-    middle = max(payload.size // 2 - TYPICAL_RANGE // 2, 0)
+    payload.look_ahead(record.content_length, 0)
+    size = payload.known_size
+    extent = payload if size is not None else record.block
+    middle = max(extent.size // 2 - TYPICAL_RANGE // 2, 0)
     return RecordSummary(
         offset=record.offset,
         length=record.length,
@@ -114,11 +121,11 @@ def describe_record(record: Record) -> RecordSummary:
         refers_to=record.refers_to_id or record.refers_to_target_uri,
         findings=tuple(f"{it.severity}: {it}" for it in check_header(record.header)),
         block_size=record.content_length,
-        payload_size=payload.size,
+        payload_size=size,
         table_status=layout.table_status,
         table_problem=layout.table_problem,
         frames=layout.frames,
-        example=payload.plan(middle, middle + TYPICAL_RANGE),
+        example=extent.plan(middle, middle + TYPICAL_RANGE),
     )
 
 

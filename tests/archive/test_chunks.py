@@ -6,6 +6,7 @@ import io
 import itertools
 import random
 import threading
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -695,3 +696,49 @@ def test_a_chunked_body_of_200_mebibytes_is_read_by_range(tmp_path: Path) -> Non
         assert tracemalloc.get_traced_memory()[1] < 24 * MIB
     finally:
         tracemalloc.stop()
+
+
+# Not waiting for the size.
+
+
+def test_a_body_is_looked_through_in_turns() -> None:
+    data = text(400_000)
+    body = chunked(data, random_sizes(1, 90))
+    chunks, content = mapped(body, tuple(range(30_000, len(body), 30_000)))
+    turns = 0
+    while not chunks.look_ahead(1 << 62, 0):
+        turns += 1
+        assert chunks.known_size is None
+        assert turns < 100
+    assert turns >= 5, "each turn is short"
+    assert chunks.known_size == chunks.size == len(data)
+    looked_through = sum(stop - start for start, stop in content.peeks)
+    assert looked_through < 2 * len(body), "and goes on where the last one ended"
+
+
+def test_looking_ahead_goes_no_further_than_it_has_to() -> None:
+    data = text(1_000_000)
+    chunks, content = mapped(chunked(data, random_sizes(1, 900)))
+    assert chunks.look_ahead(300_000)
+    assert chunks.known_size is None
+    assert max(stop for _, stop in content.peeks) < 300_000 * 1.1 + 3 * WINDOW
+    assert not chunks.look_ahead(1 << 62, 0)
+    assert read(chunks, 900_000, 10) == data[900_000:900_010]
+
+
+@pytest.mark.parametrize("body", ODD)
+def test_looking_ahead_at_odd_bodies_finds_their_size(body: bytes) -> None:
+    chunks, _ = mapped(body)
+    while not chunks.look_ahead(1 << 62, 0):
+        pass
+    assert chunks.known_size == len(reference(body).data)
+
+
+def test_millions_of_chunks_are_passed_in_a_moment() -> None:
+    sizes = random.Random(3)
+    part = b"".join(b"%x\r\n%s\r\n" % (size, b"x" * size) for size in sizes.choices(range(1, 16), k=4000))
+    body = part * 500 + b"0\r\n\r\n"
+    chunks, _ = mapped(body)
+    started = time.process_time()
+    assert chunks.size == len(body) - 500 * 4000 * 5 - 5
+    assert time.process_time() - started < 2, "two million chunks, of which each took 2 us"

@@ -16,6 +16,7 @@ import urllib.request
 import pytest
 
 from tests.cli.conftest import assert_well_behaved
+from tests.support.foreign import Foreign
 
 
 @pytest.fixture
@@ -93,6 +94,36 @@ def test_a_player_that_is_paused_does_not_keep_it(serve, crawl) -> None:
         started = time.monotonic()
         assert stop(process) == (0, "")
         assert time.monotonic() - started < 3
+
+
+def test_ctrl_c_ends_work_that_takes_long(serve, tmp_path) -> None:
+    body = b"01\r\nx\r\n" * 6_000_000 + b"0\r\n\r\n"
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nTransfer-Encoding: chunked\r\n\r\n"
+    path = tmp_path / "tiny.warc.zst"
+    header = b"\r\n".join(
+        [
+            b"WARC/1.1",
+            b"WARC-Type: response",
+            b"WARC-Date: 2026-11-21T09:30:00Z",
+            b"WARC-Target-URI: http://example.org/tiny.mp4",
+            b"Content-Type: application/http; msgtype=response",
+            b"Content-Length: %d" % len(head + body),
+            b"",
+            b"",
+        ]
+    )
+    path.write_bytes(Foreign().record(head + body, header=header, cuts=1 << 20, table=True).bytes())
+    process, _, port = serve("--port", 0, path)
+    clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(6)]
+    for client in clients:
+        target = "/payload?uri=http://example.org/tiny.mp4"
+        client.sendall(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nRange: bytes=-1\r\n\r\n".encode())
+    time.sleep(2)
+    started = time.monotonic()
+    assert stop(process) == (0, "")
+    assert time.monotonic() - started < 5
+    for client in clients:
+        client.close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])

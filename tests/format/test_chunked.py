@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import re
+import time
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seekwarc.format.chunked import MAX_CHUNK_LINE, ChunkedBody, parse_chunk_line
+from seekwarc.format.chunked import MAX_CHUNK_LINE, ChunkedBody, parse_chunk_line, pass_chunks
 from tests.support.reading import time_limit
 
 
@@ -335,3 +337,55 @@ def test_lines(line: bytes, first: bool, expected: tuple[int, int] | None) -> No
     assert parse_chunk_line(line, 0, first=first) == expected
     found = parse_chunk_line(b"xyz" + line + b"rest", 3, first=first)
     assert found == ((expected[0], expected[1] + 3) if expected else None)
+
+
+# Passing chunks.
+
+
+@st.composite
+def many_small(draw: st.DrawFn) -> bytes:
+    """Draw bodies with runs of chunks that are small enough to be passed together, and some that are not."""
+    sizes = []
+    for _ in range(draw(st.integers(1, 6))):
+        low, high = draw(st.sampled_from([(1, 1), (1, 15), (16, 255), (1, 255), (1, 400)]))
+        chance = random.Random(draw(st.integers(0, 99)))
+        sizes += [chance.randint(low, high) for _ in range(draw(st.integers(0, 150)))]
+    line = draw(st.sampled_from(["{:x}\r\n", "{:X}\r\n", "{:x}\n", "{:02x}\r\n", "{:x};a\r\n"]))
+    data = random.Random(len(sizes)).choices(b"x1\r\n", k=sum(sizes))
+    body, at = b"", 0
+    for size in sizes:
+        body += line.format(size).encode() + bytes(data[at : at + size]) + b"\r\n"
+        at += size
+    cut = draw(st.integers(0, 3))
+    return (body + b"0\r\n\r\n")[: -cut or None] if cut else body + b"0\r\n\r\n"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(many_small(), bodies()), st.integers(0, 20_000), st.integers(0, 5000))
+def test_chunks_are_passed_as_if_one_by_one(body: bytes, most: int, short: int) -> None:
+    line = parse_chunk_line(body, 0, first=True)
+    if line is None or not line[0]:
+        return
+    data = body[: len(body) - min(short, len(body) // 2)]
+    end = line[0] + line[1]
+    passed, last, stop = pass_chunks(data, end, most)
+    # Naively, one by one.
+    expected, position, size = 0, end, 0
+    while (line := parse_chunk_line(data, position, first=False)) and line[0]:
+        if sum(line) > len(data) or expected + line[0] > most:
+            break
+        size = line[0]
+        expected, position = expected + size, sum(line)
+    assert (passed, stop) == (expected, position)
+    assert last in (0, size)
+
+
+def test_what_cannot_be_passed_together_does_not_cost_more_each_time() -> None:
+    chunk = b"\r\n1\r\nx" * 31 + b"\r\n100\r\n" + b"y" * 256
+    started = time.process_time()
+    once = pass_chunks(chunk * 500, 0, 1 << 40)
+    first = time.process_time() - started
+    assert once[0] == 500 * (31 + 256)
+    started = time.process_time()
+    pass_chunks(chunk * 5000, 0, 1 << 40)
+    assert time.process_time() - started < 40 * first + 0.1

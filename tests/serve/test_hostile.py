@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
+import json
+import time
+from contextlib import closing
 
 import pytest
 
 import seekwarc
+from seekwarc.serve import api as api_module
+from seekwarc.serve import representation as representation_module
 from seekwarc.serve import shelf as shelf_module
 from seekwarc.serve.app import application
 from seekwarc.serve.payload import payload_app
 from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.shelf import Shelf
 from tests.serve.asgi import Client
-from tests.serve.conftest import PAGE, response
+from tests.serve.conftest import PAGE, response, running
 from tests.support.foreign import Foreign
 
 LATIN = b"caf\xe9"
@@ -197,3 +203,99 @@ def test_xml_that_calls_itself_media_is_a_download(tmp_path, portal, media_type)
     assert headers["content-disposition"].startswith("attachment")
     assert headers["content-type"] == "application/octet-stream"
     assert headers["content-security-policy"] == "default-src 'none'; sandbox"
+
+
+# Work that does not end.
+
+COUNT = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def tiny_chunks(tmp_path_factory):
+    """A small file with a sound record, and one of millions of chunks that take long to count."""
+    # The zero makes each of them a line to look at by itself.
+    body = b"01\r\nx\r\n" * COUNT + b"0\r\n\r\n"
+    block = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nTransfer-Encoding: chunked\r\n\r\n" + body
+    path = tmp_path_factory.mktemp("tiny") / "tiny.warc.zst"
+    file = Foreign()
+    for name, part in ((b"film.mp4", response(PAGE, "video/mp4")), (b"tiny.mp4", block)):
+        file.record(part, header=record(part, uri(name))[: -len(part) - 4], cuts=1 << 20, table=True)
+    path.write_bytes(file.bytes())
+    assert path.stat().st_size < 100_000
+    return path
+
+
+@pytest.fixture
+def tiny(tiny_chunks, monkeypatch):
+    monkeypatch.setattr(representation_module, "TURN", 0.02)
+    monkeypatch.setattr(api_module, "SIZE_PATIENCE", 0.02)
+    with Shelf([tiny_chunks]) as shelf:
+        shelf.read()
+        with running(application(shelf)) as server:
+            yield server
+
+
+def ask(server, path: str, **headers: str) -> http.client.HTTPConnection:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection.request("GET", path, headers=headers)
+    return connection
+
+
+def payload_of(name: str) -> str:
+    return f"/payload?uri=http://example.org/{name}"
+
+
+def test_an_answer_begins_before_the_chunks_are_counted(tiny) -> None:
+    with closing(ask(tiny, payload_of("tiny.mp4"), Range="bytes=0-")) as connection:
+        answer = connection.getresponse()
+        assert (answer.status, answer.getheader("content-length")) == (200, None)
+        assert answer.read(1000) == b"x" * 1000
+
+
+def test_without_a_length_the_body_comes_to_its_end(tiny) -> None:
+    with closing(ask(tiny, payload_of("tiny.mp4"))) as connection:
+        answer = connection.getresponse()
+        assert (answer.status, answer.getheader("content-length")) == (200, None)
+        assert answer.read() == b"x" * COUNT
+
+
+def test_a_short_range_comes_without_the_size(tiny) -> None:
+    with closing(ask(tiny, payload_of("tiny.mp4"), Range="bytes=100000-100009")) as connection:
+        answer = connection.getresponse()
+        assert (answer.status, answer.read()) == (206, b"x" * 10)
+        assert answer.getheader("content-range") == "bytes 100000-100009/*"
+
+
+def test_others_are_answered_meanwhile_and_work_ends_with_its_client(tiny) -> None:
+    # As many as there are threads, and more.
+    waiting = [ask(tiny, payload_of("tiny.mp4"), Range="bytes=-1") for _ in range(12)]
+    with closing(ask(tiny, payload_of("film.mp4"))) as connection:
+        assert connection.getresponse().read() == PAGE
+    for connection in waiting:
+        connection.close()
+    end = time.monotonic() + 10
+    while tiny.tasks > 3 and time.monotonic() < end:
+        time.sleep(0.05)
+    assert tiny.tasks <= 3
+    before = time.process_time()
+    time.sleep(1)
+    assert time.process_time() - before < 0.5, "nobody counts chunks any more"
+
+
+def test_once_counted_it_is_a_film_like_any_other(tiny) -> None:
+    with closing(ask(tiny, payload_of("tiny.mp4"), Range="bytes=-7")) as connection:
+        answer = connection.getresponse()
+        assert (answer.status, answer.read()) == (206, b"x" * 7)
+        assert answer.getheader("content-range") == f"bytes {COUNT - 7}-{COUNT - 1}/{COUNT}"
+    with closing(ask(tiny, payload_of("tiny.mp4"), Range="bytes=0-")) as connection:
+        answer = connection.getresponse()
+        assert (answer.status, answer.getheader("content-length")) == (206, str(COUNT))
+
+
+def test_details_do_not_wait_for_the_size(tiny) -> None:
+    with closing(ask(tiny, "/api/records?q=tiny")) as connection:
+        row = json.load(connection.getresponse())["records"][0]
+    with closing(ask(tiny, f"/api/records/{row['id']}")) as connection:
+        record = json.load(connection.getresponse())
+    assert record["payload_size"] is None
+    assert "still being counted" in record["problem"]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import threading
 import time
 
+import pytest
+
+from seekwarc.serve import server as server_module
 from seekwarc.serve.server import Server
 from tests.serve.conftest import running
 
@@ -51,3 +55,63 @@ def test_of_an_answer_that_breaks_off_uvicorn_says_nothing_more(caplog) -> None:
         answer = b"".join(iter(lambda: client.recv(4096), b""))
     assert answer.endswith(b"\r\n\r\nx"), "the connection ends before the body does"
     assert caplog.messages == []
+
+
+async def _hello(scope, receive, send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1")]})
+    await send({"type": "http.response.body", "body": b"x"})
+
+
+def closed_after(client: socket.socket) -> float:
+    """Return how long it takes until the server closes a connection."""
+    started = time.monotonic()
+    client.settimeout(15)
+    while client.recv(4096):
+        pass
+    return time.monotonic() - started
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT"]
+)
+def test_idle_connections_and_unfinished_heads_are_closed(monkeypatch, sent: bytes) -> None:
+    monkeypatch.setattr(server_module, "IDLE", 1)
+    with running(_hello) as server, socket.create_connection(("127.0.0.1", server.port)) as client:
+        client.sendall(sent)
+        assert closed_after(client) < 8
+
+
+def test_a_head_that_trickles_in_is_closed_too(monkeypatch) -> None:
+    monkeypatch.setattr(server_module, "IDLE", 1)
+    with running(_hello) as server, socket.create_connection(("127.0.0.1", server.port)) as client:
+        client.sendall(b"GET / HTTP/1.1\r\n")
+        started = time.monotonic()
+        with contextlib.suppress(OSError):
+            while time.monotonic() - started < 15:
+                client.sendall(b"X-A: b\r\n")
+                time.sleep(0.2)
+        assert time.monotonic() - started < 8
+
+
+def test_an_answer_that_nobody_takes_is_not_closed(monkeypatch) -> None:
+    monkeypatch.setattr(server_module, "IDLE", 0.5)
+
+    async def paused(scope, receive, send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"x", "more_body": True})
+        await asyncio.sleep(3)
+        await send({"type": "http.response.body", "body": b"y"})
+
+    with running(paused) as server, socket.create_connection(("127.0.0.1", server.port)) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        client.settimeout(10)
+        assert b"".join(iter(lambda: client.recv(4096), b"")).endswith(b"xy")
+
+
+def test_a_connection_that_is_used_stays_open(monkeypatch) -> None:
+    monkeypatch.setattr(server_module, "IDLE", 1.5)
+    with running(_hello) as server, socket.create_connection(("127.0.0.1", server.port)) as client:
+        for _ in range(12):
+            client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert client.recv(4096)
+            time.sleep(0.3)
