@@ -63,21 +63,26 @@ def json_api(shelf: Shelf) -> Starlette:
         Route("/records/{record_id}", _answer(api.record)),
         Route("/records/{record_id}/frames", _answer(api.frames)),
         Route("/views/{view}", _answer(api.view)),
-        Route("/records/{record_id}/page", api.page),
+        Route("/records/{record_id}/page", _in_thread(api.page)),
         Mount("/records", payload_app(shelf.open, views=views)),
     ]
     return Starlette(routes=routes, exception_handlers=HANDLERS)
 
 
 def _answer(function: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Any]:
-    """Make an endpoint of a function that may block."""
+    """Make an endpoint of a function that may block and returns JSON."""
+    return _in_thread(lambda request: JsonAnswer(function(request), headers=_HEADERS))
 
-    async def endpoint(request: Request) -> JsonAnswer:
-        answer = JsonAnswer(None, CLIENT_IS_GONE)
+
+def _in_thread(function: Callable[[Request], Response]) -> Callable[[Request], Any]:
+    """Make an endpoint of a function that may block; it is ended when its client is gone."""
+
+    async def endpoint(request: Request) -> Response:
+        answer = Response(status_code=CLIENT_IS_GONE)
 
         async def work() -> None:
             nonlocal answer
-            answer = JsonAnswer(await in_thread(partial(function, request)), headers=_HEADERS)
+            answer = await in_thread(partial(function, request))
 
         await while_connected(request.receive, work)
         return answer
@@ -195,10 +200,7 @@ class _Api:
             "date": record.header.get("WARC-Date"),
         }
 
-    async def page(self, request: Request) -> Response:
-        return await anyio.to_thread.run_sync(self._page, request)
-
-    def _page(self, request: Request) -> Response:
+    def page(self, request: Request) -> Response:
         view = view_of(request, self._views)
         served = self._shelf.open(request.path_params["record_id"], view)
         markup = markup_of(served, view)
