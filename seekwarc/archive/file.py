@@ -67,6 +67,7 @@ class ArchiveFile:
             "cache_size": cache_size,
             "max_window_size": max_window_size,
             "max_dictionary_size": max_dictionary_size,
+            "max_table_size": max_table_size,
             "relations": relations,
             "dictionary": dictionary,
         }

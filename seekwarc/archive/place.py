@@ -103,7 +103,7 @@ class FramedPlace:
 
     def __getstate__(self) -> tuple[None, dict[str, object]]:
         # What is at hand can be read again, and would make the pickle of a record long.
-        return None, {"file": self.file, "offset": self.offset, "_length": self._length, "_head": b""}
+        return None, {**{name: getattr(self, name) for name in self.__slots__}, "_head": b""}
 
     def layout(self, header: RecordHeader) -> Layout:
         """See `Place.layout`."""

@@ -21,6 +21,7 @@ import pytest
 import seekwarc
 from seekwarc.archive.file import ArchiveFile
 from seekwarc.storage.diskcache import DiskCache
+from seekwarc.storage import source as module
 from seekwarc.storage.source import LocalFileSource
 from seekwarc.tools.index import index
 from tests.support.foreign import Foreign
@@ -321,14 +322,14 @@ def test_a_read_under_way_while_another_thread_closes_is_right(
     other.write_bytes(b"wrong" * 100)
     source = LocalFileSource(path)
     reading, closed = threading.Event(), threading.Event()
-    pread = os.pread
+    read_at = module.read_at
 
     def late(number: int, size: int, start: int) -> bytes:
         reading.set()
         assert closed.wait(10)
-        return pread(number, size, start)
+        return read_at(number, size, start)
 
-    monkeypatch.setattr(os, "pread", late)
+    monkeypatch.setattr(module, "read_at", late)
     found: list[bytes] = []
     thread = threading.Thread(target=lambda: found.append(source.read(0, 10)))
     thread.start()
