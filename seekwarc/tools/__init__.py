@@ -1,1 +1,233 @@
-"""Work on whole files."""
+"""Work on whole files: check, convert, index, join, save what is left of damaged ones.
+
+Each function here does what the verb of the same name does on the command line:
+
+    from seekwarc import tools
+
+    tools.convert("crawl.warc.gz", "crawl.warc.zst")
+    assert tools.verify("crawl.warc.zst").is_sound
+    tools.index(["crawl.warc.zst"], "crawl.cdxj")
+
+A target appears under its name when it is whole. One that is there is refused unless `existing` is
+"overwrite".
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
+
+from seekwarc.errors import FormatError
+
+if TYPE_CHECKING:
+    from seekwarc.storage.source import RangeSource
+    from seekwarc.tools.concat import Concatenation
+    from seekwarc.tools.convert import Conversion
+    from seekwarc.tools.index import Indexing
+    from seekwarc.tools.recover import Recovery
+    from seekwarc.tools.verify import Problem, Verification
+
+__all__ = ["concat", "convert", "index", "recover", "verify"]
+
+Path = str | os.PathLike[str]
+Existing = Literal["error", "overwrite"]
+
+_SUFFIXES: Final[dict[str, Literal["zst", "gz", "none"]]] = {".zst": "zst", ".gz": "gz", ".warc": "none"}
+
+
+class _Tools(ModuleType):
+    """This package, whose functions keep their names when the modules that do the work are imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in __all__ or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Tools
+
+
+def verify(
+    target: Path | bytes | BinaryIO | RangeSource,
+    *,
+    on_problem: Callable[[Problem], object] = lambda _: None,
+    **limits: Any,  # noqa: ANN401
+) -> Verification:
+    """Check a file: its grammar, every checksum, every seek table, the rules of WARC, every digest.
+
+        result = tools.verify("crawl.warc.zst")
+        print(result.is_sound, result.damages, result.deviations)
+
+    Args:
+        target: A path, a URL, the bytes, a binary file object that can seek, or a source.
+        on_problem: Called with each problem as it is found.
+        **limits: Limits of reading, as a `Reader` takes them.
+
+    Returns:
+        What was checked, and each kind of damage and of deviation with its number and the first of it.
+
+    Raises:
+        SourceError: The file cannot be opened or read, or is a pipe.
+    """
+    from seekwarc.tools.verify import Verifier  # noqa: PLC0415 - what is not asked for is not imported
+
+    verifier = Verifier(target, **limits)
+    for problem in verifier:
+        on_problem(problem)
+    return verifier.result
+
+
+def convert(
+    source: Path | BinaryIO | RangeSource,
+    target: Path | BinaryIO,
+    *,
+    compression: Literal["zst", "gz", "none"] | None = None,
+    verify: bool = True,
+    existing: Existing = "error",
+    **options: Any,  # noqa: ANN401
+) -> Conversion:
+    """Write all records of a file into another, byte for byte, compressed in another way.
+
+        done = tools.convert("crawl.warc.gz", "crawl.warc.zst", level=9)
+        print(done.records, done.source_size, done.target_size)
+
+    Args:
+        source: .warc.zst, .warc.gz or .warc, told apart by content; a pipe will do.
+        target: The new file.
+        compression: "zst", "gz" or "none"; by the target's name unless given.
+        verify: Decompress the new file again and compare it before it gets its name.
+        existing: Whether a file that has the target's name is refused or replaced.
+        **options: For the `Writer` of a .warc.zst: `level`, `frame_size`, `tables`, `dictionary`.
+
+    Raises:
+        FormatError: The source is damaged or no WARC file. Nothing stays under the target's name.
+        SourceError: The source cannot be read, or the target not be written.
+        TargetExistsError: There is a file of the target's name.
+        ValueError: The target's name does not tell the compression, and none is given.
+    """
+    from seekwarc.tools.convert import convert as run  # noqa: PLC0415
+
+    return run(
+        source, target, compression or _compression_of(target), verify=verify, existing=existing, **options
+    )
+
+
+def _compression_of(target: object) -> Literal["zst", "gz", "none"]:
+    if isinstance(target, str | os.PathLike):
+        name = os.fspath(target).lower()
+        for suffix, compression in _SUFFIXES.items():
+            if name.endswith(suffix):
+                return compression
+    raise ValueError(
+        f"{target}: name it .warc.zst, .warc.gz or .warc, or give the compression: 'zst', 'gz' or 'none'"
+    )
+
+
+def index(
+    sources: Iterable[Path],
+    target: Path | BinaryIO,
+    *,
+    on_problem: Callable[[FormatError], object] | None = None,
+    post_append: bool = False,
+    existing: Existing = "error",
+    **limits: Any,  # noqa: ANN401
+) -> Indexing:
+    """Write the sorted CDXJ index of files, for `seekwarc.Index`, pywb and others.
+
+        done = tools.index(["a.warc.zst", "b.warc.gz"], "crawl.cdxj")
+        print(done.lines, "captures")
+
+    Args:
+        sources: Paths or URLs of the files; lines have their last names.
+        target: The index.
+        on_problem: Called with each problem that keeps a record, or what follows it, out of the index.
+            Without it the first problem is raised, and no index is written.
+        post_append: Tell the answers to POST and PUT requests apart by what was sent.
+        existing: Whether a file that has the target's name is refused or replaced.
+        **limits: Limits of reading, as a `Reader` takes them.
+
+    Raises:
+        FormatError: A file is damaged, and there is no `on_problem`.
+        SourceError: A file cannot be read, or the index not be written.
+        TargetExistsError: There is a file of the index's name.
+        ValueError: Two files have the same last name.
+    """
+    from seekwarc.tools.index import file_name  # noqa: PLC0415
+    from seekwarc.tools.index import index as run  # noqa: PLC0415
+
+    def refuse(problem: FormatError) -> None:
+        raise problem
+
+    named: dict[str, Path] = {}
+    for source in sources:
+        name = file_name(os.fspath(source))
+        if named.setdefault(name, source) is not source:
+            raise ValueError(f"two files have the name {name}: index them one by one, or rename one")
+    return run(
+        named, target, complain=on_problem or refuse, post_append=post_append, existing=existing, **limits
+    )
+
+
+def recover(
+    source: Path | BinaryIO | RangeSource,
+    target: Path,
+    *,
+    partial: bool = False,
+    existing: Existing = "error",
+    **options: Any,  # noqa: ANN401
+) -> Recovery:
+    """Write all intact records of a damaged file into a new .warc.zst.
+
+        done = tools.recover("broken.warc.zst", "saved.warc.zst", partial=True)
+        print(done.records, "saved,", done.lost, "bytes lost")
+
+    Args:
+        source: .warc.zst, .warc.gz or .warc, told apart by content as far as that is left.
+        target: The new file.
+        partial: Keep the beginnings of damaged records too, with WARC-Truncated.
+        existing: Whether a file that has the target's name is refused or replaced.
+        **options: For the `Writer`.
+
+    Raises:
+        NotFoundError: No record is intact.
+        SourceError: The source cannot be read, or is a pipe, or the target not be written.
+        TargetExistsError: There is a file of the target's name.
+    """
+    from seekwarc.tools.recover import recover as run  # noqa: PLC0415
+
+    return run(source, target, partial=partial, existing=existing, **options)
+
+
+def concat(
+    sources: Iterable[Path | BinaryIO],
+    target: Path | BinaryIO,
+    *,
+    verify: bool = True,
+    existing: Existing = "error",
+    **limits: Any,  # noqa: ANN401
+) -> Concatenation:
+    """Join files into one .warc.zst that holds all their records in order, byte for byte.
+
+    Frames are copied, not compressed again, wherever they can be.
+
+        done = tools.concat(["a.warc.zst", "b.warc.zst"], "all.warc.zst")
+        print(done.records, done.bytes_copied, done.bytes_recompressed)
+
+    Args:
+        sources: The files: .warc.zst, .warc.gz or .warc, told apart by content.
+        target: The new file.
+        verify: Decode every frame that is copied, and compare it with its checksum.
+        existing: Whether a file that has the target's name is refused or replaced.
+        **limits: Limits of reading, as a `Reader` takes them.
+
+    Raises:
+        FormatError: A file is damaged or no WARC file. Nothing stays under the target's name.
+        SourceError: A file cannot be read, or the target not be written.
+        TargetExistsError: There is a file of the target's name.
+        ValueError: There is nothing to join.
+    """
+    from seekwarc.tools.concat import concat as run  # noqa: PLC0415
+
+    return run(list(sources), target, verify=verify, existing=existing, **limits)

@@ -20,8 +20,8 @@ import pytest
 
 import seekwarc
 from seekwarc.archive.file import ArchiveFile
-from seekwarc.storage.diskcache import DiskCache
 from seekwarc.storage import source as module
+from seekwarc.storage.diskcache import DiskCache
 from seekwarc.storage.source import LocalFileSource
 from seekwarc.tools.index import index
 from tests.support.foreign import Foreign
