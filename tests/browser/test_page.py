@@ -162,7 +162,7 @@ def test_the_keyboard_is_enough(served, page) -> None:
 
 def test_no_script_of_an_archived_page_runs(served, page) -> None:
     for name in ("hostile.html", "coded.html", "drawing.svg"):
-        page.goto(served.link(name))
+        page.goto(served.link(name, tab="text"))
         until(page, "(document.querySelector('pre.text')?.textContent ?? '').length > 50")
         assert page.evaluate("window.ours === undefined && localStorage.getItem('ours') === null")
         url = served.address + f"api/records/{served.find(name)['id']}"
