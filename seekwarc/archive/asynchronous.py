@@ -21,6 +21,7 @@ from seekwarc.archive.record import Record
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.fields import DefinedFields
 from seekwarc.format.http import HttpHead
+from seekwarc.format.values import MediaType
 from seekwarc.frames.run import ReadPlan
 from seekwarc.storage.source import RangeSource, Stats
 
@@ -198,13 +199,19 @@ class AsyncExtent:
         """Return the HTTP content codings that are on it."""
         return await self._threads.run(lambda: self._find().codings)
 
-    async def pread(self, start: int, length: int, *, verify: bool = True) -> bytes:
-        """Read up to `length` bytes from `start` on; see `Extent.pread`."""
-        return await self._threads.run(lambda: self._find().pread(start, length, verify=verify))
+    async def media_type(self) -> MediaType | None:
+        """Return what the head says that it is; see `Extent.media_type`."""
+        return await self._threads.run(lambda: self._find().media_type)
 
-    async def read(self) -> bytes:
-        """Read all of it."""
-        return await self._threads.run(lambda: self._find().read())
+    async def pread(self, start: int, length: int, *, verify: bool = True, decoded: bool = False) -> bytes:
+        """Read up to `length` bytes from `start` on; see `Extent.pread`."""
+        return await self._threads.run(
+            lambda: self._find().pread(start, length, verify=verify, decoded=decoded)
+        )
+
+    async def read(self, n: int = -1, *, decoded: bool = False) -> bytes:
+        """Read all of it, or the first `n` bytes; see `Extent.read`."""
+        return await self._threads.run(lambda: self._find().read(n, decoded=decoded))
 
     async def plan(self, start: int, stop: int) -> ReadPlan:
         """Tell what reading [start, stop) costs; see `Extent.plan`."""

@@ -6,10 +6,13 @@ import io
 import math
 from typing import TYPE_CHECKING, Final, Literal, NoReturn, overload
 
-from seekwarc.errors import RangeError
+from seekwarc.errors import FormatError, LimitError, RangeError
+from seekwarc.format.values import MediaType
 from seekwarc.format.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from _typeshed import WriteableBuffer
 
     from seekwarc.archive.span import Span
@@ -20,6 +23,9 @@ __all__ = ["Extent", "ExtentFile"]
 LARGEST_STEP: Final = 32 << 20
 """Memory that is allocated on the word of a Content-Length alone."""
 EVERYTHING: Final = 1 << 62
+MAX_DECODED: Final = 1 << 30
+"""Bytes that come out of content codings for one call of `read` or `pread`, those before `start` included."""
+DECODING_STEP: Final = 256 << 10
 SHORT_READ: Final = 64 << 10
 """What is copied once more sooner than that a buffer is made which need not be."""
 
@@ -33,17 +39,26 @@ class Extent:
         span: Where its bytes are.
         codings: HTTP content codings that are on it, in the order in which they were applied.
         truncated: Whether the record says that it was cut off.
+        fields: Tell its Content-Type.
 
     Attributes:
         codings: See above.
     """
 
-    __slots__ = ("_span", "_truncated", "codings")
+    __slots__ = ("_fields", "_span", "_truncated", "codings")
 
-    def __init__(self, span: Span, codings: tuple[str, ...] = (), *, truncated: bool = False) -> None:
+    def __init__(
+        self,
+        span: Span,
+        codings: tuple[str, ...] = (),
+        *,
+        truncated: bool = False,
+        fields: Mapping[str, str] | None = None,
+    ) -> None:
         self._span = span
         self._truncated = truncated
         self.codings = codings
+        self._fields = fields
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -95,7 +110,19 @@ class Extent:
         """
         return self._span.deviation
 
-    def pread(self, start: int, length: int, *, verify: bool = True) -> bytes:
+    @property
+    def media_type(self) -> MediaType | None:
+        """What the HTTP head says that it is, or the record header where there is no such head.
+
+        None where neither says so, or what it says is no media type.
+        """
+        value = self._fields.get("Content-Type") if self._fields is not None else None
+        try:
+            return MediaType.parse(value) if value is not None else None
+        except FormatError:
+            return None
+
+    def pread(self, start: int, length: int, *, verify: bool = True, decoded: bool = False) -> bytes:
         """Read up to `length` bytes from `start` on, as `os.pread` does.
 
         Args:
@@ -103,12 +130,19 @@ class Extent:
             length: Bytes wanted; fewer come where the extent ends before, none behind its end.
             verify: Decode whole frames and check them. Without it decoding may stop where the range ends,
                 and damage may go unnoticed.
+            decoded: Count in the body with its content codings (gzip, deflate, br, zstd) undone.
+                Such a body can only be decoded from its beginning, which each call does again: for more than
+                a few ranges use `open(decoded=True)`.
 
         Raises:
             RangeError: `start` or `length` is negative.
+            LimitError: More than 1 GiB would have to be decoded.
+            UnsupportedError: A coding that is not known, or whose package is not installed.
             ChecksumError: A frame that the range touches is damaged.
             SourceError: The stored bytes cannot be had.
         """
+        if decoded and self.codings:
+            return self._read_decoded(start, length)
         length = self._limit(start, length)
         if length <= SHORT_READ:
             return self._span.read(start, length, verify=verify)
@@ -140,9 +174,35 @@ class Extent:
             with view[:length] as target:
                 return self._span.read_into(start, target, verify=verify)
 
-    def read(self) -> bytes:
-        """Read all of it."""
-        return self.pread(0, EVERYTHING)
+    def read(self, n: int = -1, *, decoded: bool = False) -> bytes:
+        """Read all of it, or the first `n` bytes: an extent has no position; `open` makes a file of it.
+
+        Args:
+            n: Bytes wanted; all where it is negative.
+            decoded: Undo the content codings (gzip, deflate, br, zstd).
+
+        Raises:
+            LimitError: More than 1 GiB would have to be decoded.
+            UnsupportedError: A coding that is not known, or whose package is not installed.
+            ChecksumError: A frame is damaged.
+            SourceError: The stored bytes cannot be had.
+        """
+        return self.pread(0, EVERYTHING if n < 0 else n, decoded=decoded)
+
+    def _read_decoded(self, start: int, length: int) -> bytes:
+        if start < 0 or length < 0:
+            raise RangeError(f"cannot read {counted(length, 'byte')} at position {start}")
+        stop, position, pieces = start + length, 0, []
+        with self.open(decoded=True) as file:
+            while position < stop and (data := file.read(min(stop - position, DECODING_STEP))):
+                if position + len(data) > MAX_DECODED:
+                    raise LimitError(
+                        f"the decoded payload is longer than {MAX_DECODED} bytes, too many for one read; "
+                        "read it from `open(decoded=True)`"
+                    )
+                pieces.append(data[max(start - position, 0) :])
+                position += len(data)
+        return b"".join(pieces)
 
     @overload
     def open(self, *, decoded: Literal[False] = False) -> ExtentFile: ...

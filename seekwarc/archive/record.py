@@ -212,7 +212,7 @@ class Record(DefinedFields):
     def block(self) -> Extent:
         """The block: all that Content-Length counts."""
         start = len(self.header.raw)
-        return Extent(Stretch(self.layout.content, start, start + self.content_length))
+        return Extent(Stretch(self.layout.content, start, start + self.content_length), fields=self.header)
 
     @property
     def warc_fields(self) -> tuple[tuple[str, str], ...] | None:
@@ -317,8 +317,10 @@ class Record(DefinedFields):
             if head is not None:
                 start += head.size
             if head is None or not head.is_coded:
-                self._payload = Extent(Stretch(content, start, stop))
+                self._payload = Extent(
+                    Stretch(content, start, stop), fields=self.header if head is None else head
+                )
             else:
                 span: Span = (ChunkMap if head.chunked else Stretch)(content, start, stop)
-                self._payload = Extent(span, head.codings, truncated=self.truncated is not None)
+                self._payload = Extent(span, head.codings, truncated=self.truncated is not None, fields=head)
         return self._payload

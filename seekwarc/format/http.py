@@ -8,12 +8,13 @@ reasons, and header lines without a colon are all taken as they come.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from seekwarc.format.warc import field_values, find_header_end, parse_fields
+from seekwarc.errors import FormatError
+from seekwarc.format.values import MediaType
+from seekwarc.format.warc import FieldMapping, field_values, find_header_end, parse_fields
 from seekwarc.format.zstd import Buffer
 
 __all__ = ["MAX_HTTP_HEAD_SIZE", "HttpHead", "is_http_block", "parse_http_head"]
@@ -37,8 +38,10 @@ _SWITCHING_PROTOCOLS = 101
 
 
 @dataclass(frozen=True)
-class HttpHead:
-    """Start line and header fields of an HTTP message. Iterating yields (name, value) of each field.
+class HttpHead(FieldMapping):
+    """Start line and header fields of an HTTP message, a mapping of these fields; see `FieldMapping`.
+
+        record.http["Content-Type"], "set-cookie" in record.http, record.http.get_all("Set-Cookie")
 
     Attributes:
         raw: All bytes of the head, blank line included.
@@ -65,8 +68,9 @@ class HttpHead:
         """Header fields as (name, value), in order."""
         return tuple(parse_fields(self.raw.partition(b"\n")[2]))
 
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return iter(self.headers)
+    @property
+    def _pairs(self) -> tuple[tuple[str, str], ...]:
+        return self.headers
 
     @property
     def reason(self) -> str | None:
@@ -86,10 +90,6 @@ class HttpHead:
         match = _REQUEST_LINE.match(self.raw) if self.status is None else None
         return _HTTP_VERSION.sub("", match[2].decode("latin-1")) if match else None
 
-    def get(self, name: str, default: str | None = None) -> str | None:
-        """Return the first value of a header field; names are not case-sensitive."""
-        return next(iter(self.get_all(name)), default)
-
     def get_all(self, name: str) -> tuple[str, ...]:
         """Return every value of a header field, such as Set-Cookie."""
         return field_values(self.raw, name)
@@ -99,6 +99,22 @@ class HttpHead:
         """Content-Length of the message, where it is a number. The body in the block may be another size."""
         value = self.get("Content-Length", "")
         return int(value) if value is not None and _CONTENT_LENGTH.fullmatch(value) else None
+
+    @property
+    def media_type(self) -> MediaType | None:
+        """Content-Type, taken apart; None where there is none, or it is no media type."""
+        value = self.get("Content-Type")
+        try:
+            return MediaType.parse(value) if value is not None else None
+        except FormatError:
+            return None
+
+    @property
+    def charset(self) -> str | None:
+        """The character set that Content-Type names, in lower case; Python may not know it."""
+        media_type = self.media_type
+        charset = media_type.get("charset") if media_type is not None else None
+        return charset.strip().lower() or None if charset is not None else None
 
     @property
     def chunked(self) -> bool:

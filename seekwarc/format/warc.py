@@ -11,7 +11,8 @@ a record never changes it. Writing is strict.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from abc import abstractmethod
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 from functools import lru_cache
 from typing import Final
 
@@ -22,6 +23,7 @@ from seekwarc.format.zstd import Buffer
 __all__ = [
     "MAX_HEADER_SIZE",
     "RECORD_END",
+    "FieldMapping",
     "RecordHeader",
     "build_record_header",
     "edit_header",
@@ -71,11 +73,80 @@ def parse_fields(data: Buffer) -> Iterator[tuple[str, str]]:
             yield name.strip(" \t"), value.strip(" \t\r")
 
 
-class RecordHeader:
+class FieldMapping(Mapping[str, str]):
+    """Named fields as a mapping whose names are not case-sensitive.
+
+    A field may be repeated: `header[name]` and `get` return its first value, `get_all` every value.
+    Iterating, `len`, `keys`, `values` and `items` go by field, in order, with names as they are written.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def _pairs(self) -> Sequence[tuple[str, str]]:
+        """All fields as (name, value), in order."""
+
+    @abstractmethod
+    def get_all(self, name: str) -> tuple[str, ...]:
+        """Return every value of a field that may be repeated."""
+
+    def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
+        """Return the first value of a field, or `default` where there is none of that name."""
+        return next(iter(self.get_all(name)), default)
+
+    def __getitem__(self, name: str) -> str:
+        value = self.get(name)
+        if value is None:
+            raise KeyError(name)
+        return value
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name, _ in self._pairs])
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __bool__(self) -> bool:
+        # `if record.http:` asks whether there is a head, which may have no fields.
+        return True
+
+    def items(self) -> ItemsView[str, str]:
+        """Return every field as (name, value)."""
+        return _Items(self)
+
+    def values(self) -> ValuesView[str]:
+        """Return the value of every field."""
+        return _Values(self)
+
+
+class _Items(ItemsView[str, str]):
+    def __init__(self, fields: FieldMapping) -> None:
+        super().__init__(fields)
+        self._fields = fields
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._fields._pairs)  # noqa: SLF001
+
+
+class _Values(ValuesView[str]):
+    def __init__(self, fields: FieldMapping) -> None:
+        super().__init__(fields)
+        self._fields = fields
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([value for _, value in self._fields._pairs])  # noqa: SLF001
+
+
+class RecordHeader(FieldMapping):
     """The header of one record, exactly as it stands in the file; made by `parse_record_header`.
 
-    Field names are not case-sensitive. Iterating yields (name, value) in file order, repeated fields
-    included.
+    It is a mapping of its fields; see `FieldMapping`:
+
+        header["WARC-Type"], "warc-date" in header, dict(header), list(header.items())
 
     Attributes:
         raw: All bytes of the header, from the version line to the blank line, both included.
@@ -98,17 +169,9 @@ class RecordHeader:
     def __hash__(self) -> int:
         return hash(self.raw)
 
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return iter(self.fields)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.get(name) is not None
-
-    def __getitem__(self, name: str) -> str:
-        value = self.get(name)
-        if value is None:
-            raise KeyError(name)
-        return value
+    @property
+    def _pairs(self) -> tuple[tuple[str, str], ...]:
+        return self.fields
 
     @property
     def version(self) -> str:
@@ -121,7 +184,7 @@ class RecordHeader:
         """All named fields as (name, value), in order."""
         return tuple(parse_fields(self.raw[self.raw.index(b"\n") + 1 :]))
 
-    def get(self, name: str, default: str | None = None) -> str | None:
+    def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
         """Return the first value of a field, or `default` where the header has none."""
         # Found in the bytes: most readers want a few fields of each record, never all of them.
         match = _field(name).search(self.raw)

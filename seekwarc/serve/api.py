@@ -175,13 +175,13 @@ class _Api:
             "deviation": record.payload.deviation if size is not None else None,
             "address": address_of(record),
             "version": record.header.version,
-            "header": [[name, value] for name, value in record.header],
+            "header": [[name, value] for name, value in record.header.items()],
             "http": None
             if http is None
             else {
                 "start_line": http.start_line,
                 "status": http.status,
-                "header": [[name, value] for name, value in http],
+                "header": [[name, value] for name, value in http.items()],
             },
             "findings": [f"{it.severity}: {it}" for it in check_header(record.header)],
             "seek_table": (original or record).seek_table_status,

@@ -99,7 +99,7 @@ def test_a_header_has_the_length_of_its_block() -> None:
     header = draft(("X-Own", "é")).header(17)
     assert isinstance(header, seekwarc.RecordHeader)
     assert header.content_length == 17
-    assert list(header) == [("Content-Length", "17"), *GIVEN, ("X-Own", "é")]
+    assert list(header.items()) == [("Content-Length", "17"), *GIVEN, ("X-Own", "é")]
     assert header.raw.startswith(b"WARC/1.1\r\n")
     assert header.raw.endswith(b"\r\n\r\n")
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import seekwarc
-from seekwarc.errors import ChecksumError, FormatError, RangeError
+from seekwarc.errors import ChecksumError, FormatError, LimitError, RangeError
 from tests.archive.test_chunks import chunked, random_sizes
 from tests.support.foreign import Foreign, noise, text
 from tests.support.sources import Pipe
@@ -348,3 +348,66 @@ def test_a_decoded_stream_of_gzip_is_decompressed_once() -> None:
                 while stream.read(777):
                     pass
         assert archive.stats.bytes_decoded == everything
+
+
+# Decoded, and named.
+
+
+def responses(*blocks: bytes) -> bytes:
+    out = io.BytesIO()
+    with seekwarc.open(out, "w") as writer:
+        for block in blocks:
+            writer.write_response("http://example.org/", block)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("n", [-1, 0, 1, 70_000, 1 << 40])
+def test_a_payload_is_read_decoded_in_one_call(n: int) -> None:
+    with seekwarc.open(gzip_chunked().bytes()) as archive:
+        payload = list(archive)[1].payload
+        assert payload.read(n, decoded=True) == (BLOCK if n < 0 else BLOCK[:n])
+        stored = payload.read()
+        assert payload.read(n) == (stored if n < 0 else stored[:n])
+
+
+@given(st.integers(0, 2 * len(BLOCK)), st.integers(0, 2 * len(BLOCK)))
+def test_ranges_of_a_decoded_payload_are_its_slices(start: int, length: int) -> None:
+    with seekwarc.open(gzip_chunked().bytes()) as archive:
+        payload = list(archive)[1].payload
+        assert payload.pread(start, length, decoded=True) == BLOCK[start : start + length]
+
+
+def test_decoding_changes_nothing_where_nothing_is_coded() -> None:
+    with seekwarc.open(gzip_chunked().bytes()) as archive:
+        payload = next(iter(archive)).payload
+        assert payload.codings == ()
+        assert payload.read(decoded=True) == payload.read()
+        assert payload.pread(2, 3, decoded=True) == payload.pread(2, 3)
+
+
+@pytest.mark.parametrize(("start", "length"), [(-1, 5), (5, -1)])
+def test_a_negative_range_of_a_decoded_payload_is_refused(start: int, length: int) -> None:
+    with seekwarc.open(gzip_chunked().bytes()) as archive, pytest.raises(RangeError):
+        list(archive)[1].payload.pread(start, length, decoded=True)
+
+
+def test_a_payload_that_unpacks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seekwarc.archive.payload.MAX_DECODED", 100_000)
+    http = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"
+    with seekwarc.open(responses(http + gzip.compress(bytes(1_000_000)))) as archive:
+        payload = next(iter(archive)).payload
+        assert payload.pread(90_000, 10_000, decoded=True) == bytes(10_000)
+        for start, length in ((0, 100_001), (500_000, 1)):
+            with pytest.raises(LimitError, match="open\\(decoded=True\\)"):
+                payload.pread(start, length, decoded=True)
+        with pytest.raises(LimitError):
+            payload.read(decoded=True)
+
+
+def test_a_payload_says_its_media_type() -> None:
+    named = [b"\r\nContent-Type: text/HTML; charset=utf-8", b"\r\nContent-Type: nonsense", b""]
+    with seekwarc.open(responses(*(b"HTTP/1.1 200 OK" + it + b"\r\n\r\nx" for it in named))) as archive:
+        found = [record.payload.media_type for record in archive]
+        assert [it and it.essence for it in found] == ["text/html", None, None]
+        assert found[0].get("charset") == "utf-8"
+        assert next(iter(archive)).block.media_type.essence == "application/http"

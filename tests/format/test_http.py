@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -41,7 +43,7 @@ def test_a_response() -> None:
     assert head.target is None
     assert head.start_line == "HTTP/1.1 200 OK"
     assert head.headers == (("Content-Type", "text/html"), ("Set-Cookie", "a"), ("set-cookie", "b"))
-    assert list(head) == list(head.headers)
+    assert list(head.items()) == list(head.headers)
     assert head.get("content-TYPE") == "text/html"
     assert head.get("set-cookie") == "a"
     assert head.get_all("SET-COOKIE") == ("a", "b")
@@ -391,3 +393,65 @@ def test_content_length(lines: list[bytes], expected: int | None) -> None:
 )
 def test_blocks_that_are_http_say_so(content_type: str | None, expected: bool) -> None:
     assert is_http_block(content_type) is expected
+
+
+# As a mapping.
+
+
+MANY = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: a\r\nset-cookie: b\r\n\r\n"
+
+
+def test_fields_are_found_whatever_the_case_of_their_names() -> None:
+    head = parse_http_head(MANY)
+    assert head["content-type"] == head["Content-Type"] == "text/html"
+    assert "content-type" in head
+    assert "Content-Length" not in head
+    assert ("Content-Type", "text/html") not in head
+    with pytest.raises(KeyError, match="Content-Length"):
+        head["Content-Length"]
+
+
+def test_a_head_is_a_mapping_that_keeps_repeated_fields() -> None:
+    head = parse_http_head(MANY)
+    assert isinstance(head, Mapping)
+    assert list(head) == list(head.keys()) == ["Content-Type", "Set-Cookie", "set-cookie"]
+    assert list(head.items()) == [("Content-Type", "text/html"), ("Set-Cookie", "a"), ("set-cookie", "b")]
+    assert list(head.values()) == ["text/html", "a", "b"]
+    assert len(head) == len(head.items()) == 3
+    assert head.get("SET-COOKIE") == "a"
+    assert head.get_all("SET-COOKIE") == ("a", "b")
+    assert dict(head)["Content-Type"] == "text/html"
+    assert head.get("none", "other") == "other"
+
+
+def test_a_head_without_fields_is_there_all_the_same() -> None:
+    head = parse_http_head(b"HTTP/1.0 200 OK\r\n\r\n")
+    assert head
+    assert (len(head), list(head.items())) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("value", "charset"),
+    [
+        (b"text/html; charset=UTF-8", "utf-8"),
+        (b'text/html; level=1; Charset="ISO-8859-1"', "iso-8859-1"),
+        (b"text/html", None),
+        (b"text/html; charset=", None),
+        (b"nonsense", None),
+        (b'text/html; charset=""', None),
+    ],
+)
+def test_the_charset_is_that_of_the_content_type(value: bytes, charset: str | None) -> None:
+    head = parse_http_head(b"HTTP/1.1 200 OK\r\nContent-Type: " + value + b"\r\n\r\n")
+    assert head.charset == charset
+    assert parse_http_head(b"HTTP/1.1 200 OK\r\n\r\n").charset is None
+
+
+@given(heads)
+def test_a_mapping_has_what_its_fields_have(drawn) -> None:
+    head = parse_http_head(drawn)
+    if head is not None:
+        for name, value in head.items():
+            if name:
+                assert name in head
+                assert value in head.get_all(name)

@@ -30,7 +30,7 @@ USUAL = (
 def test_a_header_is_read_as_it_is_meant(drawn: DrawnHeader) -> None:
     header = parse_record_header(drawn.raw)
     assert header.raw == drawn.raw
-    assert list(header) == list(header.fields) == drawn.fields
+    assert list(header.items()) == list(header.fields) == drawn.fields
     assert header.content_length == drawn.content_length
     for name, _ in drawn.fields:
         values = tuple(value for other, value in drawn.fields if other.lower() == name.lower())
@@ -64,7 +64,7 @@ def test_parsing_undoes_building(fields: list[tuple[str, str]], length: int) -> 
     fields = [*fields, ("Content-Length", str(length))]
     header = build_record_header(fields)
     assert parse_record_header(header.raw) == header
-    assert list(header) == fields
+    assert list(header.items()) == fields
     assert header.content_length == length
     assert header.version == "1.1"
     assert find_header_end(header.raw) == len(header.raw)
@@ -98,12 +98,12 @@ def test_bytes_that_are_not_utf_8_survive() -> None:
     header = parse_record_header(raw)
     value = header["WARC-Target-URI"]
     assert value.encode("utf-8", "surrogateescape") == b"http://ex/\xe9\xff"
-    assert build_record_header(header).raw == raw
+    assert build_record_header(header.items()).raw == raw
 
 
 def test_folded_values_are_one_line() -> None:
     raw = b"WARC/1.1\r\nX-A: one\r\n two\r\n\tthree\r\nX-B:\r\n four\r\nContent-Length: 0\r\n\r\n"
-    assert list(parse_record_header(raw))[:2] == [("X-A", "one two three"), ("X-B", "four")]
+    assert list(parse_record_header(raw).items())[:2] == [("X-A", "one two three"), ("X-B", "four")]
 
 
 @pytest.mark.parametrize("newline", [b"\r\n", b"\n"])

@@ -78,7 +78,7 @@ def test_all_records_are_read_and_their_digests_are_right(tables: str, with_dict
     found = read(data, dictionary.data if dictionary else None)
     assert [body for *_, body in found] == [*BLOCKS, text(300_000)]
     for (headers, _, _), place in zip(found, places, strict=True):
-        assert headers.headers == list(place.header)
+        assert headers.headers == list(place.header.items())
     http = found[-1][1]
     assert http.get_statuscode() == "200"
     assert http.get_header("X-Test") == "yes"

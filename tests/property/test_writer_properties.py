@@ -166,7 +166,7 @@ def test_built_records_come_back_with_their_fields(
             *_, kind, uri, date, fields = item
             assert record.header.raw == place.header.raw
             assert (record.type, record.target_uri) == (kind, uri)
-            assert [field for field in record.header if field in fields] == fields
+            assert [field for field in record.header.items() if field in fields] == fields
             assert isinstance(date, str) or record.date.datetime == date
             assert record.block.read() == block
             assert (record.offset, record.length) == (place.offset, place.length)
@@ -263,7 +263,7 @@ def test_a_series_comes_back_whole_and_keeps_to_clause_7(
             place.length,
         )
         fields = [(name, value) for name, value in item["headers"] if name != "WARC-Truncated"]
-        assert [field for field in record.header if field in fields] == fields
+        assert [field for field in record.header.items() if field in fields] == fields
         if record.segment is None and digest is not None:
             assert record["WARC-Block-Digest"] == labelled(digest, data)
     if warcinfo is not None:

@@ -542,7 +542,7 @@ def test_the_payload_digest_of_segments_is_checked_against_the_whole_payload(*, 
     files = segments_of(body, 300, 700, digests=[right, *([right] * 2 if in_each else [None] * 2)])
     with collected(*files) as collection:
         for found in collection:
-            assert findings(list(found.header)) == []
+            assert findings(list(found.header.items())) == []
             # The payload is not in the segment, so there is nothing to say of its digest.
             stated = "WARC-Payload-Digest" in found.header
             payload = {"WARC-Payload-Digest": "elsewhere"} if stated else {}

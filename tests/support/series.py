@@ -51,7 +51,7 @@ class Found:
 
     @property
     def names(self) -> list[str]:
-        return [name for name, _ in self.header]
+        return list(self.header)
 
 
 @dataclass(frozen=True)
