@@ -22,7 +22,7 @@ from seekwarc.format.seektable import SeekTable
 from seekwarc.format.warc import RECORD_END
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun
-from seekwarc.frames.scan import Window, frame_at, frame_sizes, frame_start_at
+from seekwarc.frames.scan import Window, frame_at, frame_start_at, scan_frames
 from seekwarc.frames.single import SingleFrame
 from seekwarc.frames.units import Extension, extension_at
 
@@ -37,6 +37,8 @@ MAX_EMPTY_FRAMES: Final = 16
 LARGEST_ENTRY: Final = 12
 PEEK: Final = 32
 """What is read to see one frame header, block header, or both."""
+UNSEEN: Final = -1
+"""In the place of a checksum that a frame does not have, or that was not looked at."""
 NOT_THESE: Final = "the seek table does not list the frames that are there"
 
 
@@ -204,14 +206,15 @@ class FramedPlace:
     def _scan(self, size: int, problem: str | None) -> Layout:
         """Step over the record's frames by their headers."""
         file = self.file
-        stored, contents = array("Q"), array("Q")
+        stored, contents, checksums = array("Q"), array("Q"), array("q")
         content = 0
-        for stored_size, content_size in frame_sizes(file.source, self.offset):
-            if content_size is None:
+        for frame in scan_frames(file.source, self.offset):
+            if frame.content_size is None:
                 break
-            stored.append(stored_size)
-            contents.append(content_size)
-            content += content_size
+            stored.append(frame.size)
+            contents.append(frame.content_size)
+            checksums.append(UNSEEN if frame.checksum is None else frame.checksum)
+            content += frame.content_size
             if content >= size:
                 break
         else:
@@ -224,9 +227,9 @@ class FramedPlace:
         if content != size:
             stream = stream_content(file, self.offset, 0, "zst")
             return Layout(stream, TableStatus.STREAM, problem)
-        return self._compared(SeekTable(stored, contents), size, problem)
+        return self._compared(SeekTable(stored, contents), checksums, size, problem)
 
-    def _compared(self, scanned: SeekTable, size: int, problem: str | None) -> Layout:
+    def _compared(self, scanned: SeekTable, checksums: array[int], size: int, problem: str | None) -> Layout:
         """Return the layout of frames that were found by scanning, with the table if one lists just these."""
         if len(scanned) == 1:
             return self._run(scanned, TableStatus.SINGLE, problem)
@@ -235,8 +238,7 @@ class FramedPlace:
             if listed is None and self._walks:
                 listed = self._file_table(size)
             if listed is not None:
-                table = listed[0]
-                if (table.stored_sizes, table.content_sizes) != (scanned.stored_sizes, scanned.content_sizes):
+                if not _lists_just(listed[0], scanned, checksums):
                     raise FormatError(NOT_THESE)
                 return self._run(*listed)
         except FormatError as error:
@@ -263,6 +265,15 @@ class FramedPlace:
         if layout.data_end is None:
             return streamed_length(self.file, self.offset, "zst")
         return _length(self.file, self.offset, layout.data_end)
+
+
+def _lists_just(table: SeekTable, scanned: SeekTable, checksums: array[int]) -> bool:
+    """Tell whether a table lists the frames that a scan found, as far as these tell of themselves."""
+    sizes = table.stored_sizes, table.content_sizes
+    if sizes != (scanned.stored_sizes, scanned.content_sizes):
+        return False
+    pairs = zip(table.checksums or (), checksums, strict=False)
+    return all(found in (UNSEEN, listed) for listed, found in pairs)
 
 
 def _length(file: ArchiveFile, offset: int, data_end: int) -> int:

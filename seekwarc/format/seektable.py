@@ -31,6 +31,7 @@ from seekwarc.format.zstd import (
 )
 
 __all__ = [
+    "FOOTER_MAGIC_BYTES",
     "FOOTER_SIZE",
     "MAX_ENTRIES",
     "MAX_TABLE_SIZE",
@@ -43,6 +44,8 @@ __all__ = [
 
 FOOTER_SIZE: Final = 9
 FOOTER_MAGIC: Final = 0x8F92EAB1
+FOOTER_MAGIC_BYTES: Final = FOOTER_MAGIC.to_bytes(4, "little")
+"""The last four bytes of every seek table."""
 CHECKSUM_FLAG: Final = 0x80
 RESERVED_BITS: Final = 0x7C
 MIN_FRAME_SIZE: Final = 8

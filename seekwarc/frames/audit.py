@@ -14,7 +14,15 @@ from typing import Final
 import xxhash
 
 from seekwarc.errors import FormatError
-from seekwarc.format.seektable import SeekTable, largest_table_behind
+from seekwarc.format.seektable import (
+    FOOTER_MAGIC_BYTES,
+    FOOTER_SIZE,
+    MAX_TABLE_SIZE,
+    SeekTable,
+    built_table_size,
+    largest_table_behind,
+    table_frame_size,
+)
 from seekwarc.format.words import counted
 from seekwarc.format.zstd import (
     DICTIONARY_FRAME_MAGIC,
@@ -59,6 +67,7 @@ class FrameAudit:
         self._hash = xxhash.xxh64()
         self._content = 0
         self._unit = -1
+        self._is_table = False
         self.tables: dict[int, list[tuple[int, int]]] = {}
         self.last_table: tuple[int, int] | None = None
         """Anchor and end of the table that the file ends with, if it does."""
@@ -69,6 +78,7 @@ class FrameAudit:
         self._hash.reset()
         self._content = 0
         self.last_table = None
+        self._is_table = magic == SEEK_TABLE_MAGIC
         if header is None:
             self._look_at_skippable(offset, magic)
             return
@@ -97,10 +107,29 @@ class FrameAudit:
             yield piece
 
     def _note(self, end: int) -> None:
+        if not self._is_table and self._window.take(end - 4, 4) == FOOTER_MAGIC_BYTES:
+            self._look_for_hidden(end)
         self._offsets.append(self._unit)
         self._stored.append(end - self._unit)
         self._contents.append(self._content)
         self._checksums.append(self._hash.intdigest() & 0xFFFF_FFFF)
+
+    def _look_for_hidden(self, end: int) -> None:
+        """Report what a reader that comes from the end of a frame would take for a seek table.
+
+        It asks the bytes in front of that place only, by the same two functions, and cannot know that they
+        are part of a frame: padding, or a block that is not compressed.
+        """
+        begin = max(end - FOOTER_SIZE, 0)
+        size = table_frame_size(self._window.take(begin, end - begin), bytes_in_front=end)
+        if size is None or size > max(MAX_TABLE_SIZE, built_table_size(len(self._offsets) + 1)):
+            return
+        try:
+            table = SeekTable.parse(self._window.take(end - size, size))
+        except FormatError:
+            return
+        text = f"its last {size} bytes look like a seek table of {counted(len(table), 'frame')}, but are none"
+        self._report("table-place", self._unit, text)
 
     def _look_at_skippable(self, offset: int, magic: int) -> None:
         if offset == 0 and magic != DICTIONARY_FRAME_MAGIC:
@@ -111,7 +140,8 @@ class FrameAudit:
             return
         size = SKIPPABLE_HEADER_SIZE + parse_skippable_header(self._window.take(offset, 8))[1]
         try:
-            if size > largest_table_behind(offset):
+            most = max(MAX_TABLE_SIZE, built_table_size(len(self._offsets)))
+            if size > min(largest_table_behind(offset), most):
                 raise FormatError("it lists more frames than there can be in front of it")
             table = SeekTable.parse(self._window.take(offset, size))
             anchor = table.anchor(offset)

@@ -20,7 +20,7 @@ from seekwarc.format.zstd import (
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import RangeSource
 
-__all__ = ["Frame", "Window", "frame_at", "frame_sizes", "frame_start_at", "frames_from"]
+__all__ = ["Frame", "ScannedFrame", "Window", "frame_at", "frame_start_at", "frames_from", "scan_frames"]
 
 FIRST_READ: Final = 16 << 10
 LARGEST_READ: Final = 1 << 20
@@ -212,8 +212,19 @@ def frames_from(window: Window, offset: int) -> Iterator[Frame]:
         offset = frame.end
 
 
-def frame_sizes(source: Fetcher, offset: int) -> Iterator[tuple[int, int | None]]:
-    """Yield stored size and stated content size of each frame from `offset` on; see `frames_from`.
+class ScannedFrame(NamedTuple):
+    """What a frame says of itself."""
+
+    size: int
+    """Bytes in the file."""
+    content_size: int | None
+    """As `Frame.content_size`."""
+    checksum: int | None
+    """Its Content_Checksum; None where it has none, or that was not looked at."""
+
+
+def scan_frames(source: Fetcher, offset: int) -> Iterator[ScannedFrame]:
+    """Yield the frames from `offset` on as `frames_from` does, quicker.
 
     Where the source answers at once, this is a read of some bytes for each block that lies apart from the one
     before it: a few microseconds for 128 KiB of content.
@@ -222,7 +233,8 @@ def frame_sizes(source: Fetcher, offset: int) -> Iterator[tuple[int, int | None]
         TruncatedError, FormatError: As `frame_at`, when the damaged frame is reached.
     """
     if source.is_far:
-        yield from ((frame.size, frame.content_size) for frame in frames_from(Window(source), offset))
+        for frame in frames_from(Window(source), offset):
+            yield ScannedFrame(frame.size, frame.content_size, None)
         return
     peeks = _Peeks(source, offset)
     while True:
@@ -230,20 +242,25 @@ def frame_sizes(source: Fetcher, offset: int) -> Iterator[tuple[int, int | None]
         if data[index : index + 4] == FRAME_MAGIC_BYTES and len(data) - index >= MAX_FRAME_HEADER_SIZE:
             try:
                 header = parse_frame_header(data, index)
-                end = peeks.blocks_end(offset + header.size) + CHECKSUM_SIZE * header.has_checksum
+                end = peeks.blocks_end(offset + header.size)
             except FormatError as error:
                 raise error.located(source.name, offset) from None
+            checksum = None
+            if header.has_checksum:
+                data, index = peeks.at(end, CHECKSUM_SIZE)
+                checksum = int.from_bytes(data[index : index + CHECKSUM_SIZE], "little")
+                end += CHECKSUM_SIZE
             if source.size is not None and end > source.size:
                 raise _cut(source, offset)
-            yield end - offset, header.content_size
+            yield ScannedFrame(end - offset, header.content_size, checksum)
             offset = end
         else:
             # Frames of other kinds, and the end of the file, are seldom: they take the careful way.
-            frame = frame_at(Window(source, first_read=PEEK), offset)
-            if frame is None:
+            other = frame_at(Window(source, first_read=PEEK), offset)
+            if other is None:
                 return
-            yield frame.size, frame.content_size
-            offset = frame.end
+            yield ScannedFrame(other.size, other.content_size, None)
+            offset = other.end
 
 
 class _Peeks:

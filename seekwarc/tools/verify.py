@@ -40,6 +40,7 @@ DAMAGE: Final = {
     "length": "readers that take another of the values find other records; look for another copy",
     "table-form": TABLE,
     "table-frames": TABLE,
+    "table-place": CONVERT,
     "table-record": TABLE,
 }
 """What to do about each kind of damage: bytes that are lost or wrong, or that a reader may be led past."""
