@@ -179,6 +179,21 @@ def with_header(raw: bytes) -> bytes:
     return Foreign().record(BLOCK, header=raw).bytes()
 
 
+def table_in_padding() -> bytes:
+    """Make a table of the record's frames, and of the head of the padding that it is in."""
+    made = Foreign().record(LARGE, cuts=FRAME)
+    table = seek_table([*made.record_entries, (8, 0, EMPTY)])
+    return made.extension(0x184D2A50, table).bytes()
+
+
+def table_in_a_block() -> bytes:
+    """Make a record one of whose frames, of a block that is not compressed, ends in a table."""
+    lure = bytes(500) + seek_table([(100, 100, 1), (30, 3, 2)])
+    size = len(lure).to_bytes(4, "little")
+    raw = b"\x28\xb5\x2f\xfd\xa0" + size + (len(lure) << 3 | 1).to_bytes(3, "little") + lure
+    return zstd_frame(warc_header(len(lure + BLOCK))) + raw + zstd_frame(BLOCK + CRLF2)
+
+
 CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "flipped bit": ("damage", lambda: flipped(two().bytes(), 50_000)),
     "cut": ("damage", cut_in_the_middle),
@@ -227,6 +242,8 @@ CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "table, checksum of a table": ("table-frames", lambda: with_a_wrong_table(changed_entry(3, checksum=1))),
     "table, two frames as one": ("table-frames", lambda: with_a_wrong_table(joined_first_two)),
     "table, one frame as two": ("table-frames", lambda: with_a_wrong_table(split_first)),
+    "table in padding": ("table-place", table_in_padding),
+    "table in a frame that is not compressed": ("table-place", table_in_a_block),
     "two tables": ("table-frames", two_tables_that_disagree),
     "table in the middle of its record": ("table-record", lambda: table_in_the_middle().bytes()),
     "table in the middle, and a right one of the file": (
