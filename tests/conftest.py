@@ -19,7 +19,7 @@ MORE_SAMPLES = Path(os.environ.get("SEEKWARC_SAMPLES", ROOT.parent / "shared" / 
 SAMPLES = MORE_SAMPLES if MORE_SAMPLES.is_dir() else VECTORS
 STANDARD = MORE_SAMPLES.parent / "seeds" / "warc-1.1.txt"
 """The text of WARC 1.1, a paragraph a line, without headings; not part of the repository either."""
-IN_CI = bool(os.environ.get("CI"))
+IN_CI = os.environ.get("CI", "") not in ("", "false")
 
 PROGRAMS = {
     "chromium": "apt-get install chromium",
