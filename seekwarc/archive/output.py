@@ -68,18 +68,26 @@ class PathOutput(FileOutput):
     Args:
         path: The path.
         existing: Whether a file of that name is replaced, or refused.
+        folder: Where the hidden file is, on the same file system; beside the path if None.
 
     Raises:
         TargetExistsError: There is such a file.
         SourceError: The folder is missing or cannot be written to.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, existing: Existing = "overwrite") -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        existing: Existing = "overwrite",
+        folder: str | None = None,
+    ) -> None:
         name = os.fspath(path)
         # Through a symbolic link it is the file that is replaced, not the link.
         self._target = os.path.realpath(name)
         self._existing = existing
-        folder, base = os.path.split(self._target)
+        beside, base = os.path.split(self._target)
+        folder = beside if folder is None else folder
         self.spool_directory: str | None = folder
         refuse_folder(name)
         if existing == "error":

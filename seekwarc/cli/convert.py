@@ -1,8 +1,15 @@
-"""Copy a WARC file into another compression, without changing a byte of what it holds.
+"""Copy WARC files into another compression, without changing a byte of what they hold.
+
+  seekwarc convert crawl.warc.gz crawl.warc.zst
+  seekwarc convert crawls/ --to-dir seekable/ --jobs 4 --keep-going --json > report.jsonl
 
 SRC is a .warc, .warc.gz or .warc.zst, told apart by its content; what DST becomes follows from its name,
 or from --to. A DST that is there is refused unless --force is given. Before it gets its name it is
 decompressed and compared with SRC. `-` is standard input or standard output.
+
+With --to-dir, of each FILE, and of each WARC file in a folder and the folders below it, one is made in DIR.
+A file that is there already, and decompresses to the same bytes, is passed over, so that what was interrupted
+can be continued by the same command. (With --no-verify it is enough that it is not older than FILE.)
 
 With a dictionary, what it saves is measured on some of the records. `--dictionary train` makes one of records
 of SRC, which is then read twice, and measures on others.
@@ -12,13 +19,16 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import os
+import re
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from seekwarc.archive.files import is_special
+from seekwarc.archive.files import Existing, is_special
 from seekwarc.archive.output import PathOutput
+from seekwarc.archive.reader import Reader
 from seekwarc.archive.writer import Writer
+from seekwarc.cli.batch import add_batch_arguments, planned_jobs, run_batch, threads_of_each
 from seekwarc.cli.common import (
     STANDARD_OUTPUT,
     TRAIN,
@@ -30,86 +40,180 @@ from seekwarc.cli.common import (
     input_target,
     limit_options,
     output_target,
-    report,
-    watch,
     writer_options,
 )
-from seekwarc.errors import SeekWarcError, SourceError
+from seekwarc.errors import FormatError, SeekWarcError, SourceError, TargetExistsError
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL
 from seekwarc.frames.units import Compression
-from seekwarc.tools.convert import Conversion, convert, refuse_same_file
+from seekwarc.tools.batch import Desk
+from seekwarc.tools.convert import Conversion, convert, holds_same, refuse_same_file
+from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.train import Gain, GainMeter, train
 
 __all__ = ["add_arguments", "run"]
 
+USAGE = """\
+seekwarc convert [options] SRC DST
+       seekwarc convert [options] SRC -o DST
+       seekwarc convert [options] FILE|FOLDER... --to-dir DIR"""
+SUFFIXES = {"zst": ".zst", "gz": ".gz", "none": ""}
+
+_SUFFIX = re.compile(r"\.(gz|zstd?)$", re.IGNORECASE)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
-    parser.add_argument("source", metavar="SRC")
-    parser.add_argument("target", metavar="DST")
+    parser.usage = USAGE
     parser.add_argument(
-        "--to", choices=("zst", "gz", "none"), help="compression of DST (default: by its name)"
+        "files", metavar="FILE", nargs="+", help="SRC and DST, or with --to-dir files and folders"
+    )
+    parser.add_argument("-o", "--output", metavar="DST", help="the new file")
+    parser.add_argument(
+        "--to",
+        choices=("zst", "gz", "none"),
+        help="compression of new files (default: by the name DST; with --to-dir: zst)",
     )
     parser.add_argument("--no-verify", action="store_true", help="do not decompress DST to compare it")
-    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    parser.add_argument("--json", action="store_true", help="print a JSON object for each file, one a line")
     add_force_argument(parser)
+    add_batch_arguments(parser, made="a new file")
     add_writer_arguments(parser, train=True)
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    source, target = input_target(options.source), output_target(options.target)
-    compression = _compression(options)
-    level = DEFAULT_LEVEL if options.level is None else options.level
-    limits = limit_options(options)
+    to: Compression = options.to or "zst"
+    jobs = planned_jobs(options, lambda name: _renamed(name, to))
+    compression = to if options.to_dir is not None else _compression(options, jobs[0].target or "")
     trains = options.dictionary == TRAIN
     if trains:
         options.dictionary = None
     settings = writer_options(options)
-    gains: tuple[Gain, ...] = ()
-    if trains:
-        _check_before_training(options, compression, settings)
-        training = train([source], level=level, watch=watch, **limits)
-        settings["dictionary"], gains = training.dictionary, training.gains
-    dictionary = settings.get("dictionary")
-    meter = GainMeter() if dictionary is not None and not trains else None
-    done = convert(
-        source,
-        target,
-        compression,
+    if options.jobs > 1 and compression == "zst":
+        settings.setdefault("threads", threads_of_each(options))
+    work = _Converting(
+        compression=compression,
+        settings=settings,
+        limits=limit_options(options),
+        level=DEFAULT_LEVEL if options.level is None else options.level,
         verify=not options.no_verify,
         existing=existing_option(options),
-        watch=watch,
-        see=meter.see if meter is not None else None,
-        limits=limits,
-        **settings,
+        trains=trains,
+        skips=options.to_dir is not None and not options.force,
     )
-    if meter is not None:
-        gains = meter.gains(settings["dictionary"], level)
-    shown = _json if options.json else _text
-    report(shown(done, dictionary, gains), target=options.target)
-    return 0
+    return run_batch(options, jobs, work, text=_text, fields=_fields)
 
 
-def _check_before_training(
-    options: argparse.Namespace, compression: Compression, settings: dict[str, Any]
-) -> None:
-    """Refuse what would be refused anyway, but not after a long training."""
-    if compression != "zst":
-        raise SeekWarcError(f"a file of compression {compression!r} takes no dictionary")
-    if _is_pipe(input_target(options.source)):
-        raise SourceError(
-            f"{options.source}: a pipe cannot be read twice, to train and to convert; store it in a file, or "
-            "make a dictionary of other files with `seekwarc train`"
-        )
-    Writer(io.BytesIO(), **settings).abort()
-    target = options.target
-    refuse_same_file(options.source, target)
-    if isinstance(output_target(target), str) and not is_special(target):
-        PathOutput(target, existing=existing_option(options)).discard()
+def _renamed(name: str, to: Compression) -> str:
+    """Return what a file is called in another compression: "a.warc.gz" becomes "a.warc.zst"."""
+    bare = _SUFFIX.sub("", name)
+    if not bare.lower().endswith("warc"):
+        bare += ".warc"
+    return bare + SUFFIXES[to]
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a conversion made, and what its dictionary saves."""
+
+    conversion: Conversion
+    dictionary: Dictionary | None
+    gains: tuple[Gain, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Converting:
+    """The work on one file; see `tools.batch.Work`."""
+
+    compression: Compression
+    settings: dict[str, Any]
+    limits: dict[str, Any]
+    level: int
+    verify: bool
+    existing: Existing
+    trains: bool
+    skips: bool
+    """Whether a target that is there is passed over if it holds the same."""
+
+    def __call__(self, job: Job, desk: Desk) -> tuple[Status, _Made | None]:
+        name = job.target or ""
+        if self.skips and os.path.lexists(name):
+            self._check_existing(job.source, name, desk)
+            return Status.SKIPPED, None
+        source, target = input_target(job.source), output_target(name)
+        refuse_same_file(job.source, target)
+        settings = dict(self.settings)
+        gains: tuple[Gain, ...] = ()
+        if self.trains:
+            self._check_before_training(job)
+            training = train([source], level=self.level, watch=desk.watch, **self.limits)
+            settings["dictionary"], gains = training.dictionary, training.gains
+        dictionary = settings.get("dictionary")
+        meter = GainMeter() if dictionary is not None and not self.trains else None
+        with desk.output(target, self.existing) as output:
+            done = convert(
+                source,
+                output,
+                self.compression,
+                verify=self.verify,
+                watch=desk.watch,
+                see=meter.see if meter is not None else None,
+                limits=self.limits,
+                **settings,
+            )
+        if meter is not None and dictionary is not None:
+            gains = meter.gains(dictionary, self.level)
+        return Status.DONE, _Made(done, dictionary, gains)
+
+    def _check_existing(self, source: str, target: str, desk: Desk) -> None:
+        """Check that a target which is there was made of this source, and is whole.
+
+        Raises:
+            TargetExistsError: It was not, or is not.
+        """
+        if self.verify:
+            limits = {name: size for name, size in self.limits.items() if name == "max_dictionary_size"}
+            sound = holds_same(source, target, watch=desk.watch, **limits)
+        else:
+            sound = _is_newer(target, source) and _begins_well(target)
+        if not sound:
+            raise TargetExistsError(
+                f"{target}: exists already, and is not what {source} becomes; --force replaces it"
+            )
+
+    def _check_before_training(self, job: Job) -> None:
+        """Refuse what would be refused anyway, but not after a long training."""
+        if self.compression != "zst":
+            raise SeekWarcError(f"a file of compression {self.compression!r} takes no dictionary")
+        if _is_pipe(input_target(job.source)):
+            raise SourceError(
+                f"{job.source}: a pipe cannot be read twice, to train and to convert; store it in a file, or "
+                "make a dictionary of other files with `seekwarc train`"
+            )
+        Writer(io.BytesIO(), **self.settings).abort()
+        target = output_target(job.target or "")
+        if isinstance(target, str) and not is_special(target):
+            PathOutput(target, existing=self.existing).discard()
+
+
+def _is_newer(target: str, source: str) -> bool:
+    if "://" in source:
+        return True
+    try:
+        return os.stat(target).st_mtime_ns >= os.stat(source).st_mtime_ns
+    except OSError as error:
+        raise SourceError(f"{error.filename}: cannot be read: {error.strerror}") from error
+
+
+def _begins_well(name: str) -> bool:
+    try:
+        with Reader(name) as archive:
+            return next(iter(archive), None) is not None
+    except FormatError:
+        return False
 
 
 def _is_pipe(source: str | BinaryIO) -> bool:
@@ -118,37 +222,46 @@ def _is_pipe(source: str | BinaryIO) -> bool:
     return not source.seekable()
 
 
-def _compression(options: argparse.Namespace) -> Compression:
+def _compression(options: argparse.Namespace, target: str) -> Compression:
     if options.to is not None:
         chosen: Compression = options.to
         return chosen
-    name = options.target.lower()
+    name = target.lower()
     if name.endswith(".gz"):
         return "gz"
     if name.endswith(".warc"):
         return "none"
     if name.endswith((".zst", ".zstd")) or name in STANDARD_OUTPUT:
         return "zst"
-    raise SeekWarcError(f"{options.target}: name it .warc.zst, .warc.gz or .warc, or say --to")
+    raise SeekWarcError(f"{target}: name it .warc.zst, .warc.gz or .warc, or say --to")
 
 
-def _json(done: Conversion, dictionary: Dictionary | None, gains: tuple[Gain, ...]) -> str:
-    data = {field: getattr(done, field) for field in done.__slots__}
-    for gain in gains:
-        if dictionary is not None:
+def _fields(made: _Made | None) -> dict[str, object]:
+    done = made.conversion if made is not None else None
+    data: dict[str, object] = {
+        "records": done.records if done is not None else None,
+        "stored_size": done.source_size if done is not None else None,
+        "target_size": done.target_size if done is not None else None,
+        "content_size": done.content_size if done is not None else None,
+        "sha256": done.sha256 if done is not None else None,
+        "verified": done.verified if done is not None else None,
+    }
+    for gain in made.gains if made is not None else ():
+        if made is not None and made.dictionary is not None:
             data["dictionary"] = {
-                "id": dictionary.id,
-                "size": len(dictionary.data),
-                "stored_size": len(dictionary.compressed),
+                "id": made.dictionary.id,
+                "size": len(made.dictionary.data),
+                "stored_size": len(made.dictionary.compressed),
                 "measured": gain.measured,
                 "size_without": gain.size_without,
                 "size_with": gain.size_with,
                 "saving": gain.saving,
             }
-    return json.dumps(data)
+    return data
 
 
-def _text(done: Conversion, dictionary: Dictionary | None, gains: tuple[Gain, ...]) -> str:
+def _text(made: _Made) -> str:
+    done, dictionary = made.conversion, made.dictionary
     share = done.target_size / done.source_size if done.source_size else 0
     checked = "the new file holds the same" if done.verified else "not checked"
     lines = [
@@ -163,7 +276,7 @@ def _text(done: Conversion, dictionary: Dictionary | None, gains: tuple[Gain, ..
             f"dictionary {dictionary.id}: {human_size(len(dictionary.data))}, "
             f"{human_size(len(dictionary.compressed))} in the file"
         )
-        lines += [_gain_text(gain, len(dictionary.compressed)) for gain in gains]
+        lines += [_gain_text(gain, len(dictionary.compressed)) for gain in made.gains]
     return "\n".join(lines)
 
 

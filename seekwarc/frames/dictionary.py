@@ -74,6 +74,10 @@ class Dictionary:
         if not self.id:
             raise FormatError("the dictionary's ID is 0, so frames could not name it")
 
+    def __reduce__(self) -> tuple[type[Dictionary], tuple[bytes]]:
+        # What the codec makes of it cannot be sent to another process, and is made again there.
+        return Dictionary, (self.data,)
+
     def __repr__(self) -> str:
         return f"<Dictionary {self.id}, {len(self.data)} bytes>"
 

@@ -24,7 +24,7 @@ from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.storage.source import PipeSource, RangeSource, Stats, open_source
 from seekwarc.tools.sinks import RecordSink, gzip_sink, plain_sink
 
-__all__ = ["Conversion", "Watch", "content_digest", "convert", "refuse_same_file"]
+__all__ = ["Conversion", "Watch", "content_digest", "convert", "holds_same", "refuse_same_file"]
 
 ANY_SIZE: Final = sys.maxsize
 """What was written here is read back whatever its dictionary: there is nothing to be protected from."""
@@ -199,7 +199,7 @@ class _PassingDigest:
 
 def convert(
     source: str | os.PathLike[str] | BinaryIO | RangeSource,
-    target: str | os.PathLike[str] | BinaryIO,
+    target: str | os.PathLike[str] | BinaryIO | Output,
     compression: Compression,
     *,
     verify: bool = True,
@@ -283,6 +283,34 @@ def _sink(output: Output, compression: Compression, options: dict[str, Any]) -> 
     if compression == "none":
         return plain_sink(output)
     return gzip_sink(output) if level is None else gzip_sink(output, level=level)
+
+
+def holds_same(
+    source: str,
+    target: str,
+    *,
+    watch: Watch = _unwatched,
+    max_dictionary_size: int = MAX_DICTIONARY_SIZE,
+) -> bool:
+    """Tell whether a file is what converting another one would make: both decompress to the same bytes.
+
+    Args:
+        source: Name of the file that would be converted.
+        target: Name of the file that is there.
+        watch: Shows how far each has been read.
+        max_dictionary_size: Largest dictionary to load.
+
+    Raises:
+        FormatError: The source is damaged. A damaged target does not hold the same.
+        SourceError: Either cannot be read.
+    """
+    with closing(watch(open_source(source), "comparing")) as stored:
+        expected = content_digest(stored, max_dictionary_size=max_dictionary_size)
+    try:
+        with closing(watch(open_source(target), "checking")) as stored:
+            return content_digest(stored, max_dictionary_size=ANY_SIZE) == expected
+    except FormatError:
+        return False
 
 
 def refuse_same_file(name: str, target: object) -> None:

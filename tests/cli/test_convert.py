@@ -37,8 +37,12 @@ def test_every_direction_keeps_every_byte(command, crawl, tmp_path, source, targ
     answer = command("convert", crawl.path(source), path, "--json")
     assert decompressed(path) == crawl.content
     assert answer.json == {
+        "file": str(crawl.path(source)),
+        "target": str(path),
+        "status": "done",
+        "error": None,
         "records": 5,
-        "source_size": crawl.path(source).stat().st_size,
+        "stored_size": crawl.path(source).stat().st_size,
         "target_size": path.stat().st_size,
         "content_size": len(crawl.content),
         "sha256": hashlib.sha256(crawl.content).hexdigest(),

@@ -1,0 +1,244 @@
+"""What the verbs that take many files share: which files, several at a time, and what is told of each."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext
+from typing import TYPE_CHECKING, Any, Final
+
+from seekwarc.cli.common import printable, progress_is_seen, report, watch
+from seekwarc.errors import SeekWarcError, SourceError
+from seekwarc.format.words import counted
+from seekwarc.tools.batch import Work, jobs_into, run
+from seekwarc.tools.outcome import Job, Outcome, Status
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+__all__ = ["add_batch_arguments", "as_json", "planned_jobs", "run_batch", "threads_of_each"]
+
+MAX_JOBS: Final = 256
+MAX_THREADS: Final = 4
+TOLD: Final = {
+    Status.DONE: "done",
+    Status.PROBLEMS: "done with problems",
+    Status.SKIPPED: "skipped",
+    Status.FAILED: "failed",
+    Status.NOT_RUN: "not begun",
+}
+
+
+def add_batch_arguments(parser: argparse.ArgumentParser, *, made: str | None = None) -> None:
+    """Add how many files are worked on.
+
+    Args:
+        parser: The parser.
+        made: What is made of each file, if something is.
+    """
+    group = parser.add_argument_group("many files")
+    if made is not None:
+        group.add_argument(
+            "--to-dir",
+            metavar="DIR",
+            help=f"make {made} of each FILE in this folder; what is there already, and sound, is passed over",
+        )
+    group.add_argument(
+        "-j", "--jobs", type=_jobs, default=1, metavar="N", help="files to work on at a time (default: 1)"
+    )
+    group.add_argument(
+        "-k", "--keep-going", action="store_true", help="go on with the other files when one has failed"
+    )
+
+
+def _jobs(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,3}", text) or not 1 <= int(text) <= MAX_JOBS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {MAX_JOBS}")
+    return int(text)
+
+
+def threads_of_each(options: argparse.Namespace) -> int:
+    """Return how many threads a job may have: the cores are shared among the jobs."""
+    jobs: int = options.jobs
+    return max(1, min(os.cpu_count() or 1, MAX_THREADS) // jobs)
+
+
+def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> list[Job]:
+    """Return which file is made of which: SRC DST, SRC -o DST, or FILE... --to-dir DIR, which is created.
+
+    Args:
+        options: With `files`, `output` and `to_dir`.
+        rename: Makes the base name of a new file in DIR of that of its source.
+
+    Raises:
+        SeekWarcError: The names are too few or too many.
+        SourceError: Names collide, or DIR cannot be created.
+    """
+    if options.to_dir is not None:
+        if options.output is not None:
+            raise SeekWarcError("-o names one new file and --to-dir a folder of them: give one of the two")
+        jobs = jobs_into(options.to_dir, options.files, rename)
+        try:
+            os.makedirs(options.to_dir, exist_ok=True)
+        except OSError as error:
+            raise SourceError(f"{options.to_dir}: cannot be created: {error.strerror}") from error
+        return jobs
+    sources, target = options.files, options.output
+    if target is None:
+        *sources, target = sources
+    if not sources:
+        raise SeekWarcError(f"{target}: name the new file too, or a folder for new files with --to-dir")
+    if len(sources) > 1:
+        raise SeekWarcError(
+            f"{len(sources)} files do not go into one: name a folder for new files with --to-dir"
+        )
+    for name, place in ((sources[0], "is a folder"), (target, "cannot be written: is a folder")):
+        if "://" not in name and os.path.isdir(name):
+            raise SourceError(
+                f"{name}: {place}; for the files in a folder name one for new files with --to-dir"
+            )
+    return [Job(sources[0], target)]
+
+
+def as_json(outcome: Outcome, fields: dict[str, object]) -> dict[str, object]:
+    """Return what JSON says of a file.
+
+    Args:
+        outcome: What became of it.
+        fields: What the verb has found or made; None for what is not known because it failed.
+    """
+    return {
+        "file": outcome.job.source,
+        "target": outcome.job.target,
+        "status": outcome.status,
+        **fields,
+        "error": outcome.failure.as_json() if outcome.failure is not None else None,
+    }
+
+
+def run_batch(
+    options: argparse.Namespace,
+    jobs: Sequence[Job],
+    work: Work,
+    *,
+    text: Callable[[Any], str],
+    fields: Callable[[Any], dict[str, object]],
+    on_event: Callable[[object], object] = print,
+) -> int:
+    """Work on files, and print what becomes of each.
+
+    Args:
+        options: With `jobs`, `keep_going`, `json`, and `to_dir` where the verb has it.
+        jobs: The files.
+        work: Works on one.
+        text: Says what came of it.
+        fields: The same for JSON; given None where there is no result.
+        on_event: Prints what is found on the way.
+
+    Returns:
+        The exit status.
+    """
+    folder = getattr(options, "to_dir", None)
+    many = folder is not None or len(jobs) > 1
+    if options.jobs > 1 and any(job.source == "-" for job in jobs) and len(jobs) > 1:
+        raise SeekWarcError("standard input is read by one process: leave --jobs away")
+    with ExitStack() as opened:
+        bar = opened.enter_context(_bar(jobs)) if many and progress_is_seen() else None
+        told = _Told(text, fields, on_event, bar, show_json=options.json, show_names=many)
+        status = run(
+            jobs,
+            work,
+            told,
+            processes=options.jobs,
+            keep_going=options.keep_going,
+            folder=folder,
+            watch=None if many else watch,
+        )
+    if many and not options.json:
+        told.print_summary()
+    return status
+
+
+def _bar(jobs: Sequence[Job]) -> tqdm[Any]:
+    # Imported here: it takes longer than most commands.
+    from tqdm import tqdm  # noqa: PLC0415
+
+    total = sum(os.path.getsize(job.source) for job in jobs if os.path.isfile(job.source))
+    return tqdm(
+        total=total, desc=f"{len(jobs)} files", unit="B", unit_scale=True, leave=False, file=sys.stderr
+    )
+
+
+class _Told:
+    """Prints what happens; see `tools.batch.Report`."""
+
+    def __init__(
+        self,
+        text: Callable[[Any], str],
+        fields: Callable[[Any], dict[str, object]],
+        on_event: Callable[[object], object],
+        bar: tqdm[Any] | None,
+        *,
+        show_json: bool,
+        show_names: bool,
+    ) -> None:
+        self._show_json = show_json
+        self._show_names = show_names
+        self._text = text
+        self._fields = fields
+        self._on_event = on_event
+        self._bar = bar
+        self._counts: Counter[Status] = Counter()
+
+    def on_event(self, job: Job, event: object) -> None:  # noqa: ARG002
+        with self._beside_the_bar():
+            self._on_event(event)
+
+    def on_progress(self, size: int) -> None:
+        if self._bar is not None:
+            self._bar.update(size)
+
+    def on_outcome(self, outcome: Outcome) -> None:
+        self._counts[outcome.status] += 1
+        with self._beside_the_bar():
+            if outcome.failure is not None:
+                report(f"seekwarc: {printable(outcome.failure.message)}", target="-")
+            line = self._json(outcome) if self._show_json else self._line(outcome)
+            if line is not None:
+                report(line, target=outcome.job.target or "")
+                if sys.stdout is not None:
+                    # A long run is watched for what was done so far.
+                    sys.stdout.flush()
+
+    def _json(self, outcome: Outcome) -> str:
+        return json.dumps(as_json(outcome, self._fields(outcome.result)))
+
+    def _line(self, outcome: Outcome) -> str | None:
+        job = outcome.job
+        names = f"{printable(job.source)} -> {printable(job.target)}" if job.target else printable(job.source)
+        if outcome.status is Status.SKIPPED:
+            return f"{names}: is there already"
+        if outcome.status in (Status.FAILED, Status.NOT_RUN):
+            return None
+        text = self._text(outcome.result)
+        return f"{names}: {text}" if self._show_names and job.target else text
+
+    def _beside_the_bar(self) -> Any:  # noqa: ANN401
+        """Take the progress bar away while something is printed to the same terminal."""
+        if self._bar is None:
+            return nullcontext()
+        return self._bar.external_write_mode(file=sys.stderr)
+
+    def print_summary(self) -> None:
+        """Print how many files there were, and what became of them."""
+        total = sum(self._counts.values())
+        files = counted(total, "file")
+        each = ", ".join(
+            f"{self._counts[status]} {text}" for status, text in TOLD.items() if self._counts[status]
+        )
+        print(f"{files}: {each}" if total else "there is nothing to do: every file found is there already")

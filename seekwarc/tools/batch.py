@@ -1,0 +1,294 @@
+"""Many files, one after another or several at a time: a plan, its run, and what became of each file.
+
+The plan is made, and refused where names collide, before anything is written. One function works on one file,
+`attempt`, in this process or in others (`tools.workers`), so that both do the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import BinaryIO, Final, Protocol
+from urllib.parse import unquote, urlsplit
+
+from seekwarc.archive.files import Existing
+from seekwarc.archive.output import Output, PathOutput, open_output
+from seekwarc.errors import SeekWarcError, SourceError
+from seekwarc.storage.source import RangeSource
+from seekwarc.tools.convert import Watch
+from seekwarc.tools.outcome import MEMORY, Failure, Job, Outcome, Status
+
+__all__ = ["Desk", "Report", "Work", "archives_in", "attempt", "base_name", "counting", "jobs_into", "run"]
+
+MAX_LISTED: Final = 3
+"""Collisions that a message lists."""
+
+_ARCHIVE = re.compile(r"\.(mega)?warc(\.(gz|zstd?))?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What the work on one file has at hand.
+
+    Attributes:
+        emit: Told of what is found on the way.
+        watch: Shows how far a source has been read.
+        folder: Where unfinished files are; beside their targets if None.
+    """
+
+    emit: Callable[[object], object]
+    watch: Watch
+    folder: str | None = None
+
+    @contextmanager
+    def output(self, target: str | BinaryIO, existing: Existing) -> Iterator[Output]:
+        """Open the target. Unless the work commits it, nothing is left of it.
+
+        Raises:
+            TargetExistsError: There is such a file, and it is not to be replaced.
+            SourceError: It cannot be written.
+        """
+        output: Output
+        if self.folder is None or not isinstance(target, str):
+            output = open_output(target, existing=existing)
+        else:
+            output = PathOutput(target, existing=existing, folder=self.folder)
+        try:
+            yield output
+        except BaseException:
+            output.discard()
+            raise
+
+
+Work = Callable[[Job, Desk], tuple[Status, object]]
+"""Works on a file; returns how that ended and what is to be told of it. Must be picklable."""
+
+
+class Report(Protocol):
+    """Is told what happens while a batch runs, in the process that started it."""
+
+    def on_event(self, job: Job, event: object) -> None:
+        """Something was found in a file."""
+
+    def on_progress(self, size: int) -> None:
+        """So many more stored bytes of sources were read."""
+
+    def on_outcome(self, outcome: Outcome) -> None:
+        """The work on a file has ended, or will not begin."""
+
+
+def archives_in(names: Iterable[str], *, leave_out: str | None = None) -> Iterator[tuple[str, bool]]:
+    """Yield the files named, and the WARC files in the folders named and below them, in order of their paths.
+
+    WARC files are known by their names: .warc, .warc.gz, .warc.zst. Hidden files are passed over.
+
+    Args:
+        names: Files, folders, URLs, `-`.
+        leave_out: A folder that is not descended into, where it is below another one.
+
+    Yields:
+        Each file once: its name, and whether it was found in a folder.
+
+    Raises:
+        SourceError: A name is empty; a folder cannot be read or holds no WARC file.
+    """
+    seen: set[str] = set()
+    for name in names:
+        if not name:
+            raise SourceError("a name is empty; name a file or a folder (`.` for the current one)")
+        is_folder = "://" not in name and os.path.isdir(name)
+        found = list(_archives_below(name, leave_out)) if is_folder else [name]
+        if not found:
+            raise SourceError(f"{name}: no .warc, .warc.gz or .warc.zst is in this folder")
+        for file in found:
+            key = file if "://" in file or file == "-" else os.path.abspath(file)
+            if key not in seen:
+                seen.add(key)
+                yield file, is_folder
+
+
+def _archives_below(folder: str, leave_out: str | None) -> Iterator[str]:
+    def fail(error: OSError) -> None:
+        raise SourceError(f"{error.filename}: cannot be read: {error.strerror}") from error
+
+    for path, folders, files in os.walk(folder, onerror=fail):
+        folders[:] = sorted(it for it in folders if not _is_same(os.path.join(path, it), leave_out))
+        for file in sorted(files):
+            if _ARCHIVE.search(file) and not file.startswith("."):
+                yield os.path.join(path, file)
+
+
+def _is_same(path: str, other: str | None) -> bool:
+    return (
+        other is not None and os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
+    )
+
+
+def base_name(source: str) -> str:
+    """Return the last name of a path or URL."""
+    if "://" in source:
+        return unquote(urlsplit(source).path.rpartition("/")[2])
+    return os.path.basename(source)
+
+
+def jobs_into(folder: str, names: Iterable[str], rename: Callable[[str], str]) -> list[Job]:
+    """Plan to make, of each file, one in a folder.
+
+    A file that was found in a folder, and is its own target, has been made before and is left out.
+
+    Args:
+        folder: Where the new files go.
+        names: Files, folders, URLs; see `archives_in`.
+        rename: Makes the base name of a target of that of its source.
+
+    Raises:
+        SourceError: Two files would get the same name, or a source be replaced; standard input was named.
+    """
+    jobs: list[Job] = []
+    for source, was_found in archives_in(names, leave_out=folder):
+        if source == "-":
+            raise SourceError(
+                "standard input has no name that a file in a folder could get; name one file with -o"
+            )
+        base = base_name(source)
+        if not base or "/" in base or "\0" in base:
+            raise SourceError(f"{source}: has no name that a file in {folder} could get")
+        target = os.path.join(folder, rename(base))
+        if _is_same(source, target):
+            if was_found:
+                continue
+            raise SourceError(f"{source}: source and target are the same file")
+        jobs.append(Job(source, target))
+    _refuse_collisions(jobs, folder)
+    return jobs
+
+
+def _refuse_collisions(jobs: Sequence[Job], folder: str) -> None:
+    sources: dict[str, list[str]] = {}
+    for job in jobs:
+        sources.setdefault(os.path.normcase(job.target or ""), []).append(job.source)
+    collisions = [
+        f"{' and '.join(it)} would both become {target}" for target, it in sources.items() if len(it) > 1
+    ]
+    if collisions:
+        rest = len(collisions) - MAX_LISTED
+        listed = [*collisions[:MAX_LISTED], *([f"and {rest} more"] if rest > 0 else [])]
+        raise SourceError(f"{'; '.join(listed)}. Give them different folders; nothing was written")
+    paths = {os.path.realpath(job.source) for job in jobs if "://" not in job.source}
+    for job in jobs:
+        if os.path.realpath(job.target or "") in paths:
+            raise SourceError(
+                f"{job.target}: would be made of {job.source}, and is itself a file to be read; name another "
+                f"folder than {folder}, nothing was written"
+            )
+
+
+def attempt(job: Job, work: Work, desk: Desk) -> Outcome:
+    """Work on one file; what goes wrong with it becomes part of the outcome.
+
+    Errors of standard output, which have no file name, are not the file's and are raised.
+    """
+    try:
+        status, result = work(job, desk)
+    except BrokenPipeError:
+        raise
+    except (SeekWarcError, ValueError) as error:
+        return Outcome(job, Status.FAILED, failure=Failure.of(error))
+    except MemoryError:
+        failure = Failure(MEMORY, f"{job.source}: there is too little memory to work on it")
+        return Outcome(job, Status.FAILED, failure=failure)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return Outcome(job, Status.FAILED, failure=Failure.of(error))
+    return Outcome(job, status, result)
+
+
+def run(
+    jobs: Sequence[Job],
+    work: Work,
+    report: Report,
+    *,
+    processes: int = 1,
+    keep_going: bool = False,
+    folder: str | None = None,
+    watch: Watch | None = None,
+) -> int:
+    """Work on files; report what becomes of each.
+
+    Args:
+        jobs: The files, in the order in which they are begun.
+        work: Works on one.
+        report: Told of what happens, always in this process.
+        processes: How many files are worked on at a time. With 1 that is done in this process.
+        keep_going: Go on with the other files when one has failed. Otherwise no further one is begun.
+        folder: Where targets go: unfinished files of other processes are kept in a hidden folder in it, and
+            are removed with it however the processes end.
+        watch: Shows how far a source has been read, in the place of `report.on_progress`; for one process.
+
+    Returns:
+        The highest exit status of an outcome: 0, 1 or 2.
+    """
+    if processes > 1 and len(jobs) > 1:
+        # Imported here: for a single file nobody waits for it.
+        from seekwarc.tools.workers import run_in_processes  # noqa: PLC0415
+
+        outcomes = run_in_processes(
+            jobs, work, report, processes=min(processes, len(jobs)), keep_going=keep_going, folder=folder
+        )
+    else:
+        outcomes = _run_here(jobs, work, report, keep_going=keep_going, watch=watch)
+    worst = 0
+    for outcome in outcomes:
+        report.on_outcome(outcome)
+        worst = max(worst, outcome.exit_status)
+    return worst
+
+
+def _run_here(
+    jobs: Sequence[Job], work: Work, report: Report, *, keep_going: bool, watch: Watch | None
+) -> Iterator[Outcome]:
+    for number, job in enumerate(jobs, 1):
+        shown = counting(job, report.on_progress) if watch is None else watch
+        desk = Desk(partial(report.on_event, job), shown)
+        outcome = attempt(job, work, desk)
+        yield outcome
+        if outcome.status is Status.FAILED and not keep_going:
+            yield from (Outcome(it, Status.NOT_RUN) for it in jobs[number:])
+            return
+
+
+def counting(job: Job, on_progress: Callable[[int], object]) -> Watch:
+    """Return what tells how many bytes of a job's source, and of no other, were read."""
+
+    def watch(source: RangeSource, label: str) -> RangeSource:  # noqa: ARG001
+        return _CountedSource(source, on_progress) if source.name == job.source else source
+
+    return watch
+
+
+class _CountedSource:
+    """A source that tells how far it has been read."""
+
+    def __init__(self, source: RangeSource, on_progress: Callable[[int], object]) -> None:
+        self.name = source.name
+        self.size = source.size
+        self._source = source
+        self._on_progress = on_progress
+        self._position = 0
+
+    def read(self, start: int, stop: int) -> bytes:
+        """See `RangeSource.read`."""
+        data = self._source.read(start, stop)
+        if start + len(data) > self._position:
+            self._on_progress(start + len(data) - self._position)
+            self._position = start + len(data)
+        return data
+
+    def close(self) -> None:
+        """See `RangeSource.close`."""
+        self._source.close()

@@ -1,0 +1,216 @@
+"""Processes that work on files for `tools.batch`, one file each at a time.
+
+They are started with "spawn": they share no locks, no threads and no open files with this process. Each has
+a pipe to it, on which it gets jobs, and tells of what it finds. A process that dies, killed by somebody or
+for want of memory, takes no more than its own file with it: its end of the pipe closes, which is noticed
+here, and another one takes its place.
+
+Unfinished files are kept in a hidden folder that this process makes and removes. So workers need not clean up
+after themselves, and may be killed at any time: that is what happens when this process is interrupted.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import tempfile
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Final
+
+from seekwarc.errors import FormatWarning, SourceError
+from seekwarc.tools.batch import Desk, Report, Work, attempt, counting
+from seekwarc.tools.outcome import DIED, Failure, Job, Outcome, Status
+
+__all__ = ["run_in_processes"]
+
+TOLD_EVERY: Final = 0.1
+"""Seconds between two messages about progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    event: object
+
+
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Warned:
+    text: str
+
+
+def run_in_processes(
+    jobs: Sequence[Job],
+    work: Work,
+    report: Report,
+    *,
+    processes: int,
+    keep_going: bool,
+    folder: str | None,
+) -> Iterator[Outcome]:
+    """Yield what became of each file, as soon as that is known; see `batch.run`."""
+    with ExitStack() as opened:
+        hidden = None
+        if folder is not None:
+            try:
+                hidden = opened.enter_context(
+                    tempfile.TemporaryDirectory(prefix=".seekwarc-", suffix=".partial", dir=folder)
+                )
+            except OSError as error:
+                raise SourceError(f"{folder}: cannot be written: {error.strerror}") from error
+        crew = _Crew(work, report, hidden)
+        opened.callback(crew.kill)
+        yield from crew.run(jobs, processes, keep_going=keep_going)
+
+
+class _Worker:
+    """A process, and the job that it has."""
+
+    def __init__(self, work: Work, folder: str | None) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.job: Job | None = None
+        self._process = context.Process(target=_serve, args=(theirs, work, folder), daemon=True)
+        self._process.start()
+        # Only the process has it then, and the pipe closes with the process.
+        theirs.close()
+
+    def begin(self, job: Job) -> None:
+        """Give it a job."""
+        self.job = job
+        try:
+            self.connection.send(job)
+        except OSError:
+            # It died while it had nothing to do; that is noticed where its answers are waited for.
+            return
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+    def epitaph(self) -> str:
+        """Say how it died."""
+        self._process.join()
+        code = self._process.exitcode
+        if code is not None and code < 0:
+            name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+            memory = (
+                "; there may have been too little memory" if -code == getattr(signal, "SIGKILL", 9) else ""
+            )
+            return f"was killed ({name}){memory}"
+        return f"ended with status {code}"
+
+
+class _Crew:
+    """Workers that are given files until there are no more."""
+
+    def __init__(self, work: Work, report: Report, folder: str | None) -> None:
+        self._work = work
+        self._report = report
+        self._folder = folder
+        self._workers: list[_Worker] = []
+
+    def run(self, jobs: Sequence[Job], processes: int, *, keep_going: bool) -> Iterator[Outcome]:
+        waiting = deque(jobs)
+        while True:
+            idle = [worker for worker in self._workers if worker.job is None]
+            while waiting and (idle or len(self._workers) < processes):
+                if not idle:
+                    self._workers.append(_Worker(self._work, self._folder))
+                    idle = self._workers[-1:]
+                idle.pop().begin(waiting.popleft())
+            busy = {worker.connection: worker for worker in self._workers if worker.job is not None}
+            if not busy:
+                break
+            for connection in wait(list(busy)):
+                outcome = self._take_message(busy[connection])  # type: ignore[index]
+                if outcome is None:
+                    continue
+                yield outcome
+                if outcome.status is Status.FAILED and not keep_going:
+                    # Those that others are at are finished: their work is not thrown away.
+                    yield from (Outcome(it, Status.NOT_RUN) for it in waiting)
+                    waiting.clear()
+
+    def _take_message(self, worker: _Worker) -> Outcome | None:
+        """Take one message of a worker; return the outcome if that is what it is."""
+        job = worker.job
+        assert job is not None
+        try:
+            message = worker.connection.recv()
+        except (EOFError, OSError):
+            self._workers.remove(worker)
+            worker.connection.close()
+            text = f"{job.source}: the process that worked on it {worker.epitaph()}"
+            return Outcome(job, Status.FAILED, failure=Failure(DIED, text))
+        match message:
+            case Outcome():
+                worker.job = None
+                return message
+            case _Progress(size):
+                self._report.on_progress(size)
+            case _Event(event):
+                self._report.on_event(job, event)
+            case _Warned(text):
+                warnings.warn(text, FormatWarning, stacklevel=1)
+        return None
+
+    def kill(self) -> None:
+        while self._workers:
+            self._workers.pop().kill()
+
+
+def _serve(connection: Connection, work: Work, folder: str | None) -> None:
+    """Work on files, in a process of its own, until the other end of the pipe closes."""
+    # Ctrl-C reaches every process of a terminal. The one that has started this one sees to it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    lock = threading.Lock()
+
+    def send(message: object) -> None:
+        # Sources are read, and progress told, by threads that read ahead too.
+        with lock:
+            connection.send(message)
+
+    warnings.simplefilter("always", FormatWarning)
+    warnings.showwarning = lambda message, *_, **__: send(_Warned(str(message)))
+    while True:
+        try:
+            job: Job = connection.recv()
+        except EOFError:
+            return
+        progress = _ProgressMessages(send)
+        desk = Desk(lambda event: send(_Event(event)), counting(job, progress.add), folder)
+        outcome = attempt(job, work, desk)
+        progress.flush()
+        send(outcome)
+
+
+class _ProgressMessages:
+    """Collects what was read, so that a message is sent now and then, not for each read."""
+
+    def __init__(self, send: Callable[[object], object]) -> None:
+        self._send = send
+        self._size = 0
+        self._told = 0.0
+
+    def add(self, size: int) -> None:
+        self._size += size
+        if time.monotonic() - self._told >= TOLD_EVERY:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._size:
+            self._send(_Progress(self._size))
+            self._size, self._told = 0, time.monotonic()

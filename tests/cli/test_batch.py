@@ -1,0 +1,204 @@
+"""Whole folders in one command, with a report of every file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Answer, decompressed, run_on_terminal, wait_for
+from tests.support.foreign import Foreign, noise, text
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Four files in a tree: two sound ones, a damaged one, one that is sound."""
+    files = {
+        "2025/a.warc.gz": Foreign().record(b"a").record(text(3000)).gzip().bytes(),
+        "2025/b.warc": Foreign().record(noise(100_000)).plain().bytes(),
+        "2026/cut.warc.gz": Foreign().record(noise(100_000)).gzip().bytes()[:-50],
+        "2026/z.warc.zst": Foreign().record(b"z").bytes(),
+        "2026/notes.txt": b"no archive",
+    }
+    for name, data in files.items():
+        path = tmp_path / "crawls" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return tmp_path / "crawls"
+
+
+@pytest.fixture
+def told(run_cli, tmp_path):
+    """Run a verb; return its exit status, and what JSON says, by base names of sources."""
+
+    def run(*words: object) -> tuple[int, dict[str, dict]]:
+        done = run_cli(*words, "--json", cwd=tmp_path)
+        lines = Answer(done.returncode, done.stdout, "").json_lines
+        files = [line for line in lines if "status" in line]
+        assert b"Traceback" not in done.stderr
+        return done.returncode, {Path(line["file"]).name: line for line in files}
+
+    return run
+
+
+def statuses(found: dict[str, dict]) -> dict[str, str]:
+    return {name: line["status"] for name, line in found.items()}
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_folder_is_converted_with_a_report(told, folder, tmp_path, jobs) -> None:
+    status, found = told("convert", folder, "--to-dir", "new/deep", "--keep-going", "--jobs", jobs)
+    assert status == 1
+    sound = {"a.warc.gz": "done", "b.warc": "done", "z.warc.zst": "done"}
+    assert statuses(found) == {**sound, "cut.warc.gz": "failed"}
+    assert found["cut.warc.gz"]["error"]["kind"] == "truncated"
+    assert found["cut.warc.gz"]["error"]["offset"] is not None
+    assert sorted(os.listdir(tmp_path / "new/deep")) == ["a.warc.zst", "b.warc.zst", "z.warc.zst"]
+    for name in sound:
+        line = found[name]
+        source, target = folder.parent / line["file"], tmp_path / line["target"]
+        assert decompressed(target) == decompressed(source)
+        assert line["stored_size"] == source.stat().st_size
+        assert line["target_size"] == target.stat().st_size
+        assert line["content_size"] == len(decompressed(source))
+        assert line["error"] is None
+
+
+def test_what_is_there_and_sound_is_passed_over(told, folder, tmp_path) -> None:
+    words = ("convert", folder, "--to-dir", "new", "--keep-going")
+    told(*words)
+    new = tmp_path / "new"
+    (new / "b.warc.zst").unlink()
+    (new / "z.warc.zst").write_bytes((new / "z.warc.zst").read_bytes()[:-3])
+    before = (new / "a.warc.zst").stat().st_mtime_ns
+    status, found = told(*words)
+    assert status == 2
+    expected = {"a.warc.gz": "skipped", "b.warc": "done", "cut.warc.gz": "failed", "z.warc.zst": "failed"}
+    assert statuses(found) == expected
+    assert found["z.warc.zst"]["error"]["kind"] == "exists"
+    assert (new / "a.warc.zst").stat().st_mtime_ns == before
+    status, found = told(*words, "--force")
+    assert statuses(found)["z.warc.zst"] == "done"
+    assert decompressed(new / "z.warc.zst") == decompressed(folder / "2026/z.warc.zst")
+
+
+def test_a_target_of_another_source_is_no_target_of_this(told, folder, tmp_path) -> None:
+    told("convert", folder / "2025", "--to-dir", "new")
+    (folder / "2025/a.warc.gz").write_bytes(Foreign().record(b"other").gzip().bytes())
+    status, found = told("convert", folder / "2025/a.warc.gz", "--to-dir", "new")
+    assert (status, found["a.warc.gz"]["error"]["kind"]) == (2, "exists")
+
+
+def test_without_verifying_age_and_beginning_are_enough(told, folder, tmp_path) -> None:
+    words = ("convert", folder / "2025", "--to-dir", "new", "--no-verify")
+    told(*words)
+    assert set(statuses(told(*words)[1]).values()) == {"skipped"}
+    os.utime(tmp_path / "new/a.warc.zst", (0, 0))
+    assert told(*words)[1]["a.warc.gz"]["error"]["kind"] == "exists"
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_first_failure_stops_the_others(told, folder, jobs) -> None:
+    first = folder / "2025/_.warc.gz"
+    shutil.copy(folder / "2026/cut.warc.gz", first)
+    status, found = told("convert", first, "missing.warc", folder, "--to-dir", "new", "--jobs", jobs)
+    assert status in (1, 2)
+    assert len(found) == 6
+    assert "not-run" in statuses(found).values()
+
+
+def test_names_that_collide_are_refused_before_anything_is_written(command, folder, tmp_path) -> None:
+    shutil.copy(folder / "2025/a.warc.gz", folder / "2026/a.warc.gz")
+    stderr = command("convert", folder, "--to-dir", tmp_path / "new", status=2).stderr
+    assert f"{folder}/2025/a.warc.gz and {folder}/2026/a.warc.gz would both become" in stderr
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(("to", "suffix"), [("gz", ".warc.gz"), ("none", ".warc"), ("zst", ".warc.zst")])
+def test_names_follow_the_compression(told, folder, tmp_path, to, suffix) -> None:
+    told("convert", folder / "2025", "--to-dir", "new", "--to", to)
+    assert sorted(os.listdir(tmp_path / "new")) == [f"a{suffix}", f"b{suffix}"]
+
+
+def test_a_folder_can_be_converted_in_place_again_and_again(told, folder) -> None:
+    expected = [{"a.warc.gz": "done", "b.warc": "done"}, {"a.warc.gz": "skipped", "b.warc": "skipped"}]
+    for statuses_expected in expected:
+        status, found = told("convert", folder / "2025", "--to-dir", folder / "2025")
+        assert (status, statuses(found)) == (0, statuses_expected)
+
+
+def test_people_are_told_of_each_file_and_of_all(command, folder, tmp_path) -> None:
+    out = command("convert", folder / "2025", "--to-dir", tmp_path / "new").out
+    assert f"{folder}/2025/a.warc.gz -> {tmp_path}/new/a.warc.zst: 2 records" in out
+    assert out.endswith("2 files: 2 done\n")
+    out = command("convert", folder / "2025", "--to-dir", tmp_path / "new").out
+    assert out.endswith("2 files: 2 skipped\n")
+
+
+def test_a_terminal_is_shown_how_far_all_files_are(folder, tmp_path) -> None:
+    words = ("convert", folder / "2025", "--to-dir", tmp_path / "new", "--jobs", 2)
+    status, shown = run_on_terminal(*words)
+    assert status == 0
+    assert b"2 files" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("a.warc.gz",), "name the new file too"),
+        (("a.warc", "b.warc", "c.warc.zst"), "--to-dir"),
+        ((".", "new.warc.zst"), "is a folder"),
+        (("a.warc", "-o", "b.warc.zst", "--to-dir", "new"), "one of the two"),
+        (("-", "--to-dir", "new"), "standard input has no name"),
+        (("", "--to-dir", "new"), "name is empty"),
+        (("a.warc", "--to-dir", "file"), "file: cannot be created"),
+        (("a.warc", "--to-dir", "new", "--jobs", "0"), "--jobs"),
+        (("a.warc", "--to-dir", "new", "--jobs", "many"), "--jobs"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(command, tmp_path, words, told) -> None:
+    (tmp_path / "file").touch()
+    assert told in command("convert", *words, status=2, cwd=tmp_path).stderr
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_the_new_file_may_be_named_by_an_option(command, folder, tmp_path) -> None:
+    command("convert", folder / "2025/b.warc", "-o", tmp_path / "new.warc.gz")
+    assert decompressed(tmp_path / "new.warc.gz") == (folder / "2025/b.warc").read_bytes()
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_all_processes_at_once_and_leaves_nothing(start, tmp_path, number, status) -> None:
+    sources = tmp_path / "in"
+    sources.mkdir()
+    for name in "ab":
+        (sources / f"{name}.warc").write_bytes(Foreign().record(noise(8 << 20)).plain().bytes() * 8)
+    target = tmp_path / "new"
+    words = ("convert", sources, "--to-dir", target, "--jobs", 2, "--level", 19)
+    process = start(*words, start_new_session=True)
+    wait_for(lambda: len(list(target.glob(".seekwarc-*/.*.partial"))) == 2, 60)
+    begin = time.monotonic()
+    # As a terminal does: to every process of the group.
+    os.killpg(process.pid, number)
+    stdout, stderr = process.communicate(timeout=20)
+    assert time.monotonic() - begin < 10
+    assert process.returncode == status
+    assert (stdout, stderr) == (b"", b"seekwarc: stopped\n")
+    assert os.listdir(target) == []
+    wait_for(lambda: not processes_of(process.pid))
+
+
+def processes_of(group: int) -> list[str]:
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] != "Z":
+            found.append(status.parent.name)
+    return found

@@ -1,0 +1,218 @@
+"""Many files: which they are, what is made of them, and what becomes of each."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from seekwarc.errors import FormatError, SourceError, TargetExistsError
+from seekwarc.storage.source import BytesSource
+from seekwarc.tools.batch import Desk, archives_in, attempt, base_name, counting, jobs_into, run
+from seekwarc.tools.outcome import Job, Outcome, Status
+
+FILES = ["a.warc.gz", "b/c.warc", "b/d.WARC.ZST", "b/e.megawarc.gz", "b/deep/er/f.warc.zstd"]
+OTHERS = ["a.txt", ".hidden.warc.gz", "b/._c.warc", "b/g.warc.gz.part", "b/h.cdxj", "b/warc"]
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [*FILES, *OTHERS]:
+        path = tmp_path / "crawls" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def names(*given: str, **options: str) -> list[str]:
+    return [name for name, _ in archives_in(given, **options)]
+
+
+# Which files.
+
+
+def test_a_folder_stands_for_the_warc_files_below_it(tree) -> None:
+    found = names("crawls")
+    assert sorted(found) == sorted(f"crawls/{name}" for name in FILES)
+    assert names("crawls") == found, "in the same order every time"
+
+
+def test_files_urls_and_standard_input_are_taken_as_named(tree) -> None:
+    given = ["crawls/a.txt", "s3://bucket/folder", "-", "missing.warc"]
+    assert list(archives_in(given)) == [(name, False) for name in given]
+
+
+def test_a_file_that_is_named_twice_comes_once(tree) -> None:
+    assert names("crawls/b/c.warc", "crawls/b", "./crawls/b/../b/c.warc").count("crawls/b/c.warc") == 1
+    assert len(names("crawls/b", "crawls")) == len(FILES)
+
+
+def test_a_folder_below_can_be_left_out(tree) -> None:
+    assert names("crawls", leave_out="./crawls/b") == ["crawls/a.warc.gz"]
+    assert len(names("crawls", leave_out="elsewhere")) == len(FILES)
+
+
+def test_links_that_go_in_a_circle_are_not_followed(tree) -> None:
+    (tree / "crawls" / "loop").symlink_to(tree / "crawls")
+    assert len(names("crawls")) == len(FILES)
+
+
+@pytest.mark.parametrize("name", ["", "empty"])
+def test_what_leads_to_no_file_is_refused(tree, name) -> None:
+    (tree / "empty").mkdir()
+    with pytest.raises(SourceError):
+        names("crawls", name)
+
+
+def test_base_names_of_urls_are_decoded() -> None:
+    assert base_name("https://example.org/a%20b/c%20d.warc.gz?sig=1/2") == "c d.warc.gz"
+    assert base_name("dir/c d.warc.gz") == "c d.warc.gz"
+
+
+# What is made of them.
+
+
+def zst(name: str) -> str:
+    return name.rpartition(".")[0] + ".zst"
+
+
+def test_each_file_gets_a_target_in_the_folder(tree) -> None:
+    jobs = jobs_into("new", ["crawls/a.warc.gz", "https://example.org/x.warc.gz"], zst)
+    assert [job.target for job in jobs] == ["new/a.warc.zst", "new/x.warc.zst"]
+
+
+def test_names_that_collide_are_refused_and_listed(tree) -> None:
+    (tree / "crawls/b/a.warc.bz2").touch()
+    with pytest.raises(
+        SourceError, match=r"crawls/a.warc.gz and crawls/b/a.warc.bz2 would both become new/a"
+    ):
+        jobs_into("new", ["crawls/a.warc.gz", "crawls/b/a.warc.bz2"], zst)
+    for number in range(5):
+        for folder in "pq":
+            (tree / folder).mkdir(exist_ok=True)
+            (tree / folder / f"{number}.warc.gz").touch()
+    with pytest.raises(SourceError, match=r"2\.warc\.zst; and 2 more\. .*nothing was written"):
+        jobs_into("new", ["p", "q"], zst)
+
+
+def test_in_its_own_folder_what_was_made_is_no_source(tree) -> None:
+    (tree / "crawls/a.warc.zst").touch()
+    jobs = jobs_into("crawls", ["crawls"], lambda name: "a.warc.zst" if name.startswith("a.") else zst(name))
+    assert "crawls/a.warc.zst" not in [job.source for job in jobs]
+    with pytest.raises(SourceError, match="same file"):
+        jobs_into("crawls", ["crawls/a.warc.zst"], lambda name: name)
+
+
+def test_a_target_is_never_one_of_the_sources(tree) -> None:
+    with pytest.raises(SourceError, match=r"crawls/b/c.warc: would be made of crawls/a.warc.gz"):
+        jobs_into(
+            "crawls/b", ["crawls/a.warc.gz", "crawls/b/c.warc"], {"a.warc.gz": "c.warc", "c.warc": "x"}.get
+        )
+
+
+@pytest.mark.parametrize("name", ["-", "https://example.org/", "https://example.org/%2e%2e%2fup.warc.gz"])
+def test_what_has_no_name_for_a_file_is_refused(tree, name) -> None:
+    with pytest.raises(SourceError, match="name"):
+        jobs_into("new", [name], lambda base: base)
+
+
+# What becomes of them.
+
+
+class Heard:
+    """Remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, object]] = []
+        self.outcomes: dict[str, Outcome] = {}
+        self.progress = 0
+
+    def on_event(self, job: Job, event: object) -> None:
+        self.events.append((job.source, event))
+
+    def on_progress(self, size: int) -> None:
+        self.progress += size
+
+    def on_outcome(self, outcome: Outcome) -> None:
+        self.outcomes[outcome.job.source] = outcome
+
+    @property
+    def statuses(self) -> dict[str, str]:
+        return {name: str(outcome.status) for name, outcome in self.outcomes.items()}
+
+
+def work(job: Job, desk: Desk) -> tuple[Status, object]:
+    """Do what the source's name says."""
+    desk.emit(f"at {job.source}")
+    if job.source == "damaged":
+        raise FormatError("damaged", source=job.source, offset=3)
+    if job.source == "missing":
+        raise SourceError("missing: No such file")
+    if job.source == "memory":
+        raise MemoryError
+    if job.source == "problems":
+        return Status.PROBLEMS, 1
+    return Status.DONE, os.getpid()
+
+
+def test_each_outcome_is_reported_and_the_worst_returned() -> None:
+    heard = Heard()
+    jobs = [Job(name) for name in ("one", "problems", "two")]
+    assert run(jobs, work, heard) == 1
+    assert heard.statuses == {"one": "done", "problems": "problems", "two": "done"}
+    assert heard.events == [(name, f"at {name}") for name in ("one", "problems", "two")]
+    assert heard.outcomes["one"].result == os.getpid(), "in this process"
+
+
+@pytest.mark.parametrize(("bad", "status"), [("damaged", 1), ("missing", 2), ("memory", 2)])
+def test_a_failure_stops_the_others_unless_they_are_to_go_on(bad, status) -> None:
+    jobs = [Job(name) for name in ("one", bad, "two", "three")]
+    heard = Heard()
+    assert run(jobs, work, heard) == status
+    assert heard.statuses == {"one": "done", bad: "failed", "two": "not-run", "three": "not-run"}
+    heard = Heard()
+    assert run(jobs, work, heard, keep_going=True) == status
+    assert heard.statuses == {"one": "done", bad: "failed", "two": "done", "three": "done"}
+    assert heard.outcomes[bad].failure.kind in ("format", "io", "memory")
+
+
+def test_errors_of_standard_output_are_not_the_file_s() -> None:
+    def print_to_a_full_disk(job: Job, desk: Desk) -> tuple[Status, object]:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        attempt(Job("a"), print_to_a_full_disk, Desk(print, lambda source, _: source))
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_an_output_is_committed_or_gone(tmp_path, hidden) -> None:
+    folder = tmp_path / ".hidden"
+    folder.mkdir()
+    desk = Desk(print, lambda source, _: source, str(folder) if hidden else None)
+    target = tmp_path / "a.warc.zst"
+    with desk.output(str(target), "error") as output:
+        output.write(b"data")
+        assert len(os.listdir(folder)) == hidden
+        output.commit()
+    assert target.read_bytes() == b"data"
+    with pytest.raises(TargetExistsError), desk.output(str(target), "error"):
+        pass
+    with pytest.raises(KeyError), desk.output(str(target), "overwrite") as output:
+        output.write(b"other")
+        raise KeyError
+    assert target.read_bytes() == b"data"
+    assert sorted(os.listdir(tmp_path)) == [".hidden", "a.warc.zst"]
+    assert os.listdir(folder) == []
+
+
+def test_progress_counts_what_was_read_of_the_source_once() -> None:
+    read = []
+    watch = counting(Job("a"), read.append)
+    other = BytesSource(b"x" * 10, "b")
+    assert watch(other, "checking") is other
+    source = watch(BytesSource(b"x" * 10, "a"), "converting")
+    for start, stop in ((0, 4), (2, 3), (0, 4), (3, 30)):
+        source.read(start, stop)
+    assert sum(read) == 10

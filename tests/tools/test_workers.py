@@ -1,0 +1,112 @@
+"""Processes that work on files: they do what this process does, and may die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+
+from seekwarc.errors import FormatError, FormatWarning
+from seekwarc.storage.source import open_source
+from seekwarc.tools.batch import Desk, run
+from seekwarc.tools.outcome import Job, Status
+from tests.tools.test_batch import Heard
+
+
+def work(job: Job, desk: Desk) -> tuple[Status, object]:
+    """Do what the source's name says; a module's function, for processes must find it."""
+    name = os.path.basename(job.source)
+    desk.emit(f"at {name}")
+    if job.target is not None:
+        with desk.output(job.target, "error") as output:
+            output.write(b"half a file")
+            output.flush()
+            misbehave(name)
+            output.commit()
+    else:
+        misbehave(name)
+    if name == "read":
+        desk.watch(open_source(job.source), "reading").read(0, 1 << 20)
+    return Status.DONE, os.getpid()
+
+
+def misbehave(name: str) -> None:
+    if name == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif name == "exits":
+        os._exit(3)
+    elif name == "damaged":
+        raise FormatError("damaged", source=name, offset=3)
+    elif name == "slow":
+        time.sleep(60)
+    elif name == "warns":
+        warnings.warn("odd", FormatWarning, stacklevel=1)
+
+
+def jobs_of(folder: Path, *names: str, to: str | None = None) -> list[Job]:
+    return [Job(str(folder / name), to and str(folder / f"{name}.new")) for name in names]
+
+
+def statuses(heard: Heard) -> dict[str, str]:
+    return {os.path.basename(name): status for name, status in heard.statuses.items()}
+
+
+def test_other_processes_do_the_work_and_tell_of_it(tmp_path) -> None:
+    (tmp_path / "read").write_bytes(b"x" * 300_000)
+    heard = Heard()
+    with pytest.warns(FormatWarning, match="odd"):
+        assert run(jobs_of(tmp_path, "one", "two", "read", "warns"), work, heard, processes=2) == 0
+    assert set(statuses(heard).values()) == {"done"}
+    processes = {outcome.result for outcome in heard.outcomes.values()}
+    assert os.getpid() not in processes
+    assert len(processes) <= 2, "each works on several files"
+    assert sorted(event for _, event in heard.events) == ["at one", "at read", "at two", "at warns"]
+    assert heard.progress == 300_000
+
+
+@pytest.mark.parametrize(("bad", "told"), [("killed", "SIGKILL"), ("exits", "status 3")])
+def test_one_that_dies_takes_only_its_own_file_with_it(tmp_path, bad, told) -> None:
+    heard = Heard()
+    jobs = jobs_of(tmp_path, "one", bad, "two", "three", to="here")
+    assert run(jobs, work, heard, processes=2, keep_going=True, folder=str(tmp_path)) == 2
+    assert statuses(heard) == {"one": "done", bad: "failed", "two": "done", "three": "done"}
+    failure = heard.outcomes[str(tmp_path / bad)].failure
+    assert failure.kind == "died"
+    assert told in failure.message
+    assert sorted(os.listdir(tmp_path)) == ["one.new", "three.new", "two.new"], "nothing half is left"
+
+
+def test_without_keep_going_no_further_file_is_begun(tmp_path) -> None:
+    heard = Heard()
+    jobs = (
+        jobs_of(tmp_path / "a", "damaged")
+        + jobs_of(tmp_path / "b", "damaged")
+        + jobs_of(tmp_path, "one", "two")
+    )
+    assert run(jobs, work, heard, processes=2) == 1
+    assert list(heard.statuses.values()).count("failed") == 2, "one that was begun is finished"
+    assert statuses(heard) == {"damaged": "failed", "one": "not-run", "two": "not-run"}
+
+
+def test_an_interruption_ends_all_of_them_and_leaves_nothing(tmp_path) -> None:
+    class Impatient(Heard):
+        def on_event(self, job: Job, event: object) -> None:
+            super().on_event(job, event)
+            if len(self.events) == 2:
+                raise KeyboardInterrupt
+
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run(
+            [Job(str(tmp_path / "slow"), str(tmp_path / name)) for name in ("a", "b")],
+            work,
+            Impatient(),
+            processes=2,
+            folder=str(tmp_path),
+        )
+    assert time.monotonic() - begin < 30, "nobody waits for what they do"
+    assert os.listdir(tmp_path) == []
