@@ -21,10 +21,20 @@ from seekwarc.tools.outcome import Job, Outcome, Status
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-__all__ = ["add_batch_arguments", "as_json", "planned_jobs", "run_batch", "threads_of_each"]
+__all__ = [
+    "add_batch_arguments",
+    "as_json",
+    "check_age",
+    "planned_jobs",
+    "renamed",
+    "run_batch",
+    "threads_of_each",
+]
 
 MAX_JOBS: Final = 256
 MAX_THREADS: Final = 4
+_SUFFIX = re.compile(r"\.(gz|zstd?)$", re.IGNORECASE)
+
 TOLD: Final = {
     Status.DONE: "done",
     Status.PROBLEMS: "done with problems",
@@ -66,6 +76,29 @@ def threads_of_each(options: argparse.Namespace) -> int:
     """Return how many threads a job may have: the cores are shared among the jobs."""
     jobs: int = options.jobs
     return max(1, min(os.cpu_count() or 1, MAX_THREADS) // jobs)
+
+
+def renamed(name: str, suffix: str) -> str:
+    """Return what a file is called in another compression: "a.warc.gz" becomes "a.warc.zst".
+
+    Args:
+        name: Its base name.
+        suffix: What follows ".warc": ".zst", ".gz" or nothing.
+    """
+    bare = _SUFFIX.sub("", name)
+    if not bare.lower().endswith("warc"):
+        bare += ".warc"
+    return bare + suffix
+
+
+def check_age(target: str, source: str) -> bool:
+    """Tell whether a file is not older than the one that it was made of. Of URLs nothing is known."""
+    if "://" in source:
+        return True
+    try:
+        return os.stat(target).st_mtime_ns >= os.stat(source).st_mtime_ns
+    except OSError as error:
+        raise SourceError(f"{error.filename}: cannot be read: {error.strerror}") from error
 
 
 def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> list[Job]:
@@ -126,9 +159,10 @@ def run_batch(
     jobs: Sequence[Job],
     work: Work,
     *,
-    text: Callable[[Any], str],
+    text: Callable[[Any], str | None],
     fields: Callable[[Any], dict[str, object]],
-    on_event: Callable[[object], object] = print,
+    on_event: Callable[[Any], object] = print,
+    summary: bool = True,
 ) -> int:
     """Work on files, and print what becomes of each.
 
@@ -136,9 +170,10 @@ def run_batch(
         options: With `jobs`, `keep_going`, `json`, and `to_dir` where the verb has it.
         jobs: The files.
         work: Works on one.
-        text: Says what came of it.
+        text: Says what came of it, or nothing.
         fields: The same for JSON; given None where there is no result.
         on_event: Prints what is found on the way.
+        summary: Whether to say, of many files, how many ended how.
 
     Returns:
         The exit status.
@@ -159,7 +194,7 @@ def run_batch(
             folder=folder,
             watch=None if many else watch,
         )
-    if many and not options.json:
+    if many and summary and not options.json:
         told.print_summary()
     return status
 
@@ -179,9 +214,9 @@ class _Told:
 
     def __init__(
         self,
-        text: Callable[[Any], str],
+        text: Callable[[Any], str | None],
         fields: Callable[[Any], dict[str, object]],
-        on_event: Callable[[object], object],
+        on_event: Callable[[Any], object],
         bar: tqdm[Any] | None,
         *,
         show_json: bool,
@@ -226,7 +261,7 @@ class _Told:
         if outcome.status in (Status.FAILED, Status.NOT_RUN):
             return None
         text = self._text(outcome.result)
-        return f"{names}: {text}" if self._show_names and job.target else text
+        return f"{names}: {text}" if text is not None and self._show_names and job.target else text
 
     def _beside_the_bar(self) -> Any:  # noqa: ANN401
         """Take the progress bar away while something is printed to the same terminal."""

@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import re
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -28,7 +27,14 @@ from seekwarc.archive.files import Existing, is_special
 from seekwarc.archive.output import PathOutput
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.writer import Writer
-from seekwarc.cli.batch import add_batch_arguments, planned_jobs, run_batch, threads_of_each
+from seekwarc.cli.batch import (
+    add_batch_arguments,
+    check_age,
+    planned_jobs,
+    renamed,
+    run_batch,
+    threads_of_each,
+)
 from seekwarc.cli.common import (
     STANDARD_OUTPUT,
     TRAIN,
@@ -60,8 +66,6 @@ seekwarc convert [options] SRC DST
        seekwarc convert [options] FILE|FOLDER... --to-dir DIR"""
 SUFFIXES = {"zst": ".zst", "gz": ".gz", "none": ""}
 
-_SUFFIX = re.compile(r"\.(gz|zstd?)$", re.IGNORECASE)
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
@@ -86,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     to: Compression = options.to or "zst"
-    jobs = planned_jobs(options, lambda name: _renamed(name, to))
+    jobs = planned_jobs(options, lambda name: renamed(name, SUFFIXES[to]))
     compression = to if options.to_dir is not None else _compression(options, jobs[0].target or "")
     trains = options.dictionary == TRAIN
     if trains:
@@ -105,14 +109,6 @@ def run(options: argparse.Namespace) -> int:
         skips=options.to_dir is not None and not options.force,
     )
     return run_batch(options, jobs, work, text=_text, fields=_fields)
-
-
-def _renamed(name: str, to: Compression) -> str:
-    """Return what a file is called in another compression: "a.warc.gz" becomes "a.warc.zst"."""
-    bare = _SUFFIX.sub("", name)
-    if not bare.lower().endswith("warc"):
-        bare += ".warc"
-    return bare + SUFFIXES[to]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +174,7 @@ class _Converting:
             limits = {name: size for name, size in self.limits.items() if name == "max_dictionary_size"}
             sound = holds_same(source, target, watch=desk.watch, **limits)
         else:
-            sound = _is_newer(target, source) and _begins_well(target)
+            sound = check_age(target, source) and _begins_well(target)
         if not sound:
             raise TargetExistsError(
                 f"{target}: exists already, and is not what {source} becomes; --force replaces it"
@@ -197,15 +193,6 @@ class _Converting:
         target = output_target(job.target or "")
         if isinstance(target, str) and not is_special(target):
             PathOutput(target, existing=self.existing).discard()
-
-
-def _is_newer(target: str, source: str) -> bool:
-    if "://" in source:
-        return True
-    try:
-        return os.stat(target).st_mtime_ns >= os.stat(source).st_mtime_ns
-    except OSError as error:
-        raise SourceError(f"{error.filename}: cannot be read: {error.strerror}") from error
 
 
 def _begins_well(name: str) -> bool:

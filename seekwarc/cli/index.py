@@ -4,16 +4,27 @@ The lines are those that pywb and cdxj-indexer expect, also for .warc.zst. Only 
 a record states no digest of its payload. The index goes to standard output unless `-o` names a file. Exit
 status 1 means that records are missing in the index, which is then told.
 
+Of a folder, all WARC files in it and below it are indexed. With --to-dir each file gets an index of its own,
+named as the file with .cdxj after it; one that is there already, whole and not older, is passed over.
+
 seekwarc index crawl-*.warc.zst -o crawl.cdxj
+seekwarc index crawls/ -o crawls.cdxj --jobs 4
 seekwarc index https://example.org/crawl.warc.zst > crawl.cdxj
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import tempfile
 from collections import Counter
-from typing import BinaryIO
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
 
+from seekwarc.archive.files import Existing
+from seekwarc.archive.output import Output, open_output
+from seekwarc.cli.batch import add_batch_arguments, check_age, planned_jobs, run_batch
 from seekwarc.cli.common import (
     add_force_argument,
     add_limit_arguments,
@@ -23,11 +34,15 @@ from seekwarc.cli.common import (
     output_target,
     printable,
     report,
-    watch,
 )
-from seekwarc.errors import FormatError, SeekWarcError
+from seekwarc.errors import FormatError, SeekWarcError, TargetExistsError
+from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.words import counted
-from seekwarc.tools.index import file_name, index
+from seekwarc.tools.batch import Desk, archives_in
+from seekwarc.tools.convert import refuse_same_file
+from seekwarc.tools.index import Indexing, file_name, index
+from seekwarc.tools.outcome import Job, Status
+from seekwarc.tools.sorting import sorted_lines
 
 __all__ = ["add_arguments", "run"]
 
@@ -37,10 +52,8 @@ MOST_OF_A_KIND = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
-    parser.add_argument("files", metavar="FILE|URL", nargs="+")
-    parser.add_argument(
-        "-o", "--output", metavar="OUT", default="-", help="the index (default: standard output)"
-    )
+    parser.add_argument("files", metavar="FILE|FOLDER|URL", nargs="+")
+    parser.add_argument("-o", "--output", metavar="OUT", help="the index (default: standard output)")
     parser.add_argument(
         "-p",
         "--post-append",
@@ -60,33 +73,161 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="make no digest where a record states none: no payload is read then",
     )
+    parser.add_argument("--json", action="store_true", help="print a JSON object for each file, one a line")
     add_force_argument(parser)
+    add_batch_arguments(parser, made="an index")
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    sources: dict[str, str | BinaryIO] = {}
-    for file in options.files:
-        name = options.stdin_name if file == "-" else file_name(file, options.dir_root)
+    if options.output is not None and options.to_dir is not None:
+        raise SeekWarcError("-o names one index and --to-dir a folder of them: give one of the two")
+    told = _Complaints()
+    if options.to_dir is not None:
+        return _index_each(options, told)
+    target = "-" if options.output is None else options.output
+    jobs = [Job(name, target) for name, _ in archives_in(options.files)]
+    _names(options, jobs)
+    output = open_output(output_target(target), existing=existing_option(options))
+    try:
+        with tempfile.TemporaryDirectory(".partial", ".index.", output.spool_directory) as folder:
+            parts = {job.source: os.path.join(folder, str(number)) for number, job in enumerate(jobs)}
+            for job in jobs:
+                refuse_same_file(job.source, target)
+            work = _Indexing.of(options, parts)
+            status = run_batch(
+                options, jobs, work, text=lambda _: None, fields=_fields, on_event=told, summary=False
+            )
+            made = [part for part in parts.values() if os.path.exists(part)]
+            if not made or (len(made) < len(parts) and not options.keep_going):
+                output.discard()
+                return status
+            count = 0
+            for line in sorted_lines(_lines_of(made), folder=output.spool_directory):
+                output.write(line)
+                count += 1
+            output.commit()
+    except BaseException:
+        output.discard()
+        raise
+    if output.spool_directory is not None and not options.json:
+        report(f"{target}: {counted(count, 'capture')}", target=target)
+    return status
+
+
+def _index_each(options: argparse.Namespace, told: _Complaints) -> int:
+    """Make an index of each file."""
+    options.output = None
+    jobs = planned_jobs(options, lambda name: f"{name}.cdxj")
+    _names(options, jobs)
+    return run_batch(options, jobs, _Indexing.of(options, None), text=_text, fields=_fields, on_event=told)
+
+
+def _names(options: argparse.Namespace, jobs: list[Job]) -> None:
+    """Check that the lines tell the files apart.
+
+    Raises:
+        SeekWarcError: They would not.
+    """
+    seen: set[str] = set()
+    for job in jobs:
+        name = options.stdin_name if job.source == "-" else file_name(job.source, options.dir_root)
         if name is None:
             raise SeekWarcError("say with --stdin-name what the index is to call standard input")
-        if name in sources:
+        if name in seen:
             raise SeekWarcError(f"two files have the name {name}: tell them apart with --dir-root")
-        sources[name] = input_target(file)
-    done = index(
-        sources,
-        output_target(options.output),
-        complain=_Complaints(),
-        post_append=options.post_append,
-        stated_digests=options.stated_digests,
-        existing=existing_option(options),
-        watch=watch,
-        **limit_options(options),
-    )
-    if options.output != "-":
-        report(f"{options.output}: {counted(done.lines, 'capture')}", target=options.output)
-    return 1 if done.problems else 0
+        seen.add(name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexing:
+    """The work on one file; see `tools.batch.Work`."""
+
+    parts: dict[str, str] | None
+    """Where the lines of each file go; None where each gets an index of its own."""
+    post_append: bool
+    stated_digests: bool
+    dir_root: str | None
+    stdin_name: str | None
+    limits: dict[str, Any]
+    existing: Existing
+    skips: bool
+    """Whether an index that is there is passed over if it is sound, and not older than its file."""
+
+    @classmethod
+    def of(cls, options: argparse.Namespace, parts: dict[str, str] | None) -> _Indexing:
+        return cls(
+            parts=parts,
+            post_append=options.post_append,
+            stated_digests=options.stated_digests,
+            dir_root=options.dir_root,
+            stdin_name=options.stdin_name,
+            limits=limit_options(options),
+            existing=existing_option(options),
+            skips=parts is None and not options.force,
+        )
+
+    def __call__(self, job: Job, desk: Desk) -> tuple[Status, Indexing | None]:
+        name = self.stdin_name if job.source == "-" else file_name(job.source, self.dir_root)
+        sources = {name or "": input_target(job.source)}
+        if self.parts is not None:
+            done = self._index(sources, self.parts[job.source], desk)
+        else:
+            target = job.target or ""
+            if self.skips and os.path.lexists(target):
+                if not (check_age(target, job.source) and _is_sound(target)):
+                    raise TargetExistsError(
+                        f"{target}: exists already, and is damaged or older than {job.source}; "
+                        "--force replaces it"
+                    )
+                return Status.SKIPPED, None
+            with desk.output(target, self.existing) as output:
+                done = self._index(sources, output, desk)
+        return Status.PROBLEMS if done.problems else Status.DONE, done
+
+    def _index(self, sources: dict[str, str | BinaryIO], target: str | Output, desk: Desk) -> Indexing:
+        return index(
+            sources,
+            target,
+            complain=desk.emit,
+            post_append=self.post_append,
+            stated_digests=self.stated_digests,
+            watch=desk.watch,
+            **self.limits,
+        )
+
+
+def _lines_of(paths: Iterable[str]) -> Iterator[bytes]:
+    for path in paths:
+        with open(path, "rb") as file:
+            yield from file
+
+
+def _is_sound(path: str) -> bool:
+    """Tell whether an index is whole: its lines can be parsed and are sorted."""
+    before = b""
+    with open(path, "rb") as file:
+        for line in file:
+            try:
+                CdxjLine.parse(line)
+            except FormatError:
+                return False
+            if not line.endswith(b"\n") or line < before:
+                return False
+            before = line
+    return True
+
+
+def _fields(done: Indexing | None) -> dict[str, object]:
+    return {
+        "captures": done.lines if done is not None else None,
+        "problems": done.problems if done is not None else None,
+    }
+
+
+def _text(done: Indexing) -> str:
+    return counted(done.lines, "capture")
 
 
 class _Complaints:

@@ -1,17 +1,32 @@
 """Save what is intact in a damaged file: every whole record goes into a new .warc.zst.
 
 The damaged file is never written to. What was lost is listed with its offsets. Exit status 1 means that
-something was. `-` as SRC is standard input, which is first stored in a temporary file.
+something was. `-` as SRC is standard input, which is first stored in a temporary file. With --to-dir, of
+each FILE, and of each WARC file in a folder and those below it, one is made in DIR; one that is there
+already, whole and not older than FILE, is passed over.
 
 seekwarc recover broken.warc.zst saved.warc.zst
 seekwarc recover cut.warc.gz saved.warc.zst --partial
+seekwarc recover crawls/ --to-dir saved/ --jobs 4 --keep-going
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
 
+from seekwarc.archive.files import Existing
+from seekwarc.cli.batch import (
+    add_batch_arguments,
+    check_age,
+    planned_jobs,
+    renamed,
+    run_batch,
+    threads_of_each,
+)
 from seekwarc.cli.common import (
     add_force_argument,
     add_limit_arguments,
@@ -23,22 +38,33 @@ from seekwarc.cli.common import (
     limit_options,
     output_target,
     printable,
-    watch,
     writer_options,
 )
-from seekwarc.errors import SourceError
+from seekwarc.errors import FormatError, SourceError, TargetExistsError
 from seekwarc.format.words import counted
+from seekwarc.frames.dictionary import Dictionary
 from seekwarc.storage.source import open_source
 from seekwarc.tools.aside import searchable
+from seekwarc.tools.batch import Desk
+from seekwarc.tools.convert import content_digest, refuse_same_file
+from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.recover import Recovery, recover
 
 __all__ = ["add_arguments", "run"]
 
+USAGE = """\
+seekwarc recover [options] SRC DST
+       seekwarc recover [options] SRC -o DST
+       seekwarc recover [options] FILE|FOLDER... --to-dir DIR"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
-    parser.add_argument("source", metavar="SRC")
-    parser.add_argument("target", metavar="DST")
+    parser.usage = USAGE
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", help="SRC and DST, or with --to-dir files and folders"
+    )
+    parser.add_argument("-o", "--output", metavar="DST", help="the new file")
     parser.add_argument(
         "--partial",
         action="store_true",
@@ -48,48 +74,116 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--source-dictionary", metavar="FILE", help="the dictionary of SRC, should its own be damaged"
     )
     add_force_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    parser.add_argument("--json", action="store_true", help="print a JSON object for each file, one a line")
+    add_batch_arguments(parser, made="a new file")
     add_writer_arguments(parser)
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    if not isinstance(output_target(options.target), str):
-        raise SourceError("recovering takes records back that turn out damaged: name a file, not a pipe")
+    jobs = planned_jobs(options, lambda name: renamed(name, ".zst"))
     limits = limit_options(options)
     dictionary = None
     if options.source_dictionary is not None:
         dictionary = dictionary_at(options.source_dictionary, **limits).dictionary
-    with searchable(open_source(input_target(options.source))) as source:
-        done = recover(
-            source,
-            options.target,
-            partial=options.partial,
-            existing=existing_option(options),
-            source_dictionary=dictionary,
-            limits=limits,
-            watch=watch,
-            **writer_options(options),
-        )
-    print(_json(done) if options.json else _text(done))
-    return 1 if done.losses or done.suspect else 0
-
-
-def _json(done: Recovery) -> str:
-    return json.dumps(
-        {
-            "file": done.source,
-            "records": done.records,
-            "truncated": done.truncated,
-            "lost_bytes": done.lost,
-            "losses": [{name: getattr(loss, name) for name in loss.__slots__} for loss in done.losses],
-            "suspect": [{"offset": offset, "id": record_id} for offset, record_id in done.suspect],
-        }
+    settings = writer_options(options)
+    if options.jobs > 1:
+        settings.setdefault("threads", threads_of_each(options))
+    work = _Recovering(
+        partial=options.partial,
+        source_dictionary=dictionary,
+        settings=settings,
+        limits=limits,
+        existing=existing_option(options),
+        skips=options.to_dir is not None and not options.force,
     )
+    return run_batch(options, jobs, work, text=_text, fields=_fields)
 
 
-def _text(done: Recovery) -> str:
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    """What was saved, and the stored sizes of both files."""
+
+    recovery: Recovery
+    stored_size: int | None
+    target_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Recovering:
+    """The work on one file; see `tools.batch.Work`."""
+
+    partial: bool
+    source_dictionary: Dictionary | None
+    settings: dict[str, Any]
+    limits: dict[str, Any]
+    existing: Existing
+    skips: bool
+    """Whether a target that is there is passed over if it is sound, and not older than its source."""
+
+    def __call__(self, job: Job, desk: Desk) -> tuple[Status, _Saved | None]:
+        target = output_target(job.target or "")
+        if not isinstance(target, str):
+            raise SourceError("recovering takes records back that turn out damaged: name a file, not a pipe")
+        if self.skips and os.path.lexists(target):
+            _check_existing(job.source, target, desk)
+            return Status.SKIPPED, None
+        refuse_same_file(job.source, target)
+        with (
+            searchable(open_source(input_target(job.source))) as source,
+            desk.output(target, self.existing) as output,
+        ):
+            done = recover(
+                source,
+                output,
+                partial=self.partial,
+                source_dictionary=self.source_dictionary,
+                limits=self.limits,
+                watch=desk.watch,
+                **self.settings,
+            )
+            saved = _Saved(done, source.size, os.path.getsize(target))
+        return Status.PROBLEMS if done.losses or done.suspect else Status.DONE, saved
+
+
+def _check_existing(source: str, target: str, desk: Desk) -> None:
+    """Check that a target which is there is whole and not older than its source.
+
+    Raises:
+        TargetExistsError: It is not.
+    """
+    sound = check_age(target, source)
+    if sound:
+        try:
+            with closing(desk.watch(open_source(target), "checking")) as stored:
+                content_digest(stored)
+        except FormatError:
+            sound = False
+    if not sound:
+        raise TargetExistsError(
+            f"{target}: exists already, and is damaged or older than {source}; --force replaces it"
+        )
+
+
+def _fields(saved: _Saved | None) -> dict[str, object]:
+    if saved is None:
+        names = ("records", "stored_size", "target_size", "truncated", "lost", "losses", "suspect")
+        return dict.fromkeys(names)
+    done = saved.recovery
+    return {
+        "records": done.records,
+        "stored_size": saved.stored_size,
+        "target_size": saved.target_size,
+        "truncated": done.truncated,
+        "lost": done.lost,
+        "losses": [{name: getattr(loss, name) for name in loss.__slots__} for loss in done.losses],
+        "suspect": [{"offset": offset, "id": record_id} for offset, record_id in done.suspect],
+    }
+
+
+def _text(saved: _Saved) -> str:
+    done = saved.recovery
     lines = []
     for loss in done.losses:
         uri = f" ({printable(loss.uri)})" if loss.uri is not None else ""

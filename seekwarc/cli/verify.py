@@ -3,10 +3,12 @@
 Damage, which is bytes that are lost, wrong or hidden, is printed as it is found, with its offset and what to
 do about it, and makes the exit status 1. Deviations break a rule of the standards and harm no reader: they
 are counted by kind, each with the first of them, and leave the exit status 0 unless --strict is given. `-`
-is standard input, which is first stored in a temporary file.
+is standard input, which is first stored in a temporary file. Of a folder, all WARC files in it and below it
+are checked.
 
 seekwarc verify crawl.warc.zst
 seekwarc verify --strict --json *.warc.gz
+seekwarc verify crawls/ --jobs 4 --keep-going
 """
 
 from __future__ import annotations
@@ -14,18 +16,22 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import dataclass
+from typing import Any
 
+from seekwarc.cli.batch import add_batch_arguments, run_batch
 from seekwarc.cli.common import (
     add_limit_arguments,
     human_size,
     input_target,
     limit_options,
     printable,
-    watch,
 )
 from seekwarc.format.words import counted
 from seekwarc.storage.source import open_source
 from seekwarc.tools.aside import searchable
+from seekwarc.tools.batch import Desk, archives_in
+from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.verify import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
 
 __all__ = ["add_arguments", "run"]
@@ -36,7 +42,7 @@ MAX_OF_A_KIND = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
-    parser.add_argument("files", metavar="FILE", nargs="+")
+    parser.add_argument("files", metavar="FILE|FOLDER", nargs="+")
     parser.add_argument("--strict", action="store_true", help="exit with status 1 for deviations too")
     parser.add_argument(
         "--all", action="store_true", help="print every problem: all damage of a kind, each deviation"
@@ -45,34 +51,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print a JSON object for each problem and each file, one a line"
     )
+    add_batch_arguments(parser)
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    found = False
-    for name in options.files:
-        with searchable(open_source(input_target(name))) as source:
-            verifier = Verifier(source, watch=watch, **limit_options(options))
+    jobs = [Job(name) for name, _ in archives_in(options.files)]
+    work = _Verifying(limit_options(options), options.strict)
+    return run_batch(
+        options,
+        jobs,
+        work,
+        text=lambda result: _result_text(result, options),
+        fields=_fields,
+        on_event=lambda found: _print_problem(found[0], found[1], options),
+        summary=not options.quiet,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Verifying:
+    """The work on one file; see `tools.batch.Work`."""
+
+    limits: dict[str, Any]
+    strict: bool
+
+    def __call__(self, job: Job, desk: Desk) -> tuple[Status, Verification]:
+        with searchable(open_source(input_target(job.source))) as source:
+            verifier = Verifier(source, watch=desk.watch, **self.limits)
             for problem in verifier:
-                _print_problem(problem, verifier.result, options)
+                desk.emit((problem, verifier.result.codes[problem.code]))
         result = verifier.result
-        found = found or not result.is_sound or (options.strict and result.deviations > 0)
-        if options.json:
-            print(json.dumps(_result_json(result)))
-        else:
-            _print_result(result, options)
-    return 1 if found else 0
+        found = not result.is_sound or (self.strict and result.deviations > 0)
+        return Status.PROBLEMS if found else Status.DONE, result
 
 
-def _print_problem(problem: Problem, so_far: Verification, options: argparse.Namespace) -> None:
-    """Print damage, and deviations if all problems are asked for."""
+def _print_problem(problem: Problem, count: int, options: argparse.Namespace) -> None:
+    """Print damage, and deviations if all problems are asked for.
+
+    Args:
+        problem: The problem.
+        count: How many of its kind the file had so far, with this one.
+        options: The arguments.
+    """
     if problem.severity is ProblemSeverity.DEVIATION and not options.all:
         return
     if options.json:
         print(json.dumps(_problem_json(problem)))
     else:
-        count = so_far.codes[problem.code]
         if not options.all and count > MAX_OF_A_KIND:
             return
         last = not options.all and count == MAX_OF_A_KIND
@@ -100,10 +127,12 @@ def _problem_json(problem: Problem) -> dict[str, object]:
     }
 
 
-def _result_json(result: Verification) -> dict[str, object]:
-    return {
-        "kind": "file",
-        "file": result.source,
+def _fields(result: Verification | None) -> dict[str, object]:
+    data: dict[str, object] = {"kind": "file"}
+    if result is None:
+        names = ("sound", "compression", "records", "digests", "tables", "stored_size", "lost")
+        return data | dict.fromkeys((*names, "damage", "deviations"))
+    return data | {
         "sound": result.is_sound,
         "compression": result.compression,
         "records": result.records,
@@ -130,21 +159,17 @@ def _kind_json(kind: ProblemKind) -> dict[str, object]:
     }
 
 
-def _print_result(result: Verification, options: argparse.Namespace) -> None:
+def _result_text(result: Verification, options: argparse.Namespace) -> str | None:
     name = printable(result.source)
     deviations = result.of(ProblemSeverity.DEVIATION)
-    if not options.quiet:
-        print(f"{name}: {_summary(result, len(deviations))}")
-    if options.all:
-        return
-    for kind in deviations:
+    lines = [] if options.quiet else [f"{name}: {_summary(result, len(deviations))}"]
+    for kind in [] if options.all else deviations:
         of = f"{name}: " if options.quiet else "    "
         rule = f" ({kind.first.rule})" if kind.first.rule else ""
-        print(
-            f"{of}{counted(kind.count, 'deviation')}: {kind.first.code}{rule}, first at {kind.first.offset}: "
-            f"{printable(kind.first.message)}"
-        )
-        print(f"        {kind.first.remedy}")
+        first = f"{kind.first.code}{rule}, first at {kind.first.offset}: {printable(kind.first.message)}"
+        lines.append(f"{of}{counted(kind.count, 'deviation')}: {first}")
+        lines.append(f"        {kind.first.remedy}")
+    return "\n".join(lines) or None
 
 
 def _summary(result: Verification, kinds: int) -> str:

@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from seekwarc.archive.files import Existing
 from seekwarc.archive.index import tolerated
-from seekwarc.archive.output import open_output
+from seekwarc.archive.output import Output, open_output
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
 from seekwarc.errors import FormatError
@@ -58,7 +58,7 @@ class Indexing:
 
 def index(
     sources: Mapping[str, str | os.PathLike[str] | bytes | BinaryIO | RangeSource],
-    target: str | os.PathLike[str] | BinaryIO,
+    target: str | os.PathLike[str] | BinaryIO | Output,
     *,
     complain: Complain,
     post_append: bool = False,
