@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from seekwarc.cli.common import printable, progress_is_seen, report, watch
 from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.format.words import counted
-from seekwarc.tools.batch import Work, jobs_into, run
+from seekwarc.tools.batch import jobs_into, run
 from seekwarc.tools.outcome import Job, Outcome, Status
+from seekwarc.tools.work import Work
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -130,7 +131,7 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
         raise SeekWarcError(
             f"{len(sources)} files do not go into one: name a folder for new files with --to-dir"
         )
-    for name, place in ((sources[0], "is a folder"), (target, "cannot be written: is a folder")):
+    for name, place in ((sources[0], "is a directory"), (target, "cannot be written: is a directory")):
         if "://" not in name and os.path.isdir(name):
             raise SourceError(
                 f"{name}: {place}; for the files in a folder name one for new files with --to-dir"
@@ -210,7 +211,7 @@ def _bar(jobs: Sequence[Job]) -> tqdm[Any]:
 
 
 class _Told:
-    """Prints what happens; see `tools.batch.Report`."""
+    """Prints what happens; see `tools.work.Report`."""
 
     def __init__(
         self,

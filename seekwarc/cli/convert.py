@@ -53,10 +53,10 @@ from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL
 from seekwarc.frames.units import Compression
-from seekwarc.tools.batch import Desk
 from seekwarc.tools.convert import Conversion, convert, holds_same, refuse_same_file
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.train import Gain, GainMeter, train
+from seekwarc.tools.work import Desk
 
 __all__ = ["add_arguments", "run"]
 
@@ -122,7 +122,7 @@ class _Made:
 
 @dataclass(frozen=True, slots=True)
 class _Converting:
-    """The work on one file; see `tools.batch.Work`."""
+    """The work on one file; see `tools.work.Work`."""
 
     compression: Compression
     settings: dict[str, Any]

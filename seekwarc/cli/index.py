@@ -38,11 +38,12 @@ from seekwarc.cli.common import (
 from seekwarc.errors import FormatError, SeekWarcError, TargetExistsError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.words import counted
-from seekwarc.tools.batch import Desk, archives_in
+from seekwarc.tools.batch import archives_in
 from seekwarc.tools.convert import refuse_same_file
 from seekwarc.tools.index import Indexing, file_name, index
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.sorting import sorted_lines
+from seekwarc.tools.work import Desk
 
 __all__ = ["add_arguments", "run"]
 
@@ -142,7 +143,7 @@ def _names(options: argparse.Namespace, jobs: list[Job]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Indexing:
-    """The work on one file; see `tools.batch.Work`."""
+    """The work on one file; see `tools.work.Work`."""
 
     parts: dict[str, str] | None
     """Where the lines of each file go; None where each gets an index of its own."""

@@ -45,10 +45,10 @@ from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.storage.source import open_source
 from seekwarc.tools.aside import searchable
-from seekwarc.tools.batch import Desk
 from seekwarc.tools.convert import content_digest, refuse_same_file
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.recover import Recovery, recover
+from seekwarc.tools.work import Desk
 
 __all__ = ["add_arguments", "run"]
 
@@ -112,7 +112,7 @@ class _Saved:
 
 @dataclass(frozen=True, slots=True)
 class _Recovering:
-    """The work on one file; see `tools.batch.Work`."""
+    """The work on one file; see `tools.work.Work`."""
 
     partial: bool
     source_dictionary: Dictionary | None

@@ -30,9 +30,10 @@ from seekwarc.cli.common import (
 from seekwarc.format.words import counted
 from seekwarc.storage.source import open_source
 from seekwarc.tools.aside import searchable
-from seekwarc.tools.batch import Desk, archives_in
+from seekwarc.tools.batch import archives_in
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.verify import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
+from seekwarc.tools.work import Desk
 
 __all__ = ["add_arguments", "run"]
 
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Verifying:
-    """The work on one file; see `tools.batch.Work`."""
+    """The work on one file; see `tools.work.Work`."""
 
     limits: dict[str, Any]
     strict: bool

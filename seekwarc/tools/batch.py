@@ -1,7 +1,7 @@
 """Many files, one after another or several at a time: a plan, its run, and what became of each file.
 
 The plan is made, and refused where names collide, before anything is written. One function works on one file,
-`attempt`, in this process or in others (`tools.workers`), so that both do the same.
+`work.attempt`, in this process or in others (`tools.workers`), so that both do the same.
 """
 
 from __future__ import annotations
@@ -9,76 +9,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import BinaryIO, Final, Protocol
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from seekwarc.archive.files import Existing
-from seekwarc.archive.output import Output, PathOutput, open_output
-from seekwarc.errors import SeekWarcError, SourceError
-from seekwarc.storage.source import RangeSource
+from seekwarc.errors import SourceError
 from seekwarc.tools.convert import Watch
-from seekwarc.tools.outcome import MEMORY, Failure, Job, Outcome, Status
+from seekwarc.tools.outcome import Job, Outcome, Status
+from seekwarc.tools.work import Desk, Report, Work, attempt, counting
 
-__all__ = ["Desk", "Report", "Work", "archives_in", "attempt", "base_name", "counting", "jobs_into", "run"]
+__all__ = ["archives_in", "base_name", "jobs_into", "run"]
 
 MAX_LISTED: Final = 3
 """Collisions that a message lists."""
 
 _ARCHIVE = re.compile(r"\.(mega)?warc(\.(gz|zstd?))?$", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What the work on one file has at hand.
-
-    Attributes:
-        emit: Told of what is found on the way.
-        watch: Shows how far a source has been read.
-        folder: Where unfinished files are; beside their targets if None.
-    """
-
-    emit: Callable[[object], object]
-    watch: Watch
-    folder: str | None = None
-
-    @contextmanager
-    def output(self, target: str | BinaryIO, existing: Existing) -> Iterator[Output]:
-        """Open the target. Unless the work commits it, nothing is left of it.
-
-        Raises:
-            TargetExistsError: There is such a file, and it is not to be replaced.
-            SourceError: It cannot be written.
-        """
-        output: Output
-        if self.folder is None or not isinstance(target, str):
-            output = open_output(target, existing=existing)
-        else:
-            output = PathOutput(target, existing=existing, folder=self.folder)
-        try:
-            yield output
-        except BaseException:
-            output.discard()
-            raise
-
-
-Work = Callable[[Job, Desk], tuple[Status, object]]
-"""Works on a file; returns how that ended and what is to be told of it. Must be picklable."""
-
-
-class Report(Protocol):
-    """Is told what happens while a batch runs, in the process that started it."""
-
-    def on_event(self, job: Job, event: object) -> None:
-        """Something was found in a file."""
-
-    def on_progress(self, size: int) -> None:
-        """So many more stored bytes of sources were read."""
-
-    def on_outcome(self, outcome: Outcome) -> None:
-        """The work on a file has ended, or will not begin."""
 
 
 def archives_in(names: Iterable[str], *, leave_out: str | None = None) -> Iterator[tuple[str, bool]]:
@@ -187,27 +132,6 @@ def _refuse_collisions(jobs: Sequence[Job], folder: str) -> None:
             )
 
 
-def attempt(job: Job, work: Work, desk: Desk) -> Outcome:
-    """Work on one file; what goes wrong with it becomes part of the outcome.
-
-    Errors of standard output, which have no file name, are not the file's and are raised.
-    """
-    try:
-        status, result = work(job, desk)
-    except BrokenPipeError:
-        raise
-    except (SeekWarcError, ValueError) as error:
-        return Outcome(job, Status.FAILED, failure=Failure.of(error))
-    except MemoryError:
-        failure = Failure(MEMORY, f"{job.source}: there is too little memory to work on it")
-        return Outcome(job, Status.FAILED, failure=failure)
-    except OSError as error:
-        if error.filename is None:
-            raise
-        return Outcome(job, Status.FAILED, failure=Failure.of(error))
-    return Outcome(job, status, result)
-
-
 def run(
     jobs: Sequence[Job],
     work: Work,
@@ -260,35 +184,3 @@ def _run_here(
         if outcome.status is Status.FAILED and not keep_going:
             yield from (Outcome(it, Status.NOT_RUN) for it in jobs[number:])
             return
-
-
-def counting(job: Job, on_progress: Callable[[int], object]) -> Watch:
-    """Return what tells how many bytes of a job's source, and of no other, were read."""
-
-    def watch(source: RangeSource, label: str) -> RangeSource:  # noqa: ARG001
-        return _CountedSource(source, on_progress) if source.name == job.source else source
-
-    return watch
-
-
-class _CountedSource:
-    """A source that tells how far it has been read."""
-
-    def __init__(self, source: RangeSource, on_progress: Callable[[int], object]) -> None:
-        self.name = source.name
-        self.size = source.size
-        self._source = source
-        self._on_progress = on_progress
-        self._position = 0
-
-    def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`."""
-        data = self._source.read(start, stop)
-        if start + len(data) > self._position:
-            self._on_progress(start + len(data) - self._position)
-            self._position = start + len(data)
-        return data
-
-    def close(self) -> None:
-        """See `RangeSource.close`."""
-        self._source.close()

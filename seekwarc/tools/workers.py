@@ -25,8 +25,8 @@ from multiprocessing.connection import Connection, wait
 from typing import Final
 
 from seekwarc.errors import FormatWarning, SourceError
-from seekwarc.tools.batch import Desk, Report, Work, attempt, counting
 from seekwarc.tools.outcome import DIED, Failure, Job, Outcome, Status
+from seekwarc.tools.work import Desk, Report, Work, attempt, counting
 
 __all__ = ["run_in_processes"]
 

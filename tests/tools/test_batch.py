@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from seekwarc.errors import FormatError, SourceError, TargetExistsError
-from seekwarc.storage.source import BytesSource
-from seekwarc.tools.batch import Desk, archives_in, attempt, base_name, counting, jobs_into, run
+from seekwarc.errors import FormatError, SourceError
+from seekwarc.tools.batch import archives_in, base_name, jobs_into, run
 from seekwarc.tools.outcome import Job, Outcome, Status
+from seekwarc.tools.work import Desk
 
 FILES = ["a.warc.gz", "b/c.warc", "b/d.WARC.ZST", "b/e.megawarc.gz", "b/deep/er/f.warc.zstd"]
 OTHERS = ["a.txt", ".hidden.warc.gz", "b/._c.warc", "b/g.warc.gz.part", "b/h.cdxj", "b/warc"]
@@ -176,43 +176,3 @@ def test_a_failure_stops_the_others_unless_they_are_to_go_on(bad, status) -> Non
     assert run(jobs, work, heard, keep_going=True) == status
     assert heard.statuses == {"one": "done", bad: "failed", "two": "done", "three": "done"}
     assert heard.outcomes[bad].failure.kind in ("format", "io", "memory")
-
-
-def test_errors_of_standard_output_are_not_the_file_s() -> None:
-    def print_to_a_full_disk(job: Job, desk: Desk) -> tuple[Status, object]:
-        raise OSError(28, "No space left on device")
-
-    with pytest.raises(OSError, match="No space"):
-        attempt(Job("a"), print_to_a_full_disk, Desk(print, lambda source, _: source))
-
-
-@pytest.mark.parametrize("hidden", [False, True])
-def test_an_output_is_committed_or_gone(tmp_path, hidden) -> None:
-    folder = tmp_path / ".hidden"
-    folder.mkdir()
-    desk = Desk(print, lambda source, _: source, str(folder) if hidden else None)
-    target = tmp_path / "a.warc.zst"
-    with desk.output(str(target), "error") as output:
-        output.write(b"data")
-        assert len(os.listdir(folder)) == hidden
-        output.commit()
-    assert target.read_bytes() == b"data"
-    with pytest.raises(TargetExistsError), desk.output(str(target), "error"):
-        pass
-    with pytest.raises(KeyError), desk.output(str(target), "overwrite") as output:
-        output.write(b"other")
-        raise KeyError
-    assert target.read_bytes() == b"data"
-    assert sorted(os.listdir(tmp_path)) == [".hidden", "a.warc.zst"]
-    assert os.listdir(folder) == []
-
-
-def test_progress_counts_what_was_read_of_the_source_once() -> None:
-    read = []
-    watch = counting(Job("a"), read.append)
-    other = BytesSource(b"x" * 10, "b")
-    assert watch(other, "checking") is other
-    source = watch(BytesSource(b"x" * 10, "a"), "converting")
-    for start, stop in ((0, 4), (2, 3), (0, 4), (3, 30)):
-        source.read(start, stop)
-    assert sum(read) == 10

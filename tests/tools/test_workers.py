@@ -12,8 +12,9 @@ import pytest
 
 from seekwarc.errors import FormatError, FormatWarning
 from seekwarc.storage.source import open_source
-from seekwarc.tools.batch import Desk, run
+from seekwarc.tools.batch import run
 from seekwarc.tools.outcome import Job, Status
+from seekwarc.tools.work import Desk
 from tests.tools.test_batch import Heard
 
 
