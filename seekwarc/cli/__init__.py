@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import json
 import os
 import signal
 import sys
@@ -163,8 +164,33 @@ def _run(verb: str, words: list[str]) -> int:
         formatter_class=_Help,
     )
     module.add_arguments(parser)
-    status: int = module.run(parser.parse_args(_joined_ranges(words)))
+    options = parser.parse_args(_joined_ranges(words))
+    try:
+        status: int = module.run(options)
+    except (SeekWarcError, ValueError, OSError) as error:
+        # What has no file name is standard output itself.
+        is_of_a_file = isinstance(error, SeekWarcError | ValueError) or error.filename is not None
+        if getattr(options, "json", False) and is_of_a_file:
+            _print_failure(options, error)
+        raise
     return status
+
+
+def _print_failure(options: argparse.Namespace, error: Exception) -> None:
+    """Print as JSON that a verb failed; see spec-notes/json.md."""
+    # Imported here: most commands do not fail.
+    from seekwarc.cli.common import report  # noqa: PLC0415
+    from seekwarc.tools.outcome import Failure  # noqa: PLC0415
+
+    target = getattr(options, "output", None)
+    file = getattr(options, "file", None) or getattr(options, "index", None)
+    files = getattr(options, "files", None) or []
+    if isinstance(error, FormatError) and error.source is not None:
+        file = error.source
+    elif file is None and len(files) == 1:
+        file = files[0]
+    told = {"file": file, "target": target, "status": "failed", "error": Failure.of(error).as_json()}
+    report(json.dumps(told), target=target or "")
 
 
 def _joined_ranges(words: list[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from contextlib import closing
@@ -25,6 +26,7 @@ __all__ = [
     "add_writer_arguments",
     "block_limit",
     "dictionary_at",
+    "done_json",
     "existing_option",
     "human_size",
     "input_target",
@@ -36,6 +38,7 @@ __all__ = [
     "printable",
     "progress_is_seen",
     "report",
+    "split_offset",
     "wanted_record",
     "watch",
     "writer_options",
@@ -140,6 +143,12 @@ def report(text: str, *, target: str) -> None:
         print(text, file=out)
 
 
+def done_json(**fields: object) -> str:
+    """Return the JSON object of work that was done, in the words of spec-notes/json.md."""
+    names = {name: fields.pop(name) for name in ("file", "files", "target") if name in fields}
+    return json.dumps({**names, "status": "done", **fields, "error": None})
+
+
 def input_target(name: str) -> str | BinaryIO:
     """Return what a reader opens for a file name, in which `-` is standard input.
 
@@ -237,16 +246,28 @@ def limit_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_record_arguments(
-    parser: argparse.ArgumentParser, *, required: bool, file_required: bool = True
+    parser: argparse.ArgumentParser, *, required: bool, file_required: bool = True, several: bool = False
 ) -> None:
-    """Add the ways to say which record is meant."""
-    parser.add_argument(
-        "file", metavar="FILE", nargs=None if file_required else "?", help=".warc.zst, .warc.gz or .warc"
-    )
+    """Add the ways to say which record is meant.
+
+    Args:
+        parser: The parser.
+        required: Whether a record has to be named.
+        file_required: Whether a file has to be named.
+        several: Take many files in `files`, the last of which may be an offset: see `split_offset`.
+    """
     which = parser.add_mutually_exclusive_group(required=required)
-    which.add_argument(
-        "offset", metavar="OFFSET", nargs="?", type=_offset, help="stored offset, as `ls` and CDX have it"
-    )
+    if several:
+        text = ".warc.zst, .warc.gz or .warc; after one file the offset of a record, as `ls` and CDX have it"
+        parser.add_argument("files", metavar="FILE [OFFSET]", nargs="+", help=text)
+        parser.set_defaults(offset=None)
+    else:
+        parser.add_argument(
+            "file", metavar="FILE", nargs=None if file_required else "?", help=".warc.zst, .warc.gz or .warc"
+        )
+        which.add_argument(
+            "offset", metavar="OFFSET", nargs="?", type=_offset, help="stored offset, as `ls` and CDX have it"
+        )
     which.add_argument("--uri", metavar="URI", help="the first response or resource with this target URI")
     which.add_argument("--id", metavar="ID", help="the record with this WARC-Record-ID")
     parser.add_argument(
@@ -261,6 +282,21 @@ def _offset(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes")
     return int(text)
+
+
+def split_offset(options: argparse.Namespace) -> None:
+    """Tell the offset after the name of a file from the names of further files.
+
+    Raises:
+        SeekWarcError: A record is named twice, or in several files.
+    """
+    if len(options.files) == 2 and re.fullmatch(r"[0-9]{1,18}", options.files[1]):
+        options.offset = int(options.files.pop())
+    named = [it for it in (options.offset, options.uri, options.id) if it is not None]
+    if len(named) > 1:
+        raise SeekWarcError("name the record in one way: OFFSET, --uri or --id")
+    if named and len(options.files) > 1:
+        raise SeekWarcError("a record is in one file: name that alone")
 
 
 def wanted_record(archive: Reader, options: argparse.Namespace) -> Record | None:

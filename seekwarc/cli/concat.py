@@ -11,12 +11,12 @@ the first file's dictionary, which is said beforehand. OUT gets one right seek t
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 
 from seekwarc.cli.common import (
     add_force_argument,
     add_limit_arguments,
+    done_json,
     existing_option,
     human_size,
     input_target,
@@ -60,8 +60,13 @@ def run(options: argparse.Namespace) -> int:
         watch=watch,
         **limit_options(options),
     )
-    report(json.dumps(asdict(done)) if options.json else _text(done), target=options.output)
+    shown = _json(done, options) if options.json else _text(done)
+    report(shown, target=options.output)
     return 0
+
+
+def _json(done: Concatenation, options: argparse.Namespace) -> str:
+    return done_json(**{**asdict(done), "files": options.files, "target": options.output})
 
 
 def _text(done: Concatenation) -> str:

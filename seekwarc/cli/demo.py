@@ -105,7 +105,7 @@ def _film_offset(archive: Reader) -> int:
 
 def _figures(path: Path, cost: RangeCost) -> dict[str, float]:
     return {
-        "file_size": path.stat().st_size,
+        "stored_size": path.stat().st_size,
         "bytes_fetched": cost.stats.bytes_fetched,
         "bytes_decoded": cost.stats.bytes_decoded,
         "seconds": cost.seconds,

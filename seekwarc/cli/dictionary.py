@@ -11,13 +11,13 @@ standard input or standard output.
 from __future__ import annotations
 
 import argparse
-import json
 
 from seekwarc.archive.output import open_output
 from seekwarc.cli.common import (
     add_force_argument,
     add_limit_arguments,
     dictionary_at,
+    done_json,
     existing_option,
     human_size,
     limit_options,
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     if options.action == "info":
         found = dictionary_at(options.file, **limit_options(options))
-        print(json.dumps(_json(found)) if options.json else _text(found))
+        print(done_json(file=options.file, **_json(found)) if options.json else _text(found))
         return 0
     target = output_target(options.output)
     refuse_same_file(options.file, target)
@@ -66,7 +66,9 @@ def run(options: argparse.Namespace) -> int:
         output.discard()
         raise
     output.commit()
-    report(json.dumps(_json(found)) if options.json else _text(found), target=options.output)
+    told = {"file": options.file, "target": options.output}
+    shown = done_json(**told, **_json(found)) if options.json else _text(found)
+    report(shown, target=options.output)
     return 0
 
 

@@ -90,12 +90,12 @@ def run(options: argparse.Namespace) -> int:
     target = "-" if options.output is None else options.output
     jobs = [Job(name, target) for name, _ in archives_in(options.files)]
     _names(options, jobs)
+    for job in jobs:
+        refuse_same_file(job.source, target)
     output = open_output(output_target(target), existing=existing_option(options))
     try:
         with tempfile.TemporaryDirectory(".partial", ".index.", output.spool_directory) as folder:
             parts = {job.source: os.path.join(folder, str(number)) for number, job in enumerate(jobs)}
-            for job in jobs:
-                refuse_same_file(job.source, target)
             work = _Indexing.of(options, parts)
             status = run_batch(
                 options, jobs, work, text=lambda _: None, fields=_fields, on_event=told, summary=False

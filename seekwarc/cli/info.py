@@ -1,6 +1,9 @@
 """Tell about a file, or about one record: its frames, their sizes, its seek table, what a range costs.
 
+Of several files, or the WARC files in a folder and below it, the same is told of each.
+
 seekwarc info crawl.warc.zst
+seekwarc info crawls/ --json
 seekwarc info crawl.warc.zst 3117
 seekwarc info crawl.warc.zst 3117 --frames
 """
@@ -11,20 +14,28 @@ import argparse
 import json
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import TableStatus
+from seekwarc.cli.batch import add_batch_arguments, run_batch
 from seekwarc.cli.common import (
     add_limit_arguments,
     add_record_arguments,
     human_size,
+    input_target,
     limit_options,
     open_archive,
     parse_range,
     printable,
+    split_offset,
     wanted_record,
 )
+from seekwarc.errors import NotFoundError
 from seekwarc.format.words import counted
+from seekwarc.storage.source import open_source
+from seekwarc.tools.batch import archives_in
 from seekwarc.tools.describe import (
     SHADES,
     FileSummary,
@@ -33,6 +44,8 @@ from seekwarc.tools.describe import (
     describe_record,
     frame_picture,
 )
+from seekwarc.tools.outcome import Job, Status
+from seekwarc.tools.work import Desk
 
 if TYPE_CHECKING:
     from seekwarc.archive.record import Record
@@ -55,21 +68,25 @@ STATUS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
-    add_record_arguments(parser, required=False)
+    add_record_arguments(parser, required=False, several=True)
     parser.add_argument("--frames", action="store_true", help="list every frame of the record")
     parser.add_argument("--range", metavar="RANGE", help="tell what this range of the payload would cost")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="print a JSON object for each file, one a line")
+    add_batch_arguments(parser)
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    with open_archive(options.file, **limit_options(options)) as archive:
+    split_offset(options)
+    if (options.offset, options.uri, options.id) == (None, None, None):
+        jobs = [Job(name) for name, _ in archives_in(options.files)]
+        work = _Describing(limit_options(options))
+        return run_batch(options, jobs, work, text=_file_text, fields=_file_json, summary=False)
+    with open_archive(options.files[0], **limit_options(options)) as archive:
         record = wanted_record(archive, options)
         if record is None:
-            summary = describe_file(archive)
-            print(json.dumps(_file_json(summary)) if options.json else _file_text(summary))
-            return 0
+            raise NotFoundError("name the record: OFFSET, --uri or --id")
         if options.range is not None:
             # A range may be counted from the end.
             size = record.payload.size
@@ -88,10 +105,25 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _file_json(summary: FileSummary) -> dict[str, object]:
-    data = {name: getattr(summary, name) for name in summary.__slots__}
+@dataclass(frozen=True, slots=True)
+class _Describing:
+    """The work on one file; see `tools.work.Work`."""
+
+    limits: dict[str, Any]
+
+    def __call__(self, job: Job, desk: Desk) -> tuple[Status, FileSummary]:
+        source = desk.watch(open_source(input_target(job.source)), "reading")
+        with Reader(source, **self.limits) as archive:
+            return Status.DONE, describe_file(archive)
+
+
+def _file_json(summary: FileSummary | None) -> dict[str, object]:
+    names = ("compression", "records", "content_size", "dictionary", "types", "table_status")
+    if summary is None:
+        return dict.fromkeys((*names, "stored_size", "largest"))
     return {
-        **data,
+        **{name: getattr(summary, name) for name in names},
+        "stored_size": summary.size,
         "largest": [dict(zip(("size", "offset", "uri"), it, strict=True)) for it in summary.largest],
     }
 

@@ -10,7 +10,6 @@ Folders are packed with all that is below them. `-` is standard input, `-o -` st
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -19,6 +18,7 @@ from seekwarc.archive.duplicates import Duplicates
 from seekwarc.cli.common import (
     add_force_argument,
     add_writer_arguments,
+    done_json,
     existing_option,
     human_size,
     input_target,
@@ -94,17 +94,15 @@ def run(options: argparse.Namespace) -> int:
     for path, record in written:
         size = record.content_length
         if options.json:
-            line = json.dumps(
-                {
-                    "file": str(path),
-                    "archive": record.file,
-                    "type": record.type,
-                    "offset": record.offset,
-                    "length": record.length,
-                    "id": record.id,
-                    "uri": record.target_uri,
-                    "size": size,
-                }
+            line = done_json(
+                file=str(path),
+                target=record.file,
+                type=record.type,
+                offset=record.offset,
+                length=record.length,
+                id=record.id,
+                uri=record.target_uri,
+                size=size,
             )
         else:
             line = f"{record.offset:>12} {record.length:>12} {human_size(size):>10}  {printable(str(path))}"

@@ -10,12 +10,12 @@ where need be; with --no-warcinfo the files together hold what FILE holds and no
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 
 from seekwarc.cli.common import (
     add_force_argument,
     add_limit_arguments,
+    done_json,
     existing_option,
     human_size,
     input_target,
@@ -75,8 +75,15 @@ def run(options: argparse.Namespace) -> int:
         watch=watch,
         **limit_options(options),
     )
-    report(json.dumps(asdict(done)) if options.json else _text(done), target=options.output)
+    report(_json(done, options) if options.json else _text(done), target=options.output)
     return 0
+
+
+def _json(done: Splitting, options: argparse.Namespace) -> str:
+    pieces = [
+        {"target": piece.name, "records": piece.records, "target_size": piece.size} for piece in done.pieces
+    ]
+    return done_json(**{**asdict(done), "file": options.file, "pieces": pieces})
 
 
 def _text(done: Splitting) -> str:

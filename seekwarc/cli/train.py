@@ -10,12 +10,12 @@ records that it was not trained on. `-` is standard input or standard output.
 from __future__ import annotations
 
 import argparse
-import json
 
 from seekwarc.archive.output import open_output
 from seekwarc.cli.common import (
     add_force_argument,
     add_limit_arguments,
+    done_json,
     existing_option,
     human_size,
     input_target,
@@ -86,7 +86,8 @@ def run(options: argparse.Namespace) -> int:
         output.discard()
         raise
     output.commit()
-    report(json.dumps(_json(done)) if options.json else _text(done), target=options.output)
+    shown = done_json(target=options.output, **_json(done)) if options.json else _text(done)
+    report(shown, target=options.output)
     return 0
 
 
