@@ -45,7 +45,10 @@ def test_files_are_joined_without_being_compressed_anew(command, crawl, other, t
     content = crawl.content + decompressed(other.read_bytes()) + crawl.content
     assert decompressed(data) == content
     assert answer.json == {
-        "files": 3,
+        "files": [str(crawl.zst), str(other), str(crawl.zst)],
+        "target": str(path),
+        "status": "done",
+        "error": None,
         "records": 12,
         "target_size": len(data),
         "tables": "large",

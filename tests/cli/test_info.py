@@ -16,9 +16,9 @@ COMPRESSION = {"warc": "none", "warc.gz": "gz", "warc.zst": "zst"}
 def test_a_file_in_numbers(command, crawl, form) -> None:
     path = crawl.path(form)
     summary = command("info", "--json", path).json
-    assert summary["name"] == str(path)
+    assert summary["file"] == str(path)
     assert summary["compression"] == COMPRESSION[form]
-    assert summary["size"] == path.stat().st_size
+    assert summary["stored_size"] == path.stat().st_size
     assert summary["dictionary"] is None
     assert summary["records"] == 5
     assert summary["content_size"] == len(crawl.content)
@@ -26,6 +26,27 @@ def test_a_file_in_numbers(command, crawl, form) -> None:
     assert sum(summary["table_status"].values()) == 5
     film = crawl.put(3, form)
     assert summary["largest"][0] == {"size": len(film.block), "offset": film.offset, "uri": FILM_URI}
+
+
+def test_several_files_and_those_in_folders(command, crawl) -> None:
+    found = command("info", crawl.path("warc.gz"), crawl.folder, "--json").json_lines
+    assert [line["file"] for line in found] == [
+        str(crawl.path(form)) for form in ("warc.gz", "warc", "warc.zst")
+    ]
+    assert {line["content_size"] for line in found} == {len(crawl.content)}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("{crawl}", "{crawl}", "--uri", "http://example.org/"), "one file"),
+        (("{crawl}", "0", "--uri", "http://example.org/"), "one way"),
+        (("{crawl}", "not a number"), "not a number: cannot be opened"),
+    ],
+)
+def test_a_record_is_named_in_one_way_in_one_file(command, crawl, words, told) -> None:
+    words = [word.format(crawl=crawl.zst) for word in words]
+    assert told in command("info", *words, status=2).stderr
 
 
 @pytest.mark.parametrize("form", FORMS)

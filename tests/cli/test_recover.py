@@ -79,9 +79,14 @@ def test_json_tells_everything(command, crawl, damaged, tmp_path) -> None:
     assert loss == {"offset": put.offset, "end": put.stop, "uri": FILM_URI, "kept": None}
     assert data == {
         "file": str(damaged),
+        "target": str(tmp_path / "saved.warc.zst"),
+        "status": "problems",
+        "error": None,
         "records": 4,
+        "stored_size": damaged.stat().st_size,
+        "target_size": (tmp_path / "saved.warc.zst").stat().st_size,
         "truncated": 0,
-        "lost_bytes": put.length,
+        "lost": put.length,
         "losses": [loss],
         "suspect": [],
     }
@@ -98,7 +103,7 @@ def test_beginnings_are_kept_when_asked_for(command, crawl, damaged, tmp_path) -
         assert film.target_uri == FILM_URI
         assert crawl.put(3).block.startswith(film.block.read())
         assert 0 < film.content_length < len(crawl.put(3).block)
-    data = command("recover", damaged, target, "--partial", "--json", status=1).json
+    data = command("recover", damaged, target, "--partial", "--json", "--force", status=1).json
     assert (data["records"], data["truncated"]) == (4, 1)
     assert data["losses"][0]["kept"] == film.content_length
 
@@ -113,7 +118,7 @@ def test_a_suspect_record_is_told(command, tmp_path) -> None:
     told, saved = answer.out.splitlines()
     assert told.startswith("suspect: 0 urn:uuid:00000000-0000-4000-8000-000000000000: ")
     assert saved == "1 record saved; 0 B lost"
-    data = command("recover", source, target, "--json", status=1).json
+    data = command("recover", source, target, "--json", "--force", status=1).json
     assert data["suspect"] == [{"offset": 0, "id": "urn:uuid:00000000-0000-4000-8000-000000000000"}]
     assert contents(target) == [(raw, block)]
 
@@ -148,7 +153,7 @@ def test_what_is_hostile_does_nothing_to_the_terminal(command, hostile, tmp_path
     source = tmp_path / "hostile and damaged"
     source.write_bytes(data)
     for words in ((), ("--partial",), ("--json",)):
-        answer = command("recover", source, tmp_path / "saved.warc.zst", *words, status=1)
+        answer = command("recover", source, tmp_path / "saved.warc.zst", "--force", *words, status=1)
         assert "\x1b" not in answer.out
         assert "\x9b" not in answer.out
 
@@ -172,7 +177,7 @@ def test_an_older_file_stays_where_nothing_is_intact(command, tmp_path) -> None:
     source, target = tmp_path / "source", tmp_path / "saved.warc.zst"
     source.write_bytes(b"nothing")
     target.write_bytes(b"older")
-    command("recover", source, target, status=1)
+    command("recover", source, target, "--force", status=1)
     assert target.read_bytes() == b"older"
 
 
@@ -218,10 +223,17 @@ def test_the_damaged_file_is_never_the_target(command, damaged) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [(), ("a.warc.zst",), ("a", "b", "c"), ("a", "b", "--level", "x"), ("a", "b", "--none")]
+    ("words", "told"),
+    [
+        ((), "usage: seekwarc recover"),
+        (("a", "b", "--level", "x"), "--level"),
+        (("a", "b", "--none"), "--none"),
+        (("a.warc.zst",), "name the new file too"),
+        (("a", "b", "c"), "2 files do not go into one"),
+    ],
 )
-def test_wrong_words_are_refused(command, words) -> None:
-    assert "usage: seekwarc recover" in command("recover", *words, status=2).stderr
+def test_wrong_words_are_refused(command, words, told) -> None:
+    assert told in command("recover", *words, status=2).stderr
 
 
 def test_wrong_values_are_refused(command, damaged, tmp_path) -> None:

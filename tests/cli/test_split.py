@@ -39,7 +39,8 @@ def test_a_file_is_cut_by_number_of_records(command, crawl, tmp_path, form) -> N
         assert_right(path.read_bytes())
     assert answer.json["records"] == 5
     assert answer.json["pieces"] == [
-        {"name": str(path), "records": len(types_in(path)), "size": path.stat().st_size} for path in paths
+        {"target": str(path), "records": len(types_in(path)), "target_size": path.stat().st_size}
+        for path in paths
     ]
     assert (answer.json["bytes_recompressed"] == 0) == (form == "warc.zst")
     assert answer.json["verified"] is True

@@ -146,6 +146,9 @@ def test_json_tells_damage_from_deviations(command, crawl, many_damages, many_pr
     assert sound == {
         "kind": "file",
         "file": str(crawl.zst),
+        "target": None,
+        "status": "done",
+        "error": None,
         "sound": True,
         "compression": "zst",
         "records": 5,
