@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     import os
     from typing import BinaryIO
 
-    from seekwarc.archive.asynchronous import AsyncExtent, AsyncReader, AsyncRecord
+    from seekwarc.archive.asynchronous import (
+        AsyncCapture,
+        AsyncCollection,
+        AsyncExtent,
+        AsyncIndex,
+        AsyncReader,
+        AsyncRecord,
+    )
     from seekwarc.archive.captures import Capture, Index
     from seekwarc.archive.collection import Collection
     from seekwarc.archive.digests import DigestCheck, DigestVerdict
@@ -62,7 +69,10 @@ if TYPE_CHECKING:
     from seekwarc.storage.source import RangeSource, Stats
 
 __all__ = [
+    "AsyncCapture",
+    "AsyncCollection",
     "AsyncExtent",
+    "AsyncIndex",
     "AsyncReader",
     "AsyncRecord",
     "Capture",
@@ -119,7 +129,10 @@ __version__ = "0.1.0"
 
 # Who only reads does not wait for what writing needs: each name is imported when it is first used.
 _HOMES = {
+    "AsyncCapture": "seekwarc.archive.asynchronous",
+    "AsyncCollection": "seekwarc.archive.asynchronous",
     "AsyncExtent": "seekwarc.archive.asynchronous",
+    "AsyncIndex": "seekwarc.archive.asynchronous",
     "AsyncReader": "seekwarc.archive.asynchronous",
     "AsyncRecord": "seekwarc.archive.asynchronous",
     "Capture": "seekwarc.archive.captures",

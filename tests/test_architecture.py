@@ -67,6 +67,7 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.storage": "a docstring",
     "seekwarc.frames": "a docstring",
     "seekwarc.archive": "a docstring",
+    "seekwarc.archive.background": "tested by tests/archive/test_asynchronous.py",
     "seekwarc.tools": "tested as tests/tools/test_init.py",
     "seekwarc.serve": "a docstring",
     "seekwarc.cli": "tested as tests/cli/test_main.py",

@@ -6,54 +6,38 @@ read goes on in its thread until it is done, and what it found is dropped.
 
 from __future__ import annotations
 
-import asyncio
-import itertools
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
-from types import TracebackType
-from typing import Any, BinaryIO, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
+from seekwarc.archive.background import InThreads, Opened, Threads, in_threads
+from seekwarc.archive.captures import Capture, Index, Match
+from seekwarc.archive.collection import Collection
 from seekwarc.archive.payload import Extent
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
-from seekwarc.errors import FormatError, SeekWarcError
+from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.fields import DefinedFields
 from seekwarc.format.http import HttpHead
 from seekwarc.format.values import MediaType
 from seekwarc.frames.run import ReadPlan
 from seekwarc.storage.source import RangeSource, Stats
 
-__all__ = ["AsyncExtent", "AsyncReader", "AsyncRecord"]
+if TYPE_CHECKING:
+    from seekwarc.archive.digests import DigestCheck
+    from seekwarc.archive.index import Entry, RecordIndex
+    from seekwarc.format.dates import WarcDate
+    from seekwarc.format.warc import RecordHeader
+
+__all__ = ["AsyncCapture", "AsyncCollection", "AsyncExtent", "AsyncIndex", "AsyncReader", "AsyncRecord"]
 
 CONCURRENCY: Final = 8
 STEP: Final = 1 << 20
-MOST_AT_ONCE: Final = 64
-"""Records that are looked for in one go: each change of threads costs as much as several of them."""
-
-_T = TypeVar("_T")
 
 
-class _Threads:
-    """Threads in which is done what would hold up the event loop."""
-
-    def __init__(self, count: int) -> None:
-        self._pool = ThreadPoolExecutor(count, "seekwarc-async")
-        self._closed = False
-
-    async def run(self, work: Callable[[], _T]) -> _T:
-        if self._closed:
-            raise SeekWarcError("the archive is closed")
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
-
-    async def close(self) -> None:
-        self._closed = True
-        # Another thread waits for these.
-        await asyncio.to_thread(self._pool.shutdown)
-
-
-class AsyncReader:
+class AsyncReader(Opened[Reader]):
     """A `Reader` that is opened, asked and closed without holding up the event loop.
 
         async with seekwarc.AsyncReader("https://example.org/crawl.warc.zst") as archive:
@@ -73,73 +57,149 @@ class AsyncReader:
         concurrency: int = CONCURRENCY,
         **options: Any,  # noqa: ANN401
     ) -> None:
-        self._open: Callable[[], Reader] = lambda: Reader(target, **options)
-        self._concurrency = concurrency
-        self._opened: tuple[Reader, _Threads] | None = None
-
-    async def __aenter__(self) -> Self:
-        threads = _Threads(self._concurrency)
-        try:
-            self._opened = await threads.run(self._open), threads
-        except BaseException:
-            await threads.close()
-            raise
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Close the archive, once what is being read has been read. Closing twice does nothing."""
-        archive, threads = self._there
-        await threads.close()
-        await asyncio.to_thread(archive.close)
+        super().__init__(partial(Reader, target, **options), concurrency)
 
     @property
-    def _there(self) -> tuple[Reader, _Threads]:
-        if self._opened is None:
-            raise SeekWarcError("the archive is not open: use `async with`")
-        return self._opened
+    def name(self) -> str:
+        """What messages call the file."""
+        return self.opened[0].name
 
     @property
     def stats(self) -> Stats:
         """What the archive has cost so far."""
-        return self._there[0].stats
+        return self.opened[0].stats
 
     async def __aiter__(self) -> AsyncIterator[AsyncRecord]:
         """Yield every record, in file order; errors as from `Reader`."""
-        archive, threads = self._there
-        records = await threads.run(lambda: iter(archive))
-        count = 1
-        while True:
-            found, damage = await threads.run(partial(_take, records, count))
-            for record in found:
-                yield AsyncRecord(threads, record)
-            if damage is not None:
-                raise damage
-            if len(found) < count:
-                return
-            count = min(2 * count, MOST_AT_ONCE)
+        archive, threads = self.opened
+        async for record in in_threads(threads, lambda: iter(archive)):
+            yield AsyncRecord(threads, record)
 
     async def record_at(self, offset: int | str, length: int | str | None = None) -> AsyncRecord:
         """Return the record that starts at a stored offset; see `Reader.record_at`."""
-        archive, threads = self._there
+        archive, threads = self.opened
         return AsyncRecord(threads, await threads.run(lambda: archive.record_at(offset, length)))
 
 
-def _take(records: Iterator[Record], count: int) -> tuple[list[Record], FormatError | None]:
-    """Return the next records, and the damage that was reached behind them."""
-    found: list[Record] = []
-    try:
-        found.extend(itertools.islice(records, count))
-    except FormatError as error:
-        return found, error
-    return found, None
+class AsyncCollection(Opened[Collection]):
+    """A `Collection` that is opened, asked and closed without holding up the event loop.
+
+        async with seekwarc.AsyncCollection(["a.warc.zst", "b.warc.zst"]) as files:
+            record = await files.open_record(uri="http://example.org/film.mp4")
+            some_bytes = await record.payload.pread(1_000_000, 65_536)
+
+    Args:
+        files: As for `Collection`.
+        concurrency: How many things may be read at the same time.
+        **options: As for `Collection`.
+    """
+
+    def __init__(
+        self,
+        files: Iterable[str | os.PathLike[str] | bytes | BinaryIO | RangeSource],
+        *,
+        concurrency: int = CONCURRENCY,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
+        super().__init__(partial(Collection, list(files), **options), concurrency)
+
+    async def __aiter__(self) -> AsyncIterator[AsyncRecord]:
+        """Yield every stored record of every file, in order; errors as from `Collection`."""
+        files, threads = self.opened
+        async for record in in_threads(threads, lambda: iter(files)):
+            yield AsyncRecord(threads, record)
+
+    async def index(self) -> RecordIndex:
+        """Return what knows the records; see `Collection.index`."""
+        files, threads = self.opened
+        return await threads.run(lambda: files.index)
+
+    async def record(self, entry: Entry) -> AsyncRecord:
+        """Return the stored record that an entry of the index tells of; see `Collection.record`."""
+        files, threads = self.opened
+        return AsyncRecord(threads, await threads.run(lambda: files.record(entry)))
+
+    async def open_record(
+        self,
+        which: AsyncRecord | Entry | str | None = None,
+        *,
+        uri: str | None = None,
+        date: WarcDate | str | None = None,
+    ) -> AsyncRecord:
+        """Return a logical record, segments joined and revisits resolved; see `Collection.open_record`."""
+        files, threads = self.opened
+        stored = which.record if isinstance(which, AsyncRecord) else which
+        found = await threads.run(lambda: files.open_record(stored, uri=uri, date=date))
+        return AsyncRecord(threads, found)
 
 
-class AsyncRecord(DefinedFields):
+class AsyncIndex(Opened[Index]):
+    """An `Index` that is opened, searched and closed without holding up the event loop.
+
+        async with seekwarc.AsyncIndex("https://example.org/crawl.cdxj") as index:
+            async for capture in index.lookup("http://example.org/"):
+                record = await capture.open()
+
+    Args:
+        target: As for `Index`.
+        concurrency: How many things may be read at the same time.
+        **options: As for `Index`.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
+        *,
+        concurrency: int = CONCURRENCY,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
+        super().__init__(partial(Index, target, **options), concurrency)
+
+    @property
+    def name(self) -> str:
+        """What messages call the index."""
+        return self.opened[0].name
+
+    @property
+    def stats(self) -> Stats:
+        """What reading the index has cost so far."""
+        return self.opened[0].stats
+
+    async def lookup(
+        self,
+        uri: str,
+        *,
+        match: Match = "exact",
+        since: str | None = None,
+        until: str | None = None,
+        closest: str | None = None,
+    ) -> AsyncIterator[AsyncCapture]:
+        """Yield the captures of a URI; arguments and errors as of `Index.lookup`."""
+        index, threads = self.opened
+
+        def captures() -> Iterator[Capture]:
+            return index.lookup(uri, match=match, since=since, until=until, closest=closest)
+
+        async for capture in in_threads(threads, captures):
+            yield AsyncCapture(capture.key, capture.timestamp, capture.fields, capture, threads)
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncCapture(CdxjLine):
+    """A line of an index, and the way to its record. What the line says is at hand; see `Capture`."""
+
+    capture: Capture
+    """The capture itself, for use in a thread."""
+    _threads: Threads = field(repr=False, compare=False)
+
+    async def open(self, *, resolve: bool = True) -> AsyncRecord:
+        """Return the record; see `Capture.open`."""
+        return AsyncRecord(
+            self._threads, await self._threads.run(partial(self.capture.open, resolve=resolve))
+        )
+
+
+class AsyncRecord(InThreads, DefinedFields):
     """A record. What its header says is at hand; all else is awaited.
 
     Attributes:
@@ -150,7 +210,7 @@ class AsyncRecord(DefinedFields):
 
     __slots__ = ("_threads", "block", "payload", "record")
 
-    def __init__(self, threads: _Threads, record: Record) -> None:
+    def __init__(self, threads: Threads, record: Record) -> None:
         super().__init__(record.header)
         self._threads = threads
         self.record = record
@@ -164,9 +224,24 @@ class AsyncRecord(DefinedFields):
         return self.record.source, self.offset
 
     @property
+    def source(self) -> str:
+        """Name of the file that the record is in."""
+        return self.record.source
+
+    @property
     def offset(self) -> int:
         """Offset in the stored file of the record's first frame."""
         return self.record.offset
+
+    @property
+    def headers(self) -> RecordHeader:
+        """The record header."""
+        return self.header
+
+    @property
+    def size(self) -> int:
+        """Length in bytes of the whole record, decompressed."""
+        return self.record.size
 
     async def length(self) -> int:
         """Return the stored bytes up to the next record; see `Record.length`."""
@@ -176,8 +251,27 @@ class AsyncRecord(DefinedFields):
         """Return the HTTP head of the block; see `Record.http`."""
         return await self._threads.run(lambda: self.record.http)
 
+    async def check_digests(self) -> tuple[DigestCheck, ...]:
+        """Check the digests that the header states; see `Record.check_digests`."""
+        return await self._threads.run(self.record.check_digests)
 
-class AsyncExtent:
+    async def concurrent(self) -> tuple[AsyncRecord, ...]:
+        """Return the other records of the same capture event; see `Collection.concurrent`."""
+        found = await self._threads.run(lambda: self.record.concurrent)
+        return tuple(AsyncRecord(self._threads, record) for record in found)
+
+    async def refers_to(self) -> AsyncRecord | None:
+        """Return the record that this one is about; see `Collection.refers_to`."""
+        found = await self._threads.run(lambda: self.record.refers_to)
+        return AsyncRecord(self._threads, found) if found is not None else None
+
+    async def referring_to(self) -> tuple[AsyncRecord, ...]:
+        """Return the records that are about this one; see `Collection.referring_to`."""
+        found = await self._threads.run(lambda: self.record.referring_to)
+        return tuple(AsyncRecord(self._threads, record) for record in found)
+
+
+class AsyncExtent(InThreads):
     """Bytes of a record that can be read by range, by several tasks at a time; see `Extent`.
 
     Args:
@@ -187,7 +281,7 @@ class AsyncExtent:
 
     __slots__ = ("_find", "_threads")
 
-    def __init__(self, threads: _Threads, find: Callable[[], Extent]) -> None:
+    def __init__(self, threads: Threads, find: Callable[[], Extent]) -> None:
         self._threads = threads
         self._find = find
 

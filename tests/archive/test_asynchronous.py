@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import copy
+import hashlib
+import pickle
 import random
 import threading
 import time
@@ -12,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import seekwarc
+from seekwarc import tools
 from seekwarc.archive.asynchronous import AsyncReader, AsyncRecord
 from tests.support.foreign import Foreign, noise, text
 from tests.support.sources import RecordingSource
@@ -158,3 +163,93 @@ def test_nothing_is_left_behind_and_nothing_can_be_read_when_it_is_closed() -> N
     before = threading.active_count()
     asyncio.run(main())
     assert threading.active_count() == before
+
+
+# Several files, and indexes.
+
+
+@pytest.fixture
+def crawled(tmp_path: Path) -> Path:
+    """A page, a request, a revisit of the page, and their index."""
+    body = b"<!doctype html>" + text(5000)
+    uri = "http://example.org/"
+    with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
+        page = out.write_response(uri, HTTP_HEAD + body, date="2026-01-01T00:00:00Z")
+        concurrent = [("WARC-Concurrent-To", f"<{page.id}>")]
+        out.write("metadata", target_uri=uri + "about", block=b"a: b\r\n", headers=concurrent)
+    with seekwarc.open(tmp_path / "b.warc.zst", "w") as out:
+        digest = "sha1:" + base64.b32encode(hashlib.sha1(body).digest()).decode()
+        out.write_revisit(
+            uri, HTTP_HEAD, refers_to=page.id, payload_digest=digest, date="2026-02-01T00:00:00Z"
+        )
+    tools.index([tmp_path / "a.warc.zst", tmp_path / "b.warc.zst"], tmp_path / "all.cdxj")
+    return tmp_path
+
+
+def test_a_collection_is_asked_without_waiting(crawled: Path) -> None:
+    async def main() -> None:
+        paths = [crawled / "a.warc.zst", crawled / "b.warc.zst"]
+        async with seekwarc.AsyncCollection(paths) as files:
+            records = [record async for record in files]
+            with seekwarc.Collection(paths) as same:
+                assert [record.id for record in records] == [record.id for record in same]
+            [page] = [record for record in records if record.type == "response"]
+            [revisit] = [record for record in records if record.type == "revisit"]
+            assert page.id is not None
+            opened = await files.open_record(revisit)
+            assert await opened.payload.read() == await page.payload.read() != b""
+            newest = await files.open_record(uri="http://example.org/")
+            assert (newest.id, newest.source) == (revisit.id, str(paths[1]))
+            [entry] = (await files.index()).by_id(page.id)
+            assert (await files.record(entry)).headers == page.headers
+            assert [other.type for other in await page.concurrent()] == ["metadata"]
+            original = await revisit.refers_to()
+            assert original is not None
+            assert original.id == page.id
+            assert [other.id for other in await page.referring_to()] == [revisit.id]
+            assert all(check.verdict == "valid" for check in await page.check_digests())
+            assert page.size == page.record.size
+
+    asyncio.run(main())
+
+
+def test_an_index_is_searched_without_waiting(crawled: Path) -> None:
+    async def main() -> None:
+        async with seekwarc.AsyncIndex(crawled / "all.cdxj") as index:
+            captures = [capture async for capture in index.lookup("http://example.org/")]
+            assert [capture.timestamp[:6] for capture in captures] == ["202601", "202602"]
+            assert captures[0].offset == captures[0].capture.offset
+            first, second = [await (await capture.open()).payload.read() for capture in captures]
+            assert first == second != b""
+            assert (await captures[1].open(resolve=False)).type == "revisit"
+            nearest = [it async for it in index.lookup("http://example.org/", closest="2026-02")]
+            assert nearest[0] == captures[1]
+            assert index.name == str(crawled / "all.cdxj")
+            assert index.stats.requests > 0
+
+    asyncio.run(main())
+
+
+def test_an_archive_knows_its_name(crawled: Path) -> None:
+    async def work(archive: AsyncReader) -> None:
+        assert archive.name == str(crawled / "a.warc.zst")
+        assert (await archive.record_at("0")).offset == 0
+
+    run(work, crawled / "a.warc.zst")
+
+
+def test_what_is_open_cannot_be_copied_and_what_is_not_can(crawled: Path) -> None:
+    async def main() -> None:
+        async with seekwarc.AsyncReader(crawled / "a.warc.zst") as archive:
+            record = await archive.record_at(0)
+            for it in (archive, record, record.payload):
+                with pytest.raises(TypeError, match="pass the path"):
+                    pickle.dumps(it)
+                with pytest.raises(TypeError, match="pass the path"):
+                    copy.deepcopy(it)
+            assert pickle.loads(pickle.dumps(record.record)).header == record.header
+        again = pickle.loads(pickle.dumps(seekwarc.AsyncReader(crawled / "a.warc.zst")))
+        async with again as archive:
+            assert (await archive.record_at(0)).header == record.header
+
+    asyncio.run(main())
