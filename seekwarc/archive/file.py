@@ -17,7 +17,7 @@ from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary, load_dic
 from seekwarc.frames.reader import FrameReader
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
-from seekwarc.frames.units import Compression, detect, pieces_from
+from seekwarc.frames.units import Compression, Piece, detect, pieces_from
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import RangeSource, Stats
 
@@ -25,6 +25,8 @@ __all__ = ["CACHE_SIZE", "MAGIC_SIZE", "ONE_READ", "ArchiveFile"]
 
 CACHE_SIZE: Final = 32 << 20
 MAGIC_SIZE: Final = 8
+MENDING: Final = 16 << 20
+MENDING_PASSES: Final = 4
 ONE_READ: Final = 64 << 10
 """A record known to take no more than this in the file is fetched whole."""
 RECORD_HEAD: Final = 16 << 10
@@ -46,6 +48,7 @@ class ArchiveFile:
         max_table_size: Largest seek table to load; 0 to read as if there were none.
         relations: Knows how the file's records are related to others; kept for them.
         dictionary: Taken for the file's dictionary, should its own be damaged.
+        strict: Refuse what deviates from the format, though it could be read; see `deviates`.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class ArchiveFile:
         max_table_size: int = MAX_TABLE_SIZE,
         relations: object | None = None,
         dictionary: Dictionary | None = None,
+        strict: bool = False,
     ) -> None:
         # What a copy is made with.
         self._options = {
@@ -70,7 +74,9 @@ class ArchiveFile:
             "max_table_size": max_table_size,
             "relations": relations,
             "dictionary": dictionary,
+            "strict": strict,
         }
+        self.strict = strict
         self.relations = relations
         self._dictionary = dictionary
         self.source = source if isinstance(source, Fetcher) else Fetcher(source, stats)
@@ -92,7 +98,10 @@ class ArchiveFile:
         self._opened = False
         self._compression: Compression | None = None
         self.warned = False
-        """Whether it was said that records share frames; set it where nobody wants to know."""
+        """Whether warnings are not wanted any more: of one who looks for deviations by other means."""
+        self._told: set[str] = set()
+        self._mending: int | None = None
+        self._unit_end = (-1, -1)
 
     def __getstate__(self) -> tuple[Fetcher, dict[str, Any]]:
         return self.source, self._options
@@ -169,22 +178,59 @@ class ArchiveFile:
         return ContentStream(pieces, plain=compression == "none", tap=count)
 
     def parse_header(self, raw: bytes, offset: int) -> RecordHeader:
-        """Parse a record header; errors name the place."""
+        """Parse a record header; errors name the place.
+
+        Raises:
+            FormatError: It cannot be read, or deviates where the file is read strictly.
+        """
         try:
-            return parse_record_header(raw)
+            header = parse_record_header(raw)
         except FormatError as error:
             raise error.located(self.name, offset) from None
+        if (problem := header.problem) is not None:
+            self.deviates("header", problem, offset)
+        return header
 
-    def warn_shared(self, offset: int) -> None:
-        """Warn, once a file, that records share a frame or gzip member."""
-        if not self.warned:
-            self.warned = True
-            warnings.warn(
-                f"{self.name}, offset {offset}: several records share one frame or gzip member; they can "
-                "be read in order, but their offsets lead nowhere. `seekwarc convert` mends that",
-                FormatWarning,
-                stacklevel=2,
-            )
+    def deviates(self, kind: str, problem: str, offset: int) -> None:
+        """Tell of what breaks the format but can be read: by a warning, one of each kind a file.
+
+        Raises:
+            FormatError: The file is read strictly.
+        """
+        if self.strict:
+            raise FormatError(problem, source=self.name, offset=offset)
+        if self.warned or kind in self._told:
+            return
+        self._told.add(kind)
+        warnings.warn(f"{self.name}, offset {offset}: {problem}", FormatWarning, stacklevel=2)
+
+    def may_mend(self, cost: int) -> bool:
+        """Tell whether the end of a record may be looked for whose Content-Length is wrong.
+
+        In all that may cost a few passes through the file: one in which more is wrong is damaged, or hostile.
+
+        Args:
+            cost: Bytes that will be looked at, about.
+        """
+        if self._mending is None:
+            self._mending = MENDING + MENDING_PASSES * (self.source.size or 0)
+        self._mending -= cost
+        return self._mending >= 0
+
+    def unit_end(self, offset: int, compression: Compression) -> int:
+        """Return where the frame or gzip member at `offset` ends. The last one is remembered.
+
+        Raises:
+            FormatError: It is damaged.
+        """
+        if self._unit_end[0] != offset:
+            end = offset
+            for piece in pieces_from(Window(self.source), offset, compression, self.decoder):
+                if not isinstance(piece, Piece) or piece.end is not None:
+                    end = piece.end or offset
+                    break
+            self._unit_end = offset, end
+        return self._unit_end[1]
 
     def close(self) -> None:
         """Stop the threads and close the source."""

@@ -13,13 +13,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.archive.place import (
+    MAX_BLANK_FRAME,
     FramedPlace,
     SinglePlace,
     extension_here,
+    extensions_at,
     extensions_from,
     record_size,
 )
 from seekwarc.archive.record import Record
+from seekwarc.archive.resync import SHARED, too_large
 from seekwarc.archive.streamed import extensions_end, streamed_group
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import RECORD_END, find_header_end, parse_record_header
@@ -91,7 +94,55 @@ def framed_record_at(file: ArchiveFile, window: Window, offset: int, length: int
         record_header = file.parse_header(content[:end], offset)
         if record_size(record_header) == len(content):
             return Record(record_header, SinglePlace(file, offset, len(frame)), length=length)
-    return Record(record_header, FramedPlace(file, offset, length=length, head=head), length=length)
+    record = Record(record_header, FramedPlace(file, offset, length=length, head=head), length=length)
+    _tell_of_frame(file, record, header, content, len(frame))
+    return record
+
+
+def _tell_of_frame(
+    file: ArchiveFile, record: Record, header: FrameHeader, content: bytes, frame_size: int
+) -> None:
+    """Tell where a record's first frame shows that it holds other records too, or that the record is shorter.
+
+    Args:
+        file: The file.
+        record: The record, whose size is not that of the frame.
+        header: The frame's header.
+        content: What the frame holds, if it is small.
+        frame_size: Stored bytes of a small frame.
+    """
+    size, begin = record.size, len(record.header.raw)
+    if content:
+        is_shared = bool(content[begin + record.content_length :].strip(b"\r\n"))
+    else:
+        is_shared = (header.content_size or 0) > size + MAX_BLANK_FRAME
+    if is_shared:
+        file.deviates("shared", SHARED, record.offset)
+        record.note_problem(SHARED)
+    elif content and record.has_length and frame_size == record.length and not file.strict:
+        # The index has it that the next record follows this frame.
+        found = len(content) - begin
+        if 0 <= found < record.content_length:
+            found -= len(RECORD_END) if content.endswith(RECORD_END) and found >= len(RECORD_END) else 0
+            problem = too_large(record.content_length, found)
+            file.deviates("length", problem, record.offset)
+            record.note_problem(problem, found)
+
+
+def _header_at(file: ArchiveFile, window: Window, offset: int) -> RecordHeader | None:
+    """Return the header of the record that begins at `offset`, None where it cannot be read."""
+    try:
+        return _read_header(file, window, offset)
+    except FormatError:
+        return None
+
+
+def _data_end(record: Record) -> int | None:
+    """Return where a record of several frames ends, None where its frames do not fit it."""
+    try:
+        return record.layout.data_end
+    except FormatError:
+        return None
 
 
 def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
@@ -103,40 +154,40 @@ def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
     offset = 0
     while True:
         offset = yield from _single_frame_records(file, window, offset)
+        for extension in extensions_at(file, window, offset):
+            offset = extension.end
         start = frame_start_at(window, offset)
         if start is None:
             return
-        extension = extension_here(window, offset)
-        if extension is not None:
-            offset = extension.end
-            continue
         header = start[1]
-        if header is None or header.content_size is None:
+        record_header = _header_at(file, window, offset) if header and header.content_size else None
+        if header is None or header.content_size is None or record_header is None:
             offset = yield from streamed_group(file, window, offset, "zst")
             continue
-        record_header = _read_header(file, window, offset)
         if record_size(record_header) == header.content_size:
             frame = whole_frame(window, offset, header)
             # One that lay across two reads, so that the loop for single frames left it.
             if frame and _decode_first(file, offset, frame, header).endswith(RECORD_END):
                 behind = offset + len(frame)
-                length = extensions_end(behind, extensions_from(window, behind), offset) - offset
+                length = extensions_end(behind, extensions_from(file, window, behind), offset) - offset
                 yield Record(record_header, SinglePlace(file, offset, len(frame)), length=length)
                 offset = behind
                 continue
-        if record_size(record_header) <= header.content_size:
-            # Several records in the frame, or one that does not end as it should.
+        record = Record(record_header, FramedPlace(file, offset, walks=not file.source.is_far))
+        goes_on = record.size > header.content_size
+        end = _data_end(record) if goes_on else None
+        if goes_on and end is None and not file.may_mend(min(record.size, file.source.size or 0)):
+            raise FormatError(
+                "too many records of this file do not fit their frames", source=file.name, offset=offset
+            )
+        if end is None:
+            # Several records in the frame, one that does not end as it should, or is cut off.
             offset = yield from streamed_group(file, window, offset, "zst")
             continue
-        record = Record(record_header, FramedPlace(file, offset, walks=not file.source.is_far))
         yield record
-        end = record.layout.data_end
-        if end is not None:
-            if not record.has_length:
-                record.note_length(extensions_end(end, extensions_from(window, end), offset) - offset)
-            offset = end
-        else:
-            offset = yield from streamed_group(file, window, offset, "zst", yielded=True)
+        if not record.has_length:
+            record.note_length(extensions_end(end, extensions_from(file, window, end), offset) - offset)
+        offset = end
 
 
 def _single_frame_records(file: ArchiveFile, window: Window, offset: int) -> Generator[Record, None, int]:
@@ -151,15 +202,16 @@ def _single_frame_records(file: ArchiveFile, window: Window, offset: int) -> Gen
             if header_end < 0:
                 break
             try:
-                header = parse_record_header(content[:header_end])
-            except FormatError as error:
-                raise error.located(file.name, offset) from None
+                header = parse_record_header(content[:header_end], strict=True)
+            except FormatError:
+                break
             whole = header_end + header.content_length + len(RECORD_END) == len(content)
             if not whole or not content.endswith(RECORD_END):
                 break
             size = end - offset
-            length = size if followed else extensions_end(end, extensions_from(window, end), offset) - offset
-            yield Record(header, SinglePlace(file, offset, size), length=length)
+            if not followed:
+                size = extensions_end(end, extensions_from(file, window, end), offset) - offset
+            yield Record(header, SinglePlace(file, offset, end - offset), length=size)
             offset = end
     return offset
 
@@ -170,7 +222,7 @@ def _small_frames(
     """Decode frames as long as they are small: one by one, and after some of them in batches ahead.
 
     Yields:
-        (offset behind the frame, its content, whether another frame with content stands behind it).
+        (offset behind the frame, its content, whether a frame that may begin a record stands behind it).
     """
     alone = FRAMES_ALONE if file.frames.threads > 1 else None
     while True:
@@ -184,7 +236,8 @@ def _small_frames(
         # Imported here: most who read do not go through that many.
         from seekwarc.frames.batch import batches_ahead  # noqa: PLC0415
 
-        with closing(batches_ahead(Window(file.source), offset, file.decoder)) as ahead:
+        batches = batches_ahead(Window(file.source), offset, file.decoder, min_content=MAX_BLANK_FRAME)
+        with closing(batches) as ahead:
             for batch in ahead:
                 file.frames.count(decoded=batch.size)
                 *others, offset = batch.ends
@@ -198,7 +251,7 @@ def _one_by_one(file: ArchiveFile, window: Window, offset: int) -> Iterator[tupl
     data, index = window.get(offset, offset + AT_HAND)
     frame = measure_frame(data, index)
     # Each frame's header is looked at once only.
-    while frame is not None and 0 < frame[1] <= WHOLE_FRAME:
+    while frame is not None and MAX_BLANK_FRAME < frame[1] <= WHOLE_FRAME:
         end, size = frame
         try:
             content = decompress(data[index:end])
@@ -208,4 +261,4 @@ def _one_by_one(file: ArchiveFile, window: Window, offset: int) -> Iterator[tupl
         offset += end - index
         data, index = window.get(offset, offset + AT_HAND)
         frame = measure_frame(data, index)
-        yield offset, content, frame is not None and frame[1] > 0
+        yield offset, content, frame is not None and frame[1] > MAX_BLANK_FRAME

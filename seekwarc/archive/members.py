@@ -13,7 +13,7 @@ from seekwarc.archive.record import Layout, Record, TableStatus
 from seekwarc.archive.streamed import streamed_group
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.seektable import SeekTable
-from seekwarc.format.warc import RECORD_END, find_header_end, parse_record_header
+from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END, find_header_end, parse_record_header
 from seekwarc.frames.inflate import gzip_codec
 from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import Window
@@ -30,6 +30,8 @@ SMALL_MEMBER: Final = 64 << 10
 FIRST_STEP: Final = 4 << 10
 """Most members are smaller: what is given to a decompressor behind a member's end is copied in vain."""
 NEXT_STEP: Final = 32 << 10
+BLANKS: Final = (b"", b"\r", b"\n")
+"""What a member without a record begins with."""
 
 
 class _MemberContent:
@@ -117,14 +119,17 @@ def gzip_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
 def _small_records(file: ArchiveFile, window: Window, offset: int) -> Generator[Record, None, int]:
     """Yield records as long as each is one small member, and return the offset of what is something else."""
     waiting: tuple[Record, bytes] | None = None
-    end = offset
+    end, blank = offset, 0
     while (member := _small_member(window, end)) is not None:
         begin = end
         stored_size, content = member
         end = begin + stored_size
         file.frames.count(decoded=len(content))
-        if not content and waiting is not None:
-            continue
+        if content[:1] in BLANKS and waiting is not None and _is_blank(content, strict=file.strict):
+            # A member without content, or of line breaks alone, as some writers put between records.
+            blank += len(content)
+            if blank <= MAX_BLANK_BYTES:
+                continue
         header = _header_of(content)
         if header is None:
             end = begin
@@ -132,10 +137,16 @@ def _small_records(file: ArchiveFile, window: Window, offset: int) -> Generator[
         if waiting is not None:
             yield _settled(file, *waiting, begin)
         waiting = Record(header, _MemberPlace(file, begin, stored_size)), content
+        blank = len(RECORD_END)
     if waiting is not None:
         # What comes next is part of it only where nothing does.
         yield _settled(file, *waiting, end)
     return end
+
+
+def _is_blank(content: bytes, *, strict: bool) -> bool:
+    """Tell whether a member holds nothing, or line breaks alone, which strict reading refuses."""
+    return not content or not (strict or content.strip(b"\r\n"))
 
 
 def _settled(file: ArchiveFile, record: Record, content: bytes, end: int) -> Record:
@@ -173,7 +184,7 @@ def _header_of(content: bytes) -> RecordHeader | None:
     if end < 0:
         return None
     try:
-        header = parse_record_header(content[:end])
+        header = parse_record_header(content[:end], strict=True)
     except FormatError:
         return None
     whole = end + header.content_length + len(RECORD_END) == len(content)

@@ -19,18 +19,26 @@ from seekwarc.archive.streamed import extensions_end, stream_content, streamed_l
 from seekwarc.archive.tables import TABLE_OVERHEAD, own_table_tail, read_table_before
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.seektable import SeekTable
-from seekwarc.format.warc import RECORD_END
-from seekwarc.format.zstd import SEEK_TABLE_MAGIC
+from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
+from seekwarc.format.zstd import MAX_FRAME_HEADER_SIZE, SEEK_TABLE_MAGIC, measure_frame
 from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun
 from seekwarc.frames.scan import Window, frame_at, frame_start_at, scan_frames
 from seekwarc.frames.single import SingleFrame
-from seekwarc.frames.units import Extension, extension_at
+from seekwarc.frames.units import Extension, extension_at, whole_frame
 
 if TYPE_CHECKING:
     from seekwarc.archive.file import ArchiveFile
     from seekwarc.format.warc import RecordHeader
 
-__all__ = ["FramedPlace", "SinglePlace", "extension_here", "extensions_from", "record_size"]
+__all__ = [
+    "MAX_BLANK_FRAME",
+    "FramedPlace",
+    "SinglePlace",
+    "extension_here",
+    "extensions_at",
+    "extensions_from",
+    "record_size",
+]
 
 MAX_EMPTY_FRAMES: Final = 16
 """A table that lists more frames without content in a record is not worth checking."""
@@ -40,6 +48,8 @@ PEEK: Final = 32
 UNSEEN: Final = -1
 """In the place of a checksum that a frame does not have, or that was not looked at."""
 NOT_THESE: Final = "the seek table does not list the frames that are there"
+MAX_BLANK_FRAME: Final = 64
+"""A frame with no more content than this may hold line breaks alone: no record is so small."""
 
 
 def record_size(header: RecordHeader) -> int:
@@ -278,11 +288,16 @@ def _lists_just(table: SeekTable, scanned: SeekTable, checksums: array[int]) -> 
 
 def _length(file: ArchiveFile, offset: int, data_end: int) -> int:
     """Return the stored length of the record whose frames with content end at `data_end`."""
-    return extensions_end(data_end, extensions_from(file.window(), data_end), offset) - offset
+    return extensions_end(data_end, extensions_from(file, file.window(), data_end), offset) - offset
 
 
 def extension_here(window: Window, offset: int) -> Extension | None:
     """Return the frame without content that stands at `offset`, None where something else does."""
+    # A million empty frames may follow each other: most are measured at one look.
+    data, index = window.get(offset, offset + MAX_FRAME_HEADER_SIZE)
+    measured = measure_frame(data, index)
+    if measured is not None:
+        return None if measured[1] else Extension(offset + measured[0] - index, None)
     start = frame_start_at(window, offset)
     if start is None:
         return None
@@ -292,13 +307,43 @@ def extension_here(window: Window, offset: int) -> Extension | None:
     return Extension(offset + _frame_size(window, offset), None) if header.content_size == 0 else None
 
 
-def extensions_from(window: Window, offset: int) -> Iterator[Extension]:
-    """Yield the frames without content that stand at `offset`, as far as they are whole."""
+def extensions_from(file: ArchiveFile, window: Window, offset: int) -> Iterator[Extension]:
+    """Yield what `extensions_at` does, as far as it is whole."""
     # Damage belongs to what comes next: it is reported when that is reached.
     with contextlib.suppress(FormatError):
-        while (extension := extension_here(window, offset)) is not None:
-            yield extension
-            offset = extension.end
+        yield from extensions_at(file, window, offset)
+
+
+def extensions_at(file: ArchiveFile, window: Window, offset: int) -> Iterator[Extension]:
+    """Yield the frames without content that stand at `offset`.
+
+    Frames that hold line breaks alone, as some writers put between records, are counted to them, except
+    where the file is read strictly.
+
+    Raises:
+        FormatError: When a damaged frame is reached.
+    """
+    blank = len(RECORD_END)
+    while True:
+        extension = extension_here(window, offset)
+        if extension is None:
+            found = _blank_frame(file, window, offset)
+            blank += found[1] if found is not None else 0
+            if found is None or blank > MAX_BLANK_BYTES:
+                return
+            extension = Extension(found[0], None)
+        yield extension
+        offset = extension.end
+
+
+def _blank_frame(file: ArchiveFile, window: Window, offset: int) -> tuple[int, int] | None:
+    """Return the end and the content size of a small frame that holds nothing but line breaks."""
+    start = frame_start_at(window, offset) if not file.strict else None
+    if start is None or start[1] is None or (start[1].content_size or MAX_BLANK_FRAME + 1) > MAX_BLANK_FRAME:
+        return None
+    frame = whole_frame(window, offset, start[1])
+    content = file.decoder.decode(frame, start[1]) if frame else b""
+    return (offset + len(frame), len(content)) if content and not content.strip(b"\r\n") else None
 
 
 def _frame_size(window: Window, offset: int) -> int:

@@ -6,18 +6,32 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.archive.content import PlainContent
-from seekwarc.archive.record import Layout, Record, TableStatus
-from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.warc import MAX_HEADER_SIZE, RECORD_END, find_header_end
+from seekwarc.archive.record import CUT_OFF, Layout, Record, TableStatus
+from seekwarc.archive.resync import (
+    NEARBY_BEFORE,
+    next_record,
+    swallowed_record,
+    too_large,
+    too_small,
+)
+from seekwarc.errors import FormatError
+from seekwarc.format.warc import (
+    MAX_BLANK_BYTES,
+    MAX_HEADER_SIZE,
+    RECORD_END,
+    RECORD_MAGIC,
+    find_header_end,
+)
+from seekwarc.frames.scan import Window
 
 if TYPE_CHECKING:
     from seekwarc.archive.file import ArchiveFile
     from seekwarc.format.warc import RecordHeader
-    from seekwarc.frames.scan import Window
 
 __all__ = ["plain_record_at", "plain_records"]
 
 HEADER_READ: Final = 4 << 10
+BLANK_STEP: Final = 64
 
 
 class _PlainPlace:
@@ -43,9 +57,13 @@ class _PlainPlace:
 
 
 def _blank_end(window: Window, end: int) -> int:
-    """Return where the line breaks that stand at `end` are over."""
-    while (some := window.take(end, len(RECORD_END))) and (blank := len(some) - len(some.lstrip(b"\r\n"))):
+    """Return where the line breaks that stand at `end` are over, `MAX_BLANK_BYTES` of them at most."""
+    start = end
+    while some := window.take(end, min(BLANK_STEP, start + MAX_BLANK_BYTES - end)):
+        blank = len(some) - len(some.lstrip(b"\r\n"))
         end += blank
+        if blank < len(some):
+            break
     return end
 
 
@@ -91,10 +109,55 @@ def plain_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
     size = file.source.size or 0
     while offset < size:
         record = plain_record_at(file, window, offset)
-        yield record
-        end = offset + len(record.header.raw) + record.content_length
+        begin = offset + len(record.header.raw)
+        end = begin + record.content_length
         if end > size:
-            raise TruncatedError("the file ends inside this record", source=file.name, offset=offset)
-        following = _blank_end(window, end)
+            following = size
+            missing = f"{end - size} of {record.content_length} bytes of its block are missing"
+            _tell(file, "cut", record, f"{CUT_OFF}: {missing}")
+        else:
+            following = _blank_end(window, end)
+            if following < size and window.take(following, len(RECORD_MAGIC)) != RECORD_MAGIC:
+                following = _real_end(file, record, begin, end)
+            elif file.strict and following - end != len(RECORD_END):
+                raise FormatError(
+                    f"the record is followed by {following - end} bytes of line breaks, not by CRLF CRLF",
+                    source=file.name,
+                    offset=offset,
+                )
         record.note_length(following - offset)
+        yield record
         offset = following
+
+
+def _real_end(file: ArchiveFile, record: Record, begin: int, end: int) -> int:
+    """Return where the next record begins, after a block that no record follows; its end without one near.
+
+    Args:
+        file: The file.
+        record: The record, which is told what is wrong with it.
+        begin: Offset of its block.
+        end: Offset of the end that its Content-Length gives.
+    """
+    window = Window(file.source)
+    following = _blank_end(window, end)
+    if not file.may_mend(2 * NEARBY_BEFORE):
+        return following
+    swallowed = swallowed_record(window, begin, end)
+    if swallowed is not None:
+        found = max(swallowed - begin - len(RECORD_END), 0)
+        _tell(file, "length", record, too_large(record.content_length, found), found)
+        return swallowed
+    stream = file.stream(window, end, "none")
+    position = next_record(stream, 0)
+    if position is None:
+        return following
+    _tell(file, "length", record, too_small(record.content_length, position))
+    return end + position
+
+
+def _tell(
+    file: ArchiveFile, kind: str, record: Record, problem: str, content_length: int | None = None
+) -> None:
+    file.deviates(kind, problem, record.offset)
+    record.note_problem(problem, content_length)

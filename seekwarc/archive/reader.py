@@ -52,6 +52,10 @@ class Reader:
         max_dictionary_size: Largest dictionary to load, stored or decompressed.
         max_table_size: Largest seek table to load, in bytes. A record with a larger one is scanned; with 0
             every record is, as if there were no tables.
+        strict: Refuse what breaks the format though it could be read: a record that does not begin a frame or
+            gzip member of its own, a Content-Length that is not that of the block, other line breaks after a
+            block than CRLF CRLF, a version line ended by CR CR LF, a last record that is cut off. Otherwise
+            a `FormatWarning` tells of each kind once a file, and `Record.problem` of each record.
         relations: Knows how the records are related to those of other files; a `Collection` does.
         disk_cache: Keeps what is fetched from a URL for the next time it is opened.
 
@@ -68,6 +72,7 @@ class Reader:
         max_window_size: int = MAX_WINDOW_SIZE,
         max_dictionary_size: int = MAX_DICTIONARY_SIZE,
         max_table_size: int = MAX_TABLE_SIZE,
+        strict: bool = False,
         relations: Relations | None = None,
         disk_cache: DiskCache | None = None,
     ) -> None:
@@ -80,6 +85,7 @@ class Reader:
             max_window_size=max_window_size,
             max_dictionary_size=max_dictionary_size,
             max_table_size=max_table_size,
+            strict=strict,
             relations=relations,
         )
         self._passed = False
@@ -145,7 +151,7 @@ class Reader:
         """
         file = self._file
         if file.source.is_pipe:
-            return iter(self.in_order())
+            return iter(self._in_order(None, tolerant=True))
         file.open_whole(tables=True)
         window = file.window()
         compression = file.detect(window, 0)
@@ -160,7 +166,8 @@ class Reader:
     def in_order(self, tap: Callable[[bytes], object] | None = None) -> StreamedRecords:
         """Read the file once from beginning to end, decompressing everything.
 
-        What a tool that copies whole files wants, and the only way to read a pipe.
+        What a tool that copies whole files wants: unlike iterating, it does not go on after a Content-Length
+        that is wrong, nor end quietly with a record that is cut off.
 
         Args:
             tap: Shown every decompressed byte of the file, in order, before it is parsed.
@@ -168,6 +175,9 @@ class Reader:
         Raises:
             SourceError: A pipe was iterated before.
         """
+        return self._in_order(tap, tolerant=False)
+
+    def _in_order(self, tap: Callable[[bytes], object] | None, *, tolerant: bool) -> StreamedRecords:
         file = self._file
         if file.source.is_pipe and self._passed:
             raise SourceError(f"{self.name}: a pipe can be read once only")
@@ -177,7 +187,7 @@ class Reader:
         compression = file.detect(window, 0)
         if compression == "zst":
             _ = file.decoder.dictionary
-        return StreamedRecords(file, window, 0, compression, tap)
+        return StreamedRecords(file, window, 0, compression, tap, tolerant=tolerant)
 
     def record_at(self, offset: int | str, length: int | str | None = None) -> Record:
         """Return the record that starts at a stored offset, as an index gives it.
@@ -214,7 +224,8 @@ class Reader:
         if compression == "zst":
             record = framed_record_at(file, window, offset, length)
         else:
-            record = StreamedRecords(file, window, offset, compression).step()
+            records = StreamedRecords(file, window, offset, compression, tolerant=True)
+            record = records.step()
         if record is None:
             raise FormatError("no record starts here", source=self.name, offset=offset)
         return record

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from seekwarc.archive.file import ArchiveFile
     from seekwarc.format.seektable import SeekTable
 
-__all__ = ["Layout", "Place", "Record", "Relations", "TableStatus"]
+__all__ = ["CUT_OFF", "Layout", "Place", "Record", "Relations", "TableStatus"]
 
 
 class TableStatus(StrEnum):
@@ -100,6 +100,7 @@ class Relations(Protocol):
 
 
 TYPES_WITHOUT_HTTP: Final = frozenset({"warcinfo", "resource", "metadata", "conversion", "continuation"})
+CUT_OFF: Final = "the record is cut off"
 MAX_FIELDS_BLOCK: Final = 16 << 20
 """Largest block that is taken apart into fields."""
 
@@ -117,7 +118,7 @@ class Record(DefinedFields):
         place: Where the record lies, and how it is reached.
     """
 
-    __slots__ = ("_http", "_layout", "_length", "_payload", "place")
+    __slots__ = ("_http", "_layout", "_length", "_payload", "_problem", "place")
 
     def __init__(self, header: RecordHeader, place: Place, *, length: int | None = None) -> None:
         self.header = header
@@ -126,6 +127,7 @@ class Record(DefinedFields):
         self._layout: Layout | None = None
         self._http: HttpHead | Literal["unknown"] | None = "unknown"
         self._payload: Extent | None = None
+        self._problem: str | None = None
 
     def __repr__(self) -> str:
         return f"<Record {self.type} at {self.offset}: {self.target_uri or self.id}>"
@@ -183,6 +185,32 @@ class Record(DefinedFields):
     def note_length(self, length: int) -> None:
         """Keep the stored length, learnt by reading on."""
         self._length = length
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with how the record is written, though it can be read; None where nothing is known.
+
+        Such as a Content-Length that is not that of the block, or the end of the file inside the block. Of a
+        small record it is known when the record comes, of a large one when iteration has passed it.
+        """
+        return self._problem or self.header.problem
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the file is known to end inside the record: reading past that raises."""
+        return self._problem is not None and self._problem.startswith(CUT_OFF)
+
+    def note_problem(self, problem: str, content_length: int | None = None) -> None:
+        """Keep what was found wrong with the record.
+
+        Args:
+            problem: What it is.
+            content_length: Length of the block, where Content-Length states another.
+        """
+        self._problem = problem
+        if content_length is not None:
+            self.header = RecordHeader(self.header.raw, content_length)
+            self._payload = None
 
     @property
     def layout(self) -> Layout:

@@ -29,13 +29,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     head = "" if options.json else HEADER + "\n"
+    is_damaged = False
     for name in options.files:
         with open_archive(name, **limit_options(options)) as archive:
             for record in settled(archive):
                 line = _json(name, record) if options.json else _line(record)
                 sys.stdout.write(head + line + "\n")
                 head = ""
-    return 0
+                is_damaged |= record.is_cut_off
+    return int(is_damaged)
 
 
 def _frames(record: Record) -> int | None:

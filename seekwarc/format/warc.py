@@ -3,9 +3,9 @@
 Source: WARC 1.1, clause 4 (grammar) and clause 5 (named fields). WARC 1.0 differs only in writing every
 URI in angle brackets, which `RecordHeader.uri` takes away again.
 
-Reading is tolerant where real files are: bare LF ends a line as CRLF does, field names may be followed by
-blanks, any version is taken. The bytes are kept exactly as read in `RecordHeader.raw`, so that copying
-a record never changes it. Writing is strict.
+Reading is tolerant where real files are: bare LF ends a line as CRLF does, the version line may end with
+CR CR LF, field names may be followed by blanks, any version is taken. The bytes are kept exactly as read in
+`RecordHeader.raw`, so that copying a record never changes it. Writing is strict.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from seekwarc.format.values import decode_words, without_brackets
 from seekwarc.format.zstd import Buffer
 
 __all__ = [
+    "MAX_BLANK_BYTES",
     "MAX_HEADER_SIZE",
+    "RECORD_BEGINNING",
     "RECORD_END",
+    "RECORD_MAGIC",
     "FieldMapping",
     "RecordHeader",
     "build_record_header",
@@ -39,7 +42,14 @@ RECORD_END: Final = b"\r\n\r\n"
 MAX_HEADER_SIZE: Final = 1 << 20
 """Where the search for a header's blank line is given up."""
 
-_VERSION = re.compile(rb"WARC/(\d{1,4}\.\d{1,4})[ \t]*\r?\n")
+MAX_BLANK_BYTES: Final = 512
+"""How many CR and LF bytes may stand between two records before it is called damage."""
+RECORD_MAGIC: Final = b"WARC/"
+RECORD_BEGINNING: Final = re.compile(rb"WARC/[0-9]{1,4}\.[0-9]{1,4}[ \t]{0,8}\r{0,2}\n[!-9;-~]{1,64}[ \t:]")
+"""A version line and the name of a field: what a record is known by where it is not expected."""
+
+_VERSION = re.compile(rb"WARC/(\d{1,4}\.\d{1,4})[ \t]*(\r{0,2})\n")
+_TOO_MANY_RETURNS = b"\r\r"
 _USUAL_VERSIONS = (b"WARC/1.0\r\n", b"WARC/1.1\r\n")
 _CONTENT_LENGTH = re.compile(rb"\n(?i:content-length)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)")
 MOST_DIGITS: Final = 18
@@ -180,6 +190,14 @@ class RecordHeader(FieldMapping):
         return match[1].decode("ascii") if match else ""
 
     @property
+    def problem(self) -> str | None:
+        """What is wrong with how the header is written, though it can be read; None where nothing is."""
+        if self.raw.startswith(_USUAL_VERSIONS):
+            return None
+        match = _VERSION.match(self.raw)
+        return "the version line ends with CR CR LF" if match and match[2] == _TOO_MANY_RETURNS else None
+
+    @property
     def fields(self) -> tuple[tuple[str, str], ...]:
         """All named fields as (name, value), in order."""
         return tuple(parse_fields(self.raw[self.raw.index(b"\n") + 1 :]))
@@ -237,8 +255,12 @@ def _content_length(raw: bytes) -> int:
     return int(value)
 
 
-def parse_record_header(raw: bytes) -> RecordHeader:
+def parse_record_header(raw: bytes, *, strict: bool = False) -> RecordHeader:
     """Make a record header of its bytes, from the version line to the blank line.
+
+    Args:
+        raw: The bytes.
+        strict: Refuse what `RecordHeader.problem` tells of.
 
     Raises:
         FormatError: The bytes do not begin with a WARC version line, are more than 1 MiB, or have no
@@ -246,8 +268,13 @@ def parse_record_header(raw: bytes) -> RecordHeader:
     """
     if len(raw) > MAX_HEADER_SIZE:
         raise FormatError(f"a record header of {len(raw)} bytes exceeds the limit of {MAX_HEADER_SIZE}")
-    if not raw.startswith(_USUAL_VERSIONS) and not _VERSION.match(raw):
-        raise FormatError(f"a WARC record should start here, but these bytes do: {raw[:16]!r}")
+    if not raw.startswith(_USUAL_VERSIONS):
+        version = _VERSION.match(raw)
+        if version is None or (strict and version[2] == _TOO_MANY_RETURNS):
+            raise FormatError(f"a WARC record should start here, but these bytes do: {raw[:16]!r}")
+        if b"\n\r\r\n" in raw:
+            # The blank line is one of these: what was taken for the header has part of the block in it.
+            raise FormatError("all lines of this record header end with CR CR LF")
     return RecordHeader(raw, _content_length(raw))
 
 

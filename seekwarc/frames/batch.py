@@ -37,23 +37,26 @@ class FrameBatch(NamedTuple):
     size: int
     """Content bytes in all."""
     followed: bool
-    """Whether another frame with content stands behind the last."""
+    """Whether another frame with content, that is not tiny, stands behind the last."""
 
 
-def batches_ahead(window: Window, offset: int, decoder: FrameDecoder) -> Ahead[FrameBatch]:
+def batches_ahead(
+    window: Window, offset: int, decoder: FrameDecoder, *, min_content: int = 0
+) -> Ahead[FrameBatch]:
     """Decode the small frames from `offset` on in a thread of its own; see `Ahead`.
 
-    It ends in front of the first frame that is not small, does not state its size, or cannot be decoded.
+    It ends before the first frame that is not small, or tiny, does not state its size, or cannot be decoded.
 
     Args:
         window: What the stored bytes are read through, by this alone.
         offset: Where the first of them begins.
         decoder: Knows the dictionary.
+        min_content: Frames with no more content than this are left to others.
     """
-    return Ahead(_batches(window, offset, decoder), lambda batch: batch.size)
+    return Ahead(_batches(window, offset, decoder, min_content), lambda batch: batch.size)
 
 
-def _batches(window: Window, offset: int, decoder: FrameDecoder) -> Iterator[FrameBatch]:
+def _batches(window: Window, offset: int, decoder: FrameDecoder, min_content: int) -> Iterator[FrameBatch]:
     dictionary = decoder.dictionary
     codec = zstandard.ZstdDecompressor(dict_data=dictionary.codec if dictionary else None)
     while True:
@@ -63,7 +66,7 @@ def _batches(window: Window, offset: int, decoder: FrameDecoder) -> Iterator[Fra
         index, size = begin, 0
         while len(ends) < MOST_FRAMES and size < MOST_CONTENT:
             frame = measure_frame(data, index)
-            if frame is None or not 0 < frame[1] <= SMALL_FRAME or frame[0] - index > SMALL_FRAME:
+            if frame is None or not min_content < frame[1] <= SMALL_FRAME or frame[0] - index > SMALL_FRAME:
                 break
             end = frame[0]
             places.extend((index, end - index))
@@ -83,12 +86,15 @@ def _batches(window: Window, offset: int, decoder: FrameDecoder) -> Iterator[Fra
             return
         offset = ends[-1]
         contents = [found[number].tobytes() for number in range(len(ends))]
-        yield FrameBatch(ends, contents, size, _has_content(window, offset))
+        yield FrameBatch(ends, contents, size, _has_content(window, offset, min_content))
 
 
-def _has_content(window: Window, offset: int) -> bool:
+def _has_content(window: Window, offset: int, min_content: int) -> bool:
     try:
         start = frame_start_at(window, offset)
     except FormatError:
         return False
-    return start is not None and start[1] is not None and start[1].content_size != 0
+    if start is None or start[1] is None:
+        return False
+    size = start[1].content_size
+    return size is None or size > min_content

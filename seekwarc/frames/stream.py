@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
-from seekwarc.format.warc import MAX_HEADER_SIZE, find_header_end
+from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, RECORD_MAGIC, find_header_end
 from seekwarc.frames.units import Extension, Piece
 from seekwarc.storage.stopping import checkpoint
 
-__all__ = ["ContentStream", "Mark"]
+__all__ = ["ContentStream", "Head", "Mark"]
 
-MOST_BLANK_BYTES: Final = 64
-"""How many CR and LF bytes may stand between two records before it is called damage."""
+BLANK_STEP: Final = 64
+"""How many bytes are looked at for line breaks at a time: mostly four of them are."""
+MAX_HEADS: Final = 1024
+"""Units that begin as records do and are remembered; in a sound file there is one at a time."""
 
 
 class Mark(NamedTuple):
@@ -31,6 +33,15 @@ class Mark(NamedTuple):
     """Offset of the unit that holds it."""
     skip: int
     """Content bytes of that unit in front of it: 0 where the unit begins with it."""
+
+
+class Head(NamedTuple):
+    """A unit that begins as a record does, wherever that is."""
+
+    position: int
+    unit: int
+    before: bytes
+    """The last bytes of content before it, as far as they are four."""
 
 
 class ContentStream:
@@ -57,6 +68,9 @@ class ContentStream:
         self._units: deque[tuple[int, int]] = deque()
         self._produced = 0
         self._lock = threading.Lock()
+        self._error: FormatError | None = None
+        self._last = b""
+        self._heads: deque[Head] = deque()
         self.unit_end = 0
         """Offset behind the last unit that was decoded to its end."""
         self._extensions: list[Extension] = []
@@ -76,6 +90,16 @@ class ContentStream:
     def _pull(self) -> bool:
         """Add the next piece to what is at hand; False at the end of the file."""
         checkpoint()
+        if self._error is not None:
+            raise self._error
+        try:
+            return self._pull_piece()
+        except FormatError as error:
+            # The record and the iteration read the same stream: both are to know why it ends.
+            self._error = error
+            raise
+
+    def _pull_piece(self) -> bool:
         for piece in self._pieces:
             if isinstance(piece, Extension):
                 self._note_extension(piece)
@@ -83,6 +107,8 @@ class ContentStream:
             if piece.first:
                 self._pass_unit()
                 self._begin_unit(piece.unit)
+                if piece.data[:5] == RECORD_MAGIC and len(self._heads) < MAX_HEADS:
+                    self._heads.append(Head(self._produced, piece.unit, self._last))
             if piece.end is not None:
                 self.unit_end = piece.end
             if piece.data:
@@ -105,6 +131,7 @@ class ContentStream:
             self._data += data
         self._index = 0
         self._produced += len(data)
+        self._last = data[-4:] if len(data) >= 4 else (self._last + data)[-4:]
 
     def _note_extension(self, extension: Extension) -> None:
         """Keep what tells where the extensions behind a record end, whichever record that is."""
@@ -173,11 +200,12 @@ class ContentStream:
             return header
 
     def read_blank_lines(self) -> bytes:
-        """Read the CR and LF bytes that stand here: what separates two records."""
+        """Read the CR and LF bytes that stand here, `MAX_BLANK_BYTES` at most: what separates two records."""
         with self._lock:
             found = b""
-            while (self._at_hand() or self._pull()) and len(found) <= MOST_BLANK_BYTES:
-                piece = bytes(self._data[self._index : self._index + MOST_BLANK_BYTES + 1 - len(found)])
+            while len(found) < MAX_BLANK_BYTES and (self._at_hand() or self._pull()):
+                wanted = min(BLANK_STEP, MAX_BLANK_BYTES - len(found))
+                piece = bytes(self._data[self._index : self._index + wanted])
                 rest = piece.lstrip(b"\r\n")
                 found += piece[: len(piece) - len(rest)]
                 self._index += len(piece) - len(rest)
@@ -217,6 +245,35 @@ class ContentStream:
             while self._at_hand() < size and self._pull():
                 pass
             return bytes(self._data[self._index : self._index + size])
+
+    def look(self, position: int, size: int) -> bytes:
+        """Return `size` bytes from `position` on, which must not have gone by, and pass nothing.
+
+        Returns:
+            Fewer bytes at the end of the file. All that lies between here and there is held in memory.
+        """
+        with self._lock:
+            while self._produced < position + size and self._pull():
+                pass
+            begin = position - (self._produced - len(self._data))
+            return bytes(self._data[begin : begin + size])
+
+    def whole_unit_stop(self) -> int | None:
+        """Return the position at which the unit of the next byte ends; None where that is not at hand."""
+        with self._lock:
+            if len(self._units) > 1:
+                return self._units[1][0]
+            return None if not self._units or self.unit_is_open else self._produced
+
+    def head_after(self, position: int) -> Head | None:
+        """Return the first unit after `position` that begins as a record does, if one has come.
+
+        Those before are forgotten.
+        """
+        with self._lock:
+            while self._heads and self._heads[0].position <= position:
+                self._heads.popleft()
+            return self._heads[0] if self._heads else None
 
     def skip_to(self, position: int) -> int:
         """Pass over what lies in front of `position`.

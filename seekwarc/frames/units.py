@@ -7,7 +7,7 @@ record's size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Final, Literal, NamedTuple
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
@@ -179,25 +179,34 @@ def _zstd_pieces(
             decode = decoder.incremental(header)
         except FormatError as error:
             raise error.located(window.source.name, offset) from None
-        unit = offset
-        position = offset + size
-        data = window.take(offset, size)
-        first, done = True, False
-        while not done:
-            blocks, done = _next_blocks(window, position, unit, checksum=header.has_checksum)
-            position += len(blocks)
-            try:
-                out = decode(data + blocks)
-            except FormatError as error:
-                raise error.located(window.source.name, unit) from None
-            data = b""
-            if out:
-                yield Piece(out, unit, first, position if done else None)
-                first = False
-            elif done:
-                # The end of a frame, or the whole of an empty one.
-                yield Extension(position, None) if first else Piece(b"", unit, False, position)
-        offset = position
+        offset = yield from _frame_pieces(window, offset, header, decode)
+
+
+def _frame_pieces(
+    window: Window, unit: int, header: FrameHeader, decode: Callable[[bytes], bytes]
+) -> Generator[Piece | Extension, None, int]:
+    """Yield the content of one frame block by block, and return the offset of what comes after it."""
+    position = unit + header.size
+    data = window.take(unit, header.size)
+    first, done = True, False
+    while not done:
+        blocks, done, is_cut = _next_blocks(window, position, unit, checksum=header.has_checksum)
+        position += len(blocks)
+        try:
+            out = decode(data + blocks)
+        except FormatError as error:
+            raise error.located(window.source.name, unit) from None
+        data = b""
+        end = position if done and not is_cut else None
+        if out:
+            yield Piece(out, unit, first, end)
+            first = False
+        elif end is not None:
+            # The end of a frame, or the whole of an empty one.
+            yield Extension(end, None) if first else Piece(b"", unit, False, end)
+        if is_cut:
+            raise TruncatedError("the file ends inside this frame", source=window.source.name, offset=unit)
+    return position
 
 
 def extension_at(window: Window, offset: int, size: int) -> Extension:
@@ -241,16 +250,22 @@ def whole_frame(window: Window, offset: int, header: FrameHeader) -> bytes:
     return data[index : measured[0]] if measured else b""
 
 
-def _next_blocks(window: Window, position: int, unit: int, *, checksum: bool) -> tuple[bytes, bool]:
-    """Return the next block of a frame, with the frame's checksum behind the last one."""
+def _next_blocks(window: Window, position: int, unit: int, *, checksum: bool) -> tuple[bytes, bool, bool]:
+    """Return the next block of a frame, with the frame's checksum behind the last one.
+
+    Returns:
+        The bytes, whether that was the last block, and whether the file ends inside the checksum: then it
+        is left out.
+    """
     header = window.take(position, 3)
     try:
         # Only one header is shown to the walker, so it stops behind one block: at most 128 KiB come out.
         size, done = walk_blocks(header, 0) if len(header) == 3 else (4, False)
     except FormatError as error:
         raise error.located(window.source.name, unit) from None
-    size += 4 * (done and checksum)
-    block = window.take(position, size)
+    with_checksum = size + 4 * (done and checksum)
+    block = window.take(position, with_checksum)
     if len(block) < size:
         raise TruncatedError("the file ends inside this frame", source=window.source.name, offset=unit)
-    return block, done
+    is_cut = len(block) < with_checksum
+    return block[:size] if is_cut else block, done, is_cut

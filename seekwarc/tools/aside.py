@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import Final
 
@@ -14,10 +14,17 @@ from seekwarc.storage.source import FileObjectSource, RangeSource
 __all__ = ["searchable"]
 
 STEP: Final = 1 << 20
+HEAD: Final = 8
+"""Bytes that tell what kind of file it is."""
 
 
 @contextmanager
-def searchable(source: RangeSource, directory: str | None = None) -> Iterator[RangeSource]:
+def searchable(
+    source: RangeSource,
+    directory: str | None = None,
+    *,
+    check_head: Callable[[bytes], object] = lambda _: None,
+) -> Iterator[RangeSource]:
     """Give a source that can be read in any order, and more than once.
 
     That is `source` itself, unless it is a pipe: then it is read to its end and a copy given; both are
@@ -26,6 +33,8 @@ def searchable(source: RangeSource, directory: str | None = None) -> Iterator[Ra
     Args:
         source: The source. Unless it is a pipe it stays open on exit.
         directory: Where the copy goes; None for the system's place, which TMPDIR names.
+        check_head: Shown the first bytes of a pipe before any more is read: it raises to refuse the file,
+            since a pipe of something else may have no end.
 
     Raises:
         SourceError: The pipe cannot be read, or there is no room for the copy.
@@ -40,10 +49,13 @@ def searchable(source: RangeSource, directory: str | None = None) -> Iterator[Ra
     with closing(source), ExitStack() as opened:
         try:
             file = opened.enter_context(tempfile.TemporaryFile(dir=directory))
+            data = source.read(0, HEAD)
+            check_head(data)
             position = 0
-            while data := source.read(position, position + STEP):
+            while data:
                 write_all(file, data)
                 position += len(data)
+                data = source.read(position, position + STEP)
             file.flush()
         except SourceError:
             raise

@@ -21,6 +21,7 @@ from seekwarc.archive.index import tolerated
 from seekwarc.archive.output import Output, open_output
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
+from seekwarc.archive.resync import SHARED
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import REVISIT, CdxjLine
 from seekwarc.format.digest import Digest
@@ -230,7 +231,9 @@ class _Draft:
         if self.fields is None or uri is None:
             return None
         try:
-            if record.skip or not record.length:
+            if record.is_cut_off and record.problem is not None:
+                raise FormatError(record.problem)
+            if record.skip or not record.length or record.problem == SHARED:
                 raise FormatError(
                     "this record shares its frame or gzip member with others, so that no line leads to it; "
                     "`seekwarc convert` mends that"

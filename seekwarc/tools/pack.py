@@ -38,7 +38,8 @@ def files_below(names: Sequence[str]) -> Iterator[Path]:
     """Yield the files named, and all files below the folders named, in order of their paths.
 
     Raises:
-        SourceError: A name is empty, or leads nowhere, or to a folder that cannot be read.
+        SourceError: A name is empty, or leads nowhere, to a pipe or device, or to a folder that cannot be
+            read.
     """
     for name in names:
         if not name:
@@ -49,8 +50,14 @@ def files_below(names: Sequence[str]) -> Iterator[Path]:
             for folder, folders, files in os.walk(path, onerror=_raise):
                 folders.sort()
                 yield from (Path(folder, file) for file in sorted(files) if Path(folder, file).is_file())
-        elif path.exists():
+        elif path.is_file():
             yield path
+        elif path.exists():
+            # A pipe or a device need not end, and has neither the date nor the type that a record needs.
+            raise SourceError(
+                f"{name}: is a pipe or a device, not a file; store it in a file first, or pack it as `-` "
+                "with --stdin-name"
+            )
         else:
             raise SourceError(f"{name}: no such file")
 

@@ -13,7 +13,7 @@ from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.layout import TableMode
 from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE, parse_frame_header, parse_skippable_header
 from seekwarc.frames.dictionary import Dictionary
-from seekwarc.frames.units import Compression
+from seekwarc.frames.units import Compression, detect
 from seekwarc.storage.source import RangeSource, Stats, open_source
 from seekwarc.tools.aside import searchable
 from seekwarc.tools.stored import LooseRecord, StoredRecord, StoredRecords, has_table_each, loose_records
@@ -119,7 +119,9 @@ def _part(
 ) -> Part:
     source = open_source(target)
     if source.size is None:
-        source = target = stack.enter_context(searchable(source, directory))
+        name = source.name
+        checked = searchable(source, directory, check_head=lambda head: detect(head, name))
+        source = target = stack.enter_context(checked)
     try:
         file = ArchiveFile(source, Stats(), **limits)
         compression = file.detect(file.window(), 0)

@@ -73,7 +73,7 @@ def recover(
     partial: bool = False,
     existing: Existing = "error",
     source_dictionary: Dictionary | None = None,
-    limits: Mapping[str, int] | None = None,
+    limits: Mapping[str, Any] | None = None,
     watch: Callable[[RangeSource, str], RangeSource] = lambda source, _: source,
     **options: Any,  # noqa: ANN401
 ) -> Recovery:

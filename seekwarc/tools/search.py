@@ -15,7 +15,7 @@ from typing import Final
 from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.place import record_size
 from seekwarc.errors import FormatError
-from seekwarc.format.warc import RecordHeader, find_header_end, parse_record_header
+from seekwarc.format.warc import RECORD_BEGINNING, RecordHeader, find_header_end, parse_record_header
 from seekwarc.frames.scan import Frame, Window, frame_at
 from seekwarc.frames.units import Compression, Piece, pieces_from
 
@@ -34,8 +34,7 @@ BYTES_PER_HINT: Final = 64
 _BEGINNINGS: Final[dict[Compression, re.Pattern[bytes]]] = {
     "zst": re.compile(rb"\x28\xb5\x2f\xfd"),
     "gz": re.compile(rb"\x1f\x8b\x08"),
-    # A version line, and the name of a field.
-    "none": re.compile(rb"WARC/[0-9]{1,4}\.[0-9]{1,4}[ \t]{0,8}\r?\n[!-9;-~]{1,64}[ \t:]"),
+    "none": RECORD_BEGINNING,
 }
 
 

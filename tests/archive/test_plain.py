@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import seekwarc
-from seekwarc.errors import FormatError, TruncatedError
+from seekwarc.errors import FormatError, FormatWarning, TruncatedError
 from tests.support.foreign import Foreign, text, warc_header
 from tests.support.sources import RecordingSource
 
@@ -60,9 +60,12 @@ def test_a_block_that_is_cut_is_told_when_it_is_reached() -> None:
     with seekwarc.open(RecordingSource(data, "cut.warc")) as archive:
         records = iter(archive)
         assert next(records).block.read() == b"first"
-        assert next(records).block.pread(0, 10) == made.records[1].block[:10]
+        with pytest.warns(FormatWarning, match=f"^cut.warc, offset {made.records[1].offset}: .*cut off"):
+            record = next(records)
+        assert record.block.pread(0, 10) == made.records[1].block[:10]
         with pytest.raises(TruncatedError, match=f"^cut.warc, offset {made.records[1].offset}: "):
-            next(records)
+            record.block.read()
+        assert next(records, None) is None
 
 
 @pytest.mark.parametrize("behind", [b"garbage", b"WARC/1.1\r\nno end", b"WARC/1.1\r\n\r\n", b"\0" * 50])
@@ -75,6 +78,7 @@ def test_what_is_no_record_is_told_with_its_place(behind) -> None:
             next(records)
 
 
+@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
 def test_the_http_head_of_a_record_that_is_cut_off_behind_it_can_be_read() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
     block = head + b"x" * 10_000

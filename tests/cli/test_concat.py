@@ -115,6 +115,16 @@ def test_pipes_work_at_both_ends(command, crawl, other, tmp_path) -> None:
     assert "3 files, 9 records" in answer.stderr, "standard output is taken by the file"
 
 
+def test_a_pipe_of_something_else_is_refused_at_its_first_bytes(start, crawl, tmp_path) -> None:
+    process = start("concat", crawl.zst, "-", "-o", tmp_path / "new.warc.zst")
+    # The pipe stays open, and there is no end to what could come.
+    process.stdin.write(b"y\n" * 32)
+    process.stdin.flush()
+    assert process.wait(timeout=20) == 1
+    assert b"not a WARC file" in process.stderr.read()
+    assert left_in(tmp_path) == []
+
+
 def test_cat_and_concat_read_the_same(command, crawl, other, tmp_path) -> None:
     cat, path = tmp_path / "cat.warc.zst", tmp_path / "concat.warc.zst"
     cat.write_bytes(crawl.zst.read_bytes() + other.read_bytes())

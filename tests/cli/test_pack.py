@@ -249,24 +249,32 @@ def test_a_full_disk_is_told_and_leaves_nothing(command, folder, small_disk) -> 
     assert os.listdir(small_disk) == []
 
 
+def test_what_need_not_end_is_refused_before_anything_is_read(command, folder, tmp_path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for name in (fifo, "/dev/zero"):
+        stderr = command("pack", folder, name, "-o", tmp_path / "new.warc.zst", status=2).stderr
+        assert f"{name}: is a pipe or a device, not a file" in stderr
+    assert sorted(os.listdir(tmp_path)) == ["fifo", "things"]
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_leaves_nothing(start, folder, tmp_path, number, status) -> None:
-    fifo = tmp_path / "endless.bin"
-    os.mkfifo(fifo)
-    process = start("pack", folder, fifo, "-o", tmp_path / "new.warc.zst")
-    with fifo.open("wb", buffering=0) as pipe:
-        pipe.write(noise(1 << 20))
-        wait_for(lambda: any(path.name.endswith(".partial") for path in tmp_path.iterdir()))
-        process.send_signal(number)
-        # A signal that comes just before a read blocks is only seen when that read ends, which Python
-        # cannot help: a trickle of data ends it.
-        with contextlib.suppress(BrokenPipeError):
-            while process.poll() is None:
-                pipe.write(b"more")
-                time.sleep(0.05)
-        stderr = process.communicate(timeout=20)[1]
+    words = ("-", "--stdin-name", "endless.bin", "-o", tmp_path / "new.warc.zst")
+    process = start("pack", folder, *words)
+    process.stdin.write(noise(1 << 20))
+    wait_for(lambda: any(path.name.endswith(".partial") for path in tmp_path.iterdir()))
+    process.send_signal(number)
+    # A signal that comes just before a read blocks is only seen when that read ends, which Python
+    # cannot help: a trickle of data ends it.
+    with contextlib.suppress(BrokenPipeError):
+        while process.poll() is None:
+            process.stdin.write(b"more")
+            process.stdin.flush()
+            time.sleep(0.05)
+    stderr = process.communicate(timeout=20)[1]
     assert process.returncode == status
-    assert sorted(os.listdir(tmp_path)) == ["endless.bin", "things"]
+    assert os.listdir(tmp_path) == ["things"]
     assert stderr == b"seekwarc: stopped\n"
 
 

@@ -195,6 +195,7 @@ def test_the_digest_of_a_block_is_that_of_its_payload() -> None:
 # Damage.
 
 
+@pytest.mark.filterwarnings("ignore:.*cut off:seekwarc.FormatWarning")
 @pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
 @pytest.mark.parametrize("stated_digests", [False, True])
 def test_what_stands_in_front_of_damage_is_kept(form: str, stated_digests: bool) -> None:

@@ -1,0 +1,136 @@
+"""Where a record really ends whose Content-Length is wrong.
+
+A Content-Length is believed as long as the line breaks and the next record, or the end of the file, follow
+the block that it measures. Where they do not, the next record is looked for nearby: first within the block,
+which is then too long, and then after it. warcio and FastWARC read many of these files; to read the rest of
+the file is worth more than to insist. What is found is told as `Record.problem`.
+
+Only a record that begins a frame or gzip member, or stands after a blank line, is found: text that looks like
+a header in the middle of a page is not.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from seekwarc.errors import FormatError
+from seekwarc.format.warc import (
+    RECORD_BEGINNING,
+    RECORD_END,
+    RECORD_MAGIC,
+    find_header_end,
+    parse_record_header,
+)
+
+if TYPE_CHECKING:
+    from seekwarc.frames.scan import Window
+    from seekwarc.frames.stream import ContentStream
+
+__all__ = [
+    "NEARBY",
+    "NEARBY_BEFORE",
+    "SHARED",
+    "is_end",
+    "next_record",
+    "swallowed_record",
+    "too_large",
+    "too_small",
+]
+
+NEARBY: Final = 1 << 20
+"""How far after a block the next record is looked for."""
+NEARBY_BEFORE: Final = 64 << 10
+"""How far back from the end of a block that is not compressed it is looked for."""
+SHARED: Final = (
+    "several records share one frame or gzip member, or do not begin their own; they can be read in order, "
+    "but their offsets lead to the first one only. `seekwarc convert` mends that"
+)
+
+BLANK_LINES: Final = (b"\r\n\r\n", b"\n\n")
+_AFTER_BLANK_LINE = re.compile(rb"(?:\r\n\r\n|\n\n)(?=" + RECORD_BEGINNING.pattern + rb")")
+
+
+def too_small(stated: int, surplus: int) -> str:
+    """Say that a block is followed by bytes of its own."""
+    return f"Content-Length {stated} is too small: {surplus} more bytes come before the next record"
+
+
+def too_large(stated: int, found: int) -> str:
+    """Say that a block would reach into the next record."""
+    return f"Content-Length {stated} is too large: the next record begins after {found} bytes of the block"
+
+
+def is_end(rest: bytes) -> bool:
+    """Tell whether these bytes may follow a block: line breaks, then a record or the end of the file."""
+    after = rest.lstrip(b"\r\n")
+    return not after or (len(after) < len(rest) and after.startswith(RECORD_MAGIC[: len(after)]))
+
+
+def next_record(stream: ContentStream, position: int) -> int | None:
+    """Return the position of the nearest record after `position`, None where none is near.
+
+    Where something that looks like a record stands in between, none is: it must not be passed unread.
+    """
+    size = 4 << 10
+    while True:
+        try:
+            data = stream.look(position, size)
+        except FormatError:
+            # Damage that is near: what is at hand of the bytes before it is enough, or nothing is.
+            return None
+        lookalike = RECORD_BEGINNING.search(data)
+        first = lookalike.start() if lookalike is not None else len(data)
+        head = stream.head_after(position)
+        if head is not None and head.position <= position + first:
+            return head.position
+        if lookalike is not None:
+            return position + first if data.endswith(BLANK_LINES, 0, first) else None
+        if len(data) < size or size >= NEARBY:
+            return None
+        size *= 4
+
+
+def swallowed_record(window: Window, begin: int, end: int) -> int | None:
+    """Return the offset of the record that begins within a block which should end at `end`, if one does.
+
+    Of a file that is not compressed: a block may hold an archive whose records look as real ones do. So the
+    records must lead one to the next, two line breaks between them, until one ends after the block.
+
+    Args:
+        window: The file.
+        begin: Offset of the block.
+        end: Offset of the end that its Content-Length gives.
+    """
+    start = max(begin - len(RECORD_END), end - NEARBY_BEFORE)
+    data = window.take(start, end - start + NEARBY_BEFORE)
+    # Chains that meet go on together: none is followed twice.
+    seen: set[int] = set()
+    for match in _AFTER_BLANK_LINE.finditer(data):
+        position = match.end()
+        if position >= end - start:
+            break
+        while 0 <= position < end - start and position not in seen:
+            seen.add(position)
+            position = _end_of_record(data, position)
+        if position >= end - start and _follows(data, position, window, start):
+            return start + match.end()
+    return None
+
+
+def _end_of_record(data: bytes, position: int) -> int:
+    """Return where the record after the one at `position` should begin; -1 where no record stands there."""
+    stop = find_header_end(data, position)
+    if stop < 0 or not RECORD_BEGINNING.match(data, position):
+        return -1
+    try:
+        header = parse_record_header(data[position:stop])
+    except FormatError:
+        return -1
+    return stop + header.content_length + len(RECORD_END)
+
+
+def _follows(data: bytes, position: int, window: Window, start: int) -> bool:
+    """Tell whether a record, or the end of the file, stands at an index of `data`."""
+    after = data[position : position + 5] or window.take(start + position, len(RECORD_MAGIC))
+    return after in (b"", RECORD_MAGIC)

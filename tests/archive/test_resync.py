@@ -1,0 +1,316 @@
+"""Records whose Content-Length is wrong, or that are cut off: read with a word, refused where that is asked.
+
+What is read here is what warcio and FastWARC read, or more: tests/interop compares.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+import seekwarc
+from seekwarc import FormatError, FormatWarning, TruncatedError
+from tests.support.foreign import CRLF2, Foreign, gzip_member, noise, text, warc_header, zstd_frame
+from tests.support.reading import time_limit
+from tests.support.sources import Pipe
+
+Make = Callable[[bytes], bytes]
+FORMS: dict[str, Make] = {
+    "plain": lambda content: content,
+    "gzip": gzip_member,
+    "zst": zstd_frame,
+    "zst without size": lambda content: zstd_frame(content, content_size=False),
+}
+COMPRESSED = {name: make for name, make in FORMS.items() if name != "plain"}
+BLOCKS = [text(300, seed=number) for number in range(3)]
+each_form = pytest.mark.parametrize("make", FORMS.values(), ids=FORMS)
+each_compressed = pytest.mark.parametrize("make", COMPRESSED.values(), ids=COMPRESSED)
+
+
+def record(block: bytes, number: int, *, claimed: int | None = None) -> bytes:
+    return warc_header(len(block) if claimed is None else claimed, number) + block + CRLF2
+
+
+def crawl(make: Make, claimed: int, block: bytes = BLOCKS[1]) -> bytes:
+    """Three records, the Content-Length of the second as it is claimed."""
+    middle = record(block, 1, claimed=claimed)
+    return b"".join(map(make, (record(BLOCKS[0], 0), middle, record(BLOCKS[2], 2))))
+
+
+def read(target: object, **options: object) -> tuple[list[bytes], list[str | None], list[str]]:
+    """Return the blocks, the problem of each record as it comes, and all warnings."""
+    with warnings.catch_warnings(record=True) as caught, seekwarc.open(target, **options) as archive:
+        warnings.simplefilter("always")
+        found = [(it.block.read(), it.problem) for it in archive]
+    assert {it.category for it in caught} <= {FormatWarning}
+    return (
+        [block for block, _ in found],
+        [problem for _, problem in found],
+        [str(it.message) for it in caught],
+    )
+
+
+@each_form
+@pytest.mark.parametrize("missing", [1, 10, 200, 300])
+def test_a_content_length_that_is_too_small_costs_no_other_record(make: Make, missing: int) -> None:
+    data = crawl(make, 300 - missing)
+    blocks, _, told = read(data)
+    assert blocks == [BLOCKS[0], BLOCKS[1][: 300 - missing], BLOCKS[2]]
+    assert len(told) == 1
+    assert f"Content-Length {300 - missing} is too small: {missing + 4} more bytes" in told[0]
+    with seekwarc.open(data, strict=True) as archive, pytest.raises(FormatError, match="too small"):
+        list(archive)
+
+
+@each_form
+@pytest.mark.parametrize("excess", [15, 20, 100, 400])
+def test_a_content_length_that_is_too_large_costs_no_other_record(make: Make, excess: int) -> None:
+    data = crawl(make, 300 + excess)
+    blocks, problems, told = read(data)
+    assert blocks == BLOCKS, "and the block is what it is, not what its length says"
+    assert problems == [
+        None,
+        f"Content-Length {300 + excess} is too large: the next record begins after 300 bytes of the block",
+        None,
+    ]
+    assert len(told) == 1
+    with seekwarc.open(data, strict=True) as archive, pytest.raises(FormatError, match="too large"):
+        list(archive)
+
+
+@each_compressed
+def test_a_content_length_beyond_the_end_of_the_file_is_seen_through(make: Make) -> None:
+    assert read(crawl(make, 5000))[0] == BLOCKS
+
+
+@each_compressed
+def test_a_large_record_with_a_wrong_length_is_passed_all_the_same(make: Make) -> None:
+    block = noise(3 << 20, seed=4)
+    for claimed in (len(block) - 500, len(block) + 100):
+        with (
+            warnings.catch_warnings(record=True) as told,
+            seekwarc.open(crawl(make, claimed, block)) as archive,
+        ):
+            warnings.simplefilter("always")
+            records = list(archive)
+            assert [it.id[-1] for it in records] == ["0", "1", "2"]
+            assert records[1].problem is not None
+            assert records[1].block.read() == block[: min(claimed, len(block))]
+        assert len(told) == 1
+
+
+@each_form
+def test_a_sound_record_that_holds_records_is_left_alone(make: Make) -> None:
+    """Nested archives whose records begin frames or stand after blank lines are part of the block."""
+    inner = b"".join(record(block, 7) for block in BLOCKS)
+    outer = record(inner, 1)
+    begin = len(outer) - len(inner) - len(CRLF2)
+    cuts = [0, begin, begin + len(inner) // 3, len(outer)]
+    pieces = [outer] if make is FORMS["plain"] else [outer[a:b] for a, b in pairwise(cuts)]
+    data = make(record(BLOCKS[0], 0)) + b"".join(map(make, pieces)) + make(record(BLOCKS[2], 2))
+    for target in (data, Pipe(data)):
+        blocks, problems, told = read(target)
+        assert blocks == [BLOCKS[0], inner, BLOCKS[2]]
+        assert problems == [None] * 3
+        assert told == []
+
+
+def test_a_nested_archive_with_a_wrong_length_is_not_taken_apart() -> None:
+    inner = b"".join(record(block, 7) for block in BLOCKS)
+    blocks, _, _ = read(crawl(FORMS["plain"], len(inner) - 10, inner))
+    assert blocks == [BLOCKS[0], inner[:-10], BLOCKS[2]]
+
+
+@each_form
+def test_a_record_is_never_passed_unread(make: Make) -> None:
+    """What looks like a record right after the damage is not skipped to come to the next one."""
+    middle = warc_header(300, 1) + BLOCKS[1] + b"junk" + record(BLOCKS[0], 5)
+    data = make(record(BLOCKS[0], 0)) + make(middle) + make(record(BLOCKS[2], 2))
+    with (
+        warnings.catch_warnings(),
+        seekwarc.open(data) as archive,
+        pytest.raises(FormatError, match="should start here"),
+    ):
+        warnings.simplefilter("ignore")
+        list(archive)
+
+
+def test_a_pipe_is_read_on_after_a_wrong_length() -> None:
+    for make in FORMS.values():
+        assert read(Pipe(crawl(make, 290)))[0] == [BLOCKS[0], BLOCKS[1][:290], BLOCKS[2]]
+    assert read(Pipe(crawl(gzip_member, 320)))[0] == BLOCKS
+
+
+@each_form
+def test_a_file_of_wrong_lengths_is_given_up_before_it_costs_much(make: Make) -> None:
+    data = b"".join(make(record(text(60), number, claimed=100_000)) for number in range(1000))
+    with (
+        time_limit(60),
+        warnings.catch_warnings(),
+        seekwarc.open(data) as archive,
+        contextlib.suppress(FormatError),
+    ):
+        warnings.simplefilter("ignore")
+        assert len(list(archive)) == 1000
+
+
+# What is cut off.
+
+
+@each_form
+@pytest.mark.parametrize("cut", [1, 3, 4, 5, 1000, 200_000])
+def test_a_last_record_that_is_cut_off_is_read_as_far_as_it_goes(make: Make, cut: int) -> None:
+    block = noise(400_000, seed=5)
+    data = make(record(BLOCKS[0], 0)) + make(record(block, 1))
+    data = data[:-cut]
+    with warnings.catch_warnings(record=True) as told, seekwarc.open(data) as archive:
+        warnings.simplefilter("always")
+        first, last = archive
+        assert first.block.read() == BLOCKS[0]
+        assert first.problem is None
+        assert last.block.pread(0, 100_000) == block[:100_000]
+        if cut > 20:
+            with pytest.raises(TruncatedError):
+                last.block.read()
+        if make is FORMS["plain"] and cut <= len(CRLF2):
+            assert not last.is_cut_off, "only the line breaks after it are"
+        else:
+            assert last.is_cut_off
+            assert len(told) == 1
+            assert "cut off" in str(told[0].message)
+    with seekwarc.open(data, strict=True) as archive, pytest.raises(FormatError):
+        list(archive)
+
+
+@each_form
+def test_a_last_record_that_is_cut_off_in_its_header_is_damage(make: Make) -> None:
+    header = warc_header(5, 1)
+    first = make(record(BLOCKS[0], 0))
+    data = first + (header[:80] if make is FORMS["plain"] else make(header + noise(100_000))[:30])
+    with seekwarc.open(data) as archive, pytest.raises(FormatError):
+        list(archive)
+
+
+def test_a_tool_that_copies_does_not_leave_anything_out_in_silence() -> None:
+    for make in FORMS.values():
+        for data in (crawl(make, 290), crawl(make, 320), crawl(make, 300)[:-30]):
+            with warnings.catch_warnings(), seekwarc.open(data) as archive, pytest.raises(FormatError):
+                warnings.simplefilter("ignore")
+                list(archive.in_order())
+
+
+# Versions and line breaks.
+
+
+@each_form
+def test_a_version_line_may_end_with_two_returns(make: Make) -> None:
+    middle = record(BLOCKS[1], 1).replace(b"WARC/1.1\r\n", b"WARC/1.1\r\r\n", 1)
+    data = b"".join(map(make, (record(BLOCKS[0], 0), middle, record(BLOCKS[2], 2))))
+    blocks, problems, told = read(data)
+    assert blocks == BLOCKS
+    assert problems == [None, "the version line ends with CR CR LF", None]
+    assert len(told) == 1
+    offset = len(make(record(BLOCKS[0], 0)))
+    with (
+        seekwarc.open(data, strict=True) as archive,
+        pytest.raises(FormatError, match=f"{offset}: .*CR CR LF"),
+    ):
+        list(archive)
+    with pytest.warns(FormatWarning), seekwarc.open(data) as archive:
+        assert archive.record_at(offset).block.read() == BLOCKS[1]
+
+
+@each_form
+@pytest.mark.parametrize("blank", [b"\r\n", CRLF2, CRLF2 * 25], ids=len)
+@pytest.mark.parametrize("alone", [True, False])
+def test_line_breaks_between_records_are_passed_on_every_path(make: Make, blank: bytes, alone: bool) -> None:
+    """In a frame or member of their own, or at the head of the next record's."""
+    parts = [record(block, number) for number, block in enumerate(BLOCKS)]
+    between = make(blank) if alone else b""
+    pieces = [make(parts[0]), between, make(parts[1] if alone else blank + parts[1]), between, make(parts[2])]
+    data = b"".join(pieces)
+    with warnings.catch_warnings():
+        # At the head of a frame they keep the record from beginning it.
+        warnings.simplefilter("error" if alone or make is FORMS["plain"] else "ignore")
+        with seekwarc.open(data) as archive:
+            records = list(archive)
+            assert [it.block.read() for it in records] == BLOCKS
+            with seekwarc.open(data) as again:
+                in_order = [(it.offset, it.block.read()) for it in again.in_order()]
+            assert [(it.offset, it.block.read()) for it in records] == in_order
+            if alone and len(blank) <= 64:
+                ends = [*(it.offset for it in records[1:]), len(data)]
+                assert [it.offset + it.length for it in records] == ends
+                for it in records:
+                    assert archive.record_at(it.offset, it.length).length == it.length
+                    assert archive.record_at(it.offset).length == it.length
+    with seekwarc.open(data, strict=True) as archive, pytest.raises(FormatError):
+        list(archive)
+
+
+@each_compressed
+def test_line_breaks_before_the_first_record_are_passed(make: Make) -> None:
+    data = make(CRLF2) + crawl(make, 300)
+    assert read(data) == (BLOCKS, [None] * 3, [])
+    with seekwarc.open(data, strict=True) as archive, pytest.raises(FormatError):
+        list(archive)
+
+
+@each_form
+def test_a_sound_file_is_read_strictly_without_a_word(make: Make) -> None:
+    data = crawl(make, 300)
+    assert read(data, strict=True) == (BLOCKS, [None] * 3, [])
+    assert read(Pipe(data), strict=True) == (BLOCKS, [None] * 3, [])
+
+
+# Records that share a frame.
+
+
+@each_compressed
+def test_a_record_that_shares_its_frame_has_the_length_of_that(make: Make) -> None:
+    shared = make(record(BLOCKS[0], 0) + record(BLOCKS[1], 1))
+    data = shared + make(record(BLOCKS[2], 2))
+    with seekwarc.open(data) as archive:
+        with pytest.warns(FormatWarning, match="share one frame"):
+            records = list(archive)
+        places = [(it.offset, it.length) for it in records]
+    assert places == [(0, len(shared)), (0, len(shared)), (len(shared), len(data) - len(shared))]
+    assert [it.problem is not None for it in records] == [True, True, False]
+
+
+@pytest.mark.parametrize("make", [gzip_member, zstd_frame])
+def test_going_to_a_shared_frame_tells_that_others_are_in_it(make: Make) -> None:
+    shared = make(record(BLOCKS[0], 0) + record(BLOCKS[1], 1))
+    data = shared + make(record(BLOCKS[2], 2))
+    for length in (len(shared), None):
+        with seekwarc.open(data) as archive:
+            with pytest.warns(FormatWarning, match="share one frame"):
+                first = archive.record_at(0, length)
+            assert first.problem is not None
+            assert first.block.read() == BLOCKS[0]
+        with seekwarc.open(data, strict=True) as archive, pytest.raises(FormatError, match="share one frame"):
+            archive.record_at(0, length)
+
+
+def test_lengths_of_a_file_that_is_one_member_cost_no_pass_each() -> None:
+    member = gzip_member(b"".join(record(text(100), number) for number in range(3000)))
+    with (
+        pytest.warns(FormatWarning),
+        seekwarc.open(member) as archive,
+        time_limit(20),
+    ):
+        assert {it.length for it in archive} == {len(member)}
+
+
+@pytest.mark.parametrize("count", [50_000])
+def test_empty_frames_are_passed_at_the_cost_of_reading_in_order(count: int) -> None:
+    made = Foreign().record(b"x")
+    data = made.bytes() + zstd_frame(b"") * count + made.bytes()
+    with time_limit(20), seekwarc.open(data) as archive:
+        assert len(list(archive)) == 2
+        calls = archive.stats.requests
+    assert calls < 100
