@@ -143,11 +143,13 @@ def _real_end(file: ArchiveFile, record: Record, begin: int, end: int) -> int:
     following = _blank_end(window, end)
     if not file.may_mend(2 * NEARBY_BEFORE):
         return following
-    swallowed = swallowed_record(window, begin, end)
+    swallowed, is_doubtful = swallowed_record(window, begin, end)
     if swallowed is not None:
         found = max(swallowed - begin - len(RECORD_END), 0)
         _tell(file, "length", record, too_large(record.content_length, found), found)
         return swallowed
+    if is_doubtful:
+        return following
     stream = file.stream(window, end, "none")
     position = next_record(stream, 0)
     if position is None:

@@ -91,8 +91,8 @@ def next_record(stream: ContentStream, position: int) -> int | None:
         size *= 4
 
 
-def swallowed_record(window: Window, begin: int, end: int) -> int | None:
-    """Return the offset of the record that begins within a block which should end at `end`, if one does.
+def swallowed_record(window: Window, begin: int, end: int) -> tuple[int | None, bool]:
+    """Look for the record that begins within a block which should end at `end`.
 
     Of a file that is not compressed: a block may hold an archive whose records look as real ones do. So the
     records must lead one to the next, two line breaks between them, until one ends after the block.
@@ -101,6 +101,10 @@ def swallowed_record(window: Window, begin: int, end: int) -> int | None:
         window: The file.
         begin: Offset of the block.
         end: Offset of the end that its Content-Length gives.
+
+    Returns:
+        The offset of the record, None without one; and whether something in the block looks like a record,
+        so that to pass the block might be to pass records unread.
     """
     start = max(begin - len(RECORD_END), end - NEARBY_BEFORE)
     data = window.take(start, end - start + NEARBY_BEFORE)
@@ -114,8 +118,8 @@ def swallowed_record(window: Window, begin: int, end: int) -> int | None:
             seen.add(position)
             position = _end_of_record(data, position)
         if position >= end - start and _follows(data, position, window, start):
-            return start + match.end()
-    return None
+            return start + match.end(), True
+    return None, bool(seen)
 
 
 def _end_of_record(data: bytes, position: int) -> int:

@@ -272,7 +272,7 @@ def parse_record_header(raw: bytes, *, strict: bool = False) -> RecordHeader:
         version = _VERSION.match(raw)
         if version is None or (strict and version[2] == _TOO_MANY_RETURNS):
             raise FormatError(f"a WARC record should start here, but these bytes do: {raw[:16]!r}")
-        if b"\n\r\r\n" in raw:
+        if version[2] == _TOO_MANY_RETURNS and b"\n\r\r\n" in raw:
             # The blank line is one of these: what was taken for the header has part of the block in it.
             raise FormatError("all lines of this record header end with CR CR LF")
     return RecordHeader(raw, _content_length(raw))

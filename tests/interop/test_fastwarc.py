@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ import pytest
 import seekwarc
 from seekwarc import FormatWarning
 from seekwarc.tools.verify import Verifier
+from tests.support.foreign import CRLF2, gzip_member, warc_header, zstd_frame
 from tests.support.writing import HTTP_HEAD, KIB, RESPONSE, noise, small_dictionary, text, written
 
 pytestmark = pytest.mark.needs("module:fastwarc")
@@ -17,6 +21,22 @@ pytestmark = pytest.mark.needs("module:fastwarc")
 FRAME = 64 * KIB
 MODES = ("large", "every", "none")
 BLOCKS = [text(300_000), b"small", b"", noise(500_000), text(FRAME), text(FRAME + 1), b"last"]
+
+
+def odd_record(number: int, claimed: int = 300, trailer: bytes = CRLF2) -> bytes:
+    return warc_header(claimed, number) + text(300, number) + trailer
+
+
+RETURNS = odd_record(1).replace(b"WARC/1.1\r\n", b"WARC/1.1\r\r\n")
+ODD = {
+    "two returns": [odd_record(0), RETURNS, odd_record(2)],
+    "blank lines between": [odd_record(0), CRLF2, odd_record(1), odd_record(2)],
+    "many blank lines between": [odd_record(0), CRLF2 * 25, odd_record(1), odd_record(2)],
+    "blank lines first": [CRLF2, odd_record(0), odd_record(1), odd_record(2)],
+    "blank lines at the head": [odd_record(0), CRLF2 + odd_record(1), odd_record(2)],
+    "no line breaks after a block": [odd_record(0), odd_record(1, trailer=b""), odd_record(2)],
+    "some line breaks counted to a block": [odd_record(0), odd_record(1, claimed=302), odd_record(2)],
+}
 
 
 def read(data: bytes, **options: Any) -> list[Any]:
@@ -111,3 +131,40 @@ def test_files_with_a_dictionary_that_it_writes_are_read(compress: bool) -> None
     verifier = Verifier(target.getvalue())
     assert "damage" not in {problem.code for problem in verifier}
     assert verifier.result.records == len(BLOCKS)
+
+
+def blocks_here(data: bytes) -> list[bytes]:
+    """Return the blocks that are read here, whatever is warned of."""
+    with warnings.catch_warnings(), seekwarc.open(data) as archive:
+        warnings.simplefilter("ignore", FormatWarning)
+        return [record.block.read() for record in archive]
+
+
+@pytest.mark.parametrize("make", [bytes, gzip_member, zstd_frame])
+@pytest.mark.parametrize("oddity", sorted(ODD))
+def test_odd_files_that_it_reads_are_read_alike(oddity: str, make: Callable[[bytes], bytes]) -> None:
+    data = b"".join(map(make, ODD[oddity]))
+    if oddity == "blank lines first" and make is bytes:
+        pytest.skip("a file that is not compressed is known by its first bytes")
+    expected = [body for *_, body in read(data)]
+    assert len(expected) == 3
+    assert blocks_here(data) == expected
+    with seekwarc.open(data, strict=True) as archive, pytest.raises(seekwarc.FormatError):
+        list(archive)
+
+
+@pytest.mark.parametrize("make", [bytes, gzip_member, zstd_frame])
+@pytest.mark.parametrize("cut", [1, 8])
+def test_a_last_record_that_is_cut_off_comes_from_both(make: Callable[[bytes], bytes], cut: int) -> None:
+    data = make(odd_record(0)) + make(odd_record(1))
+    data = data[: -min(cut, 4) if make is zstd_frame else -cut]
+    theirs = []
+    with contextlib.suppress(OSError):
+        from fastwarc.warc import ArchiveIterator  # noqa: PLC0415
+
+        theirs.extend(record.record_id for record in ArchiveIterator(io.BytesIO(data), parse_http=False))
+    with warnings.catch_warnings(), seekwarc.open(data) as archive:
+        warnings.simplefilter("ignore", FormatWarning)
+        ours = [record.header.get("WARC-Record-ID") for record in archive]
+    assert ours == theirs
+    assert len(ours) == 2

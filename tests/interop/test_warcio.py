@@ -10,6 +10,7 @@ import gc
 import gzip
 import io
 import warnings
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import zstandard
 import seekwarc
 from seekwarc import Collection, Duplicates, ResolvedRevisit
 from seekwarc.tools.convert import convert
-from tests.support.foreign import CRLF2
+from tests.support.foreign import CRLF2, gzip_member, warc_header
 from tests.support.sources import RecordingSource
 from tests.support.writing import (
     DATE,
@@ -282,3 +283,36 @@ def test_the_digest_of_a_revisit_says_what_that_of_the_original_says(
         for record in (f"{URI}{number}", f"{URI}again{number}"):
             found = {it.field: it.verdict for it in collection.open_record(uri=record).check_digests()}
             assert found["WARC-Payload-Digest"] == verdict
+
+
+@pytest.mark.parametrize("missing", [1, 10])
+@pytest.mark.parametrize("make", [bytes, gzip_member])
+def test_a_content_length_that_is_too_small_is_read_by_both(
+    missing: int, make: Callable[[bytes], bytes]
+) -> None:
+    """It reads on after the next line break."""
+    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415
+
+    block = b"no line breaks here " * 20
+    records = [warc_header(len(block) - cut, cut) + block + CRLF2 for cut in (0, missing, 0)]
+    data = b"".join(map(make, records))
+    theirs = [record.content_stream().read() for record in ArchiveIterator(io.BytesIO(data))]
+    with seekwarc.open(data) as archive:
+        with pytest.warns(seekwarc.FormatWarning, match="too small"):
+            ours = [record.block.read() for record in archive]
+        assert ours == theirs == [block, block[:-missing], block]
+
+
+def test_a_content_length_that_is_too_large_ends_with_the_member() -> None:
+    """To warcio the line breaks after the block are part of it then."""
+    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415
+
+    block = text(300)
+    records = [warc_header(len(block) + more, more) + block + CRLF2 for more in (0, 20, 0)]
+    data = b"".join(map(gzip_member, records))
+    theirs = [record.content_stream().read() for record in ArchiveIterator(io.BytesIO(data))]
+    with seekwarc.open(data) as archive:
+        with pytest.warns(seekwarc.FormatWarning, match="too large"):
+            ours = [record.block.read() for record in archive]
+        assert ours == [block] * 3
+    assert theirs == [block, block + CRLF2, block]
