@@ -41,6 +41,7 @@ VERBS: Final = {
     "train": "make a dictionary from the records of files",
     "dictionary": "take the dictionary out of a file",
     "serve": "serve archives to a browser: find, look, play and scrub",
+    "url": "print the address of a capture in `seekwarc serve`, for ffmpeg and mpv",
     "demo": "make an example and show what a range read costs",
 }
 FOUND_PROBLEMS: Final = 1

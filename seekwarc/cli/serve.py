@@ -1,6 +1,7 @@
 """Serve archives to a browser on this computer: find records, look at them, play and scrub.
 
-Prints the address to open. `--host 0.0.0.0` lets other computers in: there are no passwords, and whoever can
+Prints the address to open, and the address at which players find a capture: /payload?uri=...&date=... (see
+`seekwarc url`). `--host 0.0.0.0` lets other computers in: there are no passwords, and whoever can
 reach the port can read everything in the archives. Ctrl-C ends it.
 
 seekwarc serve crawl.warc.zst
@@ -31,8 +32,9 @@ from seekwarc.format.words import counted
 if TYPE_CHECKING:
     from seekwarc.serve.shelf import Shelf
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "add_arguments", "port_number", "run", "web_address"]
 
+DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8090
 PORTS_TRIED: Final = 20
 """Ports from the default one on that are tried where none was asked for."""
@@ -51,11 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=".warc.zst, .warc.gz or .warc; .cdxj: the files it names",
     )
     parser.add_argument(
-        "--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)"
+        "--host", default=DEFAULT_HOST, metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)"
     )
     parser.add_argument(
         "--port",
-        type=_port,
+        type=port_number,
         metavar="N",
         help=f"port to listen on, 0 for any (default: the first free one from {DEFAULT_PORT} on)",
     )
@@ -102,11 +104,18 @@ def run(options: argparse.Namespace) -> int:
 
 def _announce(options: argparse.Namespace, shelf: Shelf, listener: socket.socket) -> None:
     """Say where it is, and what else there is to say when it starts."""
-    address = _address(listener)
+    host, port = listener.getsockname()[:2]
+    address = web_address(host, port)
     files = counted(len(shelf.files), "file") if len(shelf.files) > 1 else shelf.files[0].name
-    print(f"{printable(files)} at {address} (Ctrl-C ends it)", flush=True)
-    if not ipaddress.ip_address(listener.getsockname()[0]).is_loopback and sys.stderr is not None:
-        text = f"whoever reaches port {listener.getsockname()[1]} can read all of it: there are no passwords"
+    print(f"{printable(files)} at {address} (Ctrl-C ends it)")
+    elsewhere = "" if port == DEFAULT_PORT else f" --port {port}"
+    print(
+        f"ffmpeg, ffprobe and mpv open {address}payload?uri=URI&date=DATE; "
+        f"`seekwarc url FILE --uri URI{elsewhere}` prints the address of a capture",
+        flush=True,
+    )
+    if not ipaddress.ip_address(host).is_loopback and sys.stderr is not None:
+        text = f"anybody who reaches port {port} can read all of it: there are no passwords"
         print(f"seekwarc: warning: {text}", file=sys.stderr)
     if options.open:
         webbrowser.open(address)
@@ -114,7 +123,8 @@ def _announce(options: argparse.Namespace, shelf: Shelf, listener: socket.socket
         threading.Thread(target=_show_progress, args=(shelf,), daemon=True).start()
 
 
-def _port(text: str) -> int:
+def port_number(text: str) -> int:
+    """Parse a port, for argparse."""
     if not text.isascii() or not text.isdigit() or len(text) > 5 or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text} is not a port from 0 to 65535")
     return int(text)
@@ -154,9 +164,9 @@ def _listen(options: argparse.Namespace) -> socket.socket:
     )
 
 
-def _address(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+def web_address(host: str, port: int) -> str:
+    """Return the address of a server as browsers take it."""
+    shown = {"0.0.0.0": DEFAULT_HOST, "::": "::1"}.get(host, host)  # noqa: S104
     return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
 
 

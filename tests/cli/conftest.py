@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -269,3 +270,23 @@ def run_on_terminal(*words: object) -> tuple[int, bytes]:
         process.stdout.read()
     os.close(ours)
     return process.returncode, shown
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., tuple[subprocess.Popen, str, int]]]:
+    """Start the server and wait for its address; whatever still runs at the end is killed."""
+    started = []
+
+    def run(*arguments: object) -> tuple[subprocess.Popen, str, int]:
+        command = [sys.executable, "-m", "seekwarc", "serve", *map(str, arguments)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        started.append(process)
+        said = process.stdout.readline().decode()
+        address = re.search(r"http://\S+:(\d+)/", said)
+        assert address, said + process.stderr.read().decode()
+        return process, address[0], int(address[1])
+
+    yield run
+    for process in started:
+        process.terminate()
+        process.communicate(timeout=20)

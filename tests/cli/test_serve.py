@@ -5,11 +5,9 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 
@@ -17,26 +15,6 @@ import pytest
 
 from tests.cli.conftest import assert_well_behaved
 from tests.support.foreign import Foreign
-
-
-@pytest.fixture
-def serve(crawl):
-    """Start the server and wait for its address; whatever still runs at the end is killed."""
-    started = []
-
-    def run(*arguments: object) -> tuple[subprocess.Popen, str, int]:
-        command = [sys.executable, "-m", "seekwarc", "serve", *map(str, arguments)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        started.append(process)
-        said = process.stdout.readline().decode()
-        address = re.search(r"http://\S+:(\d+)/", said)
-        assert address, said + process.stderr.read().decode()
-        return process, address[0], int(address[1])
-
-    yield run
-    for process in started:
-        process.terminate()
-        process.communicate(timeout=20)
 
 
 def fetch(address: str) -> bytes:
@@ -54,6 +32,9 @@ def stop(process: subprocess.Popen, number: int = signal.SIGINT) -> tuple[int, s
 def test_it_says_where_and_serves_page_and_records(serve, crawl) -> None:
     process, address, port = serve("--port", 0, crawl.zst)
     assert address == f"http://127.0.0.1:{port}/"
+    hint = process.stdout.readline().decode()
+    assert f"mpv open {address}payload?uri=URI&date=DATE" in hint
+    assert f"`seekwarc url FILE --uri URI --port {port}`" in hint
     assert b"<title>seekwarc" in fetch(address)
     while not (summary := json.loads(fetch(address + "api/summary")))["complete"]:
         pass

@@ -1,0 +1,97 @@
+"""Print the address of a capture in a running `seekwarc serve`: for ffmpeg, ffprobe, mpv, curl.
+
+FILE is what is served: an archive, or a CDXJ index. The address is made without asking the server, which is
+thought to be where `seekwarc serve` is unless told otherwise; where it printed another port, give that here.
+Seekable formats are read by range: cutting five seconds from the middle of a film costs a few frames.
+
+seekwarc url crawl.warc.zst --uri https://example.org/film.mp4
+ffmpeg -ss 600 -t 5 -i "$(seekwarc url crawl.warc.zst --uri https://example.org/film.mp4)" -c copy cut.mp4
+seekwarc url crawl.cdxj --uri https://example.org/film.mp4 --date 20261121 --port 8091
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from seekwarc.cli.common import add_limit_arguments, limit_options, open_archive
+from seekwarc.cli.serve import DEFAULT_HOST, DEFAULT_PORT, port_number, web_address
+from seekwarc.errors import FormatError, NotFoundError
+from seekwarc.format.cdxj import date_digits, date_of_digits
+from seekwarc.format.dates import WarcDate
+
+__all__ = ["add_arguments", "run"]
+
+LATEST = "99991231235959"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the verb takes."""
+    parser.add_argument("file", metavar="FILE|INDEX", help=".warc.zst, .warc.gz, .warc or .cdxj")
+    parser.add_argument("--uri", metavar="URI", required=True, help="target URI of the capture")
+    parser.add_argument(
+        "--date",
+        metavar="DATE",
+        type=_date,
+        help="the capture nearest to this date: 2026, 20261121 or 2026-11-21T09:30:00Z (default: the latest)",
+    )
+    parser.add_argument(
+        "--host",
+        default=DEFAULT_HOST,
+        metavar="ADDRESS",
+        help=f"where the server is reached (default: {DEFAULT_HOST})",
+    )
+    parser.add_argument(
+        "--port",
+        type=port_number,
+        default=DEFAULT_PORT,
+        metavar="N",
+        help=f"port of the server (default: {DEFAULT_PORT})",
+    )
+    add_limit_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    # Imported here: they load what only serving and this verb use.
+    from seekwarc.serve.address import capture_address  # noqa: PLC0415
+    from seekwarc.serve.indexed import is_index  # noqa: PLC0415
+
+    uri, date = (_in_index if is_index(options.file) else _in_archive)(options)
+    print(web_address(options.host, options.port) + capture_address(uri, date).removeprefix("/"))
+    return 0
+
+
+def _in_archive(options: argparse.Namespace) -> tuple[str, WarcDate]:
+    """Return URI and date of the capture in an archive, which is read to its end."""
+    from seekwarc.archive.index import tolerated  # noqa: PLC0415
+    from seekwarc.serve.address import CAPTURE_TYPES  # noqa: PLC0415
+
+    found: list[WarcDate] = []
+    with open_archive(options.file, **limit_options(options)) as archive:
+        for record in archive:
+            if record.target_uri == options.uri and record.type in CAPTURE_TYPES:
+                found += filter(None, [tolerated(lambda record=record: record.date)])  # type: ignore[misc]
+        if not found:
+            raise NotFoundError(
+                f"{archive.name}: no response, resource or revisit has the URI {options.uri}; "
+                "`seekwarc ls` lists what is there"
+            )
+    wanted = date_of_digits(options.date or LATEST).nanoseconds
+    return options.uri, min(found, key=lambda date: abs(date.nanoseconds - wanted))
+
+
+def _in_index(options: argparse.Namespace) -> tuple[str, WarcDate]:
+    """Return URI and date of the capture in an index."""
+    from seekwarc.archive.captures import Index  # noqa: PLC0415
+
+    with Index(options.file) as index:
+        for capture in index.lookup(options.uri, closest=options.date or LATEST):
+            return capture.uri or options.uri, capture.date
+        raise NotFoundError(f"{index.name}: no capture of {options.uri}; `seekwarc lookup` finds others")
+
+
+def _date(text: str) -> str:
+    try:
+        return date_digits(text)
+    except FormatError as error:
+        raise argparse.ArgumentTypeError(error.message) from None
