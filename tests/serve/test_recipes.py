@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 import seekwarc
-from seekwarc.serve import answer
 from seekwarc.serve.payload import payload_app
 from seekwarc.tools.index import index as make_index
 from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, PAGE, response
+from tests.test_readme import _FENCE as FENCE
+from tests.test_readme import README
 
 Ask = Callable[[str, dict[str, str]], tuple[int, dict[str, str], bytes]]
 
@@ -36,6 +37,14 @@ def revisit(crawl):
                 return
 
 
+def recipe(framework: str, **given: object) -> dict[str, Any]:
+    """Run the block of README that imports a framework, and return what it defines."""
+    (code,) = [it["code"] for it in FENCE.finditer(README.read_text()) if f"from {framework}" in it["code"]]
+    namespace: dict[str, Any] = {"__name__": "recipe", **given}
+    exec(compile(code, str(README), "exec"), namespace)
+    return namespace
+
+
 def check(ask: Ask) -> None:
     """See that an application answers for the film as HTTP wants it."""
     status, fields, body = ask("GET", {})
@@ -54,24 +63,15 @@ def check(ask: Ask) -> None:
 @pytest.mark.needs("module:flask")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_flask(film, revisit) -> None:
-    from flask import Flask, Response, request  # noqa: PLC0415
-
-    app = Flask(__name__)
-    records = {"film": film, "revisit": revisit}
-
-    @app.route("/<name>")
-    def payload(name: str) -> Response:
-        status, fields, body = answer(records[name], request.headers, method=request.method)
-        return Response(body, status, fields)
-
-    client = app.test_client()
+    client = recipe("flask", record=film)["app"].test_client()
 
     def ask(method: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-        got = client.open("/film", method=method, headers=headers)
+        got = client.open("/film.mp4", method=method, headers=headers)
         return got.status_code, {name.lower(): value for name, value in got.headers}, got.data
 
     check(ask)
-    got = client.get("/revisit", headers={"Range": "bytes=0-99"})
+    lost = recipe("flask", record=revisit)["app"].test_client()
+    got = lost.get("/film.mp4", headers={"Range": "bytes=0-99"})
     assert got.status_code == 404
     assert b"Collection.open_record" in got.data
 
@@ -79,24 +79,16 @@ def test_flask(film, revisit) -> None:
 @pytest.mark.needs("module:aiohttp")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_aiohttp(film) -> None:
-    from aiohttp import ClientSession, web  # noqa: PLC0415
+    from aiohttp import ClientSession  # noqa: PLC0415
     from aiohttp.test_utils import TestServer  # noqa: PLC0415
 
-    async def payload(request: web.Request) -> web.StreamResponse:
-        status, fields, body = await asyncio.to_thread(answer, film, request.headers, method=request.method)
-        sent = web.StreamResponse(status=status, headers=fields)
-        await sent.prepare(request)
-        while piece := await asyncio.to_thread(next, body, b""):
-            await sent.write(piece)
-        return sent
+    app = recipe("aiohttp", record=film)["app"]
 
     async def run() -> None:
-        app = web.Application()
-        app.router.add_route("*", "/film", payload)
         async with TestServer(app) as server, ClientSession() as session:
 
             async def one(method: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-                async with session.request(method, server.make_url("/film"), headers=headers) as got:
+                async with session.request(method, server.make_url("/film.mp4"), headers=headers) as got:
                     fields = {name.lower(): value for name, value in got.headers.items()}
                     return got.status, fields, await got.read()
 
@@ -119,15 +111,12 @@ def test_django(film) -> None:
     if not settings.configured:
         settings.configure(ROOT_URLCONF=__name__, ALLOWED_HOSTS=["*"], SECRET_KEY="a test")
         django.setup()
-    from django.http import HttpRequest, StreamingHttpResponse  # noqa: PLC0415
     from django.test import RequestFactory  # noqa: PLC0415
 
-    def payload(request: HttpRequest) -> StreamingHttpResponse:
-        status, fields, body = answer(film, request.headers, method=request.method)
-        return StreamingHttpResponse(body, status=status, headers=dict(fields))
+    view = recipe("django", record=film)["film"]
 
     def ask(method: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-        got: Any = payload(RequestFactory().generic(method, "/film", headers=headers))
+        got: Any = view(RequestFactory().generic(method, "/film", headers=headers))
         fields = {name.lower(): value for name, value in got.items()}
         return got.status_code, fields, b"".join(got.streaming_content)
 
