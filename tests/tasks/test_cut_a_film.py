@@ -1,0 +1,52 @@
+"""Cut five seconds from an archived film with ffmpeg, which reads it from `seekwarc serve` by range."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.tasks.conftest import FILM_URI, write_crawl
+
+SECONDS = 60
+
+
+@pytest.fixture
+def film(tmp_path: Path) -> Path:
+    path = tmp_path / "film.mp4"
+    source = f"testsrc2=duration={SECONDS}:size=320x240:rate=25"
+    options = ["-c:v", "mpeg4", "-b:v", "2M", "-g", "25", "-movflags", "+faststart"]
+    command = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", source, *options, str(path)]
+    subprocess.run(command, check=True)
+    return path
+
+
+@pytest.fixture
+def address(film: Path, tmp_path: Path) -> Iterator[str]:
+    """What `seekwarc serve` prints."""
+    crawl = write_crawl(tmp_path / "crawl.warc.zst", film=film.read_bytes())
+    command = [sys.executable, "-m", "seekwarc", "serve", "--port", "0", str(crawl)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        line = server.stdout.readline()
+        yield next(word for word in line.split() if word.startswith("http://")).rstrip("/")
+        server.terminate()
+
+
+def duration_of(film: Path) -> float:
+    command = ["ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", str(film)]
+    return float(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+
+
+@pytest.mark.needs("ffmpeg")
+def test_five_seconds_are_cut_from_an_archived_film(film: Path, address: str, tmp_path: Path) -> None:
+    archived = f"{address}/payload?uri={quote(FILM_URI, safe='')}"
+    cuts = {name: tmp_path / f"{name}.mp4" for name in ("archived", "file")}
+    for name, source in (("archived", archived), ("file", str(film))):
+        options = ["-v", "error", "-ss", "40", "-i", source, "-t", "5", "-c", "copy"]
+        subprocess.run(["ffmpeg", *options, str(cuts[name])], check=True)
+    assert duration_of(cuts["archived"]) == pytest.approx(5, abs=0.2)
+    assert cuts["archived"].read_bytes() == cuts["file"].read_bytes()
