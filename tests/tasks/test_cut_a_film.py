@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 
@@ -27,12 +27,15 @@ def film(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def address(film: Path, tmp_path: Path) -> Iterator[str]:
-    """What `seekwarc serve` prints."""
+    """What `seekwarc url` prints while `seekwarc serve` runs."""
     crawl = write_crawl(tmp_path / "crawl.warc.zst", film=film.read_bytes())
-    command = [sys.executable, "-m", "seekwarc", "serve", "--port", "0", str(crawl)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        line = server.stdout.readline()
-        yield next(word for word in line.split() if word.startswith("http://")).rstrip("/")
+    seekwarc = [sys.executable, "-m", "seekwarc"]
+    with subprocess.Popen(
+        [*seekwarc, "serve", "--port", "0", crawl], stdout=subprocess.PIPE, text=True
+    ) as server:
+        port = re.search(r"http://127.0.0.1:(\d+)", server.stdout.readline())[1]
+        asked = [*seekwarc, "url", crawl, "--uri", FILM_URI, "--port", port]
+        yield subprocess.run(asked, capture_output=True, check=True, text=True).stdout.strip()
         server.terminate()
 
 
@@ -43,9 +46,8 @@ def duration_of(film: Path) -> float:
 
 @pytest.mark.needs("ffmpeg")
 def test_five_seconds_are_cut_from_an_archived_film(film: Path, address: str, tmp_path: Path) -> None:
-    archived = f"{address}/payload?uri={quote(FILM_URI, safe='')}"
     cuts = {name: tmp_path / f"{name}.mp4" for name in ("archived", "file")}
-    for name, source in (("archived", archived), ("file", str(film))):
+    for name, source in (("archived", address), ("file", str(film))):
         options = ["-v", "error", "-ss", "40", "-i", source, "-t", "5", "-c", "copy"]
         subprocess.run(["ffmpeg", *options, str(cuts[name])], check=True)
     assert duration_of(cuts["archived"]) == pytest.approx(5, abs=0.2)
