@@ -62,22 +62,22 @@ class AsyncReader(Opened[Reader]):
     @property
     def name(self) -> str:
         """What messages call the file."""
-        return self.opened[0].name
+        return self._there[0].name
 
     @property
     def stats(self) -> Stats:
         """What the archive has cost so far."""
-        return self.opened[0].stats
+        return self._there[0].stats
 
     async def __aiter__(self) -> AsyncIterator[AsyncRecord]:
         """Yield every record, in file order; errors as from `Reader`."""
-        archive, threads = self.opened
+        archive, threads = self._there
         async for record in in_threads(threads, lambda: iter(archive)):
             yield AsyncRecord(threads, record)
 
     async def record_at(self, offset: int | str, length: int | str | None = None) -> AsyncRecord:
         """Return the record that starts at a stored offset; see `Reader.record_at`."""
-        archive, threads = self.opened
+        archive, threads = self._there
         return AsyncRecord(threads, await threads.run(lambda: archive.record_at(offset, length)))
 
 
@@ -105,18 +105,18 @@ class AsyncCollection(Opened[Collection]):
 
     async def __aiter__(self) -> AsyncIterator[AsyncRecord]:
         """Yield every stored record of every file, in order; errors as from `Collection`."""
-        files, threads = self.opened
+        files, threads = self._there
         async for record in in_threads(threads, lambda: iter(files)):
             yield AsyncRecord(threads, record)
 
     async def index(self) -> RecordIndex:
         """Return what knows the records; see `Collection.index`."""
-        files, threads = self.opened
+        files, threads = self._there
         return await threads.run(lambda: files.index)
 
     async def record(self, entry: Entry) -> AsyncRecord:
         """Return the stored record that an entry of the index tells of; see `Collection.record`."""
-        files, threads = self.opened
+        files, threads = self._there
         return AsyncRecord(threads, await threads.run(lambda: files.record(entry)))
 
     async def open_record(
@@ -127,7 +127,7 @@ class AsyncCollection(Opened[Collection]):
         date: WarcDate | str | None = None,
     ) -> AsyncRecord:
         """Return a logical record, segments joined and revisits resolved; see `Collection.open_record`."""
-        files, threads = self.opened
+        files, threads = self._there
         stored = which.record if isinstance(which, AsyncRecord) else which
         found = await threads.run(lambda: files.open_record(stored, uri=uri, date=date))
         return AsyncRecord(threads, found)
@@ -158,12 +158,12 @@ class AsyncIndex(Opened[Index]):
     @property
     def name(self) -> str:
         """What messages call the index."""
-        return self.opened[0].name
+        return self._there[0].name
 
     @property
     def stats(self) -> Stats:
         """What reading the index has cost so far."""
-        return self.opened[0].stats
+        return self._there[0].stats
 
     async def lookup(
         self,
@@ -175,7 +175,7 @@ class AsyncIndex(Opened[Index]):
         closest: str | None = None,
     ) -> AsyncIterator[AsyncCapture]:
         """Yield the captures of a URI; arguments and errors as of `Index.lookup`."""
-        index, threads = self.opened
+        index, threads = self._there
 
         def captures() -> Iterator[Capture]:
             return index.lookup(uri, match=match, since=since, until=until, closest=closest)

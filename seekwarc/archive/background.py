@@ -86,13 +86,12 @@ class Opened(Generic[_Archive]):
 
     async def close(self) -> None:
         """Close it, once what is being read has been read. Closing twice does nothing."""
-        archive, threads = self.opened
+        archive, threads = self._there
         await threads.close()
         await asyncio.to_thread(archive.close)
 
     @property
-    def opened(self) -> tuple[_Archive, Threads]:
-        """What was opened, and the threads to ask it in."""
+    def _there(self) -> tuple[_Archive, Threads]:
         if self._opened is None:
             raise SeekWarcError("the archive is not open: use `async with`")
         return self._opened
