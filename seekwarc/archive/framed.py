@@ -145,13 +145,12 @@ def _data_end(record: Record) -> int | None:
         return None
 
 
-def framed_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
-    """Yield all records of the file.
+def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator[Record]:
+    """Yield all records of the file, from the frame at `offset` on.
 
     Raises:
         FormatError: When damage is reached.
     """
-    offset = 0
     while True:
         offset = yield from _single_frame_records(file, window, offset)
         for extension in extensions_at(file, window, offset):

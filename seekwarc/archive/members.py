@@ -104,13 +104,12 @@ class _MemberPlace:
         return self._stored_size
 
 
-def gzip_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
-    """Yield all records of the file.
+def gzip_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator[Record]:
+    """Yield all records of the file, from the member at `offset` on.
 
     Raises:
         FormatError: When damage is reached.
     """
-    offset = 0
     while offset < (file.source.size or 0):
         offset = yield from _small_records(file, window, offset)
         offset = yield from streamed_group(file, window, offset, "gz")

@@ -99,13 +99,12 @@ def plain_record_at(file: ArchiveFile, window: Window, offset: int, *, own: bool
         size *= 4
 
 
-def plain_records(file: ArchiveFile, window: Window) -> Iterator[Record]:
-    """Yield all records; blocks are stepped over, not read.
+def plain_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator[Record]:
+    """Yield all records from `offset` on; blocks are stepped over, not read.
 
     Raises:
         FormatError: When something that is no record is reached, or the file ends inside one.
     """
-    offset = 0
     size = file.source.size or 0
     while offset < size:
         record = plain_record_at(file, window, offset)

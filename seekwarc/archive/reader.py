@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from seekwarc.archive.file import CACHE_SIZE, ONE_READ, ArchiveFile
 from seekwarc.archive.framed import framed_record_at, framed_records
@@ -56,10 +56,14 @@ class Reader:
             gzip member of its own, a Content-Length that is not that of the block, other line breaks after a
             block than CRLF CRLF, a version line ended by CR CR LF, a last record that is cut off. Otherwise
             a `FormatWarning` tells of each kind once a file, and `Record.problem` of each record.
+        on_error: What iterating does where it meets damage: "raise"; "skip", to go on with the next record
+            that can be found; or a function, which is told of the damage first. The record that is damaged
+            has been yielded before, if its header could be read.
         relations: Knows how the records are related to those of other files; a `Collection` does.
         disk_cache: Keeps what is fetched from a URL for the next time it is opened.
 
     Raises:
+        ValueError: `on_error` is none of these.
         SourceError: The target cannot be opened. Of a URL this is not known before the first read.
     """
 
@@ -73,6 +77,7 @@ class Reader:
         max_dictionary_size: int = MAX_DICTIONARY_SIZE,
         max_table_size: int = MAX_TABLE_SIZE,
         strict: bool = False,
+        on_error: Literal["raise", "skip"] | Callable[[FormatError], object] = "raise",
         relations: Relations | None = None,
         disk_cache: DiskCache | None = None,
     ) -> None:
@@ -88,6 +93,9 @@ class Reader:
             strict=strict,
             relations=relations,
         )
+        if on_error not in ("raise", "skip") and not callable(on_error):
+            raise ValueError(f'on_error is {on_error!r}, not "raise", "skip" or a function')
+        self._on_error = on_error
         self._passed = False
 
     def __repr__(self) -> str:
@@ -146,7 +154,9 @@ class Reader:
         """Yield every record, in file order.
 
         Raises:
-            FormatError: When damage is reached; what was yielded before stays good.
+            FormatError: When damage is reached, unless `on_error` says otherwise; what was yielded before
+                stays good. Also where the file is no WARC file, its dictionary is damaged, or it is a pipe,
+                in which nothing can be looked for.
             SourceError: The stored bytes cannot be had.
         """
         file = self._file
@@ -155,13 +165,20 @@ class Reader:
         file.open_whole(tables=True)
         window = file.window()
         compression = file.detect(window, 0)
-        if compression == "none":
-            return plain_records(file, window)
-        if compression == "gz":
-            return gzip_records(file, window)
-        # Known before the first frame: a frame need not name the dictionary to depend on it.
-        _ = file.decoder.dictionary
-        return framed_records(file, window)
+        if compression == "zst":
+            # Known before the first frame: a frame need not name the dictionary to depend on it.
+            _ = file.decoder.dictionary
+        records = {"none": plain_records, "gz": gzip_records, "zst": framed_records}[compression]
+        if self._on_error == "raise":
+            return records(file, window)
+        # Imported here: most files are sound.
+        from seekwarc.archive.onward import records_past_damage  # noqa: PLC0415
+
+        def records_from(offset: int) -> Iterator[Record]:
+            return records(file, file.window(), offset)
+
+        on_error = self._on_error if callable(self._on_error) else lambda _: None
+        return records_past_damage(file, compression, records_from, on_error)
 
     def in_order(self, tap: Callable[[bytes], object] | None = None) -> StreamedRecords:
         """Read the file once from beginning to end, decompressing everything.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.record import Record
+from seekwarc.archive.search import RecordSearch
 from seekwarc.archive.streamed import StreamedRecords
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.warc import RECORD_END, RecordHeader
@@ -18,7 +19,6 @@ from seekwarc.frames.audit import FrameAudit
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
 from seekwarc.frames.units import Compression, Extension, Piece, pieces_from
-from seekwarc.tools.search import RecordSearch
 
 __all__ = ["Damage", "Intact", "examine"]
 

@@ -16,6 +16,7 @@ from seekwarc.archive.files import Existing
 from seekwarc.archive.index import tolerated
 from seekwarc.archive.output import Output, open_output
 from seekwarc.archive.record import Record
+from seekwarc.archive.search import RecordSearch
 from seekwarc.archive.writer import Writer
 from seekwarc.errors import FormatError, NotFoundError, SourceError, TruncatedError
 from seekwarc.format.digest import Hasher
@@ -27,7 +28,6 @@ from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.storage.source import RangeSource, Stats, open_source
 from seekwarc.tools.convert import refuse_same_file
 from seekwarc.tools.examine import Damage, Intact, examine
-from seekwarc.tools.search import RecordSearch
 
 __all__ = ["Loss", "Recovery", "recover"]
 

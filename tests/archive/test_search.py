@@ -7,9 +7,9 @@ import random
 import pytest
 
 from seekwarc.archive.file import ArchiveFile
+from seekwarc.archive.search import RecordSearch
 from seekwarc.storage.source import Stats
 from seekwarc.tools.examine import Intact, examine
-from seekwarc.tools.search import RecordSearch
 from tests.support.foreign import Foreign, noise, warc_header
 from tests.support.sources import RecordingSource
 from tests.tools.test_examine import FORMS, crawl, flipped, opened
@@ -29,7 +29,7 @@ def test_the_next_record_is_found_from_anywhere(form) -> None:
 
 
 def test_a_beginning_across_two_reads_is_found(monkeypatch) -> None:
-    monkeypatch.setattr("seekwarc.tools.search.SEARCH_STEP", 1000)
+    monkeypatch.setattr("seekwarc.archive.search.SEARCH_STEP", 1000)
     for form in FORMS:
         for gap in range(1000 - 40, 1000 + 5):
             made = Foreign().record(b"the only one")

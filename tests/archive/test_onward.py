@@ -1,0 +1,91 @@
+"""Iterating on after damage: all other records come, and each damage is told once with its place."""
+
+from __future__ import annotations
+
+import random
+import warnings
+
+import pytest
+
+import seekwarc
+from seekwarc import FormatError
+from tests.support.foreign import Foreign, noise
+
+COUNT = 12
+
+
+def crawl(form: str) -> Foreign:
+    made = Foreign()
+    for number in range(COUNT):
+        made.record(noise(800, seed=number), cuts=300 if number % 3 == 1 else ())
+    return made if form == "bytes" else getattr(made, form)()
+
+
+def read(data: bytes, **options: object) -> tuple[list[int], int]:
+    """Return the offsets of the records whose block can be read, and how many cannot."""
+    good, bad = [], 0
+    with warnings.catch_warnings(), seekwarc.open(data, **options) as archive:
+        warnings.simplefilter("ignore")
+        for record in archive:
+            try:
+                record.block.read()
+            except FormatError:
+                bad += 1
+            else:
+                good.append(record.offset)
+    return good, bad
+
+
+@pytest.mark.parametrize("form", ["bytes", "gzip"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_damaged_record_costs_no_other(form: str, seed: int) -> None:
+    made = crawl(form)
+    rng = random.Random(seed)
+    broken = sorted(rng.sample(range(1, COUNT), 3))
+    data = bytearray(made.bytes())
+    for number in broken:
+        put = made.records[number]
+        data[put.offset + put.length // 2] ^= 0x55
+    errors: list[FormatError] = []
+    good, _ = read(bytes(data), on_error=errors.append)
+    sound = [put.offset for number, put in enumerate(made.records) if number not in broken]
+    assert set(sound) <= set(good)
+    assert 1 <= len(errors) <= len(broken)
+    assert all(error.source is not None and error.offset is not None for error in errors)
+    assert read(bytes(data), on_error="skip")[0] == good
+    with seekwarc.open(bytes(data)) as archive, pytest.raises(FormatError):
+        for record in archive:
+            record.block.read()
+
+
+@pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
+def test_garbage_between_records_is_passed(form: str) -> None:
+    made = crawl(form)
+    cut = made.records[5].offset
+    data = made.bytes()[:cut] + b"garbage " * 40 + made.bytes()[cut:]
+    errors: list[FormatError] = []
+    good, bad = read(data, on_error=errors.append)
+    assert (len(good), bad) == (COUNT, 0)
+    assert [error.offset for error in errors] == [cut]
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_a_sound_file_is_read_alike(on_error: str) -> None:
+    for form in ("bytes", "gzip", "plain"):
+        made = crawl(form)
+        assert read(made.bytes(), on_error=on_error) == ([put.offset for put in made.records], 0)
+
+
+def test_what_the_function_raises_ends_the_iteration() -> None:
+    data = crawl("bytes").bytes() + b"garbage"
+
+    def stop(error: FormatError) -> None:
+        raise RuntimeError(str(error))
+
+    with seekwarc.open(data, on_error=stop) as archive, pytest.raises(RuntimeError, match="garbage"):
+        list(archive)
+
+
+def test_another_word_is_refused() -> None:
+    with pytest.raises(ValueError, match="on_error is 'ignore'"):
+        seekwarc.open(b"", on_error="ignore")
