@@ -56,8 +56,8 @@ HEAVY = {
 }
 """What `import seekwarc` must not cost."""
 
-MOST_LINES = 420
-"""A file of about 400 lines can be read in one sitting."""
+MOST_LINES = 500
+"""A longer file cannot be read in one sitting."""
 
 NO_TESTS_OF_THEIR_OWN = {
     "seekwarc": "the public face: used by nearly every test",

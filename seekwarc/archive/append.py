@@ -8,27 +8,112 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Final
+import warnings
+from typing import Final, NamedTuple
 
 from seekwarc.archive.files import FileOutput, lock_file
 from seekwarc.archive.layout import CHECKSUM_OF_NOTHING, ExistingFile
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
-from seekwarc.errors import SourceError, TruncatedError, UnsupportedError
+from seekwarc.archive.unfinished import OpenOutput, unfinished_name
+from seekwarc.errors import (
+    FormatError,
+    FormatWarning,
+    SourceError,
+    TargetExistsError,
+    TruncatedError,
+    UnsupportedError,
+)
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.scan import Frame, Window, frames_from
 from seekwarc.frames.units import extension_at
 from seekwarc.storage.source import LocalFileSource
 from seekwarc.system import sync
 
-__all__ = ["AppendOutput", "existing_file"]
+__all__ = ["AppendOutput", "Continued", "continued", "existing_file"]
 
 CHECKSUM_SIZE: Final = 4
 CONVERT: Final = "`seekwarc convert` makes a file that can be continued"
 
 
-def existing_file(path: str | os.PathLike[str]) -> ExistingFile:
+REPAIR: Final = 'repair=True ("a") cuts it off and keeps it beside, `seekwarc recover` saves what is whole'
+STEP: Final = 1 << 20
+
+
+class Continued(NamedTuple):
+    """A file that is continued."""
+
+    output: AppendOutput | OpenOutput
+    existing: ExistingFile | None
+    """What is in it; None where nothing was whole."""
+
+
+def continued(path: str | os.PathLike[str], *, repair: bool) -> Continued | None:
+    """Open a file, or what a writer that was stopped left of it, to go on with it.
+
+    Args:
+        path: Its final path.
+        repair: Cut off a record at its end that is not whole, and keep it in a file beside it.
+
+    Returns:
+        None where there is neither.
+
+    Raises:
+        SourceError: It cannot be read or written, or another process is writing to it.
+        UnsupportedError: It is no .warc.zst, or one that no table could be written for.
+        FormatError: It is damaged.
+    """
+    name = os.fspath(path)
+    unfinished = unfinished_name(os.path.realpath(name))
+    there = os.path.exists(name)
+    if there and os.path.exists(unfinished):
+        raise TargetExistsError(
+            f"{name}: a writer that was to replace it left {unfinished}; remove one of the two, or save what "
+            f"is whole in the latter with `seekwarc recover {unfinished} OTHER`"
+        )
+    if not there and not os.path.exists(unfinished):
+        return None
+    output = AppendOutput(name) if there else OpenOutput(name, resume=True)
+    place = name if there else unfinished
+    try:
+        existing = existing_file(place, repair=repair) if os.path.getsize(place) or there else None
+        end = existing.end if existing is not None else 0
+        _keep_torn(place, end)
+        output.go_to(end)
+    except BaseException:
+        output.leave()
+        raise
+    return Continued(output, existing)
+
+
+def _keep_torn(path: str, end: int) -> None:
+    """Copy what stands after `end` into a file beside it."""
+    size = os.path.getsize(path)
+    if size <= end:
+        return
+    kept = f"{path}.torn-{end}"
+    try:
+        with open(path, "rb") as source, open(kept, "wb") as target:
+            source.seek(end)
+            while data := source.read(STEP):
+                target.write(data)
+            target.flush()
+            os.fsync(target.fileno())
+    except OSError as error:
+        raise SourceError(f"{kept}: cannot be written: {error.strerror or error}") from error
+    warnings.warn(
+        f"{path}: the last record is not whole; its {size - end} bytes from offset {end} on are now in {kept}",
+        FormatWarning,
+        stacklevel=5,
+    )
+
+
+def existing_file(path: str | os.PathLike[str], *, repair: bool = False) -> ExistingFile | None:
     """Look through a file that is to be continued: it must be whole, and of frames that tables can list.
+
+    Args:
+        path: The file.
+        repair: Pass over a record at its end that is not whole. None is returned where there is no other.
 
     Raises:
         SourceError: It cannot be read.
@@ -38,7 +123,10 @@ def existing_file(path: str | os.PathLike[str]) -> ExistingFile:
     with Reader(path) as archive:
         if archive.compression != "zst":
             raise UnsupportedError(f"only .warc.zst files can be continued; {CONVERT}", source=archive.name)
-        first, last, count = _ends(archive)
+        found_ends = _ends(archive, repair=repair)
+        if found_ends is None:
+            return None
+        first, last, count, end = found_ends
         found = ExistingFile("none", archive.dictionary)
         bare = first.layout.frames is not None and first.layout.frames.content_sizes[0] == len(
             first.header.raw
@@ -50,6 +138,8 @@ def existing_file(path: str | os.PathLike[str]) -> ExistingFile:
     with contextlib.closing(LocalFileSource(path)) as source:
         window = Window(source)
         for frame in frames_from(window, 0):
+            if frame.offset == end:
+                break
             _note(found, window, frame)
             anchor = None
             if frame.magic == SEEK_TABLE_MAGIC:
@@ -69,22 +159,38 @@ def existing_file(path: str | os.PathLike[str]) -> ExistingFile:
     return found
 
 
-def _ends(archive: Reader) -> tuple[Record, Record, int]:
-    """Return first and last record, and the number of records, of a file all of whose records are whole."""
+def _ends(archive: Reader, *, repair: bool) -> tuple[Record, Record, int, int | None] | None:
+    """Return first and last record, the number of records, and where the last ends if the file goes on.
+
+    All records must be whole; with `repair`, all but one at the end. None where that is the only one.
+    """
     first = last = None
     count = 0
     try:
         for record in archive:
-            # One that is cut would swallow what is written behind it.
+            # One that is cut would swallow what is written after it.
+            _ = record.layout
             first, last = first or record, record
             count += 1
-            _ = record.layout
-    except TruncatedError as error:
-        message = f"{error.message}; `seekwarc recover` saves what is whole"
-        raise TruncatedError(message, source=error.source, offset=error.offset) from None
+    except FormatError as error:
+        end = last.offset + last.length if last is not None else 0
+        torn = isinstance(error, TruncatedError) or _is_zero_from(archive.name, end)
+        if not torn:
+            raise
+        if not repair:
+            message = f"{error.message}; {REPAIR}"
+            raise TruncatedError(message, source=error.source, offset=error.offset) from None
+        return None if first is None or last is None else (first, last, count, end)
     if first is None or last is None:
         raise UnsupportedError("there is no record in it", source=archive.name)
-    return first, last, count
+    return first, last, count, None
+
+
+def _is_zero_from(path: str, offset: int) -> bool:
+    """Tell whether a file holds nothing but zeros from an offset on, as after a power failure."""
+    with open(path, "rb") as file:
+        file.seek(offset)
+        return all(not data.strip(b"\0") for data in iter(lambda: file.read(STEP), b""))
 
 
 def _note(found: ExistingFile, window: Window, frame: Frame) -> None:
@@ -120,18 +226,12 @@ class AppendOutput(FileOutput):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         name = os.fspath(path)
         self.spool_directory: str | None = os.path.dirname(os.path.realpath(path))
-        self._kept: int | None = None
         try:
             file = open(path, "r+b", buffering=0)  # noqa: SIM115
         except OSError as error:
             raise SourceError(f"{name}: cannot be written: {error.strerror or error}") from error
         lock_file(file, name)
         super().__init__(name, file)
-
-    def go_to(self, end: int) -> None:
-        """Begin to write at `end`, the size of the file."""
-        self._state = end, bytearray()
-        self._kept = end
 
     def commit(self) -> None:
         """See `Output.commit`."""

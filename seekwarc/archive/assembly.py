@@ -5,6 +5,9 @@ Source: spec-notes/seekable-records.md, section 2.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -49,15 +52,23 @@ def stored_bound(content_size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _SmallRecord:
+    step: int
+    """Number of the step that puts it into the file."""
     contents: tuple[bytes, ...]
     """What each of its frames holds."""
     regular: bool
     """Whether it ends as records should."""
     written: Written
+    accepted: tuple[int, int]
+    """Content bytes and records up to here."""
 
 
 class RecordAssembly:
     """Turns records into frames in order, in parallel, with bounded memory.
+
+    A record is in the file once the method that adds it has returned, whatever happens afterwards; one whose
+    method raises is not. Wherever an exception comes from, be it Ctrl-C between any two lines here, `settle`
+    leaves exactly the whole records, and so does the next record.
 
     Args:
         output: Where the file is written.
@@ -87,14 +98,17 @@ class RecordAssembly:
         self._entry_size = ENTRY_SIZES[tables]
         self._batch: list[_SmallRecord] = []
         self._batch_size = 0
-        self.records = 0 if existing is None else 1
+        self.records = self._before = 0 if existing is None else 1
         """Records so far; one stands for all that were there before."""
         self.is_bare = existing is None
         """Whether nothing but warcinfo records stands in the file."""
-        self._waiting_size = 0
-        self._waiting_records = 0
+        self._steps = itertools.count(1)
+        self._accepted = self._delivered = (0, 0)
+        """Content bytes and records that were added, and those of them that are in the output."""
         self._last: Written | None = None
-        self._broken = False
+        self._begun: int | None = None
+        """How much had been submitted when the current large record began."""
+        self._unsettled = False
         self._closed = False
 
     def head_size(self, warcinfo: bytes, dictionary_frame: bytes | None) -> int:
@@ -106,8 +120,9 @@ class RecordAssembly:
     @property
     def most_size(self) -> int:
         """What the file has at the most if it ends now; exact but for the table at its end after `flush`."""
-        waiting = stored_bound(self._waiting_size) + RECORD_OVERHEAD * self._waiting_records
-        return self._layout.most_size + (waiting if self._waiting_records else 0)
+        size, records = (a - d for a, d in zip(self._accepted, self._delivered, strict=True))
+        waiting = stored_bound(size) + RECORD_OVERHEAD * records
+        return self._layout.most_size + (waiting if records else 0)
 
     def stored_size(self, content: bytes) -> int:
         """Return what a frame of its own takes for some content, its entries in tables included."""
@@ -115,19 +130,19 @@ class RecordAssembly:
 
     def add_extension(self, frame: bytes) -> None:
         """Append a skippable frame."""
-        self._guarded(lambda: self._layout.add_skippable(frame))
+        self._layout.once(next(self._steps), lambda: self._layout.add_skippable(frame))
 
     def add(self, header: RecordHeader, source: BlockSource, trailer: Trailer) -> Written:
         """Add a record whose header is complete."""
-        self._check()
-        written = Written(header, self._output.name, self.flush)
-        length = header.content_length
-        if length > self._frame_size or len(header.raw) + length + len(RECORD_END) > MAX_FRAME_SIZE:
-            self._add_large(header, source, trailer, written)
-        else:
-            block = source.read(length)
-            self._add_small(header, block, trailer() if callable(trailer) else trailer, written)
-        self._count(header)
+        with self._all_or_nothing():
+            written = Written(header, self._output.name, self.flush)
+            length = header.content_length
+            if length > self._frame_size or len(header.raw) + length + len(RECORD_END) > MAX_FRAME_SIZE:
+                self._add_large(header, source, trailer, written)
+            else:
+                block = source.read(length)
+                self._add_small(header, block, trailer() if callable(trailer) else trailer, written)
+            self._count(header)
         return written
 
     def spool(
@@ -164,6 +179,7 @@ class RecordAssembly:
             algorithm=algorithm,
         )
         try:
+            self._unsettled, self._begun = True, self._work.submitted
             observe(shape.lead)
 
             def observed() -> Iterator[tuple[bytes, bool]]:
@@ -172,13 +188,19 @@ class RecordAssembly:
                     yield chunk, last
 
             for content, trailing in with_trailer(observed(), lambda: RECORD_END):
-                self._submit_chunk(content, trailing, shape, block.add)
+                part = memoryview(content)[: len(content) - trailing]
+                self._work.submit(
+                    partial(self._encoder.encode_chunk, content, shape.small),
+                    partial(_add_parts, block, part),
+                )
             self._work.drain()
             block.finish()
+            self._begun, self._unsettled = None, False
         except BaseException:
             # Nothing of the record is in the file yet, only in the spool.
-            self._work.drop()
+            self._work.drop(self._begun or 0)
             block.__exit__()
+            self._begun, self._unsettled = None, False
             raise
         return block
 
@@ -203,8 +225,9 @@ class RecordAssembly:
             written.place(offset, self._layout.end_record(large=True))
             self._last = written
 
-        self._guarded(emit)
-        self._count(header)
+        with self._all_or_nothing():
+            self._layout.once(next(self._steps), emit)
+            self._count(header)
         return written
 
     def _count(self, header: RecordHeader) -> None:
@@ -216,7 +239,40 @@ class RecordAssembly:
         """Wait until everything so far is compressed and in the output."""
         self._check()
         self._submit_batch()
-        self._guarded(self._work.drain)
+        self._work.drain()
+        self._output.flush()
+
+    def settle(self) -> None:
+        """Take back the record that did not come to its end; bring all others into the output.
+
+        Raises:
+            SourceError: The file cannot be written.
+            SeekWarcError: It cannot go on.
+        """
+        if self._begun is not None:
+            self._work.drop(self._begun)
+        if self._begun is not None or not self._layout.is_settled:
+            self._submit_batch()
+            self._work.drain()
+            self._layout.settle()
+            self._accepted = self._delivered
+        if self._last is not None and self._last.type != "warcinfo":
+            self.is_bare = False
+        self._begun, self._unsettled = None, False
+
+    def keep_what_fits(self) -> None:
+        """Take back all that cannot be brought into the output; nothing can be added any more.
+
+        Raises:
+            SeekWarcError: The output cannot be rolled back.
+        """
+        try:
+            self.settle()
+            self.flush()
+        except (SeekWarcError, OSError):
+            self._work.drop()
+            self._batch = []
+            self._layout.settle()
 
     def end_file(self) -> None:
         """Write what stands at the end of the file.
@@ -224,13 +280,28 @@ class RecordAssembly:
         Raises:
             FormatError: There is no record in it.
         """
-        if not self.records:
-            raise FormatError("no record was written, so no file was made", source=self._output.name)
         self.flush()
-        self._guarded(self._layout.end_file)
+        if not self.has_records:
+            raise FormatError("no record was written, so no file was made", source=self._output.name)
+        self._layout.once(sys.maxsize, self._layout.end_file)
         if self.records == 1 and self._last is not None and self._last.offset == self._output.begin:
             # The file table lists the one record's frames and nothing else: it is that record's own.
             self._last.place(self._output.begin, self._layout.offset - self._output.begin)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes no more records."""
+        return self._closed
+
+    @property
+    def has_records(self) -> bool:
+        """Whether there is a record in the file, told after `flush`."""
+        return self.records > 0 or self._last is not None
+
+    @property
+    def added(self) -> int:
+        """How many records were added."""
+        return self.records - self._before
 
     def close(self) -> None:
         """Take no more records; what was not written by now never will be."""
@@ -239,36 +310,43 @@ class RecordAssembly:
     def _check(self) -> None:
         if self._closed:
             raise SeekWarcError(f"{self._output.name}: the writer is closed")
-        if self._broken:
-            raise SeekWarcError(f"{self._output.name}: writing failed before; the file cannot go on")
+        if self._unsettled:
+            self.settle()
 
-    def _guarded(self, step: Callable[[], None]) -> None:
-        """Do a step after whose failure nobody knows what is in the output."""
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Add a record, or leave everything as it was."""
+        self._check()
+        self._unsettled = True
         try:
-            step()
+            yield
         except BaseException:
-            self._broken = True
+            # Where that fails, the next record says so.
+            with contextlib.suppress(SeekWarcError, OSError):
+                self.settle()
             raise
+        self._unsettled = False
 
     # Small records.
 
     def _add_small(self, header: RecordHeader, block: bytes, trailer: bytes, written: Written) -> None:
+        # Whatever fails in there is of other records. This one is added by the `append` below, or not at all.
+        if self._batch_size >= BATCH_SIZE:
+            self._submit_batch()
         if self._tables != "every":
             contents: tuple[bytes, ...] = (header.raw + block + trailer,)
         elif block:
             contents = (header.raw, block + trailer)
         else:
             contents = (header.raw + trailer,)
-        self._batch.append(_SmallRecord(contents, trailer == RECORD_END, written))
-        self._batch_size += len(header.raw) + len(block)
-        self._waiting_size += len(header.raw) + len(block)
-        self._waiting_records += 1
-        if self._batch_size >= BATCH_SIZE:
-            self._submit_batch()
+        size = len(header.raw) + len(block)
+        self._batch_size += size
+        self._accepted = self._accepted[0] + size, self._accepted[1] + 1
+        step = next(self._steps)
+        self._batch.append(_SmallRecord(step, contents, trailer == RECORD_END, written, self._accepted))
 
     def _submit_batch(self) -> None:
-        batch, size = self._batch, self._batch_size
-        self._batch, self._batch_size = [], 0
+        batch = tuple(self._batch)
         if not batch:
             return
 
@@ -277,16 +355,19 @@ class RecordAssembly:
 
         def deliver(encoded: list[list[EncodedFrame]]) -> None:
             for record, frames in zip(batch, encoded, strict=True):
-                offset = self._layout.begin_record()
-                for frame in frames:
-                    self._layout.add(frame)
-                length = self._layout.end_record(large=False, regular=record.regular)
-                record.written.place(offset, length)
-                self._last = record.written
-            self._waiting_size -= size
-            self._waiting_records -= len(batch)
+                self._layout.once(record.step, partial(self._place, record, frames))
 
-        self._guarded(lambda: self._work.submit(encode, deliver))
+        self._work.submit(encode, deliver)
+        # Were this interrupted, the batch would be submitted again; but no step is done twice.
+        self._batch, self._batch_size = [], 0
+
+    def _place(self, record: _SmallRecord, frames: list[EncodedFrame]) -> None:
+        offset = self._layout.begin_record()
+        for frame in frames:
+            self._layout.add(frame)
+        record.written.place(offset, self._layout.end_record(large=False, regular=record.regular))
+        self._last = record.written
+        self._delivered = record.accepted
 
     # Large records.
 
@@ -318,73 +399,52 @@ class RecordAssembly:
         def end() -> None:
             written.place(begun, layout.end_record(large=True, regular=ended == RECORD_END))
             self._last = written
-            self._waiting_size -= weight
-            self._waiting_records -= 1
-
-        def add(frame: EncodedFrame, _: memoryview) -> None:
-            layout.add(frame)
+            self._delivered = accepted
 
         # What waits is counted at what it may take, entries in tables included.
         weight = (header.content_length + len(header.raw)) * 33 // 32
-        self._waiting_size += weight
-        self._waiting_records += 1
+        self._accepted = accepted = self._accepted[0] + weight, self._accepted[1] + 1
+        self._begun = self._work.submitted
+        self._mark_step(begin)
+        http = source.http_head() if is_http_block(header.get("Content-Type")) else None
+        shape = block_shape(
+            source, http, header.content_length, frame_size=self._frame_size, merged=self._merged
+        )
+        heads = _head_contents(header, shape)
+        self._submit_step(lambda: [self._encoder.encode(content) for content in heads], self._add_frames)
+        for content, _ in with_trailer(source.chunks(shape.first, shape.frame), end_of_block):
+            self._submit_step(partial(self._encoder.encode_chunk, content, shape.small), self._add_frames)
+        self._mark_step(end)
+        self._begun = None
 
-        self._guarded(lambda: self._work.mark(begin))
-        try:
-            http = source.http_head() if is_http_block(header.get("Content-Type")) else None
-            shape = block_shape(
-                source, http, header.content_length, frame_size=self._frame_size, merged=self._merged
-            )
-            heads = _head_contents(header, shape)
-            self._submit(lambda: [self._encoder.encode(content) for content in heads], layout.add)
-            for content, trailing in with_trailer(source.chunks(shape.first, shape.frame), end_of_block):
-                self._guarded(partial(self._submit_chunk, content, trailing, shape, add))
-        except BaseException:
-            self._waiting_size -= weight
-            self._waiting_records -= 1
-            if not self._broken:
-                self._take_back()
-            raise
-        self._guarded(lambda: self._work.mark(end))
+    def _add_frames(self, frames: list[EncodedFrame]) -> None:
+        for frame in frames:
+            self._layout.add(frame)
 
-    def _submit_chunk(
-        self,
-        content: bytes,
-        trailing: int,
-        shape: BlockShape,
-        deliver: Callable[[EncodedFrame, memoryview], None],
+    def _submit_step(
+        self, encode: Callable[[], list[EncodedFrame]], deliver: Callable[[list[EncodedFrame]], None]
     ) -> None:
-        """Have a chunk made into frames; each is delivered with what it holds of the block."""
-        part = memoryview(content)[: len(content) - trailing]
+        number = next(self._steps)
+        self._work.submit(encode, lambda frames: self._layout.once(number, lambda: deliver(frames)))
 
-        def deliver_all(frames: list[EncodedFrame]) -> None:
-            start = 0
-            for frame in frames:
-                deliver(frame, part[start : start + frame.content_size])
-                start += frame.content_size
-
-        self._work.submit(lambda: self._encoder.encode_chunk(content, shape.small), deliver_all)
-
-    def _submit(
-        self, encode: Callable[[], list[EncodedFrame]], deliver: Callable[[EncodedFrame], None]
-    ) -> None:
-        def deliver_all(frames: list[EncodedFrame]) -> None:
-            for frame in frames:
-                deliver(frame)
-
-        self._guarded(lambda: self._work.submit(encode, deliver_all))
+    def _mark_step(self, step: Callable[[], None]) -> None:
+        number = next(self._steps)
+        self._work.mark(lambda: self._layout.once(number, step))
 
     def take_back(self) -> None:
         """Take the only record that is no warcinfo out of the file again, added by `add_spooled`."""
+        self.settle()
+        self._layout.abandon_record()
         self.records -= 1
         self.is_bare = True
-        self._take_back()
 
-    def _take_back(self) -> None:
-        """Leave the file as it was before the current record."""
-        self._guarded(self._work.drain)
-        if not self._layout.abandon_record():
-            self._broken = True
+
+def _add_parts(block: SpooledBlock, part: memoryview, frames: list[EncodedFrame]) -> None:
+    """Put frames aside, each with what it holds of the block."""
+    start = 0
+    for frame in frames:
+        block.add(frame, part[start : start + frame.content_size])
+        start += frame.content_size
 
 
 def _head_contents(header: RecordHeader, shape: BlockShape) -> tuple[bytes, ...]:

@@ -52,6 +52,8 @@ class FileOutput:
         self._file = file
         self._state = end, bytearray()
         """Bytes in the file, and those that wait; replaced together, so that no signal comes between."""
+        self._kept: int | None = None
+        """Where a file ended that is continued."""
 
     def write(self, data: bytes) -> None:
         """See `Output.write`."""
@@ -87,6 +89,18 @@ class FileOutput:
             return False
         self._state = min(end, size), waiting[: max(size - end, 0)]
         return True
+
+    def go_to(self, end: int) -> None:
+        """Write from `end` on; what stands there now is cut off."""
+        self._state = end, bytearray()
+        self._kept = end
+
+    def leave(self) -> None:
+        """Close the file and leave it under the name that it has, with all that can be written."""
+        with contextlib.suppress(OSError, SourceError):
+            self.flush()
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def _failed(self, error: OSError) -> SourceError:
         return SourceError(f"{self.name}: cannot be written: {error.strerror or error}")

@@ -6,10 +6,12 @@ Source: spec-notes/seekable-records.md, sections 2 to 4.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from seekwarc.archive.output import Output
+from seekwarc.errors import SeekWarcError
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable, built_table_size
 from seekwarc.format.zstd import PADDING_MAGIC, skippable_frame
 from seekwarc.frames.decoder import content_checksum
@@ -40,8 +42,24 @@ class ExistingFile:
     checksums: array[int] = field(default_factory=lambda: array("I"))
 
 
+class _State(NamedTuple):
+    """What was done so far."""
+
+    step: int
+    """Number of the last step."""
+    offset: int
+    entries: int
+    record_offset: int
+    record_index: int
+    in_record: bool
+    covered: bool
+
+
 class FileLayout:
     """Appends frames to an output and remembers their sizes for the tables.
+
+    What is done in steps (`once`) takes effect step by step: what a failure or a signal left of one is undone
+    before the next, so the output is always known to hold whole steps and nothing else.
 
     Args:
         output: Where the frames go.
@@ -60,6 +78,7 @@ class FileLayout:
         self._checksums = array("I")
         self._record_offset = output.begin
         self._record_index = 0
+        self._in_record = False
         self._covered = False
         if existing is not None:
             self.offset = self._record_offset = existing.end
@@ -67,6 +86,60 @@ class FileLayout:
             self._checksums = existing.checksums
             self._record_index = len(existing.stored)
             self._covered = existing.has_table
+        self._done = self._state(0)
+        self._dirty = False
+
+    def once(self, number: int, step: Callable[[], None]) -> None:
+        """Do a step, unless it or a later one was done.
+
+        Raises:
+            SeekWarcError: An earlier step failed, and cannot be undone.
+        """
+        if number > self._done.step:
+            self._undo()
+            self._dirty = True
+            step()
+            self._done = self._state(number)
+            self._dirty = False
+
+    def settle(self) -> None:
+        """Undo what is left of a step that failed, and take back a record that is not at its end.
+
+        Raises:
+            SeekWarcError: That cannot be done.
+        """
+        self._undo()
+        if self._in_record:
+            self.abandon_record()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is to be undone."""
+        return not self._dirty and not self._in_record
+
+    def _state(self, step: int) -> _State:
+        return _State(
+            step,
+            self.offset,
+            len(self._stored),
+            self._record_offset,
+            self._record_index,
+            self._in_record,
+            self._covered,
+        )
+
+    def _undo(self) -> None:
+        if not self._dirty:
+            return
+        done = self._done
+        if not self._output.roll_back(done.offset - self._begin):
+            raise SeekWarcError(f"{self._output.name}: writing failed before; the file cannot go on")
+        self.offset = done.offset
+        for entries in (self._stored, self._contents, self._checksums):
+            del entries[done.entries :]
+        self._record_offset, self._record_index = done.record_offset, done.record_index
+        self._in_record, self._covered = done.in_record, done.covered
+        self._dirty = False
 
     @property
     def most_size(self) -> int:
@@ -103,6 +176,7 @@ class FileLayout:
         """Begin a record and return its offset."""
         self._record_offset = self.offset
         self._record_index = len(self._stored)
+        self._in_record = True
         return self.offset
 
     def end_record(self, *, large: bool, regular: bool = True) -> int:
@@ -118,16 +192,25 @@ class FileLayout:
             self.add_skippable(table.build())
             # The last nine bytes then already describe the whole file.
             self._covered = self._record_offset == self._begin
+        self._in_record = False
         return self.offset - self._record_offset
 
-    def abandon_record(self) -> bool:
-        """Take back what was written of the current record; False where that cannot be done."""
-        if not self._output.roll_back(self._record_offset - self._begin):
-            return False
-        self.offset = self._record_offset
-        for entries in (self._stored, self._contents, self._checksums):
-            del entries[self._record_index :]
-        return True
+    def abandon_record(self) -> None:
+        """Take back what was written of the current record.
+
+        Raises:
+            SeekWarcError: The output cannot be rolled back.
+        """
+        self._dirty = True
+        self._done = self._done._replace(
+            offset=self._record_offset,
+            entries=self._record_index,
+            record_offset=self._record_offset,
+            record_index=self._record_index,
+            in_record=False,
+            covered=False,
+        )
+        self._undo()
 
     def end_file(self) -> None:
         """Append the file table, where the mode asks for one and no record's table serves as such."""

@@ -88,6 +88,8 @@ class PathOutput(FileOutput):
         self._existing = existing
         beside, base = os.path.split(self._target)
         folder = beside if folder is None else folder
+        self._own: os.stat_result | None = None
+        """What the whole file is known by, whatever its name."""
         self.spool_directory: str | None = folder
         refuse_folder(name)
         if existing == "error":
@@ -119,6 +121,7 @@ class PathOutput(FileOutput):
         try:
             sync(self._file)
             set_mode(self._file, mode_for(self._target))
+            self._own = os.fstat(self._file.fileno())
             self._file.close()
         except OSError as error:
             raise self._failed(error) from error
@@ -127,6 +130,8 @@ class PathOutput(FileOutput):
         """See `Output.commit`: on disk first, then under its name."""
         try:
             self.seal()
+            if self._is_named:
+                return
             give_name(self._temporary, self._target, self.name, self._existing)
             self._take_away.detach()
             sync_folder(os.path.dirname(self._target))
@@ -139,6 +144,19 @@ class PathOutput(FileOutput):
         with contextlib.suppress(OSError):
             self._file.close()
         self._take_away()
+
+    @property
+    def _is_named(self) -> bool:
+        try:
+            return self._own is not None and os.path.samestat(self._own, os.stat(self._target))
+        except OSError:
+            return False
+
+    def withdraw(self) -> None:
+        """Remove the final file, where `commit` has made it."""
+        if self._is_named:
+            with contextlib.suppress(OSError):
+                os.unlink(self._target)
 
 
 class FileObjectOutput:

@@ -5,37 +5,30 @@ Source: WARC 1.1, clause 7 and annex C.
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import os
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import BinaryIO, Final, Generic, TypeVar
 
+from seekwarc.archive.append import AppendOutput
 from seekwarc.archive.assembly import OWN_TABLE, RecordAssembly, stored_bound
-from seekwarc.archive.output import Output, open_output
+from seekwarc.archive.numbering import SeriesNames
+from seekwarc.archive.output import Output, PathOutput, open_output
 from seekwarc.archive.spool import SegmentLimits
+from seekwarc.archive.unfinished import OpenOutput, save_hint
 from seekwarc.archive.written import Written
+from seekwarc.errors import SeekWarcError
 
-__all__ = ["MARGIN", "FileSeries", "NewFile", "RecordFile", "SingleFile", "numbered_names"]
+__all__ = ["MARGIN", "FileSeries", "NewFile", "RecordFile", "SingleFile"]
 
 MARGIN: Final = 96
 """What the beginnings of two files, and two record headers, may differ by: IDs, dates and digests in them."""
 
 AnyAssembly = TypeVar("AnyAssembly", bound=RecordAssembly)
 
-_EXTENSION = re.compile(r"(\.warc)?(\.[a-z0-9]+)?$", re.IGNORECASE)
-
-
-def numbered_names(path: str) -> Iterator[str]:
-    """Yield the names of the files of a series: "a.warc.zst" makes "a-00000.warc.zst" and so on."""
-    folder, base = os.path.split(path)
-    match = _EXTENSION.search(base)
-    cut = match.start() if match else len(base)
-    return (f"{os.path.join(folder, base[:cut])}-{number:05}{base[cut:]}" for number in itertools.count())
-
 
 class NewFile(Generic[AnyAssembly]):
-    """A file that is being written. Whoever makes it calls `finish`, or `discard` where anything went wrong.
+    """A file that is being written. The caller ends it by `finish`, `keep` or `discard`; each is idempotent.
 
     Args:
         target: A path, a binary file object or an output.
@@ -55,33 +48,75 @@ class NewFile(Generic[AnyAssembly]):
         self._output = open_output(target)
         self.name = self._output.name
         self.is_path = self._output.spool_directory is not None
-        self.assembly = assemble(self._output)
-        if dictionary_frame is not None:
-            try:
+        try:
+            self.assembly = assemble(self._output)
+            if dictionary_frame is not None:
                 self.assembly.add_extension(dictionary_frame)
-            except BaseException:
-                self.discard()
-                raise
+        except BaseException:
+            self._output.discard()
+            raise
 
     def finish(self) -> None:
-        """End the file and give it its name; where that fails, leave nothing.
+        """End the file and give it its name.
 
         Raises:
             FormatError: There is no record in it.
             SourceError: It cannot be written.
         """
-        try:
-            self.assembly.end_file()
-        except BaseException:
-            self.discard()
-            raise
-        self.assembly.close()
+        self.seal()
         self._output.commit()
+
+    def seal(self) -> None:
+        """End the file, whose name it gets by `finish`."""
+        if not self.assembly.is_closed:
+            self.assembly.end_file()
+            self.assembly.close()
+        if isinstance(self._output, PathOutput):
+            self._output.seal()
+
+    def keep(self) -> str | None:
+        """Finish the file with all records that are whole; return what was kept, None where there are none.
+
+        Where it cannot be finished, what could be written of it stays.
+        """
+        assembly = self.assembly
+        try:
+            if not assembly.is_closed:
+                assembly.keep_what_fits()
+            if not assembly.has_records:
+                self.discard()
+                return None
+            self.finish()
+        except (SeekWarcError, OSError) as error:
+            assembly.close()
+            return self._left(error)
+        return f"{self.name}: kept, with the {_records(assembly.added)} that were whole"
+
+    def _left(self, error: Exception) -> str:
+        if isinstance(self._output, OpenOutput):
+            self._output.leave()
+            return f"{error}; what was written is in {self._output.unfinished}: {save_hint(self.name)}"
+        if isinstance(self._output, AppendOutput):
+            self._output.leave()
+            name = os.path.basename(self.name)
+            return f'{error}; `seekwarc.open({name!r}, "a", repair=True)` continues what was written of it'
+        self._output.discard()
+        return f"{error}; what went into it cannot be taken back"
 
     def discard(self) -> None:
         """Leave nothing under the final name."""
         self.assembly.close()
         self._output.discard()
+
+    def withdraw(self) -> None:
+        """Take a file away that has its name already."""
+        self.discard()
+        if isinstance(self._output, PathOutput):
+            self._output.withdraw()
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count} records"
 
 
 RecordFile = NewFile[RecordAssembly]
@@ -95,7 +130,13 @@ class SingleFile:
     """
 
     def __init__(self, current: RecordFile) -> None:
-        self.current = current
+        self._files = [current]
+        """The file that records go into, and those that will follow it."""
+
+    @property
+    def current(self) -> RecordFile:
+        """The file that records go into."""
+        return self._files[0]
 
     def begin(self) -> None:
         """Write what must stand at the head of the first file."""
@@ -104,68 +145,120 @@ class SingleFile:
         """Return a file that a record of at most `stored_size` bytes goes into."""
         return self.current
 
+    def finish(self) -> None:
+        """End all files and give them their names.
+
+        Raises:
+            FormatError: There is no record in them.
+            SourceError: One cannot be written.
+        """
+        self.current.finish()
+
+    def keep(self) -> str:
+        """Finish all files with the records that are whole; return what was kept."""
+        return self.current.keep() or f"{self.current.name}: no record was whole, so no file was made"
+
+    def discard(self) -> None:
+        """Leave nothing of the files that have not got their names."""
+        for file in reversed(self._files):
+            file.discard()
+
 
 class FileSeries(SingleFile):
     """Files that are written one after another, each no larger than a size where that can be helped.
 
     Args:
-        target: The path of all files: a number is put in front of ".warc".
+        names: Their names.
         max_size: Stored bytes that a file may have.
         open_file: Opens a file of that name.
         begin: Writes what stands at the head of every file: its warcinfo record.
         head_size: Tells how much that takes, with the dictionary.
+        first: A file that the series goes on with.
+        together: Give files their names when the last one is whole, and not as each is.
     """
 
     def __init__(
         self,
-        target: str | os.PathLike[str],
+        names: SeriesNames,
         max_size: int,
         open_file: Callable[[str], RecordFile],
         begin: Callable[[RecordFile], object],
         head_size: Callable[[RecordFile], int],
+        *,
+        first: RecordFile | None = None,
+        together: bool = False,
     ) -> None:
-        self._names = numbered_names(os.fspath(target))
-        self._unused: list[str] = []
+        self._names = names
         self._max_size = max_size
         self._open_file = open_file
         self._begin = begin
         self._head_size = head_size
-        super().__init__(self._open())
+        self._together = together
+        self._sealed: list[RecordFile] = []
+        """Whole files that have not got their names."""
+        self._segmenting: bool | None = None
+        """Whether the current file has the first segment of a record of which more are to come."""
+        super().__init__(self._open() if first is None else first)
 
     def _open(self) -> RecordFile:
-        name = self._unused.pop() if self._unused else next(self._names)
+        name = self._names.take()
         try:
             return self._open_file(name)
         except BaseException:
-            self._unused.append(name)
+            self._names.put_back(name)
             raise
 
-    def _fresh(self) -> RecordFile:
-        file = self._open()
+    def _add_fresh(self) -> None:
+        """Open a file that will follow the others."""
+        self._files.append(self._open())
         try:
-            self._begin(file)
+            self._begin(self._files[-1])
         except BaseException:
-            self._give_up(file)
+            self._give_up_last()
             raise
-        return file
 
-    def _give_up(self, file: RecordFile) -> None:
+    def _give_up_last(self) -> None:
+        file = self._files[-1]
         file.discard()
-        self._unused.append(file.name)
+        self._names.put_back(file.name)
+        self._files.pop()
+
+    def _settle(self) -> None:
+        """Bring what an exception interrupted to an end: a record in segments, a change of files."""
+        if self._segmenting is not None:
+            while len(self._files) > 1:
+                self._give_up_last()
+            if self._segmenting and not self.current.assembly.is_bare:
+                self.current.assembly.take_back()
+            self._segmenting = None
+        self._leave_full()
+
+    def _leave_full(self) -> None:
+        """Finish all files but the last, which becomes the current one."""
+        while len(self._files) > 1:
+            if not self._together:
+                self.current.finish()
+            elif self.current not in self._sealed:
+                self.current.seal()
+                self._sealed.append(self.current)
+            del self._files[0]
 
     def begin(self) -> None:
         """See `SingleFile.begin`: nothing, where something stands in it."""
+        self._settle()
         if self.current.assembly.records == 0:
             self._begin(self.current)
 
     def room_for(self, stored_size: int) -> RecordFile:
         """See `SingleFile.room_for`: the current file or a new one."""
+        self._settle()
         assembly = self.current.assembly
         if not assembly.is_bare and assembly.most_size + stored_size > self._max_size:
             # Known exactly once everything is compressed.
             assembly.flush()
             if assembly.most_size + stored_size > self._max_size:
-                self._adopt([self._fresh()])
+                self._add_fresh()
+                self._leave_full()
         return self.current
 
     def limits(self, first_heads: int, following_heads: int, frame_size: int) -> SegmentLimits:
@@ -200,32 +293,59 @@ class FileSeries(SingleFile):
         Returns:
             The first of them.
         """
+        self._settle()
         self.current.assembly.flush()
-        reused = self.current.assembly.is_bare
-        new: list[RecordFile] = []
         written = []
         try:
+            self._segmenting = reused = self.current.assembly.is_bare
             for number in range(count):
                 if number or not reused:
-                    new.append(self._fresh())
-                written.append(write(new[-1] if new else self.current, number))
+                    self._add_fresh()
+                written.append(write(self._files[-1], number))
+            self._segmenting = None
         except BaseException:
-            for file in reversed(new):
-                self._give_up(file)
-            if reused and written:
-                self.current.assembly.take_back()
+            with contextlib.suppress(SeekWarcError, OSError):
+                self._settle()
             raise
-        self._adopt(new)
+        self._leave_full()
         return written[0]
 
-    def _adopt(self, files: list[RecordFile]) -> None:
-        """Finish all files but the last of those that are new, which becomes the current one."""
-        waiting = list(files)
+    def finish(self) -> None:
+        """See `SingleFile.finish`."""
+        self._settle()
+        if self._together:
+            self._name_all()
+        else:
+            self.current.finish()
+        self._names.remove_rest()
+
+    def _name_all(self) -> None:
+        self.current.seal()
+        named: list[RecordFile] = []
         try:
-            while waiting:
-                self.current.finish()
-                self.current = waiting.pop(0)
+            for file in [*self._sealed, self.current]:
+                # Noted first: a signal may come between any two lines.
+                named.append(file)
+                file.finish()
         except BaseException:
-            for file in reversed(waiting):
-                self._give_up(file)
+            for file in named:
+                file.withdraw()
             raise
+
+    def keep(self) -> str:
+        """See `SingleFile.keep`."""
+        with contextlib.suppress(SeekWarcError, OSError):
+            self._settle()
+        kept = []
+        for number, file in enumerate(list(self._files)):
+            if number and file.assembly.is_bare:
+                file.discard()
+            else:
+                kept.append(file.keep())
+        return "; ".join(filter(None, kept)) or f"{self.current.name}: no further record was whole"
+
+    def discard(self) -> None:
+        """See `SingleFile.discard`."""
+        super().discard()
+        for file in self._sealed:
+            file.discard()

@@ -56,8 +56,6 @@ class OpenOutput(FileOutput):
         self.name = name
         self.spool_directory: str | None = os.path.dirname(self._target)
         self.unfinished = unfinished_name(self._target)
-        self._kept: int | None = None
-        """Where what was resumed ended."""
         refuse_folder(name)
         if existing == "error":
             refuse_existing(name)
@@ -99,11 +97,6 @@ class OpenOutput(FileOutput):
             raise SourceError(f"{self.name}: another process is writing to it")
         return file
 
-    def go_to(self, end: int) -> None:
-        """Begin to write at `end`, in what was resumed."""
-        self._state = end, bytearray()
-        self._kept = end
-
     def commit(self) -> None:
         """See `Output.commit`: on disk first, then under its name. Where that fails the file stays."""
         if self._file.closed:
@@ -140,14 +133,6 @@ class OpenOutput(FileOutput):
                 if HOLDS_OPEN_FILES:
                     self._file.close()
                 os.unlink(self.unfinished)
-        with contextlib.suppress(OSError):
-            self._file.close()
-
-    def leave(self) -> None:
-        """Close the file and leave it under the name that it has, with all that was written."""
-        with contextlib.suppress(OSError, SourceError):
-            self.flush()
-            self._file.truncate(self._state[0])
         with contextlib.suppress(OSError):
             self._file.close()
 

@@ -5,38 +5,34 @@ Source: spec-notes/seekable-records.md, sections 2 to 4.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
 from types import TracebackType
-from typing import BinaryIO, Final, Self
+from typing import Final, Self
 
-from seekwarc.archive.append import AppendOutput, existing_file
 from seekwarc.archive.assembly import RecordAssembly, stored_bound
 from seekwarc.archive.block import BlockSource, ReadableStream
 from seekwarc.archive.draft import HeaderDraft, Headers, bracketed, new_id, pairs_of
 from seekwarc.archive.duplicates import Deduplicator
 from seekwarc.archive.layout import ExistingFile, TableMode
-from seekwarc.archive.output import Output
+from seekwarc.archive.numbering import ExistingSeries
+from seekwarc.archive.options import check_options, check_range
 from seekwarc.archive.recorder import Recorder
 from seekwarc.archive.series import FileSeries, RecordFile, SingleFile
+from seekwarc.archive.targets import OnError, Target, find_target, new_output
 from seekwarc.archive.typed import TypedWrites
 from seekwarc.archive.written import Written
+from seekwarc.errors import SeekWarcError
 from seekwarc.format.dates import WarcDate, format_date
 from seekwarc.format.digest import WrittenAlgorithm
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
 from seekwarc.format.zstd import Buffer
 from seekwarc.frames.dictionary import Dictionary
-from seekwarc.frames.encoder import (
-    DEFAULT_LEVEL,
-    MAX_FRAME_SIZE,
-    MAX_LEVEL,
-    MIN_FRAME_SIZE,
-    MIN_LEVEL,
-    FrameEncoder,
-    OrderedWork,
-)
+from seekwarc.frames.encoder import DEFAULT_LEVEL, FrameEncoder, OrderedWork
 
 __all__ = ["Writer", "Written"]
 
@@ -51,8 +47,15 @@ DEFAULT_WARCINFO: Final = {"software": "seekwarc", "format": "WARC File Format 1
 class Writer(TypedWrites):
     """Writes .warc.zst files.
 
-    To a path, a file appears under its name only when it is whole; leaving a `with` block by an exception
-    leaves nothing of the last one. Into a file object, which may be a pipe, it is written as it comes.
+    While "crawl.warc.zst" is written it is called "crawl.warc.zst.open"; it gets its name when it is whole.
+    Each record is written whole or not at all: what was written stays whatever ends the program, and leaving
+    a `with` block by an exception finishes the file with it. Into a file object, which may be a pipe, the
+    file is written as it comes.
+
+    Several threads may share a writer: each record is written while the others wait.
+
+        with seekwarc.open("crawl.warc.zst", "w") as out:
+            out.write_resource("urn:example:1", b"Hello", "text/plain")
 
     Args:
         target: A path or a binary file object.
@@ -70,20 +73,31 @@ class Writer(TypedWrites):
         max_file_size: Stored bytes that a file may have. With it, "crawl.warc.zst" becomes
             "crawl-00000.warc.zst" and so on, each with a warcinfo record at its head; a record that fits
             into no file of that size is written as segments (WARC 1.1, clause 7).
+        existing: What becomes of a file of that name, or files of the series: "error" refuses to begin,
+            "overwrite" replaces them when the new one is whole, "number" starts the series after them.
+        on_error: What becomes of the records when an exception leaves the `with` block, or closing fails:
+            "keep" finishes the file with those that are whole, and adds a note with its name to the
+            exception; "discard" leaves nothing, as a converter should, which can begin again. Files of a
+            series then get their names together, when the last one is whole.
         dedup: Knows payloads that were archived before, such as a `Duplicates`: a response or resource with
             one of these is written as a revisit (WARC 1.1, clause 6.7.2). Needs digests.
-        append: Continue the .warc.zst file at that path, with its dictionary and tables; a new one where
-            there is none. What is there is never touched, and is as before where writing fails.
+        append: Continue the .warc.zst file at that path, or the last one of the series, with its dictionary
+            and tables; also one that a writer left unfinished. A new one where there is none. The records
+            that are there are never touched.
+        repair: When continuing, cut off a record at the end that is not whole, as a crash leaves it. Its
+            bytes are kept in a file beside, which a `FormatWarning` names.
 
     Raises:
+        TypeError: An argument of a wrong type.
         ValueError: An argument out of its range.
-        SourceError: The target cannot be written to.
+        TargetExistsError: There is such a file, or what a writer that was stopped left of it.
+        SourceError: The target cannot be written to, or another process is writing to it.
         FormatError: The file to be continued is damaged, or cannot be continued.
     """
 
     def __init__(
         self,
-        target: str | os.PathLike[str] | BinaryIO | Output,
+        target: Target,
         *,
         level: int = DEFAULT_LEVEL,
         frame_size: int = DEFAULT_FRAME_SIZE,
@@ -94,57 +108,64 @@ class Writer(TypedWrites):
         digest: WrittenAlgorithm | None = "sha1",
         max_file_size: int | None = None,
         dedup: Deduplicator | None = None,
+        existing: ExistingSeries = "error",
+        on_error: OnError = "keep",
         append: bool = False,
+        repair: bool = False,
     ) -> None:
-        _check_options(level, frame_size, threads, tables, digest)
-        if dedup is not None and digest is None:
-            raise ValueError("dedup needs digests")
+        check_options(dict(locals()))
         if isinstance(dictionary, bytes):
             dictionary = Dictionary(dictionary)
-        existing = None
-        if append:
-            if not isinstance(target, str | os.PathLike) or max_file_size is not None:
-                raise ValueError("what is continued is one file, named by its path")
-            if os.path.exists(target):
-                output = AppendOutput(target)
-                try:
-                    existing = existing_file(target)
-                    tables, dictionary = _as_before(existing, tables, dictionary)
-                    output.go_to(existing.end)
-                except BaseException:
-                    output.discard()
-                    raise
-                target = output
-        frame = dictionary.frame(compress=compress_dictionary) if dictionary is not None else None
-        encoder = FrameEncoder(level, dictionary)
-        self._work = OrderedWork(threads or min(os.cpu_count() or 1, 4))
+        self._on_error = on_error
         self._warcinfo: tuple[Headers, Headers] = (DEFAULT_WARCINFO, ())
         self._head: Written | None = None
         self._closed = False
-
-        assemble = partial(
-            RecordAssembly,
-            encoder=encoder,
-            work=self._work,
-            frame_size=frame_size,
-            tables=tables or "large",
-            existing=existing,
+        self._lock = threading.RLock()
+        self._writing = False
+        found = find_target(
+            target, is_series=max_file_size is not None, existing=existing, append=append, repair=repair
         )
-
-        def open_file(target: str | os.PathLike[str] | BinaryIO | Output) -> RecordFile:
-            return RecordFile(target, assemble, frame if existing is None else None)
-
-        self._files: SingleFile
-        if max_file_size is None:
-            self._files = SingleFile(open_file(target))
-        elif isinstance(target, str | os.PathLike):
-            least = LEAST_FRAMES * stored_bound(frame_size) + (len(frame) if frame is not None else 0)
-            _check_range("max_file_size", max_file_size, least, 1 << 62)
-            self._files = FileSeries(
-                target, max_file_size, open_file, self._begin_file, lambda file: self._head_size(file, frame)
+        self._work = OrderedWork(threads or min(os.cpu_count() or 1, 4))
+        try:
+            before = found.continued.existing if found.continued is not None else None
+            if before is not None:
+                tables, dictionary = _as_before(before, tables, dictionary)
+            frame = dictionary.frame(compress=compress_dictionary) if dictionary is not None else None
+            assemble = partial(
+                RecordAssembly,
+                encoder=FrameEncoder(level, dictionary),
+                work=self._work,
+                frame_size=frame_size,
+                tables=tables or "large",
             )
-        else:
-            raise ValueError("max_file_size makes files of names of their own, so it needs a path")
+
+            def new_file(target: Target) -> RecordFile:
+                return RecordFile(new_output(target, existing, on_error), assemble, frame)
+
+            first = None
+            if found.continued is not None:
+                again = frame if before is None else None
+                first = RecordFile(found.continued.output, partial(assemble, existing=before), again)
+            self._files: SingleFile
+            if found.names is None or max_file_size is None:
+                self._files = SingleFile(first or new_file(found.target))
+            else:
+                least = LEAST_FRAMES * stored_bound(frame_size) + len(frame or b"")
+                check_range("max_file_size", max_file_size, least, 1 << 62)
+                self._files = FileSeries(
+                    found.names,
+                    max_file_size,
+                    new_file,
+                    self._begin_file,
+                    lambda file: self._head_size(file, frame),
+                    first=first,
+                    together=on_error == "discard",
+                )
+        except BaseException:
+            self._work.close()
+            if found.continued is not None:
+                found.continued.output.leave()
+            raise
         self._recorder = Recorder(self._files, frame_size=frame_size, digest=digest, dedup=dedup)
 
     def __repr__(self) -> str:
@@ -162,7 +183,21 @@ class Writer(TypedWrites):
         if error is None:
             self.close()
         else:
+            self._end_by(error)
+
+    def _end_by(self, error: BaseException) -> None:
+        """Keep or discard what was written, as was asked, and tell the error about it."""
+        if self._on_error == "discard":
             self.abort()
+            return
+        with self._lock:
+            if not self._closed:
+                error.add_note(self._files.keep())
+                self._shut()
+
+    def _shut(self) -> None:
+        self._closed = True
+        self._work.close()
 
     def write(
         self,
@@ -202,7 +237,6 @@ class Writer(TypedWrites):
                 been begun.
             SourceError: The file cannot be written.
         """
-        self._check_open()
         draft = HeaderDraft(headers)
         draft.add("WARC-Type", type)
         draft.add("WARC-Record-ID", bracketed(record_id) if record_id else new_id())
@@ -216,7 +250,8 @@ class Writer(TypedWrites):
             length = int(stated)
         if length is not None and length < 0:
             raise ValueError(f"length is {length}")
-        return self._recorder.write(draft, block, length)
+        with self._lock, self._turn():
+            return self._recorder.write(draft, block, length)
 
     def write_warcinfo(
         self, fields: Headers, *, filename: str | None = None, headers: Headers = ()
@@ -230,17 +265,18 @@ class Writer(TypedWrites):
             filename: WARC-Filename; the base name of the path written to unless given.
             headers: Further fields of the record header.
         """
-        self._check_open()
         fields, headers = pairs_of(fields), pairs_of(headers)
         # Files that follow have IDs and names of their own.
         again = [field for field in headers if field[0].lower() not in OWN_FIELDS]
-        draft, block = self._recorder.warcinfo(fields, headers, self._filename(self._files.current, filename))
-        before = self._files.current
-        self._warcinfo = (fields, headers)
-        file = self._files.room_for(stored_bound(len(draft.header(len(block)).raw) + len(block)))
-        self._warcinfo = (fields, again)
-        # A new file has it at its head already.
-        return self._head if file is not before and self._head else _add_warcinfo(file, draft, block)
+        with self._lock, self._turn():
+            name = self._filename(self._files.current, filename)
+            draft, block = self._recorder.warcinfo(fields, headers, name)
+            before = self._files.current
+            self._warcinfo = (fields, headers)
+            file = self._files.room_for(stored_bound(len(draft.header(len(block)).raw) + len(block)))
+            self._warcinfo = (fields, again)
+            # A new file has it at its head already.
+            return self._head if file is not before and self._head else _add_warcinfo(file, draft, block)
 
     def _begin_file(self, file: RecordFile) -> Written:
         draft, block = self._recorder.warcinfo(*self._warcinfo, self._filename(file, None))
@@ -274,46 +310,66 @@ class Writer(TypedWrites):
                 goes on as if the record had not been begun.
             SourceError: The file cannot be written.
         """
-        self._check_open()
         parsed = header if isinstance(header, RecordHeader) else parse_record_header(header)
-        if parsed.get("WARC-Type") != "warcinfo":
-            self._files.begin()
-        file = self._files.room_for(stored_bound(len(parsed.raw) + parsed.content_length))
-        return file.assembly.add(parsed, BlockSource(block, parsed.content_length), trailer)
+        with self._lock, self._turn():
+            if parsed.get("WARC-Type") != "warcinfo":
+                self._files.begin()
+            file = self._files.room_for(stored_bound(len(parsed.raw) + parsed.content_length))
+            return file.assembly.add(parsed, BlockSource(block, parsed.content_length), trailer)
 
     def flush(self) -> None:
-        """Wait until every record so far is compressed and handed to the target."""
-        self._files.current.assembly.flush()
+        """Compress every record so far and hand it to the system: it then outlives this process.
+
+        Raises:
+            SourceError: The file cannot be written.
+        """
+        with self._lock:
+            self._check_open()
+            self._files.current.assembly.flush()
 
     def close(self) -> None:
-        """Finish the file: write the table at its end, sync it, give it its name. Twice does no harm.
+        """Finish the file: write the table at its end, sync it, give it its name. Idempotent.
 
         Raises:
             FormatError: No record was written; a WARC file holds at least one.
-            SourceError: The file cannot be written.
+            SourceError: The file cannot be written. See `on_error`.
         """
-        if self._closed:
-            return
-        try:
-            self._files.current.finish()
-        finally:
-            self._closed = True
-            self._work.close()
+        with self._lock:
+            if self._closed:
+                return
+            try:
+                self._files.finish()
+            except BaseException as error:
+                self._end_by(error)
+                raise
+            self._shut()
 
     def abort(self) -> None:
-        """Give up: leave nothing under the final name. Twice, or after `close`, does no harm.
+        """Give up: leave nothing of what has not got its final name. Idempotent, also after `close`.
 
-        With `max_file_size`, the files in front of the current one stay.
+        A file that was continued is as it was. Of a series, files that were finished stay.
         """
-        if not self._closed:
-            self._closed = True
-            self._work.close()
-            self._files.current.discard()
+        with self._lock:
+            if not self._closed:
+                self._shut()
+                self._files.discard()
 
     @property
     def name(self) -> str:
         """Name of the file that is being written."""
         return self._files.current.name
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Write one record, and no other within it."""
+        self._check_open()
+        if self._writing:
+            raise SeekWarcError(f"{self.name}: a block must not write records of its own while it is read")
+        try:
+            self._writing = True
+            yield
+        finally:
+            self._writing = False
 
     def _check_open(self) -> None:
         if self._closed:
@@ -322,19 +378,6 @@ class Writer(TypedWrites):
 
 def _add_warcinfo(file: RecordFile, draft: HeaderDraft, block: bytes) -> Written:
     return file.assembly.add(draft.header(len(block)), BlockSource(block, len(block)), RECORD_END)
-
-
-def _check_options(
-    level: int, frame_size: int, threads: int | None, tables: str | None, digest: str | None
-) -> None:
-    _check_range("level", level, MIN_LEVEL, MAX_LEVEL)
-    _check_range("frame_size", frame_size, MIN_FRAME_SIZE, MAX_FRAME_SIZE)
-    if threads is not None:
-        _check_range("threads", threads, 1, 1024)
-    if tables not in ("large", "every", "none", None):
-        raise ValueError(f'tables is {tables!r}, not "large", "every" or "none"')
-    if digest not in ("sha1", "sha256", None):
-        raise ValueError(f'digest is {digest!r}, not "sha1", "sha256" or None')
 
 
 def _as_before(
@@ -348,8 +391,3 @@ def _as_before(
     ):
         raise ValueError("the file has another dictionary, or none, and that cannot be changed any more")
     return existing.tables, existing.dictionary
-
-
-def _check_range(name: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        raise ValueError(f"{name} is {value}, not within {low} to {high}")

@@ -120,44 +120,55 @@ class FrameEncoder:
         return [EncodedFrame(compressor.compress(part), len(part)) for part in parts]
 
 
+class _Waiting(NamedTuple):
+    """A job whose result is still to be delivered."""
+
+    finish: Callable[[], None]
+    """Waits for the result and delivers it."""
+    is_job: bool
+
+
 class OrderedWork:
     """Jobs done in other threads, their results delivered in the order of the jobs.
 
     Delivery happens in the caller's thread, inside `submit`, `mark` and `drain`. No more than a few jobs a
     thread are ever waiting, which bounds the memory that they hold.
 
+    A delivery that fails, or that a signal interrupts, is repeated by the next of these calls unless it is
+    dropped. So whatever is delivered must bear that.
+
     Args:
         threads: Threads to work in; with one, jobs are done at once in the caller's.
+
     """
 
     def __init__(self, threads: int) -> None:
         self._most = 2 * threads
         self._pool = ThreadPoolExecutor(threads, "seekwarc-encode") if threads > 1 else None
-        self._waiting: deque[Callable[[], None]] = deque()
-        self._jobs = 0
+        self._waiting: deque[_Waiting] = deque()
+        self._delivered = 0
+
+    @property
+    def submitted(self) -> int:
+        """How many jobs and marks there were, but for those that were dropped."""
+        return self._delivered + len(self._waiting)
 
     def submit(self, job: Callable[[], _T], deliver: Callable[[_T], None]) -> None:
         """Start `job`; hand its result to `deliver` after all that was submitted before."""
         if self._pool is None:
-            deliver(job())
+            self._waiting.append(_Waiting(lambda: deliver(job()), True))
+            self.drain()
             return
-        while self._jobs >= self._most:
+        while sum(waiting.is_job for waiting in self._waiting) >= self._most:
             self._deliver_one()
         future: Future[_T] = self._pool.submit(job)
-
-        def finish() -> None:
-            self._jobs -= 1
-            deliver(future.result())
-
-        self._jobs += 1
-        self._waiting.append(finish)
+        self._waiting.append(_Waiting(lambda: deliver(future.result()), True))
 
     def mark(self, reached: Callable[[], None]) -> None:
         """Call `reached` once everything that was submitted before is delivered."""
-        if self._waiting:
-            self._waiting.append(reached)
-        else:
-            reached()
+        self._waiting.append(_Waiting(reached, False))
+        if len(self._waiting) == 1:
+            self._deliver_one()
 
     def drain(self) -> None:
         """Wait until everything is delivered."""
@@ -165,12 +176,14 @@ class OrderedWork:
             self._deliver_one()
 
     def _deliver_one(self) -> None:
-        self._waiting.popleft()()
+        self._waiting[0].finish()
+        self._waiting.popleft()
+        self._delivered += 1
 
-    def drop(self) -> None:
-        """Forget what is still waiting."""
-        self._waiting.clear()
-        self._jobs = 0
+    def drop(self, submitted: int = 0) -> None:
+        """Forget what is still waiting, but for the first `submitted` of all jobs and marks ever."""
+        while self._waiting and self.submitted > submitted:
+            self._waiting.pop()
 
     def close(self) -> None:
         """Stop the threads; what is still waiting is dropped."""

@@ -133,8 +133,12 @@ class CopiedFile:
         return None
 
     def finish(self) -> None:
-        """See `NewFile.finish`."""
-        self._file.finish()
+        """See `NewFile.finish`; where that fails, leave nothing."""
+        try:
+            self._file.finish()
+        except BaseException:
+            self.discard()
+            raise
 
     def discard(self) -> None:
         """See `NewFile.discard`."""

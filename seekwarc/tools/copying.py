@@ -179,8 +179,8 @@ class CopyAssembly(RecordAssembly):
         self._marked += size
         if self._marked > MOST_MARKED:
             self._marked = 0
-            self._guarded(self._work.drain)
-        self._guarded(lambda: self._work.mark(step))
+            self._work.drain()
+        self._work.mark(step)
 
     def _add_frame(self, frame: EncodedFrame) -> None:
         self._mark(lambda: self._layout.add(frame), len(frame.data))
@@ -221,13 +221,13 @@ class CopyAssembly(RecordAssembly):
             stored = sum(size for size, _ in sizes)
             self._tally.bytes_copied += stored
             if max(stored, sizes[0][1]) > MAX_FRAME_SIZE:
-                self._guarded(self._work.drain)
-                self._guarded(partial(self._pass_on, file, offset, *sizes[0]))
+                self._work.drain()
+                self._pass_on(file, offset, *sizes[0])
                 continue
             data = _read(file, offset, stored)
             check = partial(_entries, file, offset, data, sizes, verify=self._verify)
             deliver = partial(self._add_run, data)
-            self._guarded(partial(self._work.submit, check, deliver))
+            self._work.submit(check, deliver)
 
     def _add_run(self, data: bytes, entries: list[_Entry]) -> None:
         self._layout.pour(data)

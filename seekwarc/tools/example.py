@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from seekwarc.archive.files import Existing
-from seekwarc.archive.output import open_output
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.writer import Writer
 from seekwarc.storage.source import Stats
@@ -86,7 +85,7 @@ def make_example(path: Path, film_size: int, *, existing: Existing = "error") ->
         SourceError: It cannot be written.
     """
     content_type = "application/http; msgtype=response"
-    with Writer(open_output(path, existing=existing)) as writer:
+    with Writer(path, existing=existing, on_error="discard") as writer:
         writer.write_warcinfo({"software": "seekwarc demo"}, filename=path.name)
         for uri, page in _pages():
             block = _head("text/html", len(page)) + page

@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 
 from seekwarc import __version__
 from seekwarc.archive.files import Existing
-from seekwarc.archive.output import open_output
 from seekwarc.archive.writer import Writer
 from seekwarc.archive.written import Written
 from seekwarc.errors import SourceError
@@ -93,25 +92,8 @@ def pack(
         TargetExistsError: There is a file of the target's name.
         SourceError: A file cannot be read, or the target not be written.
     """
-    if options.get("max_file_size") is not None:
-        # A series has names of its own.
-        return _write(Writer(target, **options), files, base_uri, opened)
-    output = open_output(target, existing=existing)
-    try:
-        return _write(Writer(output, **options), files, base_uri, opened)
-    except BaseException:
-        output.discard()
-        raise
-
-
-def _write(
-    writer: Writer,
-    files: Sequence[Path | NamedStream],
-    base_uri: str | None,
-    opened: Callable[[Path, BinaryIO], BinaryIO],
-) -> list[tuple[Path, Written]]:
     written = []
-    with writer:
+    with Writer(target, existing=existing, on_error="discard", **options) as writer:
         writer.write_warcinfo(
             {
                 "software": f"seekwarc/{__version__}",

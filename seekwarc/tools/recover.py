@@ -127,7 +127,8 @@ class _Saver:
             except FormatError as error:
                 text = f"{error.message}; give the dictionary, if another file has it"
                 result.losses.append(Loss(0, begin, text, None))
-        with Writer(target, **{"dictionary": dictionary, **options}) as writer:
+        settings = {"dictionary": dictionary, "on_error": "discard", **options}
+        with Writer(target, **settings) as writer:
             for stretch in examine(file, compression, lambda *it: self._copy(writer, *it), begin=begin):
                 if isinstance(stretch, Intact):
                     result.records += 1

@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from seekwarc.archive.files import Existing, give_name, sync_folder
+from seekwarc.archive.numbering import numbered_names
 from seekwarc.archive.output import PathOutput
-from seekwarc.archive.series import numbered_names
 from seekwarc.errors import FormatError, SourceError, TargetExistsError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.tools.copied import CopiedFile

@@ -1,0 +1,87 @@
+"""What a `Writer` may be told, checked before anything is opened."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from seekwarc.frames.dictionary import Dictionary
+from seekwarc.frames.encoder import MAX_FRAME_SIZE, MAX_LEVEL, MIN_FRAME_SIZE, MIN_LEVEL
+
+__all__ = ["check_options", "check_range"]
+
+_NUMBERS: Final = {
+    "level": (MIN_LEVEL, MAX_LEVEL),
+    "frame_size": (MIN_FRAME_SIZE, MAX_FRAME_SIZE),
+    "threads": (1, 1024),
+    "max_file_size": (1, 1 << 62),
+}
+_CHOICES: Final = {
+    "tables": ("large", "every", "none"),
+    "digest": ("sha1", "sha256"),
+    "existing": ("error", "number", "overwrite"),
+    "on_error": ("keep", "discard"),
+}
+_OPTIONAL: Final = {"threads", "max_file_size", "tables", "digest"}
+_FLAGS: Final = ("compress_dictionary", "append", "repair")
+
+
+def check_options(options: dict[str, Any]) -> None:
+    """Refuse options of a wrong type, or out of their range.
+
+    Raises:
+        TypeError: One is of a wrong type.
+        ValueError: One is out of its range, or does not go with another.
+    """
+    for name, bounds in _NUMBERS.items():
+        value = options[name]
+        if value is None and name in _OPTIONAL:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"{name} must be an int, not {_shown(value)}")
+        check_range(name, value, *bounds)
+    for name, choices in _CHOICES.items():
+        value = options[name]
+        if value not in choices and not (value is None and name in _OPTIONAL):
+            *others, last = (f'"{choice}"' for choice in choices)
+            none = " or None" if name in _OPTIONAL else ""
+            raise ValueError(f"{name} is {value!r}, not {', '.join(others)} or {last}{none}")
+    for name in _FLAGS:
+        if not isinstance(options[name], bool):
+            raise TypeError(f"{name} must be True or False, not {_shown(options[name])}")
+    dictionary, dedup = options["dictionary"], options["dedup"]
+    if not (dictionary is None or isinstance(dictionary, Dictionary | bytes)):
+        raise TypeError(
+            f"dictionary must be a seekwarc.Dictionary or the bytes of one, not {_shown(dictionary)}"
+        )
+    if dedup is not None and not (
+        callable(getattr(dedup, "find", None)) and callable(getattr(dedup, "add", None))
+    ):
+        raise TypeError(
+            f"dedup must have find() and add(), as a seekwarc.Duplicates() has, not {_shown(dedup)}"
+        )
+    _check_together(options)
+
+
+def _check_together(options: dict[str, Any]) -> None:
+    if options["dedup"] is not None and options["digest"] is None:
+        raise ValueError("dedup needs digests")
+    if options["append"] and options["existing"] != "error":
+        raise ValueError('existing is for new files (mode "w"); mode "a" continues what is there')
+    if options["repair"] and not options["append"]:
+        raise ValueError('repair is for mode "a", which continues a file')
+    if options["existing"] == "number" and options["max_file_size"] is None:
+        raise ValueError('existing="number" is for a series of numbered files: it needs max_file_size')
+
+
+def check_range(name: str, value: int, low: int, high: int) -> None:
+    """Refuse a number that is not within `low` to `high`.
+
+    Raises:
+        ValueError: It is not.
+    """
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value}, not within {low} to {high}")
+
+
+def _shown(value: object) -> str:
+    return repr(value) if isinstance(value, str | bool | int | float) else type(value).__name__
