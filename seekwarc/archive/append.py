@@ -24,9 +24,10 @@ from seekwarc.errors import (
     TruncatedError,
     UnsupportedError,
 )
+from seekwarc.format.warc import RECORD_END
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.scan import Frame, Window, frames_from
-from seekwarc.frames.units import extension_at
+from seekwarc.frames.units import Compression, extension_at
 from seekwarc.storage.source import LocalFileSource
 from seekwarc.system import sync
 
@@ -38,6 +39,7 @@ CONVERT: Final = "`seekwarc convert` makes a file that can be continued"
 
 REPAIR: Final = 'repair=True ("a") cuts it off and keeps it beside, `seekwarc recover` saves what is whole'
 STEP: Final = 1 << 20
+HEADER_END: Final = b"\r\n\r\n"
 
 
 class Continued(NamedTuple):
@@ -48,11 +50,12 @@ class Continued(NamedTuple):
     """What is in it; None where nothing was whole."""
 
 
-def continued(path: str | os.PathLike[str], *, repair: bool) -> Continued | None:
+def continued(path: str | os.PathLike[str], *, compression: Compression, repair: bool) -> Continued | None:
     """Open a file, or what a writer that was stopped left of it, to go on with it.
 
     Args:
         path: Its final path.
+        compression: That it must have.
         repair: Cut off a record at its end that is not whole, and keep it in a file beside it.
 
     Returns:
@@ -60,7 +63,7 @@ def continued(path: str | os.PathLike[str], *, repair: bool) -> Continued | None
 
     Raises:
         SourceError: It cannot be read or written, or another process is writing to it.
-        UnsupportedError: It is no .warc.zst, or one that no table could be written for.
+        UnsupportedError: It has another compression, or is one that no table could be written for.
         FormatError: It is damaged.
     """
     name = os.fspath(path)
@@ -76,7 +79,9 @@ def continued(path: str | os.PathLike[str], *, repair: bool) -> Continued | None
     output = AppendOutput(name) if there else OpenOutput(name, resume=True)
     place = name if there else unfinished
     try:
-        existing = existing_file(place, repair=repair) if os.path.getsize(place) or there else None
+        existing = (
+            existing_file(place, compression, repair=repair) if os.path.getsize(place) or there else None
+        )
         end = existing.end if existing is not None else 0
         _keep_torn(place, end)
         output.go_to(end)
@@ -102,17 +107,20 @@ def _keep_torn(path: str, end: int) -> None:
     except OSError as error:
         raise SourceError(f"{kept}: cannot be written: {error.strerror or error}") from error
     warnings.warn(
-        f"{path}: the last record is not whole; its {size - end} bytes from offset {end} on are now in {kept}",
+        f"{path}: the last record is cut; its {size - end} bytes from offset {end} on are now in {kept}",
         FormatWarning,
         stacklevel=5,
     )
 
 
-def existing_file(path: str | os.PathLike[str], *, repair: bool = False) -> ExistingFile | None:
+def existing_file(
+    path: str | os.PathLike[str], compression: Compression = "zst", *, repair: bool = False
+) -> ExistingFile | None:
     """Look through a file that is to be continued: it must be whole, and of frames that tables can list.
 
     Args:
         path: The file.
+        compression: That it must have.
         repair: Pass over a record at its end that is not whole. None is returned where there is no other.
 
     Raises:
@@ -121,31 +129,29 @@ def existing_file(path: str | os.PathLike[str], *, repair: bool = False) -> Exis
         FormatError: It is damaged; after a crash, its last record may be cut.
     """
     with Reader(path) as archive:
-        if archive.compression != "zst":
-            raise UnsupportedError(f"only .warc.zst files can be continued; {CONVERT}", source=archive.name)
+        if archive.compression != compression:
+            raise UnsupportedError(
+                f"only a file of compression {compression!r} can be continued under this name, this one has "
+                f"{archive.compression!r}; {CONVERT}",
+                source=archive.name,
+            )
         found_ends = _ends(archive, repair=repair)
         if found_ends is None:
             return None
         first, last, count, end = found_ends
+        if compression != "zst":
+            return ExistingFile("none", None, os.path.getsize(path) if end is None else end)
         found = ExistingFile("none", archive.dictionary)
         bare = first.layout.frames is not None and first.layout.frames.content_sizes[0] == len(
             first.header.raw
         )
         last_offset = last.offset
         only = first.offset == last.offset
-    tables = 0
-    anchor = None
-    with contextlib.closing(LocalFileSource(path)) as source:
-        window = Window(source)
-        for frame in frames_from(window, 0):
-            if frame.offset == end:
-                break
-            _note(found, window, frame)
-            anchor = None
-            if frame.magic == SEEK_TABLE_MAGIC:
-                tables += 1
-                anchor = extension_at(window, frame.offset, frame.size).anchor
-    if anchor is not None and anchor == last_offset and (anchor or bare) and tables >= count:
+    tables, anchor = _read_frames(found, os.fspath(path), end)
+    ends_in_its_own = anchor is not None and anchor == last_offset and (anchor or bare)
+    # The last record's table may be what was cut off.
+    lacks_its_own = end is not None and bare and anchor is None and tables == count - 1 > 0
+    if (ends_in_its_own and tables >= count) or lacks_its_own:
         found.tables = "every"
     elif tables:
         found.tables = "large"
@@ -159,38 +165,84 @@ def existing_file(path: str | os.PathLike[str], *, repair: bool = False) -> Exis
     return found
 
 
+def _read_frames(found: ExistingFile, path: str, end: int | None) -> tuple[int, int | None]:
+    """Note all frames up to `end`; return the number of tables, and the anchor of one that is last."""
+    tables, anchor = 0, None
+    with contextlib.closing(LocalFileSource(path)) as source:
+        window = Window(source)
+        for frame in frames_from(window, 0):
+            _note(found, window, frame)
+            anchor = None
+            if frame.magic == SEEK_TABLE_MAGIC:
+                tables += 1
+                anchor = extension_at(window, frame.offset, frame.size).anchor
+            if frame.end == end:
+                break
+    return tables, anchor
+
+
 def _ends(archive: Reader, *, repair: bool) -> tuple[Record, Record, int, int | None] | None:
     """Return first and last record, the number of records, and where the last ends if the file goes on.
 
     All records must be whole; with `repair`, all but one at the end. None where that is the only one.
     """
-    first = last = None
+    records: list[Record] = []
     count = 0
     try:
         for record in archive:
             # One that is cut would swallow what is written after it.
             _ = record.layout
-            first, last = first or record, record
+            if archive.compression == "none" and not _has_end(record, archive.name):
+                raise TruncatedError(
+                    "the file ends inside the line breaks after this record",
+                    source=archive.name,
+                    offset=record.offset,
+                )
+            records = [*records[:1], record]
             count += 1
     except FormatError as error:
-        end = last.offset + last.length if last is not None else 0
-        torn = isinstance(error, TruncatedError) or _is_zero_from(archive.name, end)
-        if not torn:
+        end = _end_of(records[-1]) if records else 0
+        places = {end, error.offset or 0}
+        if not (isinstance(error, TruncatedError) or any(_is_torn(archive.name, it) for it in places)):
             raise
         if not repair:
             message = f"{error.message}; {REPAIR}"
             raise TruncatedError(message, source=error.source, offset=error.offset) from None
-        return None if first is None or last is None else (first, last, count, end)
-    if first is None or last is None:
+        return (records[0], records[-1], count, end) if records else None
+    if not records:
         raise UnsupportedError("there is no record in it", source=archive.name)
-    return first, last, count, None
+    return records[0], records[-1], count, None
 
 
-def _is_zero_from(path: str, offset: int) -> bool:
-    """Tell whether a file holds nothing but zeros from an offset on, as after a power failure."""
+def _end_of(record: Record) -> int:
+    """Return where the last whole record ends, with what follows it as far as that is whole."""
+    try:
+        return record.offset + record.length
+    except FormatError as error:
+        if error.offset is None or error.offset <= record.offset:
+            raise
+        return error.offset
+
+
+def _has_end(record: Record, path: str) -> bool:
+    """Tell whether a record of a .warc ends as it should, as far as the file goes."""
+    end = record.offset + len(record.header.raw) + record.content_length
+    with open(path, "rb") as file:
+        file.seek(end)
+        found = file.read(len(RECORD_END))
+    return len(found) == len(RECORD_END)
+
+
+def _is_torn(path: str, offset: int) -> bool:
+    """Tell whether a file goes on from an offset with zeros only, or with the beginning of a plain header."""
     with open(path, "rb") as file:
         file.seek(offset)
-        return all(not data.strip(b"\0") for data in iter(lambda: file.read(STEP), b""))
+        begin = file.read(STEP)
+        if begin.startswith(b"WARC/") and HEADER_END not in begin and len(begin) < STEP:
+            return True
+        return not begin.strip(b"\0") and all(
+            not data.strip(b"\0") for data in iter(lambda: file.read(STEP), b"")
+        )
 
 
 def _note(found: ExistingFile, window: Window, frame: Frame) -> None:

@@ -14,7 +14,8 @@ from functools import partial
 from typing import Final
 
 from seekwarc.archive.block import BlockSource
-from seekwarc.archive.layout import ExistingFile, FileLayout, TableMode
+from seekwarc.archive.forms import Form
+from seekwarc.archive.layout import ExistingFile, TableMode
 from seekwarc.archive.output import Output
 from seekwarc.archive.spool import (
     BlockShape,
@@ -29,7 +30,7 @@ from seekwarc.format.digest import WrittenAlgorithm
 from seekwarc.format.http import HttpHead, is_http_block
 from seekwarc.format.seektable import built_table_size
 from seekwarc.format.warc import RECORD_END, RecordHeader
-from seekwarc.frames.encoder import MAX_FRAME_SIZE, EncodedFrame, FrameEncoder, OrderedWork
+from seekwarc.frames.encoder import MAX_FRAME_SIZE, EncodedFrame, OrderedWork
 
 __all__ = ["ENTRY_SIZES", "OWN_TABLE", "RecordAssembly", "stored_bound"]
 
@@ -72,30 +73,29 @@ class RecordAssembly:
 
     Args:
         output: Where the file is written.
-        encoder: Makes frames.
+        form: How they are stored.
         work: Threads to make them in.
         frame_size: Most content bytes of a frame of a block.
-        tables: Which seek tables to write.
         existing: What the file holds already.
     """
 
     def __init__(
         self,
         output: Output,
-        encoder: FrameEncoder,
+        form: Form,
         work: OrderedWork,
         *,
         frame_size: int,
-        tables: TableMode,
         existing: ExistingFile | None = None,
     ) -> None:
         self._output = output
-        self._encoder = encoder
+        self._encoder = form.encoder
         self._work = work
         self._frame_size = frame_size
-        self._tables: TableMode = tables
-        self._layout = FileLayout(output, tables, existing)
-        self._entry_size = ENTRY_SIZES[tables]
+        self._tables: TableMode = form.tables
+        self._has_ends = form.tables == "every" or form.compression == "gz"
+        self._layout = form.layout(output, existing)
+        self._entry_size = ENTRY_SIZES[form.tables]
         self._batch: list[_SmallRecord] = []
         self._batch_size = 0
         self.records = self._before = 0 if existing is None else 1
@@ -113,7 +113,8 @@ class RecordAssembly:
 
     def head_size(self, warcinfo: bytes, dictionary_frame: bytes | None) -> int:
         """Return what a file takes that holds a dictionary and a warcinfo record and nothing else."""
-        own_table = OWN_TABLE + self._entry_size if self._tables == "every" else 0
+        # In a .warc.gz, what a member has beside its content.
+        own_table = OWN_TABLE + self._entry_size if self._has_ends else 0
         table = built_table_size(2) if self._tables == "large" else 0
         return len(dictionary_frame or b"") + self.stored_size(warcinfo) + own_table + table
 
@@ -238,9 +239,11 @@ class RecordAssembly:
     def flush(self) -> None:
         """Wait until everything so far is compressed and in the output."""
         self._check()
+        self._unsettled = True
         self._submit_batch()
         self._work.drain()
         self._output.flush()
+        self._unsettled = False
 
     def settle(self) -> None:
         """Take back the record that did not come to its end; bring all others into the output.

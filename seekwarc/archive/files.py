@@ -46,14 +46,14 @@ class FileOutput:
     """
 
     begin = 0
+    _kept: int | None = None
+    """Where a file ended that is continued."""
 
     def __init__(self, name: str, file: BinaryIO, end: int = 0) -> None:
         self.name = name
         self._file = file
         self._state = end, bytearray()
         """Bytes in the file, and those that wait; replaced together, so that no signal comes between."""
-        self._kept: int | None = None
-        """Where a file ended that is continued."""
 
     def write(self, data: bytes) -> None:
         """See `Output.write`."""

@@ -15,10 +15,11 @@ from seekwarc.errors import SeekWarcError
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable, built_table_size
 from seekwarc.format.zstd import PADDING_MAGIC, skippable_frame
 from seekwarc.frames.decoder import content_checksum
+from seekwarc.frames.deflate import GZIP_HEADER, combined_crc, gzip_trailer
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import EncodedFrame
 
-__all__ = ["CHECKSUM_OF_NOTHING", "ExistingFile", "FileLayout", "TableMode"]
+__all__ = ["CHECKSUM_OF_NOTHING", "ExistingFile", "FileLayout", "MemberLayout", "TableMode"]
 
 TableMode = Literal["large", "every", "none"]
 
@@ -53,6 +54,7 @@ class _State(NamedTuple):
     record_index: int
     in_record: bool
     covered: bool
+    member: tuple[int, int]
 
 
 class FileLayout:
@@ -80,6 +82,8 @@ class FileLayout:
         self._record_index = 0
         self._in_record = False
         self._covered = False
+        self._member = 0, 0
+        """CRC-32 and length of the current record's content, in a gzip member."""
         if existing is not None:
             self.offset = self._record_offset = existing.end
             self._stored, self._contents = existing.stored, existing.contents
@@ -126,6 +130,7 @@ class FileLayout:
             self._record_index,
             self._in_record,
             self._covered,
+            self._member,
         )
 
     def _undo(self) -> None:
@@ -138,7 +143,7 @@ class FileLayout:
         for entries in (self._stored, self._contents, self._checksums):
             del entries[done.entries :]
         self._record_offset, self._record_index = done.record_offset, done.record_index
-        self._in_record, self._covered = done.in_record, done.covered
+        self._in_record, self._covered, self._member = done.in_record, done.covered, done.member
         self._dirty = False
 
     @property
@@ -222,3 +227,28 @@ class FileLayout:
             # Too many frames for any table. The file must still not end in the last record's own:
             # generic readers would take that for the whole file's.
             self.add_skippable(skippable_frame(PADDING_MAGIC, b""))
+
+
+class MemberLayout(FileLayout):
+    """Puts each record into a gzip member of its own, made of parts (WARC 1.1, annex D)."""
+
+    def begin_record(self) -> int:
+        """See `FileLayout.begin_record`."""
+        offset = super().begin_record()
+        self._output.write(GZIP_HEADER)
+        self.offset += len(GZIP_HEADER)
+        self._member = 0, 0
+        return offset
+
+    def note(self, stored_size: int, content_size: int, checksum: int) -> None:
+        """See `FileLayout.note`."""
+        super().note(stored_size, content_size, checksum)
+        crc, size = self._member
+        self._member = combined_crc(crc, checksum, content_size) if size else checksum, size + content_size
+
+    def end_record(self, *, large: bool, regular: bool = True) -> int:
+        """See `FileLayout.end_record`."""
+        trailer = gzip_trailer(*self._member)
+        self._output.write(trailer)
+        self.offset += len(trailer)
+        return super().end_record(large=large, regular=regular)

@@ -20,8 +20,9 @@ _CHOICES: Final = {
     "digest": ("sha1", "sha256"),
     "existing": ("error", "number", "overwrite"),
     "on_error": ("keep", "discard"),
+    "compression": ("zst", "gz", "none"),
 }
-_OPTIONAL: Final = {"threads", "max_file_size", "tables", "digest"}
+_OPTIONAL: Final = {"threads", "max_file_size", "tables", "digest", "level", "compression"}
 _FLAGS: Final = ("compress_dictionary", "append", "repair")
 
 

@@ -90,7 +90,7 @@ class NewFile(Generic[AnyAssembly]):
         except (SeekWarcError, OSError) as error:
             assembly.close()
             return self._left(error)
-        return f"{self.name}: kept, with the {_records(assembly.added)} that were whole"
+        return f"{self.name}: kept with {_records(assembly.added)}, each of them whole"
 
     def _left(self, error: Exception) -> str:
         if isinstance(self._output, OpenOutput):
@@ -107,6 +107,10 @@ class NewFile(Generic[AnyAssembly]):
         """Leave nothing under the final name."""
         self.assembly.close()
         self._output.discard()
+
+    def goes_into(self, output: Output) -> bool:
+        """Tell whether it is written there."""
+        return self._output is output
 
     def withdraw(self) -> None:
         """Take a file away that has its name already."""
@@ -174,6 +178,7 @@ class FileSeries(SingleFile):
         begin: Writes what stands at the head of every file: its warcinfo record.
         head_size: Tells how much that takes, with the dictionary.
         first: A file that the series goes on with.
+        made: Outputs that `open_file` has made, or begun to make, are noted there.
         together: Give files their names when the last one is whole, and not as each is.
     """
 
@@ -186,6 +191,7 @@ class FileSeries(SingleFile):
         head_size: Callable[[RecordFile], int],
         *,
         first: RecordFile | None = None,
+        made: list[OpenOutput],
         together: bool = False,
     ) -> None:
         self._names = names
@@ -193,12 +199,14 @@ class FileSeries(SingleFile):
         self._open_file = open_file
         self._begin = begin
         self._head_size = head_size
+        self._made = made
         self._together = together
         self._sealed: list[RecordFile] = []
         """Whole files that have not got their names."""
         self._segmenting: bool | None = None
         """Whether the current file has the first segment of a record of which more are to come."""
         super().__init__(self._open() if first is None else first)
+        self._made.clear()
 
     def _open(self) -> RecordFile:
         name = self._names.take()
@@ -211,6 +219,7 @@ class FileSeries(SingleFile):
     def _add_fresh(self) -> None:
         """Open a file that will follow the others."""
         self._files.append(self._open())
+        self._made.clear()
         try:
             self._begin(self._files[-1])
         except BaseException:
@@ -224,7 +233,11 @@ class FileSeries(SingleFile):
         self._files.pop()
 
     def _settle(self) -> None:
-        """Bring what an exception interrupted to an end: a record in segments, a change of files."""
+        """Bring what was interrupted to an end: a new file, a record in segments, a change of files."""
+        while self._made:
+            if not any(file.goes_into(self._made[-1]) for file in self._files):
+                self._made[-1].discard()
+            self._made.pop()
         if self._segmenting is not None:
             while len(self._files) > 1:
                 self._give_up_last()

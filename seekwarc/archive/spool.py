@@ -19,7 +19,7 @@ from seekwarc.errors import SourceError
 from seekwarc.format.digest import Hasher, WrittenAlgorithm
 from seekwarc.format.http import HttpHead
 from seekwarc.format.warc import RECORD_END
-from seekwarc.frames.encoder import MAX_FRAME_SIZE, SMALL_FRAME_SIZE, EncodedFrame, FrameEncoder
+from seekwarc.frames.encoder import MAX_FRAME_SIZE, SMALL_FRAME_SIZE, EncodedFrame, RecordEncoder
 
 __all__ = [
     "MERGED_LEAD",
@@ -142,7 +142,7 @@ class SpooledBlock:
         self,
         output: Output,
         shape: BlockShape,
-        encoder: FrameEncoder,
+        encoder: RecordEncoder,
         *,
         limits: SegmentLimits | None = None,
         entry_size: int = 0,

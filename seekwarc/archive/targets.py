@@ -12,6 +12,7 @@ from seekwarc.archive.numbering import ExistingSeries, SeriesNames
 from seekwarc.archive.output import Output, PathOutput, open_output
 from seekwarc.archive.unfinished import OpenOutput
 from seekwarc.errors import FormatWarning
+from seekwarc.frames.units import Compression
 
 __all__ = ["Found", "OnError", "Target", "find_target", "new_output"]
 
@@ -31,12 +32,19 @@ class Found(NamedTuple):
 
 
 def find_target(
-    target: Target, *, is_series: bool, existing: ExistingSeries, append: bool, repair: bool
+    target: Target,
+    compression: Compression,
+    *,
+    is_series: bool,
+    existing: ExistingSeries,
+    append: bool,
+    repair: bool,
 ) -> Found:
     """Find out what there is where a writer is to write; open it if it is to be continued.
 
     Args:
         target: As a `Writer` takes it.
+        compression: Of its files.
         is_series: Whether it names a series of files.
         existing: What becomes of files that are there.
         append: Continue the file, or the last of the series.
@@ -54,23 +62,25 @@ def find_target(
             raise ValueError(f"{option} makes or finds files by their names, so it needs a path")
         return Found(target, None, None)
     if not is_series:
-        return Found(target, None, continued(target, repair=repair) if append else None)
+        there = continued(target, compression=compression, repair=repair) if append else None
+        return Found(target, None, there)
     names = SeriesNames(os.fspath(target), "number" if append else existing)
     if existing != "overwrite":
         for left in names.left(but_last=append):
             warnings.warn(left, FormatWarning, stacklevel=4)
     if not append or names.last is None:
         return Found(target, names, None)
-    return Found(names.last, names, continued(names.last, repair=repair))
+    return Found(names.last, names, continued(names.last, compression=compression, repair=repair))
 
 
-def new_output(target: Target, existing: ExistingSeries, on_error: OnError) -> Output:
+def new_output(target: Target, existing: ExistingSeries, on_error: OnError, made: list[OpenOutput]) -> Output:
     """Open what a new file goes into.
 
     Args:
         target: As a `Writer` takes it, or the name of one file of a series.
         existing: What becomes of a file that is there.
         on_error: "keep" makes a file that outlives its writer.
+        made: See `OpenOutput`.
 
     Raises:
         TargetExistsError: There is such a file, and it is not to be replaced.
@@ -82,5 +92,5 @@ def new_output(target: Target, existing: ExistingSeries, on_error: OnError) -> O
     # A name of a series that is numbered on from was free a moment ago.
     replaced: Existing = "overwrite" if existing == "overwrite" else "error"
     if on_error == "keep":
-        return OpenOutput(target, existing=replaced)
+        return OpenOutput(target, existing=replaced, made=made)
     return PathOutput(target, existing=replaced)

@@ -38,6 +38,8 @@ class OpenOutput(FileOutput):
         path: The final path.
         existing: Whether a file of that name, and what an earlier writer left, is replaced or refused.
         resume: Go on with what an earlier writer left.
+        made: Where the output is noted before its file is made, for who must be able to discard it whatever
+            interrupts the making.
 
     Attributes:
         unfinished: Its path until then.
@@ -48,7 +50,12 @@ class OpenOutput(FileOutput):
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, existing: Existing = "error", resume: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        existing: Existing = "error",
+        resume: bool = False,
+        made: list[OpenOutput] | None = None,
     ) -> None:
         name = os.fspath(path)
         self._target = os.path.realpath(name)
@@ -59,7 +66,11 @@ class OpenOutput(FileOutput):
         refuse_folder(name)
         if existing == "error":
             refuse_existing(name)
-        super().__init__(name, self._resumed() if resume else self._new())
+        self._opened: BinaryIO | None = None
+        if made is not None:
+            made.append(self)
+        self._opened = self._resumed() if resume else self._new()
+        super().__init__(name, self._opened)
 
     def _new(self) -> BinaryIO:
         """Make the file; one that is there must be nobody's, and may be replaced."""
@@ -124,17 +135,17 @@ class OpenOutput(FileOutput):
 
     def discard(self) -> None:
         """See `Output.discard`: what was resumed stays as it was found."""
-        if self._file.closed:
+        if self._opened is None or self._opened.closed:
             return
         with contextlib.suppress(OSError):
             if self._kept is not None:
                 self._file.truncate(self._kept)
-            elif is_same(self._file, self.unfinished):
+            elif is_same(self._opened, self.unfinished):
                 if HOLDS_OPEN_FILES:
-                    self._file.close()
+                    self._opened.close()
                 os.unlink(self.unfinished)
         with contextlib.suppress(OSError):
-            self._file.close()
+            self._opened.close()
 
 
 def unfinished_name(path: str) -> str:

@@ -18,13 +18,16 @@ from seekwarc.archive.assembly import RecordAssembly, stored_bound
 from seekwarc.archive.block import BlockSource, ReadableStream
 from seekwarc.archive.draft import HeaderDraft, Headers, bracketed, new_id, pairs_of
 from seekwarc.archive.duplicates import Deduplicator
+from seekwarc.archive.forms import check_form, compression_of, form_of
 from seekwarc.archive.layout import ExistingFile, TableMode
 from seekwarc.archive.numbering import ExistingSeries
 from seekwarc.archive.options import check_options, check_range
+from seekwarc.archive.output import Output
 from seekwarc.archive.recorder import Recorder
 from seekwarc.archive.series import FileSeries, RecordFile, SingleFile
 from seekwarc.archive.targets import OnError, Target, find_target, new_output
 from seekwarc.archive.typed import TypedWrites
+from seekwarc.archive.unfinished import OpenOutput
 from seekwarc.archive.written import Written
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.dates import WarcDate, format_date
@@ -32,7 +35,8 @@ from seekwarc.format.digest import WrittenAlgorithm
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
 from seekwarc.format.zstd import Buffer
 from seekwarc.frames.dictionary import Dictionary
-from seekwarc.frames.encoder import DEFAULT_LEVEL, FrameEncoder, OrderedWork
+from seekwarc.frames.encoder import OrderedWork
+from seekwarc.frames.units import Compression
 
 __all__ = ["Writer", "Written"]
 
@@ -59,7 +63,9 @@ class Writer(TypedWrites):
 
     Args:
         target: A path or a binary file object.
-        level: Compression level, -7 to 22.
+        compression: "zst", "gz" (one gzip member a record) or "none"; as the target's name ends, .warc.zst,
+            .warc.gz or .warc, unless given. Only a .warc.zst can be read by range.
+        level: Compression level, -7 to 22 (3 unless given); of gzip 0 to 9 (6).
         frame_size: Most content bytes of a frame, 64 KiB to 8 MiB. Larger frames compress better, smaller
             ones cost less to read a little from.
         threads: Threads that compress; the number of cores, four at most, unless given. The file is the
@@ -99,7 +105,8 @@ class Writer(TypedWrites):
         self,
         target: Target,
         *,
-        level: int = DEFAULT_LEVEL,
+        compression: Compression | None = None,
+        level: int | None = None,
         frame_size: int = DEFAULT_FRAME_SIZE,
         threads: int | None = None,
         dictionary: Dictionary | bytes | None = None,
@@ -113,7 +120,8 @@ class Writer(TypedWrites):
         append: bool = False,
         repair: bool = False,
     ) -> None:
-        check_options(dict(locals()))
+        given = dict(locals())
+        check_options(given)
         if isinstance(dictionary, bytes):
             dictionary = Dictionary(dictionary)
         self._on_error = on_error
@@ -122,25 +130,34 @@ class Writer(TypedWrites):
         self._closed = False
         self._lock = threading.RLock()
         self._writing = False
+        if compression is None:
+            name = target.name if isinstance(target, Output) else target
+            compression = compression_of(name) if isinstance(name, str | os.PathLike) else "zst"
+        check_form(_name_of(target), compression, given)
         found = find_target(
-            target, is_series=max_file_size is not None, existing=existing, append=append, repair=repair
+            target,
+            compression,
+            is_series=max_file_size is not None,
+            existing=existing,
+            append=append,
+            repair=repair,
         )
         self._work = OrderedWork(threads or min(os.cpu_count() or 1, 4))
+        made: list[OpenOutput] = []
         try:
             before = found.continued.existing if found.continued is not None else None
-            if before is not None:
+            if before is not None and compression == "zst":
                 tables, dictionary = _as_before(before, tables, dictionary)
             frame = dictionary.frame(compress=compress_dictionary) if dictionary is not None else None
             assemble = partial(
                 RecordAssembly,
-                encoder=FrameEncoder(level, dictionary),
+                form=form_of(compression, level, dictionary, tables),
                 work=self._work,
                 frame_size=frame_size,
-                tables=tables or "large",
             )
 
             def new_file(target: Target) -> RecordFile:
-                return RecordFile(new_output(target, existing, on_error), assemble, frame)
+                return RecordFile(new_output(target, existing, on_error, made), assemble, frame)
 
             first = None
             if found.continued is not None:
@@ -159,10 +176,13 @@ class Writer(TypedWrites):
                     self._begin_file,
                     lambda file: self._head_size(file, frame),
                     first=first,
+                    made=made,
                     together=on_error == "discard",
                 )
         except BaseException:
             self._work.close()
+            for output in made:
+                output.discard()
             if found.continued is not None:
                 found.continued.output.leave()
             raise
@@ -374,6 +394,12 @@ class Writer(TypedWrites):
     def _check_open(self) -> None:
         if self._closed:
             raise ValueError(f"{self.name}: the writer is closed")
+
+
+def _name_of(target: Target) -> str:
+    if isinstance(target, str | os.PathLike):
+        return os.fspath(target)
+    return str(getattr(target, "name", "<file object>"))
 
 
 def _add_warcinfo(file: RecordFile, draft: HeaderDraft, block: bytes) -> Written:

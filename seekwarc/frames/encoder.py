@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 import zstandard
 
@@ -23,6 +23,7 @@ __all__ = [
     "EncodedFrame",
     "FrameEncoder",
     "OrderedWork",
+    "RecordEncoder",
 ]
 
 MIN_LEVEL: Final = -7
@@ -46,11 +47,28 @@ class EncodedFrame(NamedTuple):
 
     data: bytes
     content_size: int
+    other_checksum: int | None = None
+    """Checksum of the content where the frame does not end in it."""
 
     @property
     def checksum(self) -> int:
         """Content_Checksum: the low 32 bits of XXH64 of the content, as the frame itself ends."""
-        return int.from_bytes(self.data[-4:], "little")
+        return (
+            int.from_bytes(self.data[-4:], "little") if self.other_checksum is None else self.other_checksum
+        )
+
+
+class RecordEncoder(Protocol):
+    """Makes frames, or what stands in their place. May be used from several threads."""
+
+    def encode(self, content: Buffer) -> EncodedFrame:
+        """Make one frame."""
+
+    def encode_smallest(self, content: Buffer) -> EncodedFrame:
+        """Make one frame, the smallest there is."""
+
+    def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:
+        """Make one frame, or several of `small_frame` bytes where the content does not compress."""
 
 
 class FrameEncoder:

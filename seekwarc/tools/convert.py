@@ -276,7 +276,7 @@ def convert(
 
 def _sink(output: Output, compression: Compression, options: dict[str, Any]) -> RecordSink:
     if compression == "zst":
-        return Writer(output, **options)
+        return Writer(output, compression="zst", **options)
     level = options.pop("level", None)
     if options or (compression == "none" and level is not None):
         raise ValueError(f"a file of compression {compression!r} takes no {', '.join(options) or 'level'}")

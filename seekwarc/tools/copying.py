@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from seekwarc.archive.assembly import ENTRY_SIZES, OWN_TABLE, RecordAssembly
 from seekwarc.archive.file import ArchiveFile
+from seekwarc.archive.forms import form_of
 from seekwarc.archive.layout import CHECKSUM_OF_NOTHING, TableMode
 from seekwarc.archive.output import Output
 from seekwarc.archive.spool import MERGED_LEAD
@@ -19,13 +20,7 @@ from seekwarc.format.http import is_http_block, parse_http_head
 from seekwarc.format.words import counted
 from seekwarc.format.zstd import parse_frame_header
 from seekwarc.frames.dictionary import Dictionary
-from seekwarc.frames.encoder import (
-    DEFAULT_LEVEL,
-    MAX_FRAME_SIZE,
-    EncodedFrame,
-    FrameEncoder,
-    OrderedWork,
-)
+from seekwarc.frames.encoder import MAX_FRAME_SIZE, EncodedFrame, OrderedWork
 from seekwarc.frames.scan import Window
 from seekwarc.frames.units import Piece, pieces_from
 from seekwarc.tools.stored import FrameList, StoredRecord
@@ -114,8 +109,8 @@ class CopyAssembly(RecordAssembly):
         settings: CopySettings,
         tally: Tally,
     ) -> None:
-        encoder = FrameEncoder(DEFAULT_LEVEL, settings.dictionary)
-        super().__init__(output, encoder, work, frame_size=DEFAULT_FRAME_SIZE, tables=settings.tables)
+        form = form_of("zst", None, settings.dictionary, settings.tables)
+        super().__init__(output, form, work, frame_size=DEFAULT_FRAME_SIZE)
         self._verify = settings.verify
         self._tally = tally
         self._expected = 0

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Final, cast
 
 from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.files import Existing
+from seekwarc.archive.forms import compression_of
 from seekwarc.archive.index import tolerated
 from seekwarc.archive.output import Output, open_output
 from seekwarc.archive.record import Record
@@ -127,7 +128,9 @@ class _Saver:
             except FormatError as error:
                 text = f"{error.message}; give the dictionary, if another file has it"
                 result.losses.append(Loss(0, begin, text, None))
-        settings = {"dictionary": dictionary, "on_error": "discard", **options}
+        settings = {"on_error": "discard", **options}
+        if compression_of(target.name) == "zst":
+            settings.setdefault("dictionary", dictionary)
         with Writer(target, **settings) as writer:
             for stretch in examine(file, compression, lambda *it: self._copy(writer, *it), begin=begin):
                 if isinstance(stretch, Intact):

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import pytest
@@ -323,7 +324,8 @@ def test_giving_up_leaves_the_file_byte_for_byte(tmp_path, tables, how) -> None:
         writer.abort()
     else:
         error = ZeroDivisionError if how == "exception" else KeyboardInterrupt
-        with pytest.raises(error), seekwarc.open(path, "a", frame_size=FRAME) as writer:
+        options = {"frame_size": FRAME, "on_error": "discard"}
+        with pytest.raises(error), seekwarc.open(path, "a", **options) as writer:
             put(writer, NEW)
             writer.flush()
             raise error
@@ -544,9 +546,9 @@ REFUSED = {
     "gzip": (
         Foreign().record(b"x").gzip().bytes(),
         UnsupportedError,
-        r"only \.warc\.zst .*`seekwarc convert`",
+        "only a file of compression 'zst' .*`seekwarc convert`",
     ),
-    "plain": (Foreign().record(b"x").plain().bytes(), UnsupportedError, r"only \.warc\.zst"),
+    "plain": (Foreign().record(b"x").plain().bytes(), UnsupportedError, "only a file of compression 'zst'"),
     "other": (b"<!doctype html>", UnsupportedError, "not a WARC file"),
     "no record": (zstd_frame(b""), FormatError, "no record in it"),
     "no size": (
@@ -635,23 +637,122 @@ def test_another_dictionary_is_refused(tmp_path) -> None:
     assert blocks_of(with_it) == [*OLD, b"new"]
 
 
-def test_series_and_file_objects_are_refused(tmp_path) -> None:
+def test_file_objects_are_refused(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     before = make(path)
-    with pytest.raises(ValueError, match="one file, named by its path"):
-        seekwarc.open(path, "a", max_file_size=10 << 20)
-    with path.open("r+b") as file, pytest.raises(ValueError, match="named by its path"):
+    with path.open("r+b") as file, pytest.raises(ValueError, match="needs a path"):
         seekwarc.open(file, "a")
-    with pytest.raises(ValueError, match="named by its path"):
+    with pytest.raises(ValueError, match="needs a path"):
         seekwarc.open(io.BytesIO(before), "a")
     assert path.read_bytes() == before
 
 
-def test_folders_and_missing_folders_are_told(tmp_path) -> None:
-    with pytest.raises(SourceError):
-        seekwarc.open(tmp_path, "a")
-    with pytest.raises(SourceError, match="cannot be written"):
-        seekwarc.open(tmp_path / "none" / "a.warc.zst", "a")
+# After a crash.
+
+
+@pytest.mark.parametrize("tables", MODES)
+@pytest.mark.parametrize("unfinished", [True, False])
+def test_a_torn_record_is_cut_off_and_kept_where_that_is_asked(tmp_path, tables, unfinished) -> None:
+    path = tmp_path / "a.warc.zst"
+    data = make(path, [text(300), text(200, seed=1)], tables=tables)
+    last = places_of(path)[1][0]
+    path.unlink()
+    place = tmp_path / "a.warc.zst.open" if unfinished else path
+    for size in range(last - 30, len(data), 5 if tables == "large" else 11):
+        place.write_bytes(data[:size])
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            with seekwarc.open(path, "a", frame_size=FRAME, repair=True) as writer:
+                put(writer, [b"new"], 100)
+        found = blocks_of(path)
+        # A record whose table is torn is whole.
+        assert found[:-1] == [text(300), text(200, seed=1)][: len(found) - 1]
+        assert len(found) > 1 or size < last
+        assert found[-1] == b"new"
+        assert {problem.code for problem in Verifier(path)} <= {"table-end"}
+        kept = [name for name in os.listdir(tmp_path) if ".torn-" in name]
+        assert len(told) == len(kept) <= 1
+        for name in kept:
+            assert str(tmp_path / name) in str(told[0].message)
+            offset = int(name.rpartition("-")[2])
+            assert data[:size][offset:] == (tmp_path / name).read_bytes()
+            (tmp_path / name).unlink()
+        assert os.listdir(tmp_path) == [path.name]
+        path.unlink()
+
+
+def test_a_torn_record_is_refused_with_what_helps(tmp_path) -> None:
+    path = tmp_path / "a.warc.zst"
+    data = make(path)[:-100]
+    path.unlink()
+    (tmp_path / "a.warc.zst.open").write_bytes(data)
+    with pytest.raises(TruncatedError, match=r"repair=True .*`seekwarc recover`"):
+        seekwarc.open(path, "a")
+    assert (tmp_path / "a.warc.zst.open").read_bytes() == data
+
+
+def test_zeros_that_a_power_failure_left_are_cut_off(tmp_path) -> None:
+    path = tmp_path / "a.warc.zst"
+    data = make(path)
+    path.write_bytes(data + bytes(5000))
+    with pytest.raises(FormatError, match="repair=True"):
+        seekwarc.open(path, "a")
+    with pytest.warns(seekwarc.FormatWarning, match="torn"), seekwarc.open(path, "a", repair=True) as writer:
+        put(writer, [b"new"], 100)
+    # The last record is not told from one that the zeros were to be part of.
+    assert blocks_of(path) == [*OLD[:-1], b"new"]
+    assert_sound(path, "large")
+
+
+def test_damage_before_whole_records_is_never_cut_off(tmp_path) -> None:
+    path = tmp_path / "a.warc.zst"
+    data = bytearray(make(path))
+    data[places_of(path)[2][0]] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(FormatError):
+        seekwarc.open(path, "a", repair=True)
+    assert path.read_bytes() == data
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_what_a_stopped_writer_left_is_continued(tmp_path) -> None:
+    path = tmp_path / "a.warc.zst"
+    make(path)
+    path.rename(tmp_path / "a.warc.zst.open")
+    with pytest.raises(seekwarc.TargetExistsError, match=r"a\.warc\.zst\.open; continue it"):
+        seekwarc.open(path, "w")
+    with seekwarc.open(path, "a") as writer:
+        assert os.listdir(tmp_path) == ["a.warc.zst.open"]
+        put(writer, [b"new"], 100)
+    assert os.listdir(tmp_path) == ["a.warc.zst"]
+    assert blocks_of(path) == [*OLD, b"new"]
+
+
+def test_a_file_and_what_was_to_replace_it_are_told_apart(tmp_path) -> None:
+    path = tmp_path / "a.warc.zst"
+    make(path)
+    (tmp_path / "a.warc.zst.open").write_bytes(b"x")
+    with pytest.raises(seekwarc.TargetExistsError, match="remove one of the two"):
+        seekwarc.open(path, "a")
+
+
+def test_an_empty_unfinished_file_is_begun_again(tmp_path) -> None:
+    path = tmp_path / "a.warc.zst"
+    (tmp_path / "a.warc.zst.open").touch()
+    continue_with(path, [b"new"])
+    assert blocks_of(path) == [b"new"]
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt, SystemExit])
+def test_an_exception_keeps_what_was_appended(tmp_path, error) -> None:
+    path = tmp_path / "a.warc.zst"
+    make(path)
+    with pytest.raises(error) as raised, seekwarc.open(path, "a", frame_size=FRAME) as writer:
+        put(writer, NEW, 100)
+        raise error
+    assert raised.value.__notes__ == [f"{path}: kept with 3 records, each of them whole"]
+    assert blocks_of(path) == OLD + NEW
+    assert_sound(path, "large")
 
 
 def test_a_refused_option_frees_the_file(tmp_path) -> None:
@@ -676,7 +777,7 @@ if room:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 try:
-    with seekwarc.open(path, "a", frame_size=65536) as writer:
+    with seekwarc.open(path, "a", frame_size=65536, on_error="discard") as writer:
         for number in range(100):
             writer.write("resource", target_uri=URI, block=noise(int(kind), seed=number))
 except seekwarc.SourceError as error:

@@ -35,7 +35,7 @@ def write_some(target: Any, **options: Any) -> list[seekwarc.Written]:
 
 
 def write_and_fail(target: Any, **options: Any) -> None:
-    with seekwarc.Writer(target, frame_size=FRAME, **options) as writer:
+    with seekwarc.Writer(target, frame_size=FRAME, on_error="discard", **options) as writer:
         writer.write("resource", target_uri=URI, block=text(300_000))
         raise ZeroDivisionError
 
@@ -53,7 +53,7 @@ BLOCKS = [b"small", text(300_000), b"last"]
 
 def test_a_path_appears_only_when_the_file_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
-    with seekwarc.Writer(path, frame_size=FRAME) as writer:
+    with seekwarc.Writer(path, frame_size=FRAME, on_error="discard") as writer:
         writer.write("resource", target_uri=URI, block=text(300_000))
         writer.flush()
         assert not path.exists()
@@ -74,7 +74,7 @@ def test_an_exception_leaves_an_existing_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     path.write_bytes(b"before")
     with pytest.raises(ZeroDivisionError):
-        write_and_fail(path)
+        write_and_fail(path, existing="overwrite")
     assert path.read_bytes() == b"before"
     assert os.listdir(tmp_path) == ["a.warc.zst"]
 
@@ -86,6 +86,7 @@ def test_a_file_without_records_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_killed_process_leaves_nothing_under_the_name(tmp_path: Path) -> None:
+    """What it leaves is unfinished, and named so."""
     path = tmp_path / "a.warc.zst"
     script = """
         import os, sys, time, seekwarc
@@ -103,7 +104,9 @@ def test_a_killed_process_leaves_nothing_under_the_name(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert not path.exists()
-    assert [name for name in os.listdir(tmp_path) if not name.startswith(".")] == []
+    assert os.listdir(tmp_path) == ["a.warc.zst.open"]
+    with seekwarc.open(tmp_path / "a.warc.zst.open") as archive:
+        assert [record.content_length for record in archive] == [1 << 20] * 5
 
 
 @pytest.mark.parametrize("how", ["sys.exit()", "raise KeyboardInterrupt", "del output; time.sleep(0)"])
@@ -144,7 +147,7 @@ def test_an_existing_file_is_replaced_in_one_step(tmp_path: Path) -> None:
     write_some(path)
     before = path.read_bytes()
     with path.open("rb") as reader:
-        with seekwarc.Writer(path) as writer:
+        with seekwarc.Writer(path, existing="overwrite") as writer:
             writer.write("resource", target_uri=URI, block=b"new")
             assert path.read_bytes() == before
         assert blocks_of(path) == [b"new"]
@@ -157,7 +160,7 @@ def test_a_replaced_file_keeps_its_mode(tmp_path: Path) -> None:
     for mode in (0o600, 0o640, 0o444):
         path.touch()
         path.chmod(mode)
-        write_some(path)
+        write_some(path, existing="overwrite")
         assert stat.S_IMODE(path.stat().st_mode) == mode
         path.unlink()
 
@@ -184,7 +187,7 @@ def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
     link = tmp_path / "a.warc.zst"
     link.symlink_to(Path("store") / "real.warc.zst")
     for _ in range(2):  # Dangling at first.
-        write_some(link)
+        write_some(link, existing="overwrite")
         assert link.is_symlink()
         assert not target.is_symlink()
         assert blocks_of(target) == BLOCKS
@@ -250,15 +253,52 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         ),
     ],
 )
-def test_a_full_disk_is_a_source_error_and_leaves_no_file(fill: Any, threads: int, small_disk: Path) -> None:
+def test_a_full_disk_is_a_source_error_and_whole_records_stay(
+    fill: Any, threads: int, small_disk: Path
+) -> None:
     path = small_disk / "a.warc.zst"
     writer = seekwarc.Writer(path, threads=threads)
     writer.write("resource", target_uri=URI, block=b"small")
     with pytest.raises(seekwarc.SourceError, match=r"a\.warc\.zst.*No space left"):
         fill(writer, noise(16 * MIB))
-    with pytest.raises(seekwarc.SeekWarcError):
+    try:
         writer.close()
+    except seekwarc.SourceError as error:
+        (told,) = error.__notes__
+        assert f"{path}.open" in told
+        path = small_disk / "a.warc.zst.open"
+    assert os.listdir(small_disk) == [path.name]
+    lengths: list[int] = []
+    with seekwarc.open(path) as archive, contextlib.suppress(seekwarc.TruncatedError):
+        lengths.extend(record.content_length for record in archive if record.block.read() is not None)
+    assert lengths[0] == 5
+    assert lengths[1:] == [50_000] * (len(lengths) - 1)
+    assert len(lengths) == 1 or len(lengths) > 60
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("size", [50_000, 2 * MIB])
+def test_a_full_disk_leaves_nothing_where_that_is_asked(threads: int, size: int, small_disk: Path) -> None:
+    def fill() -> None:
+        with seekwarc.Writer(small_disk / "a.warc.zst", threads=threads, on_error="discard") as writer:
+            for number in range(16 * MIB // size):
+                writer.write("resource", target_uri=URI, block=noise(size, number))
+
+    with pytest.raises(seekwarc.SourceError, match=r"a\.warc\.zst.*No space left"):
+        fill()
     assert os.listdir(small_disk) == []
+
+
+def test_a_writer_goes_on_once_there_is_room_again(small_disk: Path) -> None:
+    path = small_disk / "a.warc.zst"
+    (small_disk / "filler").write_bytes(bytes(3 * MIB))
+    with seekwarc.Writer(path, threads=1) as writer:
+        writer.write("resource", target_uri=URI, block=noise(100_000))
+        with pytest.raises(seekwarc.SourceError, match="No space left"):
+            writer.write("resource", target_uri=URI, block=noise(2 * MIB))
+        (small_disk / "filler").unlink()
+        writer.write("resource", target_uri=URI, block=noise(3 * MIB))
+    assert blocks_of(path) == [noise(100_000), noise(3 * MIB)]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -279,7 +319,7 @@ def test_a_disk_that_is_full_while_frames_are_put_aside_costs_that_record_only(
 def test_a_disk_that_is_full_at_the_end_is_a_source_error_too(small_disk: Path) -> None:
     path = small_disk / "a.warc.zst"
     path.write_bytes(b"before")
-    writer = seekwarc.Writer(path)
+    writer = seekwarc.Writer(path, existing="overwrite", on_error="discard")
     writer.write("resource", target_uri=URI, block=noise(100_000))
     with (small_disk / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
         while True:

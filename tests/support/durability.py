@@ -113,7 +113,7 @@ class Processes:
 
 def append(name: str) -> int:
     """Continue a file as a program does."""
-    with seekwarc.open(name, "a", frame_size=64 << 10, threads=2) as writer:
+    with seekwarc.open(name, "a", frame_size=64 << 10, threads=2, on_error="discard") as writer:
         for seed in range(3):
             writer.write("resource", target_uri="urn:x:new", block=noise(1000 + 70_000 * seed, seed=seed))
         # A stream of unknown length is put aside first.

@@ -1,0 +1,210 @@
+"""Whatever stops a writer, wherever: records that were written are in the file, whole and once."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from types import FrameType
+from typing import Any, Self
+
+import pytest
+
+import seekwarc
+from tests.support.writing import KIB, URI, noise, text
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = f"{Path(seekwarc.__file__).parent}{os.sep}"
+FRAME = 64 * KIB
+MAX = 400 * KIB
+SMALL = [text(3000, seed=number) for number in range(12)]
+LARGE = [noise(150_000, seed=1), text(400_000, seed=2)]
+SEGMENTED = noise(900_000, seed=3)
+
+
+class Interrupter:
+    """Raises in front of the `place`-th line of the package that is passed in this thread."""
+
+    def __init__(self, place: int | None) -> None:
+        self.passed = 0
+        self._place = place
+
+    def __enter__(self) -> Self:
+        sys.settrace(self._enter)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _enter(self, frame: FrameType, event: str, argument: object) -> Any:
+        return self._line if frame.f_code.co_filename.startswith(PACKAGE) else None
+
+    def _line(self, frame: FrameType, event: str, argument: object) -> Any:
+        if event == "line":
+            self.passed += 1
+            if self.passed == self._place:
+                raise KeyboardInterrupt
+        return self._line
+
+
+def crawl(target: Path, done: list[bytes], *, series: bool, threads: int) -> None:
+    """Write records; each is noted once its method has returned."""
+    options = {"max_file_size": MAX} if series else {}
+    with seekwarc.open(target, "w", frame_size=FRAME, threads=threads, **options) as writer:
+        for number, block in enumerate([*SMALL, *LARGE, *SMALL[:4], SEGMENTED, *SMALL]):
+            # Some are of known length, some are put aside first.
+            given = io.BytesIO(block) if number % 3 == 0 else block
+            writer.write_resource(URI, given, "text/plain")
+            done.append(block)
+            if number == 5:
+                writer.flush()
+
+
+def found_in(folder: Path) -> list[bytes]:
+    """The blocks of all records, those in segments joined."""
+    blocks: list[bytes] = []
+    for name in sorted(os.listdir(folder)):
+        with seekwarc.open(folder / name) as archive:
+            for record in archive:
+                if record.type == "continuation":
+                    blocks[-1] += record.block.read()
+                elif record.type != "warcinfo":
+                    blocks.append(record.block.read())
+    return blocks
+
+
+# What is interrupted while it is made cannot be closed by anything but its destructor.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("series", [False, True])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_anywhere_keeps_what_was_written(series: bool, threads: int, tmp_path: Path) -> None:
+    # Twice: the first time, modules are imported.
+    for name in ("first", "whole"):
+        (tmp_path / name).mkdir()
+        with Interrupter(None) as lines:
+            crawl(tmp_path / name / "a.warc.zst", [], series=series, threads=threads)
+    chance = random.Random(f"{series} {threads}")
+    # What happens at the end of a record, a file and the whole is rare, and where it is difficult.
+    for number, place in enumerate(chance.sample(range(150, lines.passed - 50), 25)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        done: list[bytes] = []
+        with pytest.raises(KeyboardInterrupt), Interrupter(place):
+            crawl(folder / "a.warc.zst", done, series=series, threads=threads)
+        assert [name for name in os.listdir(folder) if name.endswith(".open")] == [], place
+        found = found_in(folder)
+        assert found[: len(done)] == done, place
+        assert len(found) <= len(done) + 1, place
+
+
+CRAWL = """
+import os, signal, sys
+import seekwarc
+from tests.support.writing import noise
+
+if sys.argv[2] == "exits":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+with seekwarc.open(sys.argv[1], "w", frame_size=65536, max_file_size=400_000) as writer:
+    for number in range(10**6):
+        writer.write_resource(f"urn:x:{number}", noise(30_000, seed=number % 50), "text/plain")
+        if number % 5 == 0:
+            writer.flush()
+            print(number + 1, flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "how", "unfinished"),
+    [(signal.SIGKILL, "dies", 1), (signal.SIGTERM, "dies", 1), (signal.SIGTERM, "exits", 0)],
+)
+def test_a_crawl_that_was_stopped_goes_on(number: int, how: str, unfinished: int, tmp_path: Path) -> None:
+    target = tmp_path / "crawl.warc.zst"
+    command = [sys.executable, "-c", CRAWL, str(target), how]
+    flushed = 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None
+        while flushed < 30:
+            flushed = int(process.stdout.readline())
+        process.send_signal(number)
+        for line in process.stdout:
+            flushed = int(line)
+    assert process.returncode == (7 if how == "exits" else -number)
+    assert sum(name.endswith(".open") for name in os.listdir(tmp_path)) == unfinished
+    with pytest.raises(seekwarc.TargetExistsError, match=r'mode "a"'):
+        seekwarc.open(target, "w", max_file_size=400_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", seekwarc.FormatWarning)
+        with seekwarc.open(target, "a", frame_size=FRAME, max_file_size=400_000, repair=True) as writer:
+            for _ in range(20):
+                writer.write_resource("urn:x:new", noise(30_000), "text/plain")
+    names = sorted(path.name for path in tmp_path.iterdir() if ".torn-" not in path.name)
+    assert names == [f"crawl-{place:05}.warc.zst" for place in range(len(names))]
+    uris = []
+    for name in names:
+        assert (tmp_path / name).stat().st_size <= 400_000
+        with seekwarc.open(tmp_path / name) as archive:
+            records = list(archive)
+        assert [record.type for record in records].count("warcinfo") == 1
+        uris += [record.target_uri for record in records if record.type != "warcinfo"]
+    old = len(uris) - 20
+    assert old >= flushed
+    assert uris == [f"urn:x:{place}" for place in range(old)] + ["urn:x:new"] * 20
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt, SystemExit])
+def test_an_exception_keeps_the_records_and_names_the_file(
+    error: type[BaseException], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.warc.zst"
+    with pytest.raises(error) as raised, seekwarc.open(path, "w") as writer:
+        for number in range(1000):
+            writer.write_resource(f"urn:x:{number}", b"x", "text/plain")
+        raise error
+    assert raised.value.__notes__ == [f"{path}: kept with 1000 records, each of them whole"]
+    with seekwarc.open(path) as archive:
+        assert len(list(archive)) == 1000
+
+
+def test_a_record_whose_stream_fails_is_not_in_the_file(tmp_path: Path) -> None:
+    class Failing(io.RawIOBase):
+        left = 40
+
+        def read(self, size: int = -1) -> bytes:
+            self.left -= 1
+            if not self.left:
+                raise ConnectionError
+            return b"x" * min(size, 10_000)
+
+    path = tmp_path / "a.warc.zst"
+    with pytest.raises(ConnectionError), seekwarc.open(path, "w", frame_size=FRAME) as writer:
+        writer.write_resource("urn:x:1", b"before", "text/plain")
+        writer.write_resource("urn:x:2", Failing(), "text/plain", length=10**6)
+    with seekwarc.open(path) as archive:
+        assert [record.target_uri for record in archive] == ["urn:x:1"]
+
+
+def test_an_exception_before_the_first_record_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError) as raised, seekwarc.open(tmp_path / "a.warc.zst", "w"):
+        raise ZeroDivisionError
+    assert "no record was whole" in raised.value.__notes__[0]
+    assert os.listdir(tmp_path) == []
+
+
+def test_where_it_is_asked_an_exception_leaves_nothing_of_a_series(tmp_path: Path) -> None:
+    def write() -> None:
+        with seekwarc.open(
+            tmp_path / "a.warc.zst", "w", frame_size=FRAME, max_file_size=MAX, on_error="discard"
+        ) as writer:
+            for number in range(20):
+                writer.write_resource(URI, noise(60_000, seed=number), "text/plain")
+            assert [name for name in os.listdir(tmp_path) if not name.startswith(".")] == []
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write()
+    assert os.listdir(tmp_path) == []

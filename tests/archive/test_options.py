@@ -1,0 +1,56 @@
+"""What a writer cannot do as it is told is refused when the file is opened."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seekwarc
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"dedup": True},
+            r"dedup must have find\(\) and add\(\), as a seekwarc.Duplicates\(\) has, not True",
+        ),
+        ({"dictionary": "site.dict"}, "dictionary must be .* not 'site.dict'"),
+        ({"max_file_size": "20M"}, "max_file_size must be an int, not '20M'"),
+        ({"max_file_size": 1e9}, "max_file_size must be an int, not 1000000000.0"),
+        ({"level": "3"}, "level must be an int, not '3'"),
+        ({"level": True}, "level must be an int, not True"),
+        ({"threads": "2"}, "threads must be an int"),
+        ({"frame_size": None}, "frame_size must be an int, not NoneType"),
+        ({"compress_dictionary": "no"}, "compress_dictionary must be True or False, not 'no'"),
+        ({"repair": 1, "mode": "a"}, "repair must be True or False, not 1"),
+    ],
+)
+def test_options_of_a_wrong_type_fail_when_the_file_is_opened(options: Any, message: str, tmp_path) -> None:
+    mode = options.pop("mode", "w") if "mode" in options else "w"
+    with pytest.raises(TypeError, match=message):
+        seekwarc.open(tmp_path / "a.warc.zst", mode, **options)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "message"),
+    [
+        ("w", {"existing": "yes"}, 'existing is .yes., not "error", "number" or "overwrite"'),
+        ("w", {"on_error": None}, 'on_error is None, not "keep" or "discard"'),
+        ("w", {"tables": "all"}, 'tables is .all., not "large", "every" or "none"'),
+        ("w", {"compression": "gzip"}, 'compression is .gzip., not "zst", "gz" or "none"'),
+        ("w", {"existing": "number"}, "it needs max_file_size"),
+        ("w", {"repair": True}, 'repair is for mode "a"'),
+        ("a", {"existing": "overwrite"}, 'mode "a" continues what is there'),
+        ("w", {"dedup": seekwarc.Duplicates(), "digest": None}, "dedup needs digests"),
+        ("w", {"threads": 0}, "threads is 0, not within 1 to 1024"),
+    ],
+)
+def test_options_out_of_their_range_fail_too(mode: Any, options: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        seekwarc.open(tmp_path / "a.warc.zst", mode, **options)
+    assert os.listdir(tmp_path) == []
