@@ -128,7 +128,7 @@ def existing_file(
         UnsupportedError: It is no .warc.zst, or one that no table could be written for.
         FormatError: It is damaged; after a crash, its last record may be cut.
     """
-    with Reader(path) as archive:
+    with Reader(path, strict=True) as archive:
         if archive.compression != compression:
             raise UnsupportedError(
                 f"only a file of compression {compression!r} can be continued under this name, this one has "
