@@ -24,7 +24,7 @@ from seekwarc.errors import (
     TruncatedError,
     UnsupportedError,
 )
-from seekwarc.format.warc import RECORD_END
+from seekwarc.format.warc import RECORD_END, parse_record_header
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.scan import Frame, Window, frames_from
 from seekwarc.frames.units import Compression, extension_at
@@ -192,18 +192,14 @@ def _ends(archive: Reader, *, repair: bool) -> tuple[Record, Record, int, int | 
         for record in archive:
             # One that is cut would swallow what is written after it.
             _ = record.layout
-            if archive.compression == "none" and not _has_end(record, archive.name):
-                raise TruncatedError(
-                    "the file ends inside the line breaks after this record",
-                    source=archive.name,
-                    offset=record.offset,
-                )
             records = [*records[:1], record]
             count += 1
     except FormatError as error:
         end = _end_of(records[-1]) if records else 0
         places = {end, error.offset or 0}
-        if not (isinstance(error, TruncatedError) or any(_is_torn(archive.name, it) for it in places)):
+        # A strict reader says so of a record that it would otherwise read as far as it goes.
+        is_cut = isinstance(error, TruncatedError) or isinstance(error.__context__, TruncatedError)
+        if not is_cut and not any(_is_torn(archive.name, place) for place in places):
             raise
         if not repair:
             message = f"{error.message}; {REPAIR}"
@@ -224,22 +220,20 @@ def _end_of(record: Record) -> int:
         return error.offset
 
 
-def _has_end(record: Record, path: str) -> bool:
-    """Tell whether a record of a .warc ends as it should, as far as the file goes."""
-    end = record.offset + len(record.header.raw) + record.content_length
-    with open(path, "rb") as file:
-        file.seek(end)
-        found = file.read(len(RECORD_END))
-    return len(found) == len(RECORD_END)
-
-
 def _is_torn(path: str, offset: int) -> bool:
-    """Tell whether a file goes on from an offset with zeros only, or with the beginning of a plain header."""
+    """Tell whether a file goes on from an offset with zeros only, or with a plain record that is cut."""
     with open(path, "rb") as file:
         file.seek(offset)
         begin = file.read(STEP)
-        if begin.startswith(b"WARC/") and HEADER_END not in begin and len(begin) < STEP:
-            return True
+        if begin.startswith(b"WARC/"):
+            header, found, _ = begin.partition(HEADER_END)
+            if not found:
+                return len(begin) < STEP
+            try:
+                length = parse_record_header(header + found).content_length
+            except FormatError:
+                return False
+            return offset + len(header + found) + length + len(RECORD_END) > os.path.getsize(path)
         return not begin.strip(b"\0") and all(
             not data.strip(b"\0") for data in iter(lambda: file.read(STEP), b"")
         )
