@@ -17,7 +17,7 @@ from pathlib import Path
 from seekwarc.archive.files import refuse_existing
 from seekwarc.archive.reader import Reader
 from seekwarc.cli.common import add_force_argument, existing_option, human_size, parse_size, watch
-from seekwarc.errors import ChecksumError
+from seekwarc.errors import ChecksumError, SeekWarcError
 from seekwarc.tools.convert import convert
 from seekwarc.tools.example import FILM, RangeCost, make_example, measure
 
@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", metavar="FOLDER", nargs="?", help="keep the two files there (default: they are deleted)"
     )
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="the same as FOLDER")
     parser.add_argument("--size", type=parse_size, default=192 << 20, metavar="SIZE", help="size of the film")
     add_force_argument(parser)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
@@ -38,8 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    if options.folder is not None:
-        folder = Path(options.folder)
+    name = options.output if options.folder is None else options.folder
+    if name is not None:
+        if not name or None not in (options.folder, options.output):
+            raise SeekWarcError("name one folder to keep the files in")
+        folder = Path(name)
         folder.mkdir(parents=True, exist_ok=True)
         return _demo(folder, options, kept=True)
     with tempfile.TemporaryDirectory(prefix="seekwarc-demo-") as name:

@@ -68,7 +68,7 @@ def test_people_are_told_what_was_done(command, crawl, other, tmp_path) -> None:
     assert answer.out.splitlines()[0].startswith("2 files, 7 records: 1.9 MiB")
     assert "of frames copied (verified), 0 B of content compressed anew" in answer.out
     assert answer.stderr == "", "no progress where standard error is no terminal"
-    answer = command("concat", crawl.zst, "-o", tmp_path / "new.warc.zst", "--no-verify")
+    answer = command("concat", crawl.zst, "-o", tmp_path / "again.warc.zst", "--no-verify")
     assert answer.out.startswith("1 file, 5 records: ")
     assert "(not verified)" in answer.out
 
@@ -204,7 +204,7 @@ def test_damage_is_told_by_file_and_offset_and_leaves_nothing(
 def test_damage_keeps_the_older_file(command, damaged, tmp_path) -> None:
     path = tmp_path / "older.warc.zst"
     path.write_bytes(b"older")
-    command("concat", damaged, "-o", path, status=1)
+    command("concat", damaged, "-o", path, "--force", status=1)
     assert path.read_bytes() == b"older"
 
 

@@ -28,6 +28,12 @@ def test_files_are_kept_where_one_says(command, tmp_path) -> None:
     assert "The bytes are the same." in out
 
 
+def test_the_folder_may_be_named_by_an_option(command, tmp_path) -> None:
+    command("demo", "-o", tmp_path / "new", "--size", "64K")
+    assert sorted(os.listdir(tmp_path / "new")) == ["demo.warc.gz", "demo.warc.zst"]
+    assert "one folder" in command("demo", "a", "-o", "b", status=2, cwd=tmp_path).stderr
+
+
 def shown_commands(out: str, folder: Path) -> list[list[str]]:
     lines = [line.partition("seekwarc ")[2] for line in out.splitlines() if "seekwarc " in line]
     return [shlex.split(line.partition(" | ")[0]) for line in lines if str(folder) in line]

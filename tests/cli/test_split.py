@@ -111,7 +111,7 @@ def test_standard_input_can_be_cut(command, crawl, tmp_path) -> None:
         (("crawl", "-o", "part.warc", "--records", "1"), "the pieces are .warc.zst files; name them so"),
         (("crawl", "-o", ".", "--records", "1"), ". is a folder; name the pieces in it"),
         (("crawl", "-o", "none/part", "--records", "1"), "cannot be written: No such file"),
-        (("crawl", "-o", "taken", "--records", "1"), "taken-00001.warc.zst: there is such a file already"),
+        (("crawl", "-o", "taken", "--records", "1"), "taken-00001.warc.zst: exists already"),
         (("missing", "-o", "part", "--records", "1"), "missing: cannot be opened"),
         (("crawl", "crawl", "-o", "part", "--records", "1"), "unrecognized"),
     ],

@@ -101,7 +101,7 @@ def test_pipes_work_at_both_ends(command, pages, tmp_path) -> None:
 
 
 def test_size_level_and_samples_are_obeyed(command, pages, tmp_path) -> None:
-    words = ("train", pages / "one.warc.zst", "-o", tmp_path / "d", "--json")
+    words = ("train", pages / "one.warc.zst", "-o", tmp_path / "d", "--force", "--json")
     small = command(*words, "--size", "1K").json
     assert small["size"] <= 1024
     few = command(*words, "--samples", "50").json
