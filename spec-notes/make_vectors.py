@@ -459,6 +459,57 @@ def invalid_vectors() -> list[Vector]:
             "through the table fails 6.3: Checksum is not the frame's Content_Checksum.",
             with_table([(stored, content, check), (*rest[0][:2], rest[0][2] ^ 1)]),
         ),
+        *untrue_vectors(),
+    ]
+
+
+def untrue_vectors() -> list[Vector]:
+    """Return files whose tables pass 6.1 and 6.2, and would lead to other bytes."""
+    large = large_file()
+    (f0, c0, _), (f1, c1, _), (f2, c2, check) = (block.sizes for block in large[4:7])
+
+    def with_second_table(entries: list[tuple[int, int, int]], of: str) -> tuple[Block, ...]:
+        data = (*large[:7], seek_table("B.T", entries, of=of.split()))
+        return (*data, table_of("file table", data, "A.F0 A.F1 A.F2 A.T B.F0 B.F1 B.F2 B.T"))
+
+    first, second = every_file()
+    sizes = [block.sizes for block in first[:2]]
+    nothing = (8, 0, checksum(b""))
+    lure = seek_table("user data", [*sizes, nothing], of=["A.F0", "A.F1", "P"])
+    padding = skippable_frame(PADDING, "P", (Part(lure.data, "what looks like a seek table"),))
+    return [
+        Vector(
+            "file-entry-swallows-frame",
+            False,
+            "`file-large`, but the second entry of B.T goes on to the end of B.F2: Compressed_Size of both "
+            "frames, Decompressed_Size of B.F1, and the Checksum of B.F2, which is the last four bytes of "
+            "what is listed. B.F0 is listed with the content of B.F2 on top, so that the sums are right. "
+            "Fails 6.2, since B.F0 does not hold what is listed; and using the second entry fails 6.3, step "
+            "1: B.F1 ends before it does.",
+            with_second_table([(f0, c0 + c2, 0), (f1 + f2, c1, check)], "B.F0 B.F1+B.F2"),
+        ),
+        Vector(
+            "file-first-frame-untrue",
+            False,
+            "`file-large`, but B.T moves two bytes of content from B.F0 to B.F2. The sums are right, and "
+            "B.F1 is as it is listed: what it holds would be taken for the bytes of the record that begin "
+            "two bytes earlier. The frame that shows it is B.F0, which is decoded for the record header. "
+            "Fails 6.2.",
+            with_second_table(
+                [(f0, c0 - 2, large[4].sizes[2]), large[5].sizes, (f2, c2 + 2, check)],
+                "B.F0 B.F1 B.F2",
+            ),
+        ),
+        Vector(
+            "file-table-in-padding",
+            False,
+            "`file-every` without A.T. In its place stands padding, whose User_Data look like a table of "
+            "A.F0, A.F1 and eight bytes of the padding itself. A reader that comes from the end of the "
+            "padding, which is where record A ends, finds what passes 6.1 and adds up. Fails 6.2: the entry "
+            "without content does not stand for a frame of eight bytes. A verifying tool reports it (6.4), "
+            "although who goes forward sees only padding.",
+            (*first[:2], padding, *second),
+        ),
     ]
 
 

@@ -68,6 +68,9 @@ RECORDS = {
     "file-sum-elsewhere": EVERY,
     "file-sizes-swapped": EVERY,
     "file-checksum-wrong": EVERY,
+    "file-entry-swallows-frame": [LARGE[0], (*LARGE[1][:3], 285, LARGE[1][4])],
+    "file-first-frame-untrue": LARGE,
+    "file-table-in-padding": [(*EVERY[0][:3], 268, EVERY[0][4]), (*EVERY[1][:2], 268, *EVERY[1][3:])],
 }
 
 

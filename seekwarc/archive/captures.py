@@ -24,6 +24,7 @@ from seekwarc.archive.zipnum import MAX_BLOCK_SIZE, ZipNumCluster, is_cluster
 from seekwarc.errors import FormatError, SeekWarcError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, date_digits, date_of_digits, timestamp_of
 from seekwarc.format.dates import WarcDate
+from seekwarc.format.seektable import TableReference
 from seekwarc.format.surt import surt
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import RangeSource, Stats, open_source
@@ -266,7 +267,7 @@ class Index:
 
     def _open(self, capture: Capture, resolve: bool) -> Record:  # noqa: FBT001
         try:
-            place = capture.filename, capture.offset, capture.length
+            place = capture.filename, capture.offset, capture.length, capture.table
         except FormatError as error:
             raise error.located(capture.source, capture.place) from None
         record = self._record_at(*place)
@@ -285,8 +286,10 @@ class Index:
 
         return open_nearby(record, near, self._record_at)
 
-    def _record_at(self, filename: str, offset: int, length: int | None) -> Record:
-        return self._reader(filename).record_at(offset, length)
+    def _record_at(
+        self, filename: str, offset: int, length: int | None, table: TableReference | None
+    ) -> Record:
+        return self._reader(filename).record_at(offset, length, table=table)
 
 
 def _bounds(uri: str, match: Match) -> tuple[bytes, bytes]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from seekwarc.archive.tables import FileTables, own_table_tail
 from seekwarc.errors import FormatError, FormatWarning
-from seekwarc.format.seektable import MAX_TABLE_SIZE
+from seekwarc.format.seektable import MAX_TABLE_SIZE, TableReference
 from seekwarc.format.warc import RecordHeader, parse_record_header
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE, FrameDecoder
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary, load_dictionary
@@ -120,7 +120,7 @@ class ArchiveFile:
         """Whether several short reads cost no more than one that has all of their bytes."""
         return self.source.policy.gap == 0
 
-    def open_at(self, offset: int, length: int | None) -> None:
+    def open_at(self, offset: int, length: int | None, table: TableReference | None = None) -> None:
         """Have what reading a record begins with fetched in one round trip, where each takes its time.
 
         That is the record's head and the table behind it, or the one at the end of the file; and, the first
@@ -134,11 +134,15 @@ class ArchiveFile:
             wanted.append((offset, offset + length))
         else:
             wanted.append((offset, offset + RECORD_HEAD))
-            if length is not None and with_tables:
+            if table is not None:
+                if table.size <= self.max_table_size:
+                    wanted.append((table.offset, table.offset + table.size))
+            elif length is not None and with_tables:
                 tail = min(own_table_tail(length), self.max_table_size)
                 wanted.append((offset + length - tail, offset + length))
         self._opened = True
-        self.source.keep(wanted, end=length is None and with_tables and self._tables is None)
+        at_end = length is None and table is None and with_tables and self._tables is None
+        self.source.keep(wanted, end=at_end)
 
     def open_whole(self, *, tables: bool) -> None:
         """Have the head of the file, and its tables if asked, fetched in one round trip: see `open_at`."""

@@ -33,6 +33,7 @@ from seekwarc.frames.units import WHOLE_FRAME, whole_frame
 
 if TYPE_CHECKING:
     from seekwarc.archive.file import ArchiveFile
+    from seekwarc.format.seektable import TableReference
     from seekwarc.format.warc import RecordHeader
 
 __all__ = ["framed_record_at", "framed_records"]
@@ -65,7 +66,13 @@ def _read_header(file: ArchiveFile, window: Window, offset: int) -> RecordHeader
         raise error.located(file.name, offset) from None
 
 
-def framed_record_at(file: ArchiveFile, window: Window, offset: int, length: int | None) -> Record | None:
+def framed_record_at(
+    file: ArchiveFile,
+    window: Window,
+    offset: int,
+    length: int | None,
+    table: TableReference | None = None,
+) -> Record | None:
     """Return the record whose first frame is at `offset`, None where nothing but extensions follow.
 
     Args:
@@ -73,6 +80,7 @@ def framed_record_at(file: ArchiveFile, window: Window, offset: int, length: int
         window: A window that may hold the record's head.
         offset: Stored offset.
         length: Stored bytes up to the next record, where known.
+        table: The record's seek table, where known.
     """
     header = None
     while header is None or header.content_size == 0:
@@ -94,7 +102,8 @@ def framed_record_at(file: ArchiveFile, window: Window, offset: int, length: int
         record_header = file.parse_header(content[:end], offset)
         if record_size(record_header) == len(content):
             return Record(record_header, SinglePlace(file, offset, len(frame)), length=length)
-    record = Record(record_header, FramedPlace(file, offset, length=length, head=head), length=length)
+    place = FramedPlace(file, offset, length=length, head=head, table=table)
+    record = Record(record_header, place, length=length)
     _tell_of_frame(file, record, header, content, len(frame))
     return record
 

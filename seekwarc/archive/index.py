@@ -12,6 +12,7 @@ from seekwarc.archive.record import Record
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
+from seekwarc.format.seektable import TableReference
 
 __all__ = ["Entry", "MemoryIndex", "RecordIndex", "entries_of", "entry_of", "settled", "tolerated"]
 
@@ -41,6 +42,8 @@ class Entry:
     """ID of the record that this one is about."""
     concurrent_to: tuple[str, ...] = ()
     """IDs of records of the same capture event."""
+    table: TableReference | None = None
+    """The record's seek table, where the index names it."""
 
 
 class RecordIndex(Protocol):

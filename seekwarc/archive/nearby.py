@@ -12,6 +12,7 @@ from seekwarc.archive.record import Record
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine, timestamp_of
 from seekwarc.format.digest import Digest
+from seekwarc.format.seektable import TableReference
 
 __all__ = ["open_nearby"]
 
@@ -20,8 +21,8 @@ MOST_LINES: Final = 10_000
 
 Near = Callable[[str, str], Iterator[CdxjLine]]
 """Gives the captures of a URI, those nearest to a date first."""
-RecordAt = Callable[[str, int, int | None], Record]
-"""Opens the record that is in a file, at an offset, of a stored length."""
+RecordAt = Callable[[str, int, int | None, TableReference | None], Record]
+"""Opens the record that is in a file, at an offset, of a stored length, by a seek table."""
 
 
 def open_nearby(record: Record, near: Near, record_at: RecordAt) -> Record:
@@ -48,7 +49,7 @@ class _IndexedFiles(Collection):
         self._record_at = record_at
 
     def record(self, entry: Entry) -> Record:
-        return self._record_at(entry.file, entry.offset, entry.length)
+        return self._record_at(entry.file, entry.offset, entry.length, entry.table)
 
 
 class _NearbyIndex:
@@ -107,4 +108,5 @@ class _NearbyIndex:
             uri=line.uri,
             date=date,
             payload_digest=line.digest,
+            table=line.table,
         )

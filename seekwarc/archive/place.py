@@ -12,13 +12,14 @@ from __future__ import annotations
 import contextlib
 from array import array
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.archive.record import Layout, TableStatus
+from seekwarc.archive.record import Layout, Record, TableStatus
 from seekwarc.archive.streamed import extensions_end, stream_content, streamed_length
 from seekwarc.archive.tables import TABLE_OVERHEAD, own_table_tail, read_table_before
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.seektable import SeekTable
+from seekwarc.format.seektable import SeekTable, TableReference
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
 from seekwarc.format.zstd import MAX_FRAME_HEADER_SIZE, SEEK_TABLE_MAGIC, measure_frame
 from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun
@@ -38,6 +39,7 @@ __all__ = [
     "extensions_at",
     "extensions_from",
     "record_size",
+    "table_reference",
 ]
 
 MAX_EMPTY_FRAMES: Final = 16
@@ -93,9 +95,10 @@ class FramedPlace:
         length: Stored bytes up to the next record, where an index told.
         head: Stored bytes from `offset` on that are at hand.
         walks: The frames are scanned, and a table is used only if it lists just these.
+        table: The record's table, where an index named it. No other is used then.
     """
 
-    __slots__ = ("_head", "_length", "_walks", "file", "offset")
+    __slots__ = ("_head", "_length", "_table", "_walks", "file", "offset")
     skip = 0
 
     def __init__(
@@ -106,11 +109,13 @@ class FramedPlace:
         length: int | None = None,
         head: bytes = b"",
         walks: bool = False,
+        table: TableReference | None = None,
     ) -> None:
         self.file = file
         self._length = length
         self._head = head
         self._walks = walks
+        self._table = table
         self.offset = offset
 
     def __getstate__(self) -> tuple[None, dict[str, object]]:
@@ -122,7 +127,8 @@ class FramedPlace:
         size = record_size(header)
         problem = None
         if not self._walks:
-            for find in (self._own_table, self._file_table):
+            ways = (self._own_table, self._file_table) if self._table is None else (self._named_table,)
+            for find in ways:
                 try:
                     listed = find(size)
                     if listed is not None:
@@ -154,6 +160,21 @@ class FramedPlace:
             return Layout(content, TableStatus.STREAM, problem, table, end)
         run = FrameRun(self.file.frames, self.offset, table, self._head)
         return Layout(run, status, problem, data_end=end)
+
+    def _named_table(self, size: int) -> tuple[SeekTable, TableStatus]:
+        """Read the table that an index named (spec-notes, section 6.7)."""
+        import hashlib  # noqa: PLC0415 - only large records found by an index need it
+
+        reference = self._table
+        if reference is None or reference.size > self.file.max_table_size:
+            raise FormatError(f"the seek table is larger than max_table_size={self.file.max_table_size}")
+        data = self.file.source.read(reference.offset, reference.offset + reference.size)
+        if hashlib.sha256(data).hexdigest() != reference.sha256:
+            raise FormatError("the seek table is not the one that the index names: the index is out of date")
+        table = SeekTable.parse(data)
+        if table.anchor(reference.offset) != self.offset or table.content_size != size:
+            raise FormatError("the seek table that the index names is that of another record")
+        return table, TableStatus.RECORD
 
     def _own_table(self, size: int) -> tuple[SeekTable, TableStatus] | None:
         """Read the table at the end of the record (spec-notes, sections 6.1 and 6.2)."""
@@ -243,6 +264,7 @@ class FramedPlace:
         """Return the layout of frames that were found by scanning, with the table if one lists just these."""
         if len(scanned) == 1:
             return self._run(scanned, TableStatus.SINGLE, problem)
+        layout = None
         try:
             listed = self._table_behind(Window(self.file.source), scanned)
             if listed is None and self._walks:
@@ -250,10 +272,13 @@ class FramedPlace:
             if listed is not None:
                 if not _lists_just(listed[0], scanned, checksums):
                     raise FormatError(NOT_THESE)
-                return self._run(*listed)
+                layout = self._run(*listed, problem)
         except FormatError as error:
             problem = problem or error.message
-        return self._run(scanned, TableStatus.UNUSABLE if problem else TableStatus.NONE, problem)
+        if layout is None:
+            status = TableStatus.UNUSABLE if problem else TableStatus.NONE
+            layout = self._run(scanned, status, problem)
+        return replace(layout, is_scanned=True)
 
     def _table_behind(self, window: Window, scanned: SeekTable) -> tuple[SeekTable, TableStatus] | None:
         """Return the record's own table where it stands right after the scanned frames."""
@@ -275,6 +300,31 @@ class FramedPlace:
         if layout.data_end is None:
             return streamed_length(self.file, self.offset, "zst")
         return _length(self.file, self.offset, layout.data_end)
+
+
+def table_reference(record: Record) -> TableReference | None:
+    """Name the seek table of a record for an index, so that readers of that need believe no other.
+
+    Returns:
+        None where the record has no table of its own directly after its frames, or that was not compared
+        with the frames: as it is by iterating over a file that is not remote.
+    """
+    if not isinstance(record.place, FramedPlace):
+        return None
+    layout = record.layout
+    if not layout.is_scanned or layout.table_status is not TableStatus.RECORD or layout.data_end is None:
+        return None
+    import hashlib  # noqa: PLC0415 - only an index needs it
+
+    window = Window(record.place.file.source)
+    start = frame_start_at(window, layout.data_end)
+    if start is None or start[0] != SEEK_TABLE_MAGIC:
+        return None
+    data = window.take(layout.data_end, start[2])
+    # Read a second time, it may be another one.
+    if SeekTable.parse(data) != layout.frames:
+        return None
+    return TableReference(layout.data_end, len(data), hashlib.sha256(data).hexdigest())
 
 
 def _lists_just(table: SeekTable, scanned: SeekTable, checksums: array[int]) -> bool:

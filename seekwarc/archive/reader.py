@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from seekwarc.archive.record import Record, Relations
+    from seekwarc.format.seektable import TableReference
     from seekwarc.frames.units import Compression
     from seekwarc.storage.diskcache import DiskCache
 
@@ -206,7 +207,13 @@ class Reader:
             _ = file.decoder.dictionary
         return StreamedRecords(file, window, 0, compression, tap, tolerant=tolerant)
 
-    def record_at(self, offset: int | str, length: int | str | None = None) -> Record:
+    def record_at(
+        self,
+        offset: int | str,
+        length: int | str | None = None,
+        *,
+        table: TableReference | None = None,
+    ) -> Record:
         """Return the record that starts at a stored offset, as an index gives it.
 
         With a length nothing is read beyond the record: its first 16 KiB or, where each read takes its time,
@@ -217,6 +224,8 @@ class Reader:
                 CDXJ lines have.
             length: Stored bytes up to the next record. With it the record's seek table is found by one
                 read; without it, through the table at the end of the file, or by scanning.
+            table: The record's seek table, as a line of an index names it (`Capture.table`). With it no other
+                table is believed; and if this one is not there, the record is scanned.
 
         Raises:
             FormatError: No record starts there.
@@ -227,7 +236,7 @@ class Reader:
         if offset < 0 or (length is not None and length <= 0):
             raise RangeError(f"no record can be {length} bytes long at offset {offset}")
         file = self._file
-        file.open_at(offset, length)
+        file.open_at(offset, length, table)
         size = file.source.size
         if length is not None and size is not None:
             # An index may lie: beyond the file there is nothing.
@@ -239,7 +248,7 @@ class Reader:
         if compression == "none":
             return plain_record_at(file, window, offset, own=True)
         if compression == "zst":
-            record = framed_record_at(file, window, offset, length)
+            record = framed_record_at(file, window, offset, length, table)
         else:
             records = StreamedRecords(file, window, offset, compression, tolerant=True)
             record = records.step()

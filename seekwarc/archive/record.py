@@ -57,6 +57,8 @@ class Layout:
     """The frames of a content that they are no way into, as the table has them."""
     data_end: int | None = None
     """Offset behind the record's last frame, where it is known without decompressing."""
+    is_scanned: bool = False
+    """The frames' headers were scanned; a seek table that was used lists just these frames."""
 
     @property
     def frames(self) -> SeekTable | None:

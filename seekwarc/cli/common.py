@@ -212,6 +212,12 @@ def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="largest dictionary that is loaded, stored or decompressed (default: 8M)",
     )
+    group.add_argument(
+        "--max-table",
+        type=parse_size,
+        metavar="SIZE",
+        help="largest seek table that is loaded; other records are scanned, with 0 all are (default: 64M)",
+    )
 
 
 def add_block_limit(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
@@ -241,6 +247,7 @@ def limit_options(options: argparse.Namespace) -> dict[str, Any]:
     given = {
         "max_window_size": getattr(options, "max_window", None),
         "max_dictionary_size": getattr(options, "max_dictionary", None),
+        "max_table_size": getattr(options, "max_table", None),
     }
     return {name: size for name, size in given.items() if size is not None}
 

@@ -17,11 +17,13 @@ from typing import Final
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
+from seekwarc.format.seektable import TableReference
 from seekwarc.format.surt import surt
 
 __all__ = [
     "MAX_LINE_SIZE",
     "REVISIT",
+    "TABLE_FIELD",
     "CdxjLine",
     "date_digits",
     "date_of_digits",
@@ -33,6 +35,8 @@ MAX_LINE_SIZE: Final = 16 << 20
 """A line holds a URI twice, which a record header limits to a MiB, and escapes take six times that."""
 REVISIT: Final = "warc/revisit"
 """The `mime` of a revisit."""
+TABLE_FIELD: Final = "seekTable"
+"""The field of ours that names the seek table of a large record; other readers pass over it."""
 DIGITS: Final = 14
 """YYYYMMDDhhmmss"""
 MOST_SHOWN: Final = 60
@@ -168,6 +172,16 @@ class CdxjLine:
     def length(self) -> int | None:
         """`length`: stored bytes up to the next record, where the line tells."""
         return self._number("length", needed=False) or None
+
+    @property
+    def table(self) -> TableReference | None:
+        """`seekTable`: the record's seek table, where the maker of the index has compared it with the frames.
+
+        Raises:
+            FormatError: The field is of another form.
+        """
+        text = self.fields.get(TABLE_FIELD)
+        return None if text is None else TableReference.parse(text)
 
     def _number(self, name: str, *, needed: bool = True) -> int | None:
         text = self.fields.get(name, "")

@@ -11,6 +11,7 @@ have to begin; what else a reader must check is in spec-notes/seekable-records.m
 
 from __future__ import annotations
 
+import re
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
@@ -37,6 +38,7 @@ __all__ = [
     "MAX_TABLE_SIZE",
     "FrameEntry",
     "SeekTable",
+    "TableReference",
     "built_table_size",
     "largest_table_behind",
     "table_frame_size",
@@ -57,6 +59,7 @@ MAX_TABLE_SIZE: Final = 64 << 20
 """Larger tables are not loaded unless the caller allows it: enough for five million frames."""
 
 _FOOTER = Struct("<IBI")
+_REFERENCE = r"([0-9]{1,18}) ([0-9]{1,10}) sha256:([0-9a-f]{64})"
 _SWAP = sys.byteorder == "big"
 
 
@@ -83,6 +86,37 @@ class FrameEntry(NamedTuple):
     def content_stop(self) -> int:
         """End of the frame's content, exclusive."""
         return self.content_start + self.content_size
+
+
+class TableReference(NamedTuple):
+    """Names one seek table for good: where it stands, and what it holds.
+
+    As text, which a line of an index has, it is "OFFSET SIZE sha256:DIGEST" (spec-notes, section 6.7).
+    """
+
+    offset: int
+    """Offset of its skippable frame in the file."""
+    size: int
+    """Bytes of that frame."""
+    sha256: str
+    """SHA-256 of that frame, 64 hexadecimal digits in lower case."""
+
+    def __str__(self) -> str:
+        return f"{self.offset} {self.size} sha256:{self.sha256}"
+
+    @staticmethod
+    def parse(text: str) -> TableReference:
+        """Read the text.
+
+        Raises:
+            FormatError: It is of another form.
+        """
+        match = re.fullmatch(_REFERENCE, text)
+        if match is None:
+            raise FormatError(
+                f"{text[:60]!r} does not name a seek table: OFFSET SIZE sha256:DIGEST is wanted"
+            )
+        return TableReference(int(match[1]), int(match[2]), match[3])
 
 
 class SeekTable:

@@ -219,7 +219,7 @@ def convert(
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         watch: Shows how far the reading is.
         see: Shown each record before its block is read; it may peek at it.
-        limits: For `Reader`: "max_window_size" and "max_dictionary_size".
+        limits: For `Reader`: "max_window_size", "max_dictionary_size" and "max_table_size".
         **options: For `Writer` (zst); "level" also for gz.
 
     Raises:

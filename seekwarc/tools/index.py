@@ -1,7 +1,8 @@
 """Making CDXJ indexes: a line for each capture in WARC files, sorted.
 
 The lines are those of cdxj-indexer, for .warc.zst as for .warc.gz and .warc. Of large records no more is
-decompressed than the HTTP head, unless the header states no digest of the payload.
+decompressed than the HTTP head, unless the header states no digest of the payload. Their lines have one field
+more: it names the record's seek table, once that was compared with the frames.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from urllib.parse import unquote, urlsplit
 from seekwarc.archive.files import Existing
 from seekwarc.archive.index import tolerated
 from seekwarc.archive.output import Output, open_output
+from seekwarc.archive.place import table_reference
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
 from seekwarc.archive.resync import SHARED
 from seekwarc.errors import FormatError
-from seekwarc.format.cdxj import REVISIT, CdxjLine
+from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, CdxjLine
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
 from seekwarc.format.post import MAX_BODY_SIZE, body_query, with_query
@@ -242,6 +244,9 @@ class _Draft:
             if date is None:
                 raise FormatError("this record has no WARC-Date, so it gets no line")
             place = {"length": str(record.length), "offset": str(record.offset), "filename": filename}
+            table = table_reference(record)
+            if table is not None:
+                place[TABLE_FIELD] = str(table)
             return CdxjLine.make(uri, date, {**self.fields, **place, **self.sent}, key=self.key)
         except FormatError as error:
             complain(error.located(record.source, record.offset))

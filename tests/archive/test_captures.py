@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import io
 import os
 import threading
@@ -14,9 +15,12 @@ import pytest
 import seekwarc
 from seekwarc import Index, Stats
 from seekwarc.archive import captures as module
+from seekwarc.archive.place import table_reference
 from seekwarc.errors import FormatError, SeekWarcError, SourceError, UnsupportedError
+from seekwarc.format.seektable import TableReference
 from seekwarc.tools.index import index
 from tests.support.cdx import cdxj_line, many_lines, tabbed_cluster, wacz_cluster
+from tests.support.foreign import Entry, Foreign
 from tests.support.rangeserver import RangeServer
 from tests.support.sources import Pipe, RecordingSource
 from tests.support.writing import KIB, MIB, noise, text
@@ -397,3 +401,92 @@ def test_a_remote_index_is_searched_where_it_is(crawl: Path) -> None:
 )
 def test_names_become_paths_or_urls(folder: str, place: str) -> None:
     assert module.located(folder, "a b#1.warc.zst", "x.cdxj") == place
+
+
+# The seek table that a line names.
+
+
+def displaced(entries: list[Entry]) -> list[Entry]:
+    """Two contents are wrong, and their sum is right."""
+    made = list(entries)
+    made[2] = (made[2][0], made[2][1] + 10, made[2][2])
+    made[6] = (made[6][0], made[6][1] - 10, made[6][2])
+    return made
+
+
+def index_of(folder: Path, made: Foreign) -> Path:
+    (folder / "a.warc.zst").write_bytes(made.bytes())
+    index({"a.warc.zst": folder / "a.warc.zst"}, folder / "a.cdxj", complain=print)
+    return folder / "a.cdxj"
+
+
+def large(**options: object) -> Foreign:
+    made = Foreign().record(text(500))
+    return made.record(text(40_000, seed=3), cuts=4000, table=options or True).record(text(700))
+
+
+def test_the_table_that_a_line_names_is_the_one_that_is_read(tmp_path: Path) -> None:
+    made = large()
+    with Index(index_of(tmp_path, made)) as found:
+        captures = [*found.lookup("http://example.org/", match="prefix")]
+        assert [it.table is not None for it in captures] == [False, True, False]
+        record = captures[1].open()
+        assert record.seek_table_status == "record"
+        assert record.block.pread(20_000, 100) == made.records[1].block[20_000:20_100]
+        reference = captures[1].table
+    put = made.records[1]
+    stored = made.bytes()[reference.offset : reference.offset + reference.size]
+    assert hashlib.sha256(stored).hexdigest() == reference.sha256
+    source = RecordingSource(made.bytes())
+    with seekwarc.open(source) as archive:
+        record = archive.record_at(put.offset, put.length, table=reference)
+        assert record.block.pread(20_000, 100) == put.block[20_000:20_100]
+        assert source.requests.count((reference.offset, reference.offset + reference.size)) == 1
+
+
+def test_no_other_table_is_believed_than_the_one_that_is_named(tmp_path: Path) -> None:
+    with Index(index_of(tmp_path, large())) as found:
+        capture = next(it for it in found.lookup("http://example.org/1"))
+    made = large(change=displaced)
+    put = made.records[1]
+    with seekwarc.open(made.bytes()) as archive:
+        # Without the index this is what cannot be seen by a short read.
+        assert archive.record_at(put.offset, put.length).block.pread(20_000, 100) != put.block[20_000:20_100]
+        record = archive.record_at(put.offset, put.length, table=capture.table)
+        assert record.block.pread(20_000, 100) == put.block[20_000:20_100]
+        assert record.seek_table_status == "unusable"
+        assert "index" in record.layout.table_problem
+
+
+def test_a_table_that_is_not_that_of_the_frames_is_not_named(tmp_path: Path) -> None:
+    with Index(index_of(tmp_path, large(change=displaced))) as found:
+        assert [it.table for it in found.lookup("http://example.org/", match="prefix")] == [None] * 3
+
+
+def test_the_table_of_another_record_is_not_used() -> None:
+    made = (
+        Foreign().record(text(9000), cuts=1000, table=True).record(text(9000, seed=2), cuts=1000, table=True)
+    )
+    one = made.records[0]
+    with seekwarc.open(made.bytes()) as archive:
+        references = [table_reference(record) for record in archive]
+        record = archive.record_at(one.offset, one.length, table=references[1])
+        assert record.block.read() == one.block
+        assert "another record" in record.layout.table_problem
+
+
+def test_a_table_above_the_limit_is_not_read_on_an_index_s_word() -> None:
+    made = large()
+    put = made.records[1]
+    reference = TableReference(put.offset, 1 << 30, "0" * 64)
+    with seekwarc.open(RecordingSource(made.bytes())) as archive:
+        record = archive.record_at(put.offset, put.length, table=reference)
+        assert record.block.read() == put.block
+        assert "max_table_size" in record.layout.table_problem
+
+
+def test_a_line_that_names_no_table_rightly_is_refused(tmp_path: Path) -> None:
+    path = index_of(tmp_path, large())
+    path.write_bytes(path.read_bytes().replace(b" sha256:", b" md5:"))
+    with Index(path) as found, pytest.raises(FormatError, match="does not name a seek table"):
+        next(it for it in found.lookup("http://example.org/1")).open()

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import struct
+import tracemalloc
+from pathlib import Path
+
 import pytest
 
+import seekwarc
 from seekwarc.archive.tables import FileTables, own_table_tail, read_table_before
 from seekwarc.errors import FormatError
+from seekwarc.format.seektable import table_frame_size
+from seekwarc.tools.verify import Verifier
 from tests.support.foreign import Foreign, text
 from tests.support.sources import RecordingSource
 
@@ -117,3 +125,66 @@ def test_what_is_read_at_the_end_of_a_record_holds_most_tables(length: int) -> N
     # Frames of 128 KiB that do not compress.
     assert tail >= min(length, (length >> 17) * 12 + 17)
     assert tail <= max(64 << 10, length // 3 + 17)
+
+
+# Limits.
+
+
+def sparse_table(folder: Path, size: int) -> Path:
+    """Make a file of a record and a table of some size, that the file system stores as a hole."""
+    path = folder / "sparse.warc.zst"
+    count = (size - 17) // 8
+    with open(path, "wb") as file:
+        file.write(Foreign().record(text(3000), cuts=500).bytes())
+        # There must be room for as many frames.
+        file.write(struct.pack("<II", 0x184D2A50, count * 8))
+        file.seek(count * 8, os.SEEK_CUR)
+        file.write(struct.pack("<II", 0x184D2A5E, count * 8 + 9))
+        file.seek(count * 8, os.SEEK_CUR)
+        file.write(struct.pack("<IBI", count, 0, 0x8F92EAB1))
+    return path
+
+
+@pytest.mark.parametrize("reading", ["iterate", "open", "verify"])
+def test_a_huge_table_takes_no_memory(tmp_path: Path, reading: str) -> None:
+    path = sparse_table(tmp_path, 512 << 20)
+    tracemalloc.start()
+    try:
+        if reading == "verify":
+            assert {problem.code for problem in Verifier(path)} == {"table-form"}
+        with seekwarc.open(path) as archive:
+            record = archive.record_at(0) if reading == "open" else next(iter(archive))
+            assert len(record.block.read()) == 3000
+            assert record.length > 3000
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_tables_above_the_limit_are_scanned_past_and_the_limit_can_be_raised() -> None:
+    made = Foreign().record(text(30_000), cuts=100).file_table()
+    data = made.bytes()
+    size = made.entries[-1][0]
+    for limit, status in ((size, "record"), (size - 1, "none"), (0, "none")):
+        with seekwarc.open(data, max_table_size=limit) as archive:
+            record = archive.record_at(0)
+            assert record.seek_table_status == status
+            assert record.block.read() == made.records[0].block
+
+
+def test_the_limit_is_for_all_tables_of_a_file_together() -> None:
+    made = Foreign()
+    for number in range(5):
+        made.append(Foreign().record(text(3000, seed=number), cuts=100).file_table())
+    size = made.entries[-1][0]
+    whole = FileTables(RecordingSource(made.bytes()))
+    some = FileTables(RecordingSource(made.bytes()), limit=2 * size)
+    offsets = [put.offset for put in made.records]
+    assert [len([*whole.frame_offsets(it)]) > 0 for it in offsets] == [True] * 5
+    assert [len([*some.frame_offsets(it)]) > 0 for it in offsets] == [False] * 3 + [True] * 2
+
+
+def test_more_entries_than_the_format_allows_are_refused() -> None:
+    footer = struct.pack("<IBI", 0x0800_0001, 0, 0x8F92EAB1)
+    assert table_frame_size(footer) is None
+    assert table_frame_size(struct.pack("<IBI", 0x0800_0000, 0, 0x8F92EAB1)) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -41,7 +42,10 @@ def test_standard_input_is_called_what_one_says(command, crawl) -> None:
     data = crawl.zst.read_bytes()
     assert "--stdin-name" in command("index", "-", stdin=data, status=2).stderr
     answer = command("index", "-", "--stdin-name", "crawl.warc.zst", stdin=data)
-    assert answer.stdout == command("index", crawl.zst).stdout
+    # What is read once, in order, is not compared with its tables: none is named.
+    by_name = command("index", crawl.zst).stdout
+    assert b"seekTable" in by_name
+    assert answer.stdout == re.sub(rb', "seekTable": "[^"]*"', b"", by_name)
 
 
 def test_files_are_told_apart_by_their_folders(command, crawl, tmp_path) -> None:
