@@ -531,10 +531,13 @@ def _digest(block: bytes) -> str:
 
 
 def _lengths(rng: random.Random, mutant: Mutant, record: Truth, length: int) -> Iterator[int | None]:
-    """Yield lengths that an index may give: none, the right one, and ends of other frames behind."""
+    """Yield lengths that an index may give: none, the right one, and the ends of other frames."""
     yield None
     yield length
-    yield rng.choice([end for end in mutant.ends if end > record.offset]) - record.offset
+    # One that ends with the first frame says that the record does too: that is believed.
+    first_end = record.offset + record.frames[0][0]
+    others = [end for end in mutant.ends if end > first_end]
+    yield rng.choice(others or [first_end]) - record.offset
 
 
 def _check_record(
