@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from tests.archive.test_chunks import made
 from tests.cli.conftest import FILM_URI, FORMS, FRAME, HTTP_HEAD
 from tests.support.foreign import Foreign
 
@@ -179,3 +180,15 @@ def test_damage_is_told_with_its_place(command, crawl, tmp_path) -> None:
 def test_a_head_of_http_is_not_payload(command, crawl) -> None:
     about = command("info", "--json", crawl.zst, crawl.put(1).offset).json
     assert about["block_size"] - about["payload_size"] == len(HTTP_HEAD)
+
+
+def test_a_body_of_many_chunks_is_told_of_without_its_size(command, tmp_path) -> None:
+    path = tmp_path / "tiny.warc.zst"
+    file = made(b"1\r\nx\r\n" * 500_000 + b"0\r\n\r\n", cuts=1 << 20, table=True)
+    path.write_bytes(file.bytes())
+    offset = file.records[1].offset
+    assert "not counted" in command("info", path, offset).out
+    assert command("info", path, offset, "--json").json["payload_size"] is None
+    counted = command("info", path, offset, "--range", "-10:").out
+    assert "500000 bytes" in counted
+    assert "payload range -10:" in counted

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import seekwarc
 from seekwarc import SeekTable
 from seekwarc.tools.describe import describe_file, describe_record, frame_picture
+from tests.archive.test_chunks import made
 from tests.support import strategies
 from tests.support.foreign import Foreign, noise, text
 
@@ -114,3 +115,23 @@ def test_any_table_has_a_picture(drawn, width) -> None:
     picture = frame_picture(drawn, width)
     assert len(picture) == max(min(width, drawn.content_size), 0)
     assert set(picture) <= set("█▓▒░")
+
+
+def chunked_film(count: int) -> bytes:
+    """Return a file whose second record has a body of `count` chunks."""
+    return made(b"1\r\nx\r\n" * count + b"0\r\n\r\n", cuts=1 << 20, table=True).bytes()
+
+
+def test_chunks_that_nobody_asked_for_are_not_counted() -> None:
+    with seekwarc.open(chunked_film(4_000_000)) as archive:
+        record = list(archive)[1]
+        before = archive.stats.bytes_decoded
+        about = describe_record(record)
+        assert about.payload_size is None
+        assert about.example.frames == 1
+        assert archive.stats.bytes_decoded - before <= 3 << 20, "of 24 MB"
+
+
+def test_a_small_chunked_body_has_a_size() -> None:
+    with seekwarc.open(chunked_film(5000)) as archive:
+        assert describe_record(list(archive)[1]).payload_size == 5000
