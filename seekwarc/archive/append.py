@@ -188,14 +188,22 @@ def _ends(archive: Reader, *, repair: bool) -> tuple[Record, Record, int, int | 
     """
     records: list[Record] = []
     count = 0
+    before: Record | None = None
     try:
         for record in archive:
             # One that is cut would swallow what is written after it.
             _ = record.layout
+            before = records[-1] if records else None
             records = [*records[:1], record]
             count += 1
     except FormatError as error:
-        end = _end_of(records[-1]) if records else 0
+        try:
+            end = _end_of(records[-1]) if records else 0
+        except FormatError:
+            # The last one has a header, but is itself what is cut.
+            records = [records[0], before] if before is not None else []
+            count -= 1
+            end = _end_of(before) if before is not None else 0
         places = {end, error.offset or 0}
         # A strict reader says so of a record that it would otherwise read as far as it goes.
         is_cut = isinstance(error, TruncatedError) or isinstance(error.__context__, TruncatedError)
