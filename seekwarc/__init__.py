@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import os
     from typing import BinaryIO
 
+    from seekwarc.archive.async_writer import AsyncWriter
     from seekwarc.archive.asynchronous import (
         AsyncCapture,
         AsyncCollection,
@@ -75,6 +76,7 @@ __all__ = [
     "AsyncIndex",
     "AsyncReader",
     "AsyncRecord",
+    "AsyncWriter",
     "Capture",
     "ChecksumError",
     "Collection",
@@ -135,6 +137,7 @@ _HOMES = {
     "AsyncIndex": "seekwarc.archive.asynchronous",
     "AsyncReader": "seekwarc.archive.asynchronous",
     "AsyncRecord": "seekwarc.archive.asynchronous",
+    "AsyncWriter": "seekwarc.archive.async_writer",
     "Capture": "seekwarc.archive.captures",
     "Collection": "seekwarc.archive.collection",
     "Dictionary": "seekwarc.frames.dictionary",

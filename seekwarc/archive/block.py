@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from seekwarc.errors import FormatError
@@ -10,7 +11,7 @@ from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, parse_http_head
 from seekwarc.format.words import counted
 from seekwarc.format.zstd import Buffer
 
-__all__ = ["BlockSource", "ReadableStream"]
+__all__ = ["Block", "BlockSource", "ReadableStream", "as_stream"]
 
 
 class ReadableStream(Protocol):
@@ -18,6 +19,50 @@ class ReadableStream(Protocol):
 
     def read(self, size: int, /) -> bytes | None:
         """Return up to `size` bytes, nothing at the end."""
+
+
+Block = Buffer | ReadableStream | Iterable[Buffer]
+"""What a block is given as: its bytes, a binary file, or pieces of it in order."""
+
+
+class _PiecesStream:
+    """Pieces of a block as something to read from."""
+
+    def __init__(self, pieces: Iterator[Buffer]) -> None:
+        self._pieces = pieces
+        self._left = memoryview(b"")
+
+    def read(self, size: int) -> bytes:
+        while not self._left:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return b""
+            if not isinstance(piece, bytes | bytearray | memoryview):
+                raise _wrong(f"an iterable of {type(piece).__name__}")
+            self._left = memoryview(piece).cast("B")
+        data, self._left = bytes(self._left[:size]), self._left[size:]
+        return data
+
+
+def as_stream(block: Block) -> Buffer | ReadableStream:
+    """Return a block as bytes or as a stream.
+
+    Raises:
+        TypeError: It is neither, nor an iterable.
+    """
+    if isinstance(block, bytes | bytearray | memoryview):
+        return block
+    if isinstance(block, str | io.TextIOBase):
+        raise _wrong("str" if isinstance(block, str) else "a text file")
+    if callable(getattr(block, "read", None)):
+        return block  # type: ignore[return-value]
+    if isinstance(block, Iterable):
+        return _PiecesStream(iter(block))
+    raise _wrong(type(block).__name__)
+
+
+def _wrong(found: str) -> TypeError:
+    return TypeError(f"block must be bytes, a binary file or an iterable of bytes, not {found}")
 
 
 class _BytesStream:
@@ -62,6 +107,8 @@ class BlockSource:
         if self._length is not None:
             wanted = min(wanted, self._length - self._read)
         while wanted and (piece := self._stream.read(wanted)):
+            if not isinstance(piece, bytes | bytearray | memoryview):
+                raise _wrong(f"a file that returns {type(piece).__name__}")
             pieces.append(piece)
             wanted -= len(piece)
             self._read += len(piece)

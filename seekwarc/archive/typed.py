@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
-from seekwarc.archive.block import ReadableStream
+from seekwarc.archive.block import Block, ReadableStream
 from seekwarc.archive.draft import Headers, bracketed, pairs_of
+from seekwarc.archive.message import refuse_message_fields, response_head, with_head
 from seekwarc.archive.written import Written
 from seekwarc.format.dates import WarcDate, format_date
 from seekwarc.format.digest import Digest
@@ -17,6 +18,10 @@ from seekwarc.format.warc import format_fields
 from seekwarc.format.zstd import Buffer
 
 __all__ = ["CommonFields", "TypedWrites"]
+
+
+RecordId = str | Written
+"""A record: what `write_*` returned for it, or its WARC-Record-ID with or without angle brackets."""
 
 
 class CommonFields(TypedDict, total=False):
@@ -28,12 +33,12 @@ class CommonFields(TypedDict, total=False):
     """WARC-Record-ID; a random one unless given."""
     length: int | None
     """Bytes to take from a stream; all that it has unless given."""
-    concurrent_to: str | Iterable[str]
-    """IDs of records of the same capture event."""
+    concurrent_to: RecordId | Iterable[RecordId]
+    """Records of the same capture event: what `write_*` returned for them, or their IDs."""
     ip_address: str
     truncated: str
     """Why the block was cut off: "length", "time", "disconnect" or "unspecified"."""
-    warcinfo_id: str
+    warcinfo_id: RecordId
     identified_payload_type: str
     """Type that an independent check of the payload found."""
     headers: Headers
@@ -68,7 +73,7 @@ class TypedWrites:
         type: str,  # noqa: A002
         *,
         target_uri: str | None = None,
-        block: Buffer | ReadableStream = b"",
+        block: Block = b"",
         content_type: str | None = None,
         date: datetime | WarcDate | str | None = None,
         record_id: str | None = None,
@@ -80,26 +85,47 @@ class TypedWrites:
     def write_response(
         self,
         target_uri: str,
-        block: Buffer | ReadableStream,
+        block: Block,
         *,
+        status: int | None = None,
+        reason: str | None = None,
+        http_headers: Headers = (),
         content_type: str | None = None,
         **common: Unpack[CommonFields],
     ) -> Written:
         """Write a response as it was received (clause 6.3).
 
+            out.write_response(uri, page, status=200, http_headers={"Content-Type": "text/html"})
+
         Args:
             target_uri: What was requested.
-            block: For http and https the whole message, status line and header fields included.
+            block: For http and https the whole message, status line and header fields included; with
+                `status` the body alone, and the rest is put before it.
+            status: HTTP status code.
+            reason: The words after it; the usual ones unless given.
+            http_headers: Fields of the HTTP message. They must describe the body as it is given: one that a
+                client has dechunked or decompressed has no such coding any more. (`headers` is for the WARC
+                record.)
             content_type: "application/http; msgtype=response" for http and https unless given.
             **common: See `CommonFields`.
         """
+        length = common.get("length")
+        if status is not None:
+            common["headers"] = pairs_of(common.get("headers", ()))
+            refuse_message_fields(common["headers"])
+            head = response_head(status, reason, http_headers, block, length)
+            block = with_head(head, block)
+            if length is not None:
+                common["length"] = len(head) + length
+        elif reason is not None or pairs_of(http_headers):
+            raise TypeError("reason and http_headers need status: without it, the block is the whole message")
         kind = content_type or _http_type(target_uri, "response")
         return self._write("response", target_uri, block, kind, dict(common))
 
     def write_request(
         self,
         target_uri: str,
-        block: Buffer | ReadableStream,
+        block: Block,
         *,
         content_type: str | None = None,
         **common: Unpack[CommonFields],
@@ -118,7 +144,7 @@ class TypedWrites:
     def write_resource(
         self,
         target_uri: str,
-        block: Buffer | ReadableStream,
+        block: Block,
         content_type: str | None,
         **common: Unpack[CommonFields],
     ) -> Written:
@@ -138,7 +164,7 @@ class TypedWrites:
         *,
         target_uri: str | None = None,
         content_type: str | None = None,
-        refers_to: str | None = None,
+        refers_to: RecordId | None = None,
         **common: Unpack[CommonFields],
     ) -> Written:
         """Write what describes another record (clause 6.6).
@@ -159,11 +185,11 @@ class TypedWrites:
     def write_revisit(
         self,
         target_uri: str,
-        block: Buffer | ReadableStream = b"",
+        block: Block = b"",
         *,
         profile: str = IDENTICAL_PAYLOAD_DIGEST,
         payload_digest: Digest | str | None = None,
-        refers_to: str | None = None,
+        refers_to: RecordId | None = None,
         refers_to_target_uri: str | None = None,
         refers_to_date: datetime | WarcDate | str | None = None,
         content_type: str | None = None,
@@ -199,10 +225,10 @@ class TypedWrites:
     def write_conversion(
         self,
         target_uri: str,
-        block: Buffer | ReadableStream,
+        block: Block,
         content_type: str,
         *,
-        refers_to: str | None = None,
+        refers_to: RecordId | None = None,
         **common: Unpack[CommonFields],
     ) -> Written:
         """Write another version of what a record holds, made to keep it usable (clause 6.8).
@@ -219,9 +245,9 @@ class TypedWrites:
     def write_continuation(
         self,
         target_uri: str,
-        block: Buffer | ReadableStream,
+        block: Block,
         *,
-        origin_id: str,
+        origin_id: RecordId,
         segment_number: int,
         total_length: int | None = None,
         **common: Unpack[CommonFields],
@@ -263,15 +289,15 @@ class TypedWrites:
             if name in _FIELDS and value is not None
         ]
         fields += [
-            (_IDS[name], bracketed(value))
+            (_IDS[name], _id_of(name, value))
             for name, value in more.items()
             if name in _IDS and value is not None
         ]
         if more.get("refers_to_date") is not None:
             fields.append(("WARC-Refers-To-Date", format_date(more["refers_to_date"])))
         concurrent = more.get("concurrent_to", ())
-        for record_id in [concurrent] if isinstance(concurrent, str) else concurrent:
-            fields.append(("WARC-Concurrent-To", bracketed(record_id)))
+        for record in [concurrent] if isinstance(concurrent, str | Written) else concurrent:
+            fields.append(("WARC-Concurrent-To", _id_of("concurrent_to", record)))
         return self.write(
             kind,
             target_uri=target_uri,
@@ -280,6 +306,14 @@ class TypedWrites:
             headers=[*fields, *pairs_of(more.get("headers", ()))],
             **{name: more[name] for name in _PASSED_ON if name in more},
         )
+
+
+def _id_of(name: str, record: object) -> str:
+    if isinstance(record, Written):
+        return bracketed(record.id)
+    if isinstance(record, str):
+        return bracketed(record)
+    raise TypeError(f"{name} must be what write_* returned, or a record ID, not {type(record).__name__}")
 
 
 def _http_type(target_uri: str, message: str) -> str | None:

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from seekwarc.archive.assembly import RecordAssembly, stored_bound
-from seekwarc.archive.block import BlockSource, ReadableStream
+from seekwarc.archive.block import Block, BlockSource, as_stream
 from seekwarc.archive.draft import HeaderDraft, Headers, bracketed, new_id, pairs_of
 from seekwarc.archive.duplicates import Deduplicator
 from seekwarc.archive.forms import check_form, compression_of, form_of
@@ -33,7 +33,6 @@ from seekwarc.errors import SeekWarcError
 from seekwarc.format.dates import WarcDate, format_date
 from seekwarc.format.digest import WrittenAlgorithm
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
-from seekwarc.format.zstd import Buffer
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.frames.units import Compression
@@ -224,7 +223,7 @@ class Writer(TypedWrites):
         type: str,  # noqa: A002
         *,
         target_uri: str | None = None,
-        block: Buffer | ReadableStream = b"",
+        block: Block = b"",
         content_type: str | None = None,
         date: datetime | WarcDate | str | None = None,
         record_id: str | None = None,
@@ -243,7 +242,7 @@ class Writer(TypedWrites):
         Args:
             type: WARC-Type (clause 6): "response", "resource", "request", ...
             target_uri: WARC-Target-URI.
-            block: The block's bytes, or a binary stream of them.
+            block: The block's bytes, a binary file of them, or an iterable of pieces of them.
             content_type: Content-Type of the block.
             date: WARC-Date; an aware datetime, or the field's text. The current second unless given.
             record_id: WARC-Record-ID, with or without angle brackets; a random `urn:uuid:` unless given.
@@ -257,6 +256,7 @@ class Writer(TypedWrites):
                 been begun.
             SourceError: The file cannot be written.
         """
+        stream = as_stream(block)
         draft = HeaderDraft(headers)
         draft.add("WARC-Type", type)
         draft.add("WARC-Record-ID", bracketed(record_id) if record_id else new_id())
@@ -271,7 +271,7 @@ class Writer(TypedWrites):
         if length is not None and length < 0:
             raise ValueError(f"length is {length}")
         with self._lock, self._turn():
-            return self._recorder.write(draft, block, length)
+            return self._recorder.write(draft, stream, length)
 
     def write_warcinfo(
         self, fields: Headers, *, filename: str | None = None, headers: Headers = ()
@@ -314,7 +314,7 @@ class Writer(TypedWrites):
     def write_raw(
         self,
         header: bytes | RecordHeader,
-        block: Buffer | ReadableStream,
+        block: Block,
         *,
         trailer: bytes | Callable[[], bytes] = RECORD_END,
     ) -> Written:
@@ -335,7 +335,7 @@ class Writer(TypedWrites):
             if parsed.get("WARC-Type") != "warcinfo":
                 self._files.begin()
             file = self._files.room_for(stored_bound(len(parsed.raw) + parsed.content_length))
-            return file.assembly.add(parsed, BlockSource(block, parsed.content_length), trailer)
+            return file.assembly.add(parsed, BlockSource(as_stream(block), parsed.content_length), trailer)
 
     def flush(self) -> None:
         """Compress every record so far and hand it to the system: it then outlives this process.

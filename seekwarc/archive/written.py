@@ -28,6 +28,27 @@ class Written(DefinedFields):
         self._offset = -1
         self._length = -1
 
+    def __repr__(self) -> str:
+        place = f"at {self._offset}" if self._length >= 0 else "not yet placed"
+        return f"<Written {self.type} in {self.file} ({place}): {self.target_uri or self.id}>"
+
+    # What a writer has written has these, but for `write_raw`, where nothing is added: there they are empty.
+
+    @property
+    def id(self) -> str:
+        """WARC-Record-ID (clause 5.2)."""
+        return super().id or ""
+
+    @property
+    def type(self) -> str:
+        """WARC-Type (clause 5.5)."""
+        return super().type or ""
+
+    @property
+    def target_uri(self) -> str:
+        """WARC-Target-URI (clause 5.14); empty where the record has none, as a warcinfo record."""
+        return super().target_uri or ""
+
     def place(self, offset: int, length: int) -> None:
         """Say where the record was put."""
         self._offset = offset

@@ -1,0 +1,137 @@
+"""Responses given as a body, a status and header fields; blocks of every kind; who refers to whom."""
+
+from __future__ import annotations
+
+import io
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seekwarc
+
+URI = "http://example.org/"
+HTML = {"Content-Type": "text/html"}
+
+
+def written(path: Path, *args: Any, **options: Any) -> Any:
+    with seekwarc.open(path, "w", frame_size=65536) as out:
+        out.write_response(*args, **options)
+    with seekwarc.open(path) as archive:
+        record = next(iter(archive))
+        assert all(check.verdict.is_good for check in record.check_digests())
+        return record.block.read(), record.payload.read()
+
+
+@pytest.mark.parametrize(
+    "body", [b"<p>", bytearray(b"<p>"), io.BytesIO(b"<p>"), [b"<", b"p>"], iter([b"<p>"])]
+)
+def test_a_response_is_made_of_a_body_and_a_status(body: Any, tmp_path: Path) -> None:
+    block, payload = written(tmp_path / "a.warc.zst", URI, body, status=200, http_headers=HTML)
+    assert payload == b"<p>"
+    assert block.startswith(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n")
+    assert (b"Content-Length: 3\r\n" in block) == isinstance(body, bytes | bytearray)
+
+
+def test_the_length_of_a_stream_is_that_of_its_body(tmp_path: Path) -> None:
+    body = io.BytesIO(b"x" * 200_000)
+    block, payload = written(tmp_path / "a.warc.zst", URI, body, status=404, length=100_000)
+    assert block.startswith(b"HTTP/1.1 404 Not Found\r\nContent-Length: 100000\r\n\r\n")
+    assert payload == b"x" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"status": 200, "headers": HTML}, TypeError, "Content-Type belongs into http_headers"),
+        ({"http_headers": HTML}, TypeError, "need status"),
+        ({"status": "200"}, TypeError, "status must be an int, not str"),
+        ({"status": 20}, ValueError, "not within 100 to 999"),
+        ({"status": 200, "http_headers": {"a b": "c"}}, ValueError, "cannot name an HTTP field"),
+        ({"status": 200, "http_headers": {"a": "b\r\nSet-Cookie: c"}}, ValueError, "control character"),
+        ({"status": 200, "reason": "OK\r\n"}, ValueError, "control character"),
+    ],
+)
+def test_what_makes_no_message_is_refused(options: Any, error: Any, message: str, tmp_path: Path) -> None:
+    with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
+        with pytest.raises(error, match=message):
+            out.write_response(URI, b"x", **options)
+        out.write_response(URI, b"x", status=200, headers={"WARC-X": "1"})
+
+
+class Endless:
+    def __init__(self) -> None:
+        self.read_so_far = 0
+
+    def read(self, size: int) -> Any:
+        self.read_so_far += 1
+        assert self.read_so_far < 3
+        return "text"
+
+
+@pytest.mark.parametrize(
+    "make", ["text", lambda: io.StringIO("text"), lambda: iter(["text"]), Endless, lambda: 5]
+)
+def test_a_block_of_a_wrong_type_is_told_at_once(make: Any, tmp_path: Path) -> None:
+    with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
+        for options in ({}, {"status": 200}):
+            block = make() if callable(make) else make
+            with pytest.raises(
+                TypeError, match="block must be bytes, a binary file or an iterable of bytes, not"
+            ):
+                out.write_response(URI, block, **options)
+        out.write_response(URI, b"good", status=200)
+    with seekwarc.open(tmp_path / "a.warc.zst") as archive:
+        assert [record.payload.read() for record in archive] == [b"good"]
+
+
+def test_records_are_referred_to_by_what_was_returned_for_them(tmp_path: Path) -> None:
+    with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
+        response = out.write_response(URI, b"x", status=200)
+        request = out.write_request(URI, b"GET / HTTP/1.1\r\n\r\n", concurrent_to=response)
+        both = out.write_metadata({"a": "1"}, concurrent_to=[response, request.id], refers_to=response)
+        with pytest.raises(TypeError, match="concurrent_to must be what write_"):
+            out.write_request(URI, b"", concurrent_to=[5])  # type: ignore[list-item]
+    assert request.concurrent_to == (response.id,)
+    assert both.concurrent_to == (response.id, request.id)
+    assert both.refers_to_id == response.id
+    assert repr(response) == f"<Written response in {tmp_path / 'a.warc.zst'} (at 0): {URI}>"
+    length: int = len(response.id + response.type + response.target_uri)
+    assert length > 40
+
+
+def test_threads_share_a_writer(tmp_path: Path) -> None:
+    def write(number: int) -> None:
+        for turn in range(40):
+            block: Any = bytes([number]) * (100 if turn % 8 else 100_000)
+            out.write_resource(
+                f"urn:x:{number}:{turn}", io.BytesIO(block) if turn % 3 else block, "text/plain"
+            )
+
+    with seekwarc.open(tmp_path / "a.warc.zst", "w", frame_size=65536, max_file_size=1 << 20) as out:
+        threads = [threading.Thread(target=write, args=(number,)) for number in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    found = {}
+    for path in tmp_path.iterdir():
+        with seekwarc.open(path) as archive:
+            found.update({r.target_uri: r.block.read() for r in archive if r.type == "resource"})
+    assert len(found) == 200
+    for uri, block in found.items():
+        number, turn = map(int, uri.split(":")[2:])
+        assert block == bytes([number]) * (100 if turn % 8 else 100_000)
+
+
+def test_a_block_that_writes_records_itself_is_refused(tmp_path: Path) -> None:
+    with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
+
+        def block() -> Any:
+            out.write_resource("urn:x:2", b"inner", "text/plain")
+            yield b"never"
+
+        with pytest.raises(seekwarc.SeekWarcError, match="must not write records"):
+            out.write_resource("urn:x:1", block(), "text/plain")
+        out.write_resource("urn:x:3", b"good", "text/plain")
