@@ -22,7 +22,6 @@ def test_tasks_write_records_while_others_go_on(tmp_path: Path) -> None:
 
     async def crawl() -> list[seekwarc.Written]:
         async with seekwarc.AsyncWriter(path) as out:
-            ready = {"status": 200}
             await out.write_warcinfo({"software": "test"})
             return await asyncio.gather(
                 *(
