@@ -53,6 +53,9 @@ def test_what_there_is_to_tell(command, tmp_path, compressed) -> None:
     told = command("dictionary", "info", path, "--json").json
     stored = int.from_bytes(path.read_bytes()[4:8], "little")
     assert told == {
+        "file": str(path),
+        "status": "done",
+        "error": None,
         "id": ID,
         "size": len(DATA),
         "stored_size": stored,
