@@ -20,7 +20,7 @@ from seekwarc.storage.source import RangeSource, Stats, open_source
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
     from typing import BinaryIO
 
@@ -180,6 +180,65 @@ class Reader:
 
         on_error = self._on_error if callable(self._on_error) else lambda _: None
         return records_past_damage(file, compression, records_from, on_error)
+
+    def records(
+        self,
+        *,
+        type: str | Iterable[str] | None = None,  # noqa: A002
+        status: int | str | Iterable[int | str] | None = None,
+        mime: str | Iterable[str] | None = None,
+        uri: str | Iterable[str] | None = None,
+        min_size: int = 0,
+    ) -> Iterator[Record]:
+        """Yield the records that match all that is given, in file order.
+
+        What the header tells is looked at first: the block of a record whose type, URI or size is another is
+        not touched.
+
+        Args:
+            type: WARC-Type, or several; see `Selection.of`, as for all of these.
+            status: Status code of the HTTP response, or a class of them ("2xx").
+            mime: Media type, also as "image/*".
+            uri: Target URI, in which `*` stands for any text.
+            min_size: Fewest bytes of the block.
+
+        Raises:
+            ValueError: A status is none.
+            FormatError: As iterating does.
+
+        Example:
+            for record in archive.records(type="response", status=200, mime="text/html"):
+                print(record.target_uri, len(record.payload.read(decoded=True)))
+        """
+        # Imported here: most who read take all.
+        from seekwarc.archive.selection import Selection  # noqa: PLC0415
+
+        wanted = Selection.of(type=type, status=status, mime=mime, uri=uri, min_size=min_size)
+        return filter(wanted.matches, self)
+
+    def sample(self, count: int, *, seed: int | None = None) -> list[Record]:
+        """Return records chosen at random, in file order; all of them where there are no more than `count`.
+
+        Of a .warc.zst whose tables list the whole file, frames are drawn from the tables, and of each drawn
+        only that frame is read: every frame that begins as a record does is as likely as any other. In a
+        sound file these are the records; a frame inside a record that happens to begin with a record of an
+        archived WARC file counts too, and records that do not begin a frame are never drawn. All other files
+        are read once from beginning to end, and every record that can be gone to is as likely as any other.
+
+        Args:
+            count: How many.
+            seed: The same seed gives the same sample of the same file.
+
+        Raises:
+            RangeError: `count` is negative.
+            FormatError: The file has to be read through, and is damaged.
+        """
+        if count < 0:
+            raise RangeError(f"no sample has {count} records")
+        from seekwarc.archive.sampling import sampled  # noqa: PLC0415 - seldom used
+
+        offsets = sampled(self, self._file, self.compression, count, seed)
+        return [self.record_at(offset) for offset in offsets]
 
     def in_order(self, tap: Callable[[bytes], object] | None = None) -> StreamedRecords:
         """Read the file once from beginning to end, decompressing everything.

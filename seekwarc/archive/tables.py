@@ -5,6 +5,7 @@ Source: spec-notes/seekable-records.md, sections 4 (file table) and 5 (concatena
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -99,6 +100,19 @@ class FileTables:
             tail = NEXT_TAIL
 
         self._links.reverse()
+
+    def all_frames(self) -> array[int] | None:
+        """Return the offsets of all frames with content, None where the tables do not list the whole file."""
+        if not self._links or self._links[0].start:
+            return None
+        found = array("Q")
+        for start, _, table in self._links:
+            position = start
+            for stored, content in zip(table.stored_sizes, table.content_sizes, strict=True):
+                if content:
+                    found.append(position)
+                position += stored
+        return found
 
     def frame_offsets(self, offset: int) -> Iterator[int]:
         """Yield the offsets of frames with content that the table over `offset` lists behind it."""
