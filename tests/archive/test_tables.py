@@ -147,7 +147,7 @@ def sparse_table(folder: Path, size: int) -> Path:
 
 @pytest.mark.parametrize("reading", ["iterate", "open", "verify"])
 def test_a_huge_table_takes_no_memory(tmp_path: Path, reading: str) -> None:
-    path = sparse_table(tmp_path, 512 << 20)
+    path = sparse_table(tmp_path, 160 << 20)
     tracemalloc.start()
     try:
         if reading == "verify":
