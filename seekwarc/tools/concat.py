@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from seekwarc.archive.files import Existing
+from seekwarc.archive.forms import compression_of
 from seekwarc.archive.layout import TableMode
 from seekwarc.archive.output import open_output
+from seekwarc.errors import SourceError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.tools.convert import refuse_same_file
 from seekwarc.tools.copied import CopiedFile
@@ -95,6 +97,10 @@ def concat(
     for source in sources:
         if isinstance(source, str | os.PathLike):
             refuse_same_file(os.fspath(source), target)
+    if isinstance(target, str | os.PathLike) and compression_of(target) != "zst":
+        raise SourceError(
+            f"{os.fspath(target)}: files are joined into a .warc.zst; name it so, then convert it"
+        )
     output = open_output(target, existing=existing)
     try:
         with parts_of(sources, output.spool_directory, limits) as parts:

@@ -164,7 +164,7 @@ def test_a_pipe_gets_the_archive_and_standard_error_the_list(command, folder, tm
 def test_the_output_is_not_packed_into_itself(command, folder) -> None:
     path = folder / "new.warc.zst"
     for _ in range(2):
-        command("pack", folder, "-o", path)
+        command("pack", folder, "-o", path, "--force")
         assert path.as_uri() not in packed(path)
         assert len(packed(path)) == 11
     assert [name for name in os.listdir(folder) if "partial" in name] == []
