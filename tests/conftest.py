@@ -27,6 +27,8 @@ PROGRAMS = {
     "nginx": "apt-get install nginx",
     "wget": "apt-get install wget",
     "zstd": "apt-get install zstd",
+    "zsh": "apt-get install zsh",
+    "fish": "apt-get install fish",
     "wayback": "install pywb in a virtual environment of its own, whose bin folder is last in PATH",
 }
 """Programs that tests use, and how each is installed."""

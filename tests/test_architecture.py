@@ -162,6 +162,7 @@ def test_the_command_starts_as_light() -> None:
 def test_one_verb_does_not_load_the_others() -> None:
     loaded = loaded_by("import seekwarc.cli; seekwarc.cli.main(['ls', '/dev/null'])")
     assert {name for name in loaded if name.startswith("seekwarc.cli.")} == {
+        "seekwarc.cli.arguments",
         "seekwarc.cli.ls",
         "seekwarc.cli.common",
     }

@@ -22,7 +22,7 @@ __all__ = [
     "lock_file",
     "mode_for",
     "refuse_existing",
-    "refuse_folder",
+    "refuse_place",
     "sync_folder",
     "write_all",
 ]
@@ -173,12 +173,14 @@ def give_name(temporary: str, target: str, name: str, existing: Existing) -> Non
         os.unlink(temporary)
 
 
-def refuse_folder(name: str) -> None:
-    """Refuse a target that is a folder.
+def refuse_place(name: str) -> None:
+    """Refuse a target that no file can be made of: a folder, or a URL.
 
     Raises:
         SourceError: It is one.
     """
+    if "://" in name:
+        raise SourceError(f"{name}: writing to URLs is not supported; write a file, and upload that")
     if os.path.isdir(name):
         raise SourceError(f"{name}: cannot be written: is a directory")
 

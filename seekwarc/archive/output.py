@@ -24,7 +24,7 @@ from seekwarc.archive.files import (
     is_special,
     mode_for,
     refuse_existing,
-    refuse_folder,
+    refuse_place,
     sync_folder,
     write_all,
 )
@@ -91,7 +91,7 @@ class PathOutput(FileOutput):
         self._own: os.stat_result | None = None
         """What the whole file is known by, whatever its name."""
         self.spool_directory: str | None = folder
-        refuse_folder(name)
+        refuse_place(name)
         if existing == "error":
             refuse_existing(name)
         self._temporary = os.path.join(folder, f".{base[:180]}.{os.urandom(8).hex()}.partial")

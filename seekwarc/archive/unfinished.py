@@ -15,7 +15,7 @@ from seekwarc.archive.files import (
     lock_file,
     mode_for,
     refuse_existing,
-    refuse_folder,
+    refuse_place,
     sync_folder,
 )
 from seekwarc.errors import SourceError, TargetExistsError
@@ -63,7 +63,7 @@ class OpenOutput(FileOutput):
         self.name = name
         self.spool_directory: str | None = os.path.dirname(self._target)
         self.unfinished = unfinished_name(self._target)
-        refuse_folder(name)
+        refuse_place(name)
         if existing == "error":
             refuse_existing(name)
         self._opened: BinaryIO | None = None

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Final, NoReturn
 
 from seekwarc import __version__
+from seekwarc.cli.arguments import Parser, did_you_mean
 from seekwarc.errors import (
     FormatError,
     FormatWarning,
@@ -42,6 +43,7 @@ VERBS: Final = {
     "dictionary": "take the dictionary out of a file",
     "serve": "serve archives to a browser: find, look, play and scrub",
     "url": "print the address of a capture in `seekwarc serve`, for ffmpeg and mpv",
+    "completion": "print a script that completes words in a shell",
     "demo": "make an example and show what a range read costs",
 }
 FOUND_PROBLEMS: Final = 1
@@ -62,34 +64,33 @@ seekwarc: web archives with random access inside their records. To begin:
 """
 EPILOG: Final = """\
 exit status: 0 fine, 1 damaged data or nothing found, 2 wrong usage or input/output error.
-`seekwarc VERB --help` tells about one verb.
+`seekwarc help VERB` tells about one verb.
 """
-
-
-class _Help(argparse.RawDescriptionHelpFormatter):
-    """As wide as the terminal. argparse asks `shutil`, which takes longer to import than a range to read."""
-
-    def __init__(self, prog: str) -> None:
-        columns = os.environ.get("COLUMNS", "")
-        width = int(columns) if columns.isdecimal() else 0
-        with contextlib.suppress(OSError):
-            width = width or os.get_terminal_size(1).columns
-        super().__init__(prog, width=(width or 80) - 2)
 
 
 def _parser() -> argparse.ArgumentParser:
     width = max(map(len, VERBS))
     verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
-    parser = argparse.ArgumentParser(
-        prog="seekwarc",
-        description="WARC files with random access inside their records.",
-        epilog=f"verbs:\n{verbs}\n\n{EPILOG}",
-        formatter_class=_Help,
-        usage="seekwarc [--version] VERB ...",
-    )
+    parser = Parser("seekwarc", "WARC files with random access inside their records.")
+    parser.usage = "seekwarc [--version] VERB ..."
+    parser.epilog = f"verbs:\n{verbs}\n\n{EPILOG}"
     parser.add_argument("--version", action="version", version=f"seekwarc {__version__}")
-    parser.add_argument("verb", metavar="VERB", choices=VERBS, help=argparse.SUPPRESS)
+    parser.add_argument("verb", metavar="VERB", help=argparse.SUPPRESS)
     return parser
+
+
+def _verb_of(words: list[str]) -> tuple[str | None, list[str]]:
+    """Return the verb and what follows it. `help VERB` is what `VERB --help` is."""
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
+    if not words:
+        return None, []
+    parser = _parser()
+    # What follows the verb is the verb's: argparse would take a `--` out of it.
+    verb = parser.parse_args(words[:1]).verb
+    if verb not in VERBS:
+        parser.error(f"there is no verb {verb!r}{did_you_mean(verb, VERBS)}")
+    return verb, words[1:]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -105,8 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             configure_text(stream)
-    # What follows the verb is the verb's: argparse would take a `--` out of it.
-    verb = _parser().parse_args(words[:1]).verb if words else None
+    verb, words = _verb_of(words)
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", FormatWarning)
     dropped, sys.unraisablehook = sys.unraisablehook, _stop_again
@@ -115,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for number, handler in handlers.items():
             if handler is not signal.SIG_IGN:
                 signal.signal(number, _stop)
-        status = _status_of(verb, words[1:])
+        status = _status_of(verb, words)
     except (KeyboardInterrupt, _Terminated) as stop:
         _say("stopped")
         _drop_output()
@@ -141,7 +141,11 @@ def _status_of(verb: str | None, words: list[str]) -> int:
         status = 0 if verb is None else _run(verb, words)
         sys.stdout.flush()
     except (FormatError, NotFoundError) as error:
-        _say(str(error))
+        # Imported here: most commands do not fail.
+        from seekwarc.tools.outcome import Failure  # noqa: PLC0415
+
+        failure = Failure.of(error)
+        _say(f"{error}{failure.way_out}")
         return FOUND_PROBLEMS
     except (SeekWarcError, ValueError) as error:
         _say(str(error))
@@ -159,12 +163,9 @@ def _status_of(verb: str | None, words: list[str]) -> int:
 def _run(verb: str, words: list[str]) -> int:
     # Only the verb that is run is imported: each starts as fast as it can.
     module = importlib.import_module(f"seekwarc.cli.{verb}")
-    parser = argparse.ArgumentParser(
-        prog=f"seekwarc {verb}",
-        description=module.__doc__,
-        formatter_class=_Help,
-    )
+    parser = Parser(f"seekwarc {verb}", module.__doc__)
     module.add_arguments(parser)
+    parser.hide_rare()
     options = parser.parse_args(_joined_ranges(words))
     try:
         status: int = module.run(options)

@@ -243,7 +243,8 @@ class _Told:
         self._counts[outcome.status] += 1
         with self._beside_the_bar():
             if outcome.failure is not None:
-                report(f"seekwarc: {printable(outcome.failure.message)}", target="-")
+                text = outcome.failure.message + outcome.failure.way_out
+                report(f"seekwarc: {printable(text)}", target="-")
             line = self._json(outcome) if self._show_json else self._line(outcome)
             if line is not None:
                 report(line, target=outcome.job.target or "")

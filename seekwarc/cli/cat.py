@@ -25,6 +25,7 @@ from seekwarc.cli.common import (
     add_limit_arguments,
     add_record_arguments,
     block_limit,
+    counts_from_end,
     limit_options,
     open_archive,
     parse_range,
@@ -47,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--range",
         metavar="RANGE",
         default=":",
-        help="START:STOP as a Python slice (1000:2000, :100, -4096:) or START+LENGTH, in bytes of the part",
+        help="in bytes of the part: START:STOP as a Python slice (1000:2000, :100, -4096:), START+LENGTH, or "
+        "FIRST-LAST as curl has it (0-99)",
     )
     parser.add_argument(
         "--part",
@@ -166,7 +168,7 @@ def _print(extent: Extent, options: argparse.Namespace) -> None:
 def _print_decoded(extent: Extent, options: argparse.Namespace) -> None:
     """Print a range of what a payload decodes to, whose length nobody knows beforehand."""
     start, stop = parse_range(options.range, UNKNOWN_SIZE)
-    if "-" in options.range:
+    if counts_from_end(options.range):
         raise RangeError("where a decoded payload ends is not known: count its range from the beginning")
     position = 0
     with extent.open(decoded=True) as file:

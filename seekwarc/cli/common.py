@@ -25,6 +25,7 @@ __all__ = [
     "add_record_arguments",
     "add_writer_arguments",
     "block_limit",
+    "counts_from_end",
     "dictionary_at",
     "done_json",
     "existing_option",
@@ -47,10 +48,14 @@ __all__ = [
 TRAIN: Final = "train"
 """In the place of a dictionary's file: make one of the records that are converted."""
 
+MAX_NEAR: Final = 3
+"""URIs like one that was not found that are named."""
 STANDARD_OUTPUT: Final = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
 """Names of standard output. Opened by path, one that a shell redirected would be a file to be replaced."""
 
-_RANGE = r"(-?[0-9]{1,18})?:(-?[0-9]{1,18})?|([0-9]{1,18})\+([0-9]{1,18})"
+_SLICE = r"(-?[0-9]{1,18})?:(-?[0-9]{1,18})?"
+_START_AND_LENGTH = r"([0-9]{1,18})\+([0-9]{1,18})"
+_HTTP_RANGE = r"(?:bytes=)?(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))"
 _SIZE = r"([0-9]{1,15})([kKmMgG]i?[bB]?|[bB])?"
 # Control characters, bytes that were no UTF-8, and what changes the direction or hides in text.
 _UNPRINTABLE = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
@@ -82,23 +87,36 @@ def parse_size(text: str) -> int:
 
 
 def parse_range(text: str, size: int) -> tuple[int, int]:
-    """Turn START:STOP (as a Python slice) or START+LENGTH into [start, stop) within `size` bytes.
+    """Turn a range as users write it into [start, stop) within `size` bytes.
+
+    It is START:STOP as a Python slice, START+LENGTH, or FIRST-LAST (FIRST-, -LENGTH) as curl and HTTP have
+    it, where the last byte is included, with or without `bytes=`.
 
     Raises:
-        RangeError: `text` is neither.
+        RangeError: `text` is none of them.
     """
-    match = re.fullmatch(_RANGE, text)
-    if not match:
-        raise RangeError(
-            f"{text!r} is not a range: write START:STOP as in a Python slice (1000:2000, :100, -4096:) "
-            "or START+LENGTH"
-        )
-    if match[3] is not None:
-        start = min(int(match[3]), size)
-        return start, min(start + int(match[4]), size)
-    bounds = slice(*(int(group) if group else None for group in match.group(1, 2)))
-    start, stop, _ = bounds.indices(size)
-    return start, max(start, stop)
+    if match := re.fullmatch(_START_AND_LENGTH, text):
+        start = min(int(match[1]), size)
+        return start, min(start + int(match[2]), size)
+    if match := re.fullmatch(_SLICE, text):
+        bounds = slice(*(int(group) if group else None for group in match.groups()))
+        start, stop, _ = bounds.indices(size)
+        return start, max(start, stop)
+    if match := re.fullmatch(_HTTP_RANGE, text):
+        first, last, suffix = (int(group) if group else None for group in match.groups())
+        if suffix is not None:
+            return max(size - suffix, 0), size
+        if first is not None and (last is None or first <= last):
+            return min(first, size), size if last is None else min(last + 1, size)
+    raise RangeError(
+        f"{text!r} is not a range: write START:STOP as a Python slice (1000:2000, :100, -4096:), "
+        "START+LENGTH, or FIRST-LAST as curl does (0-99)"
+    )
+
+
+def counts_from_end(text: str) -> bool:
+    """Tell whether a range that `parse_range` takes depends on where the bytes end."""
+    return ":-" in text or text.removeprefix("bytes=").startswith("-")
 
 
 class _WatchedSource:
@@ -319,13 +337,26 @@ def wanted_record(archive: Reader, options: argparse.Namespace) -> Record | None
         for record in archive:
             if record.id == wanted:
                 return record
-        raise NotFoundError(f"{archive.name}: no record has the ID {wanted}")
+        raise NotFoundError(
+            f"{archive.name}: no record has the ID {wanted}; `seekwarc ls --json` lists the IDs"
+        )
     if options.uri is not None:
-        for record in archive:
-            if record.target_uri == options.uri and record.type in ("response", "resource"):
-                return record
-        raise NotFoundError(f"{archive.name}: no response or resource has the URI {options.uri}")
+        return _by_uri(archive, options.uri)
     return None
+
+
+def _by_uri(archive: Reader, wanted: str) -> Record:
+    near: list[str] = []
+    for record in archive:
+        uri = record.target_uri
+        if uri is None or record.type not in ("response", "resource"):
+            continue
+        if uri == wanted:
+            return record
+        if len(near) < MAX_NEAR and wanted.lower() in uri.lower() and uri not in near:
+            near.append(uri)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`seekwarc ls` lists what it holds"
+    raise NotFoundError(f"{archive.name}: no response or resource has the URI {wanted}; {hint}")
 
 
 def add_writer_arguments(parser: argparse.ArgumentParser, *, train: bool = False) -> None:

@@ -29,7 +29,10 @@ class Failure(NamedTuple):
     status: int | None = None
 
 
-_DENIED = Failure("access is denied; credentials are taken from environment and configuration")
+_DENIED = Failure(
+    "access is denied; credentials are taken from environment and configuration; a public bucket is read "
+    "without any where AWS_SKIP_SIGNATURE=true is set"
+)
 _OTHER_RANGE = Failure("its Content-Range is missing, or not what was asked", RangeNotSupportedError)
 _BY_NAME = {
     "FileNotFoundError": Failure("there is no such object (404)"),

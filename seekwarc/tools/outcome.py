@@ -44,6 +44,8 @@ _KIND_OF: Final[tuple[tuple[type[Exception], str], ...]] = (
     (OSError, "io"),
     (Exception, "usage"),
 )
+DAMAGE: Final = frozenset(("truncated", "checksum"))
+"""Kinds of failure that `seekwarc recover` gets past."""
 DIED: Final = "died"
 """The process that worked on the file ended before its work."""
 MEMORY: Final = "memory"
@@ -96,6 +98,13 @@ class Failure:
         offset = error.offset if isinstance(error, FormatError) else None
         is_found = isinstance(error, FormatError | NotFoundError)
         return cls(kind, str(error), offset, FOUND_PROBLEMS if is_found else FAILED)
+
+    @property
+    def way_out(self) -> str:
+        """What saves the rest of a damaged archive, where the message does not say; to follow the message."""
+        if self.kind not in DAMAGE or "`" in self.message:
+            return ""
+        return "; `seekwarc verify` lists all damage, `seekwarc recover FILE NEW.warc.zst` saves the rest"
 
     def as_json(self) -> dict[str, object]:
         """Return what JSON says of it."""

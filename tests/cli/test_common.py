@@ -36,7 +36,21 @@ def test_whatever_else_is_refused(text) -> None:
     except RangeError:
         return
     assert 0 <= start <= stop <= 1000
-    assert set(text) <= set("0123456789+-:")
+    assert set(text.removeprefix("bytes=")) <= set("0123456789+-:")
+
+
+@given(st.integers(0, 2000), st.integers(0, 2000), st.sampled_from(["", "bytes="]))
+def test_a_range_as_curl_has_it_includes_its_last_byte(first, length, unit) -> None:
+    found = parse_range(f"{unit}{first}-{first + length}", 1000)
+    assert range(1000)[slice(*found)] == range(1000)[first : first + length + 1]
+    assert parse_range(f"{unit}{first}-", 1000) == (min(first, 1000), 1000)
+    assert parse_range(f"{unit}-{length}", 1000) == (max(1000 - length, 0), 1000)
+
+
+@pytest.mark.parametrize("text", ["9-0", "bytes=9-0", "0-1,3-4", "bytes=", "-", "bits=0-1"])
+def test_a_range_that_http_forbids_is_refused(text) -> None:
+    with pytest.raises(RangeError, match="FIRST-LAST as curl does"):
+        parse_range(text, 1000)
 
 
 SIZES = {

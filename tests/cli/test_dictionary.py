@@ -150,7 +150,7 @@ def test_a_file_with_a_damaged_dictionary_is_no_traceback(command, tmp_path, ver
 
 def test_wrong_words_are_wrong_usage(command) -> None:
     for words in ((), ("extract",), ("info",), ("extract", "a.warc.zst"), ("insert", "a")):
-        assert "usage: seekwarc dictionary" in command("dictionary", *words, status=2).stderr
+        assert "see `seekwarc dictionary" in command("dictionary", *words, status=2).stderr
 
 
 def test_what_cannot_be_read_or_written_is_told(command, tmp_path, only_readable) -> None:

@@ -49,17 +49,34 @@ def test_every_verb_has_help_of_its_own(command, verb) -> None:
 
 def test_every_file_of_a_verb_is_listed() -> None:
     folder = Path(seekwarc.__file__).parent / "cli"
-    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "batch", "common"}
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "arguments", "batch", "common"}
     assert files == set(VERBS)
 
 
 def test_an_unknown_verb_is_wrong_usage(command) -> None:
-    assert "frobnicate" in command("frobnicate", status=2).stderr
+    told = command("frobnicate", status=2).stderr
+    assert told == "seekwarc: there is no verb 'frobnicate'; see `seekwarc --help`\n"
+
+
+def test_damage_is_told_with_the_way_out(command, crawl, tmp_path) -> None:
+    data = crawl.zst.read_bytes()
+    (tmp_path / "cut.warc.zst").write_bytes(data[: len(data) // 2])
+    told = command("convert", tmp_path / "cut.warc.zst", tmp_path / "new.warc.zst", status=1).stderr
+    assert "`seekwarc recover FILE NEW.warc.zst`" in told
+
+
+@pytest.mark.parametrize("words", [("convert", "{}"), ("pack", "{}", "-o")], ids=lambda words: words[0])
+def test_writing_to_a_url_is_refused(command, crawl, words) -> None:
+    words = [word.format(crawl.zst) for word in words]
+    told = command(*words, "s3://bucket/new.warc.zst", status=2).stderr
+    assert "s3://bucket/new.warc.zst: writing to URLs is not supported" in told
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_an_unknown_option_is_wrong_usage(command, verb) -> None:
-    assert f"usage: seekwarc {verb}" in command(verb, "--frobnicate", status=2).stderr
+    told = command(verb, "--frobnicate", status=2).stderr
+    assert told.count("\n") == 1
+    assert f"see `seekwarc {verb} --help`" in told
 
 
 def test_the_installed_script_does_the_same(command) -> None:

@@ -227,7 +227,7 @@ def test_nothing_to_pack_is_told(command, tmp_path) -> None:
 
 @pytest.mark.parametrize("words", [(), ("things",), ("-o", "new.warc.zst")])
 def test_files_and_output_have_to_be_named(command, tmp_path, words) -> None:
-    assert "usage" in command("pack", *words, status=2, cwd=tmp_path).stderr
+    assert "see `seekwarc pack --help`" in command("pack", *words, status=2, cwd=tmp_path).stderr
 
 
 def test_a_folder_that_cannot_be_written_to_is_told(command, folder, only_readable) -> None:

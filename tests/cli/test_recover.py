@@ -225,7 +225,7 @@ def test_the_damaged_file_is_never_the_target(command, damaged) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "usage: seekwarc recover"),
+        ((), "see `seekwarc recover --help`"),
         (("a", "b", "--level", "x"), "--level"),
         (("a", "b", "--none"), "--none"),
         (("a.warc.zst",), "name the new file too"),

@@ -262,7 +262,7 @@ def test_files_in_front_of_a_missing_one_are_checked(command, crawl, tmp_path) -
 )
 def test_wrong_words_are_refused(command, words) -> None:
     stderr = command("verify", *words, status=2).stderr
-    assert "usage: seekwarc verify" in stderr
+    assert "see `seekwarc verify --help`" in stderr
 
 
 def test_help_tells_what_it_does(command) -> None:

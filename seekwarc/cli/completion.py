@@ -1,0 +1,114 @@
+"""Print a script that completes verbs, options and file names in a shell.
+
+seekwarc completion bash >> ~/.bashrc
+seekwarc completion zsh > ~/.zfunc/_seekwarc      (a folder in $fpath)
+seekwarc completion fish > ~/.config/fish/completions/seekwarc.fish
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Mapping
+from typing import Final
+
+from seekwarc.cli.arguments import Parser
+
+__all__ = ["add_arguments", "run"]
+
+BASH: Final = """\
+_seekwarc() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}}
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "{verbs}" -- "$word"))
+  elif [[ $word == -* ]]; then
+    case ${{COMP_WORDS[1]}} in
+{cases}
+    esac
+  fi
+}}
+complete -o default -F _seekwarc seekwarc
+"""
+BASH_CASE: Final = '      {verb}) COMPREPLY=($(compgen -W "{options}" -- "$word")) ;;'
+ZSH: Final = """\
+#compdef seekwarc
+_seekwarc() {{
+  local -a verbs options
+  verbs=(
+{verbs}
+  )
+  if (( CURRENT == 2 )); then
+    _describe verb verbs
+    return
+  fi
+  case $words[2] in
+{cases}
+  esac
+  if [[ $words[CURRENT] == -* ]]; then
+    compadd -- $options
+  else
+    _files
+  fi
+}}
+compdef _seekwarc seekwarc
+"""
+ZSH_CASE: Final = "    {verb}) options=({options}) ;;"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the verb takes."""
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="bash|zsh|fish")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    # Imported here: the list of verbs stands in the module that imports this one.
+    from seekwarc.cli import VERBS  # noqa: PLC0415
+
+    known = {verb: _options(verb) for verb in VERBS}
+    script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell]
+    print(script(VERBS, known), end="")
+    return 0
+
+
+def _options(verb: str) -> list[str]:
+    parser = Parser(verb)
+    importlib.import_module(f"seekwarc.cli.{verb}").add_arguments(parser)
+    return sorted(_long_options(parser))
+
+
+def _long_options(parser: argparse.ArgumentParser) -> set[str]:
+    found: set[str] = set()
+    for action in parser._actions:  # noqa: SLF001 - argparse tells it in no other way
+        found.update(name for name in action.option_strings if name.startswith("--"))
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            found.update(*map(_long_options, action.choices.values()))
+    return found
+
+
+def _bash(verbs: Mapping[str, str], options: Mapping[str, list[str]]) -> str:
+    cases = [BASH_CASE.format(verb=verb, options=" ".join(options[verb])) for verb in verbs]
+    return BASH.format(verbs=" ".join([*verbs, "help"]), cases="\n".join(cases))
+
+
+def _zsh(verbs: Mapping[str, str], options: Mapping[str, list[str]]) -> str:
+    described = [f"    {_quoted(f'{verb}:{text}')}" for verb, text in verbs.items()]
+    cases = [ZSH_CASE.format(verb=verb, options=" ".join(options[verb])) for verb in verbs]
+    return ZSH.format(verbs="\n".join(described), cases="\n".join(cases))
+
+
+def _fish(verbs: Mapping[str, str], options: Mapping[str, list[str]]) -> str:
+    lines = []
+    for verb, text in verbs.items():
+        lines.append(f"complete -c seekwarc -n __fish_use_subcommand -f -a {verb} -d {_quoted(text)}")
+        seen = _quoted(f"__fish_seen_subcommand_from {verb}")
+        lines += [f"complete -c seekwarc -n {seen} -l {name.removeprefix('--')}" for name in options[verb]]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Quote for a shell; imported only here, as `shlex` is not needed to read a range."""
+    import shlex  # noqa: PLC0415
+
+    return shlex.quote(text)
