@@ -165,6 +165,7 @@ def test_one_verb_does_not_load_the_others() -> None:
         "seekwarc.cli.arguments",
         "seekwarc.cli.ls",
         "seekwarc.cli.common",
+        "seekwarc.cli.selecting",
     }
 
 

@@ -32,6 +32,7 @@ VERBS: Final = {
     "pack": "put files of any kind into a new .warc.zst",
     "ls": "list the records of a file",
     "cat": "print a record, or any byte range of it",
+    "extract": "write payloads into a folder, and a list of what came from where",
     "info": "tell about a file, or one record and its frames",
     "index": "make a CDXJ index of files",
     "lookup": "look up captures in a CDXJ index",

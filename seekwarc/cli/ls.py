@@ -1,7 +1,12 @@
-"""List the records of a WARC file, one a line: offset, length, type, date, size, frames, URI.
+"""List the records of WARC files, one a line: offset, length, type, date, size, frames, URI.
 
-Offset and length are where the record lies in the file, as CDX has them; size is the length of its block.
-The blocks of large records are not decompressed. `-` is standard input.
+Offset and length are where the record lies in the file, as CDX has them; size is the length of its block. Of
+several files, the first column is the file; a folder stands for all WARC files in it and below it. The blocks
+of large records are not decompressed; for --status and --mime their beginnings are. `-` is standard input.
+
+seekwarc ls crawl.warc.zst
+seekwarc ls crawls/ --type response --status 404
+seekwarc ls crawl.warc.gz --mime 'video/*' --min-size 10M --json
 """
 
 from __future__ import annotations
@@ -9,10 +14,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 
 from seekwarc.archive.index import settled
 from seekwarc.archive.record import Record
+from seekwarc.archive.selection import Selection
 from seekwarc.cli.common import add_limit_arguments, limit_options, open_archive, printable
+from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
+from seekwarc.errors import FormatError, NotFoundError
 
 __all__ = ["add_arguments", "run"]
 
@@ -21,23 +30,53 @@ HEADER = f"{'OFFSET':>12} {'LENGTH':>12} {'TYPE':<12} {'DATE':<20} {'SIZE':>12} 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
-    parser.add_argument("files", metavar="FILE", nargs="+")
+    parser.add_argument("files", metavar="FILE|FOLDER", nargs="+")
     parser.add_argument("--json", action="store_true", help="print a JSON object for each record, one a line")
+    add_selection_arguments(parser)
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    head = "" if options.json else HEADER + "\n"
-    is_damaged = False
-    for name in options.files:
+    selection = selection_of(options)
+    files = archives_named(options.files)
+    width = max(4, *(len(printable(name)) for name in files)) if len(files) > 1 else 0
+    head = "" if options.json else f"{'FILE':<{width}} {HEADER}\n" if width else f"{HEADER}\n"
+    listing = _Listing(selection)
+    for name in files:
         with open_archive(name, **limit_options(options)) as archive:
-            for record in settled(archive):
+            for record in listing.wanted(settled(archive)):
                 line = _json(name, record) if options.json else _line(record)
+                if width and not options.json:
+                    line = f"{printable(name):<{width}} {line}"
                 sys.stdout.write(head + line + "\n")
                 head = ""
-                is_damaged |= record.is_cut_off
-    return int(is_damaged)
+    if selection and not listing.found and not listing.is_damaged:
+        raise NotFoundError("no record is as asked for; without the conditions `seekwarc ls` lists all")
+    return int(listing.is_damaged)
+
+
+class _Listing:
+    """Passes on the records that are wanted, and keeps in mind what was met."""
+
+    def __init__(self, selection: Selection) -> None:
+        self._selection = selection
+        self.found = False
+        self.is_damaged = False
+
+    def wanted(self, records: Iterator[Record]) -> Iterator[Record]:
+        for record in records:
+            self.is_damaged |= record.is_cut_off
+            try:
+                is_wanted = self._selection.matches(record)
+            except FormatError as error:
+                # Whether it is wanted is not known; the others are.
+                self.is_damaged = True
+                print(f"seekwarc: {printable(str(error))}", file=sys.stderr)
+                continue
+            if is_wanted:
+                self.found = True
+                yield record
 
 
 def _frames(record: Record) -> int | None:

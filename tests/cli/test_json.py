@@ -34,6 +34,7 @@ WELL = {
     "dictionary info": ("dictionary info with.warc.zst", {"file", "stored_size"}),
     "dictionary extract": ("dictionary extract with.warc.zst -o new.dict", {"file", "target"}),
     "pack": ("pack things -o new.warc.zst", {"file", "target"}),
+    "extract": ("extract a.warc.zst b.warc.gz -o new", {"file", "target"}),
 }
 FAILING = {
     "convert": ("convert cut.warc.gz new.warc.zst", "truncated"),
@@ -51,6 +52,7 @@ FAILING = {
     "split": ("split missing.warc -o part --records 1", "io"),
     "train": ("train missing.warc -o new.dict", "io"),
     "dictionary": ("dictionary info b.warc.gz", "format"),
+    "extract": ("extract missing.warc -o new", "io"),
     "pack": ("pack missing -o new.warc.zst", "io"),
 }
 

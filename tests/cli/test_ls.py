@@ -98,13 +98,15 @@ def test_damage_between_records_has_a_place(command, crawl, tmp_path) -> None:
     path = tmp_path / "damaged.warc.zst"
     path.write_bytes(data)
     answer = command("ls", "--json", path, status=1)
-    assert [line["offset"] for line in answer.json_lines] == [crawl.put(0).offset, crawl.put(1).offset]
+    *listed, failed = answer.json_lines
+    assert failed["status"] == "failed"
+    assert [line["offset"] for line in listed] == [crawl.put(0).offset, crawl.put(1).offset]
     assert f"{path}, offset {offset}: " in answer.stderr
 
 
 def test_the_second_file_is_listed_only_if_the_first_could_be(command, crawl) -> None:
     answer = command("ls", "--json", crawl.zst, "not-there.warc", status=2)
-    assert len(answer.json_lines) == 5
+    assert [line.get("status") for line in answer.json_lines] == [None] * 5 + ["failed"]
     assert "not-there.warc" in answer.stderr
 
 
@@ -117,7 +119,52 @@ def test_large_records_are_not_decompressed(monkeypatch, capsys, tmp_path) -> No
         out.write("resource", block=b"behind", target_uri="http://example.org/behind")
     opened = []
     monkeypatch.setattr(ls, "open_archive", lambda name: opened.append(seekwarc.open(name)) or opened[0])
-    ls.run(argparse.Namespace(files=[str(tmp_path / "large.warc.zst")], json=False))
+    wanted = dict.fromkeys(("type", "status", "mime", "uri")) | {"min_size": 0}
+    ls.run(argparse.Namespace(files=[str(tmp_path / "large.warc.zst")], json=False, **wanted))
     assert capsys.readouterr().out.count("\n") == 4
     assert opened[0].stats.bytes_decoded < 100_000
     assert opened[0].stats.bytes_fetched < 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        (["--type", "request", "--type", "metadata"], [2, 4]),
+        (["--status", "2xx", "--mime", "video/*"], [1, 3]),
+        (["--mime", "VIDEO/MP4", "--uri", "*.mp4"], [3]),
+        (["--min-size", "1M"], [3]),
+        (["--uri", "http://example.org/*", "--type", "response"], [1, 3]),
+    ],
+)
+def test_records_are_listed_by_what_they_are_like(command, crawl, conditions, expected) -> None:
+    lines = command("ls", "--json", crawl.zst, *conditions).json_lines
+    assert [line["offset"] for line in lines] == [crawl.put(number).offset for number in expected]
+
+
+def test_that_nothing_is_as_asked_for_is_said(command, crawl) -> None:
+    answer = command("ls", crawl.zst, "--status", "404", status=1)
+    assert (answer.out, answer.stderr.count("\n")) == ("", 1)
+    assert "no record is as asked for" in answer.stderr
+
+
+@pytest.mark.parametrize("code", ["20", "ok", "2x", "200-299"])
+def test_what_is_no_status_is_refused(command, crawl, code) -> None:
+    assert "is not an HTTP status" in command("ls", crawl.zst, "--status", code, status=2).stderr
+
+
+def test_several_files_have_a_column_and_folders_expand(command, crawl) -> None:
+    heading, *lines = command("ls", crawl.folder, "--type", "response").out.splitlines()
+    assert heading.split()[:2] == ["FILE", "OFFSET"]
+    paths = [str(crawl.path(form)) for form in ("warc", "warc.gz", "warc.zst")]
+    assert [line.split()[0] for line in lines] == [path for path in paths for _ in range(2)]
+    assert len({line.index("http://") for line in lines}) == 1, "the columns are in line"
+
+
+def test_a_head_that_is_damaged_keeps_no_other_from_the_list(command, crawl, tmp_path) -> None:
+    data = bytearray(crawl.path("warc.zst").read_bytes())
+    put = crawl.put(1)
+    path = tmp_path / "damaged.warc.zst"
+    data[put.stop - 3] ^= 0xFF
+    path.write_bytes(data)
+    answer = command("ls", "--json", path, "--status", "200", status=1)
+    assert crawl.film_put.offset in [line.get("offset") for line in answer.json_lines] or answer.stderr

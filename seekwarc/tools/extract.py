@@ -1,0 +1,362 @@
+"""Payloads of selected records as files in a folder, with a list of what came from where."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, BinaryIO, Final, Self
+
+from seekwarc.archive.collection import Collection
+from seekwarc.archive.files import write_all
+from seekwarc.archive.index import MemoryIndex, tolerated
+from seekwarc.archive.reader import Reader
+from seekwarc.archive.record import Record
+from seekwarc.archive.selection import Selection, http_media_type
+from seekwarc.errors import (
+    FormatError,
+    FormatWarning,
+    LimitError,
+    NotFoundError,
+    SeekWarcError,
+    SourceError,
+    TargetExistsError,
+)
+from seekwarc.storage.source import RangeSource
+from seekwarc.system import replace
+from seekwarc.tools.names import NamesInUse, name_of
+from seekwarc.tools.outcome import Failure, Job, Outcome, Status
+
+__all__ = ["MANIFEST", "MAX_SIZE", "PAYLOAD_TYPES", "Extracted", "Extractor"]
+
+MANIFEST: Final = "manifest.jsonl"
+PAYLOAD_TYPES: Final = ("response", "resource", "revisit", "conversion")
+"""Types of the records whose payloads are wanted unless the caller names others."""
+MAX_SIZE: Final = 16 << 30
+"""Bytes of one payload that are written. A few kilobytes may decode to more than any disk holds."""
+
+UNFINISHED: Final = ".extract.part"
+"""What a file is called before it is whole. No record gets a name that begins with a dot."""
+STEP: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What became of one record, or of bytes in which no record could be read.
+
+    Attributes:
+        file: The file that it is in.
+        offset: Where it begins there, if that is known.
+        target: Name of the new file in the folder; None where there is none.
+        type: WARC-Type; None of damage between records.
+        uri: Target URI.
+        date: WARC-Date as it is written.
+        mime: Media type of the payload.
+        http_status: Status code of the HTTP head.
+        size: Bytes of the new file.
+        sha256: Digest of the new file, in hexadecimal.
+        problem: What is wrong with the payload though all of it was written, such as chunks that break off.
+        truncated: WARC-Truncated, if the record says that it was cut off when it was captured.
+        failure: Why there is no new file.
+    """
+
+    file: str
+    offset: int | None
+    target: str | None = None
+    type: str | None = None
+    uri: str | None = None
+    date: str | None = None
+    mime: str | None = None
+    http_status: int | None = None
+    size: int | None = None
+    sha256: str | None = None
+    problem: str | None = None
+    truncated: str | None = None
+    failure: Failure | None = None
+
+    @property
+    def status(self) -> Status:
+        """How it ended."""
+        if self.failure is not None:
+            return Status.FAILED
+        return Status.PROBLEMS if self.problem is not None else Status.DONE
+
+    @property
+    def exit_status(self) -> int:
+        """What the command exits with because of it: 0, 1 or 2."""
+        return self.failure.status if self.failure is not None else int(self.problem is not None)
+
+    def as_json(self) -> dict[str, object]:
+        """Return what the manifest says of it, in the words of spec-notes/json.md."""
+        return {
+            "file": self.file,
+            "offset": self.offset,
+            "target": self.target,
+            "status": self.status,
+            "type": self.type,
+            "uri": self.uri,
+            "date": self.date,
+            "mime": self.mime,
+            "http_status": self.http_status,
+            "size": self.size,
+            "sha256": self.sha256,
+            "problem": self.problem,
+            "truncated": self.truncated,
+            "error": self.failure.as_json() if self.failure is not None else None,
+        }
+
+
+class Extractor:
+    """Writes payloads into a folder, and the list of them, `manifest.jsonl`, as it goes on.
+
+    Payloads are copied in pieces, so that the largest takes no more memory than the smallest. What one record
+    does stops no other.
+
+    Args:
+        files: Names of the files, which revisits and segments are looked for in.
+        folder: Where the payloads go; created unless it is there.
+        selection: Which records are wanted; `PAYLOAD_TYPES` if it names no types.
+        open_file: Opens one of the files.
+        decoded: Undo content codings (gzip, deflate, br, zstd).
+        max_size: Bytes of one payload that are written at most.
+        force: Write into a folder that is not empty, and replace files of the same names.
+        limits: Options for each `Reader`.
+
+    Raises:
+        TargetExistsError: The folder is not empty.
+        SourceError: The folder cannot be created or written to.
+
+    Example:
+        with Extractor(["a.warc.gz"], "images", Selection.of(mime="image/*")) as extractor:
+            for name in extractor.files:
+                for extracted in extractor.extract(name):
+                    print(extracted.target, extracted.uri)
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        folder: str,
+        selection: Selection,
+        *,
+        open_file: Callable[[str], RangeSource | str] = str,
+        decoded: bool = True,
+        max_size: int = MAX_SIZE,
+        force: bool = False,
+        limits: dict[str, Any] | None = None,
+    ) -> None:
+        self.files = files
+        self._folder = folder
+        self._selection = selection
+        self._types = selection.types or frozenset(PAYLOAD_TYPES)
+        self._open_file = open_file
+        self._decoded = decoded
+        self._max_size = max_size
+        self._force = force
+        self._limits = limits or {}
+        self._names = NamesInUse()
+        self._collection: Collection | None = None
+        self._opened = ExitStack()
+        try:
+            os.makedirs(folder, exist_ok=True)
+            if not force and os.listdir(folder):
+                raise TargetExistsError(
+                    f"{folder}: is not empty; name a new folder, or replace files "
+                    "of the same names with --force"
+                )
+            manifest = os.path.join(folder, MANIFEST)
+            # Never written through: it might be a link to some other file.
+            for leftover in (manifest, os.path.join(folder, UNFINISHED)):
+                with suppress(FileNotFoundError):
+                    os.unlink(leftover)
+            self._manifest = self._opened.enter_context(open(manifest, "x", encoding="ascii"))  # noqa: SIM115
+        except OSError as error:
+            if isinstance(error, SeekWarcError):
+                raise
+            raise SourceError(f"{folder}: cannot be written to: {error.strerror}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the manifest, and what was opened to resolve revisits. Idempotent."""
+        self._opened.close()
+
+    def extract(self, name: str) -> Iterator[Extracted | Outcome]:
+        """Write the payloads of one file.
+
+        Yields:
+            What became of each wanted record and of each damage; last, what became of the file.
+
+        Raises:
+            SourceError: No file can be written any more, such as on a full disk.
+        """
+        written, worst = 0, 0
+        failure: Failure | None = None
+        for extracted in self._records(name):
+            if isinstance(extracted, Failure):
+                failure = extracted
+                continue
+            self._note(extracted)
+            written += extracted.target is not None
+            worst = max(worst, extracted.exit_status)
+            yield extracted
+        status = Status.FAILED if failure is not None else Status.PROBLEMS if worst else Status.DONE
+        yield Outcome(Job(name, self._folder), status, written, failure)
+
+    def _records(self, name: str) -> Iterator[Extracted | Failure]:
+        damages: list[Extracted] = []
+        has_failed = False
+
+        def on_error(error: FormatError) -> None:
+            # Damage of the block of a record has been told with the record.
+            if not has_failed:
+                damages.append(Extracted(name, error.offset, failure=Failure.of(error)))
+
+        try:
+            with Reader(self._open_file(name), on_error=on_error, **self._limits) as archive:
+                for record in archive:
+                    yield from damages
+                    damages.clear()
+                    extracted = self._extracted(name, record, is_pipe=archive.size is None)
+                    has_failed = extracted is not None and extracted.failure is not None
+                    if extracted is not None:
+                        yield extracted
+        except _FolderError:
+            raise
+        except (FormatError, SourceError) as error:
+            yield from damages
+            yield Failure.of(error)
+        else:
+            yield from damages
+
+    def _extracted(self, name: str, record: Record, *, is_pipe: bool) -> Extracted | None:
+        """Write the payload of a record, if it is wanted."""
+        if (record.type or "").lower() not in self._types:
+            return None
+        told: dict[str, Any] = {
+            "type": record.type,
+            "uri": record.target_uri,
+            "date": record.header.get("WARC-Date"),
+            "truncated": record.truncated,
+        }
+        try:
+            if not self._selection.matches(record):
+                return None
+            logical = self._logical(record, is_pipe=is_pipe)
+            head = logical.http
+            told["mime"] = http_media_type(logical)
+            told["http_status"] = head.status if head is not None else None
+            target, size, digest = self._write(logical, told["mime"])
+            problem = logical.payload.problem
+        except _FolderError:
+            raise
+        except (SeekWarcError, OSError, ValueError) as error:
+            return Extracted(name, record.offset, **told, failure=Failure.of(error))
+        return Extracted(
+            name, record.offset, target, **told, size=size, sha256=digest, problem=problem or record.problem
+        )
+
+    def _logical(self, record: Record, *, is_pipe: bool) -> Record:
+        """Return a record with all of its segments, or with the payload that a revisit refers to."""
+        in_segments = record.type != "continuation" and tolerated(lambda: record.segment_number) is not None
+        if record.type != "revisit" and not in_segments:
+            return record
+        if is_pipe:
+            raise NotFoundError(
+                f"{record.source}: a pipe cannot be searched for other records; store it in a file"
+            )
+        if self._collection is None:
+            self._collection = self._opened.enter_context(self._indexed())
+        return self._collection.open_record(record)
+
+    def _indexed(self) -> Collection:
+        """Open all files together, and find what is in them; what is damaged in them is told elsewhere."""
+        names = [it for it in self.files if it != "-" and ("://" in it or os.path.isfile(it))]
+        index = MemoryIndex()
+        collection = Collection(names, index=index, on_error="skip", **self._limits)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FormatWarning)
+            for archive in collection.files:
+                with suppress(FormatError, SourceError):
+                    index.add_archive(archive)
+        return collection
+
+    def _write(self, record: Record, media_type: str | None) -> tuple[str, int, str]:
+        """Write the payload of a record; return name, size and digest of the new file."""
+        payload = record.payload
+        decoded = self._decoded and bool(payload.codings)
+        if not decoded and (payload.known_size or 0) > self._max_size:
+            raise self._too_large(record)
+        unfinished = os.path.join(self._folder, UNFINISHED)
+        size = 0
+        digest = hashlib.sha256()
+        buffer = memoryview(bytearray(STEP))
+        try:
+            with payload.open(decoded=decoded) as source, self._created(unfinished) as out:
+                while count := source.readinto(buffer) or 0:
+                    size += count
+                    if size > self._max_size:
+                        raise self._too_large(record)
+                    digest.update(buffer[:count])
+                    _write_all(out, buffer[:count])
+            target = self._names.take(
+                *name_of(record.target_uri, media_type, default=f"{record.type}_{record.offset}")
+            )
+            self._give_name(unfinished, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(unfinished)
+            raise
+        return target, size, digest.hexdigest()
+
+    def _created(self, path: str) -> BinaryIO:
+        try:
+            return open(path, "xb")
+        except OSError as error:
+            raise _FolderError(f"{self._folder}: cannot be written to: {error.strerror}") from error
+
+    def _give_name(self, unfinished: str, name: str) -> None:
+        target = os.path.join(self._folder, name)
+        if not self._force and os.path.lexists(target):
+            raise TargetExistsError(f"{target}: is there already; --force replaces it")
+        replace(unfinished, target)
+
+    def _note(self, extracted: Extracted) -> None:
+        """Write a line of the manifest at once: it is to be true whatever happens next."""
+        try:
+            self._manifest.write(json.dumps(extracted.as_json()) + "\n")
+            self._manifest.flush()
+        except OSError as error:
+            text = f"{os.path.join(self._folder, MANIFEST)}: cannot be written: {error.strerror}"
+            raise _FolderError(text) from error
+
+    def _too_large(self, record: Record) -> LimitError:
+        text = (
+            f"the payload has more than {self._max_size} bytes, so it was not written; --max-size allows more"
+        )
+        return LimitError(text, source=record.source, offset=record.offset)
+
+
+class _FolderError(SourceError):
+    """No file can be written into the folder any more."""
+
+
+def _write_all(out: BinaryIO, data: memoryview) -> None:
+    try:
+        write_all(out, data)
+    except OSError as error:
+        raise _FolderError(f"{out.name}: cannot be written: {error.strerror}") from error
