@@ -4,7 +4,7 @@ The new files are named after the target URIs: example.org_images_logo.png. Besi
 JSON object for each: file and offset of the record, target (the new file), status, type, uri, date, mime,
 http_status, size and sha256. Without conditions the payloads of all responses, resources, revisits and
 conversions are written. A revisit gets the payload of the record that it refers to, and a segmented record
-all of its segments, if the files named hold them; a revisit is selected by the HTTP head that it holds itself.
+all of its segments, if the files named hold them; a revisit is selected by the HTTP head that it has itself.
 
 What is damaged gets no file: it is in the list, and is told; the others go on, and the exit status is 1. A
 folder that is not empty is refused unless --force is given, and so is a payload larger than --max-size.

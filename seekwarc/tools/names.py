@@ -87,8 +87,8 @@ With Python's `mimetypes`, which reads files of the system, names would depend o
 def name_of(uri: str | None, media_type: str | None, *, default: str = EMPTY) -> tuple[str, str]:
     """Make a name of where a payload comes from and what it is.
 
-    `http://example.org/a/caf%C3%A9.png?w=9` becomes `example.org_a_café_w=9.png`. User names and passwords are
-    left out, as is what comes after "#".
+    `http://example.org/a/caf%C3%A9.png?w=9` becomes `example.org_a_café_w=9.png`. User names and passwords
+    are left out, as is what comes after "#".
 
     Args:
         uri: The target URI; any text at all.
