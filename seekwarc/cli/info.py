@@ -114,7 +114,8 @@ class _Describing:
     def __call__(self, job: Job, desk: Desk) -> tuple[Status, FileSummary]:
         source = desk.watch(open_source(input_target(job.source)), "reading")
         with Reader(source, **self.limits) as archive:
-            return Status.DONE, describe_file(archive)
+            summary = describe_file(archive)
+            return Status.PROBLEMS if summary.is_cut_off else Status.DONE, summary
 
 
 def _file_json(summary: FileSummary | None) -> dict[str, object]:

@@ -32,6 +32,8 @@ class FileSummary:
     """Bytes of all records, decompressed."""
     types: Counter[str] = field(default_factory=Counter)
     """Records of each type."""
+    is_cut_off: bool = False
+    """Whether the file ends inside its last record."""
     table_status: Counter[str] = field(default_factory=Counter)
     """Records by how their frames became known."""
     largest: list[tuple[int, int, str]] = field(default_factory=list)
@@ -48,6 +50,7 @@ def describe_file(archive: Reader, *, largest: int = 5) -> FileSummary:
     summary = FileSummary(
         archive.name, archive.compression, archive.size, dictionary.id if dictionary else None
     )
+    record = None
     for record in archive:
         summary.records += 1
         summary.content_size += record.size
@@ -58,6 +61,8 @@ def describe_file(archive: Reader, *, largest: int = 5) -> FileSummary:
         )
         if len(summary.largest) > 8 * largest:
             summary.largest = sorted(summary.largest, reverse=True)[:largest]
+    # Of a large record this is known once iteration has passed it.
+    summary.is_cut_off = record is not None and record.is_cut_off
     summary.largest = sorted(summary.largest, reverse=True)[:largest]
     return summary
 

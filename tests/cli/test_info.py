@@ -174,7 +174,10 @@ def test_control_characters_are_shown_and_not_obeyed(command, hostile) -> None:
 def test_damage_is_told_with_its_place(command, crawl, tmp_path) -> None:
     path = tmp_path / "cut.warc.zst"
     path.write_bytes(crawl.zst.read_bytes()[: crawl.film_put.offset + 5000])
-    assert f"seekwarc: {path}, offset " in command("info", path, status=1).stderr
+    told = command("info", path, status=1)
+    assert f"seekwarc: warning: {path}, offset " in told.stderr
+    assert f"{'records':<12} " in told.out
+    assert command("info", "--json", path, status=1).json["status"] == "problems"
 
 
 def test_a_head_of_http_is_not_payload(command, crawl) -> None:

@@ -98,15 +98,18 @@ def test_damage_between_records_has_a_place(command, crawl, tmp_path) -> None:
     path = tmp_path / "damaged.warc.zst"
     path.write_bytes(data)
     answer = command("ls", "--json", path, status=1)
-    *listed, failed = answer.json_lines
-    assert failed["status"] == "failed"
-    assert [line["offset"] for line in listed] == [crawl.put(0).offset, crawl.put(1).offset]
+    *records, end = answer.json_lines
+    assert [record["offset"] for record in records] == [crawl.put(0).offset, crawl.put(1).offset]
+    assert (end["status"], end["error"]["offset"]) == ("failed", offset)
     assert f"{path}, offset {offset}: " in answer.stderr
 
 
 def test_the_second_file_is_listed_only_if_the_first_could_be(command, crawl) -> None:
     answer = command("ls", "--json", crawl.zst, "not-there.warc", status=2)
-    assert [line.get("status") for line in answer.json_lines] == [None] * 5 + ["failed"]
+    *records, end = answer.json_lines
+    assert {record["file"] for record in records} == {str(crawl.zst)}
+    assert len(records) == 5
+    assert (end["file"], end["status"], end["error"]["kind"]) == ("not-there.warc", "failed", "io")
     assert "not-there.warc" in answer.stderr
 
 

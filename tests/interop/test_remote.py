@@ -26,6 +26,7 @@ import pytest
 import seekwarc
 from seekwarc.errors import SeekWarcError, SourceChangedError
 from seekwarc.storage import remote
+from tests.support.foreign import Foreign
 from tests.support.rangeserver import (
     Answer,
     Asked,
@@ -434,6 +435,26 @@ def test_many_threads_read_at_random(asked: Served, crawl: Crawl) -> None:
 
         with ThreadPoolExecutor(64) as pool:
             assert all(pool.map(read, range(64)))
+
+
+@pytest.mark.parametrize("form", ["warc.zst", "warc.gz", "warc"])
+def test_sampled_headers_cost_their_records_and_little_more(
+    server: Callable[[bytes, Path], Any], tmp_path: Path, form: str
+) -> None:
+    chance = random.Random(3)
+    made = Foreign()
+    for number in range(400):
+        made.record(noise(chance.randrange(9000), seed=number))
+    if form != "warc.zst":
+        made = made.gzip() if form == "warc.gz" else made.plain()
+    sampled = chance.sample(made.records, 100)
+    with server(made.bytes(), tmp_path) as one, seekwarc.open(one.url) as archive:
+        for put in sampled:
+            assert archive.record_at(put.offset, put.length).type == "resource"
+        size = sum(put.length for put in sampled)
+        print(f"{size} bytes of records, {archive.stats.bytes_fetched} fetched")
+        assert archive.stats.bytes_fetched <= 1.2 * size
+        assert len(one.asked) <= 101
 
 
 def test_a_replaced_object_is_noticed(
