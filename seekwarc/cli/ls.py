@@ -44,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
     head = "" if options.json else f"{'FILE':<{width}} {HEADER}\n" if width else f"{HEADER}\n"
     listing = _Listing(selection)
     for name in files:
+        # Of which file it failed is part of what JSON tells.
+        options.file = name
         with open_archive(name, **limit_options(options)) as archive:
             for record in listing.wanted(settled(archive)):
                 line = _json(name, record) if options.json else _line(record)
