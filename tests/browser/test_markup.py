@@ -17,7 +17,7 @@ from tests.browser.conftest import until
 from tests.browser.test_page import response
 
 # ruff: noqa: E501 - the tables of attacks are easier to read with one attack a line
-pytestmark = pytest.mark.needs("chromium", "module:playwright")
+pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "module:playwright")]
 
 INNER = b"<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><image href='TRAP/data-svg' width='9'/></svg>"
 CHUNKED = "Transfer-Encoding: chunked"

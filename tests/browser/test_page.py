@@ -14,7 +14,7 @@ import zstandard
 import seekwarc
 from tests.browser.conftest import until
 
-pytestmark = pytest.mark.needs("chromium", "module:playwright")
+pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "module:playwright")]
 
 HOSTILE = (
     b"<!doctype html><title>p</title><script>document.title = 'ours'; window.ours = 1;"

@@ -14,7 +14,7 @@ import pytest
 import seekwarc
 from tests.browser.conftest import until
 
-pytestmark = pytest.mark.needs("chromium", "module:playwright")
+pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "module:playwright")]
 
 COUNT = 400
 MILLION = 1_000_000

@@ -164,10 +164,15 @@ def test_several_files_have_a_column_and_folders_expand(command, crawl) -> None:
 
 
 def test_a_head_that_is_damaged_keeps_no_other_from_the_list(command, crawl, tmp_path) -> None:
-    data = bytearray(crawl.path("warc.zst").read_bytes())
-    put = crawl.put(1)
+    with seekwarc.open(crawl.zst) as archive:
+        head = archive.record_at(crawl.film_put.offset).layout.frames[1]
+    data = bytearray(crawl.zst.read_bytes())
+    data[crawl.film_put.offset + head.stored_stop - 1] ^= 0xFF
     path = tmp_path / "damaged.warc.zst"
-    data[put.stop - 3] ^= 0xFF
     path.write_bytes(data)
-    answer = command("ls", "--json", path, "--status", "200", status=1)
-    assert crawl.film_put.offset in [line.get("offset") for line in answer.json_lines] or answer.stderr
+    asked = ("ls", "--json", "--status", "200")
+    sound = [line["offset"] for line in command(*asked, crawl.zst).json_lines]
+    answer = command(*asked, path, status=1)
+    listed = [line["offset"] for line in answer.json_lines if "status" not in line]
+    assert listed == [offset for offset in sound if offset != crawl.film_put.offset] != []
+    assert f"{path}, offset {crawl.film_put.offset}: " in answer.stderr
