@@ -220,9 +220,6 @@ class AsyncRecord(InThreads, DefinedFields):
     def __repr__(self) -> str:
         return f"<AsyncRecord {self.type} at {self.offset}: {self.target_uri or self.id}>"
 
-    def _where(self) -> tuple[str | None, int | None]:
-        return self.record.source, self.offset
-
     @property
     def source(self) -> str:
         """Name of the file that the record is in."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -14,7 +14,7 @@ from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.seektable import TableReference
 
-__all__ = ["Entry", "MemoryIndex", "RecordIndex", "entries_of", "entry_of", "settled", "tolerated"]
+__all__ = ["Entry", "MemoryIndex", "RecordIndex", "entries_of", "entry_of", "settled"]
 
 Value = TypeVar("Value")
 
@@ -130,9 +130,9 @@ class MemoryIndex:
 
 def entry_of(record: Record) -> Entry:
     """Describe a record for an index. Fields that are not of their type are left out."""
-    digest = tolerated(lambda: record.payload_digest)
+    digest = record.payload_digest
     if digest is None and record.type in PAYLOAD_IS_BLOCK:
-        digest = tolerated(lambda: record.block_digest)
+        digest = record.block_digest
     return Entry(
         record.source,
         record.offset,
@@ -140,9 +140,9 @@ def entry_of(record: Record) -> Entry:
         record.type,
         record.id,
         record.target_uri,
-        tolerated(lambda: record.date),
+        record.date,
         digest,
-        tolerated(lambda: record.segment_number),
+        record.segment_number,
         record.segment_origin_id,
         record.refers_to_id,
         record.concurrent_to,
@@ -175,11 +175,3 @@ def settled(archive: Reader) -> Iterator[Record]:
         if record is None:
             return
         previous = record
-
-
-def tolerated(parse: Callable[[], Value | None]) -> Value | None:
-    """Return a typed field, None where its value is not of its type."""
-    try:
-        return parse()
-    except FormatError:
-        return None

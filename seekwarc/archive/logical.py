@@ -221,7 +221,8 @@ def _problems(origin: Record, ordered: Sequence[Record]) -> Iterator[str]:
     for record in ordered:
         number = record.segment_number
         if number is None or number < FIRST_CONTINUATION:
-            yield f"{_place(record)} is a continuation, and its number is {number}"
+            stated = record.header.get("WARC-Segment-Number")
+            yield f"{_place(record)} is a continuation, and its WARC-Segment-Number is {stated}"
             return
         if number in numbered:
             yield f"number {number} is there twice, {_place(numbered[number])} and {_place(record)}"

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from seekwarc.archive.collection import Collection
-from seekwarc.archive.index import Entry, tolerated
+from seekwarc.archive.index import Entry
 from seekwarc.archive.record import Record
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine, timestamp_of
@@ -63,8 +63,8 @@ class _NearbyIndex:
     def __init__(self, record: Record, near: Near) -> None:
         self._near = near
         self._uris = [it for it in (record.refers_to_target_uri, record.target_uri) if it is not None]
-        self._named_date = tolerated(lambda: record.refers_to_date)
-        self._date = self._named_date or tolerated(lambda: record.date)
+        self._named_date = record.refers_to_date
+        self._date = self._named_date or record.date
 
     def by_uri(self, uri: str) -> Sequence[Entry]:
         """See `RecordIndex.by_uri`; captures of alike URIs come too, behind those of the same."""

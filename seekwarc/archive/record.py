@@ -143,9 +143,6 @@ class Record(DefinedFields):
         for name, value in {**_FOUND_BY_READING, **state}.items():
             setattr(self, name, value)
 
-    def _where(self) -> tuple[str | None, int | None]:
-        return self.source, self.offset
-
     @property
     def source(self) -> str:
         """Name of the file that the record is in."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from seekwarc.archive.index import Entry, RecordIndex, tolerated
+from seekwarc.archive.index import Entry, RecordIndex
 from seekwarc.archive.record import Record
 from seekwarc.errors import UnsupportedError
 from seekwarc.format.digest import Digest
@@ -42,7 +42,7 @@ def candidates_of(
             offset=revisit.offset,
         )
     # What a server calls not modified it need not have sent: such a digest is often that of nothing.
-    digest = tolerated(lambda: revisit.payload_digest) if identical else None
+    digest = revisit.payload_digest if identical else None
     found = _named(revisit, index)
     if digest is not None:
         found = [*found, *_nearest(revisit, index.by_payload(digest))]
@@ -59,7 +59,7 @@ def _named(revisit: Record, index: RecordIndex) -> list[Entry]:
     if revisit.refers_to_id is not None:
         found += index.by_id(revisit.refers_to_id)
     uri = revisit.refers_to_target_uri or revisit.target_uri
-    date = tolerated(lambda: revisit.refers_to_date)
+    date = revisit.refers_to_date
     if uri is not None and date is not None:
         found += [entry for entry in index.by_uri(uri) if entry.date == date and _holds_payload(entry)]
     return found
@@ -78,7 +78,7 @@ def _may_have(entry: Entry, digest: Digest | None) -> bool:
 
 def _nearest(revisit: Record, entries: Iterable[Entry]) -> list[Entry]:
     """Order records with the same payload: originals first, of the same URI first, the latest first."""
-    own = tolerated(lambda: revisit.date)
+    own = revisit.date
 
     def order(entry: Entry) -> tuple[bool, bool, bool, int]:
         instant = entry.date.nanoseconds if entry.date is not None else 0

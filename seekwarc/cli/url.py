@@ -63,14 +63,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _in_archive(options: argparse.Namespace) -> tuple[str, WarcDate]:
     """Return URI and date of the capture in an archive, which is read to its end."""
-    from seekwarc.archive.index import tolerated  # noqa: PLC0415
     from seekwarc.serve.address import CAPTURE_TYPES  # noqa: PLC0415
 
     found: list[WarcDate] = []
     with open_archive(options.file, **limit_options(options)) as archive:
         for record in archive:
-            if record.target_uri == options.uri and record.type in CAPTURE_TYPES:
-                found += filter(None, [tolerated(lambda record=record: record.date)])  # type: ignore[misc]
+            date = record.date
+            if date is not None and record.target_uri == options.uri and record.type in CAPTURE_TYPES:
+                found.append(date)
         if not found:
             raise NotFoundError(
                 f"{archive.name}: no response, resource or revisit has the URI {options.uri}; "

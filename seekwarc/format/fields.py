@@ -16,6 +16,7 @@ from seekwarc.format.warc import RecordHeader
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
+    from seekwarc.format.check import Finding
     from seekwarc.format.dates import WarcDate
     from seekwarc.format.digest import Digest
 
@@ -29,8 +30,9 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 class DefinedFields:
     """What the fields of a record header say.
 
-    A field that is missing is None. One whose value is not of its type raises `FormatError`, which names the
-    field; `header.get` gives its text all the same. URIs come without angle brackets.
+    A field that is missing is None, and so is one whose value is not of its type: archives are full of such
+    fields, and a loop over records should not end at one. `findings` tells of it, and `header.get` gives the
+    text. URIs come without angle brackets.
 
     Attributes:
         header: The record header.
@@ -41,18 +43,22 @@ class DefinedFields:
     def __init__(self, header: RecordHeader) -> None:
         self.header = header
 
-    def _where(self) -> tuple[str | None, int | None]:
-        """Return file and offset for messages, where they are known."""
-        return None, None
-
     def _typed(self, name: str, parse: Callable[[str], Value]) -> Value | None:
         text = self.header.get(name)
         if text is None:
             return None
         try:
             return parse(text)
-        except FormatError as error:
-            raise FormatError(f"{name}: {error.message}").located(*self._where()) from None
+        except FormatError:
+            return None
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Rules of the standard that the header breaks, malformed fields among them; see `check_header`."""
+        # Imported here: those who read some bytes of a record compare it with no rules.
+        from seekwarc.format.check import check_header  # noqa: PLC0415
+
+        return check_header(self.header)
 
     @property
     def id(self) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from seekwarc.archive.index import tolerated
 from seekwarc.archive.record import Record
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
@@ -36,7 +35,7 @@ def capture_address(uri: str, date: WarcDate) -> str:
 
 def address_of(record: Record) -> str | None:
     """Return path and query of a record's address; None where it is no capture with URI and date."""
-    date = tolerated(lambda: record.date)
+    date = record.date
     if record.type not in CAPTURE_TYPES or record.target_uri is None or date is None:
         return None
     return capture_address(record.target_uri, date)

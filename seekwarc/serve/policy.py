@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from typing import Final, Literal, overload
 from urllib.parse import quote, unquote, urlsplit
 
-from seekwarc.archive.index import tolerated
 from seekwarc.archive.logical import JoinedRecord, ResolvedRevisit
 from seekwarc.archive.record import Record
 from seekwarc.errors import FormatError
@@ -90,9 +89,9 @@ def payload_type(record: Record) -> MediaType | None:
         stated = record.http.get("Content-Type")
         found = _parsed(stated) if stated is not None else None
     else:
-        found = tolerated(lambda: record.media_type)
+        found = record.media_type
     if found is None or found.essence == OCTETS:
-        found = tolerated(lambda: record.identified_payload_type) or found
+        found = record.identified_payload_type or found
     if found is None or found.essence == OCTETS:
         guess, _ = mimetypes.guess_type(file_name(record))
         found = _parsed(guess) if guess is not None else found

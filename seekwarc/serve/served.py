@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
-from seekwarc.archive.index import tolerated
 from seekwarc.archive.logical import ResolvedRevisit
 from seekwarc.archive.payload import Extent
 from seekwarc.archive.record import Record
@@ -142,7 +141,7 @@ class _Label:
 
 def _modified(record: Record) -> int | None:
     """Return when a record was captured, in seconds from 1970; None where that is not a date in the past."""
-    date = tolerated(lambda: record.date)
+    date = record.date
     if date is None:
         return None
     now = int(datetime.now(UTC).timestamp())

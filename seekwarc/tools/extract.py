@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Final, Self
 
 from seekwarc.archive.collection import Collection
 from seekwarc.archive.files import write_all
-from seekwarc.archive.index import MemoryIndex, tolerated
+from seekwarc.archive.index import MemoryIndex
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
 from seekwarc.archive.selection import Selection, http_media_type
@@ -272,7 +272,7 @@ class Extractor:
 
     def _logical(self, record: Record, *, is_pipe: bool) -> Record:
         """Return a record with all of its segments, or with the payload that a revisit refers to."""
-        in_segments = record.type != "continuation" and tolerated(lambda: record.segment_number) is not None
+        in_segments = record.type != "continuation" and record.segment_number is not None
         if record.type != "revisit" and not in_segments:
             return record
         if is_pipe:

@@ -18,7 +18,6 @@ from typing import Any, BinaryIO, Final
 from urllib.parse import unquote, urlsplit
 
 from seekwarc.archive.files import Existing
-from seekwarc.archive.index import tolerated
 from seekwarc.archive.output import Output, open_output
 from seekwarc.archive.place import table_reference
 from seekwarc.archive.reader import Reader
@@ -242,7 +241,9 @@ class _Draft:
                 )
             date = record.date
             if date is None:
-                raise FormatError("this record has no WARC-Date, so it gets no line")
+                stated = record.header.get("WARC-Date")
+                what = "no WARC-Date" if stated is None else f"a malformed WARC-Date, {stated[:40]!r}"
+                raise FormatError(f"this record has {what}, so it gets no line")
             place = {"length": str(record.length), "offset": str(record.offset), "filename": filename}
             table = table_reference(record)
             if table is not None:
@@ -297,7 +298,7 @@ def _described(record: Record, *, stated_digests: bool) -> Iterator[tuple[str, s
 def _made_digest(record: Record, head: HttpHead | None, *, stated_only: bool) -> str | None:
     if head is None:
         # The payload is the block.
-        stated = tolerated(lambda: record.block_digest)
+        stated = record.block_digest
         if stated is not None:
             raw = stated.raw if stated.name == "sha1" else None
             return str(Digest.of("sha1", raw) if raw is not None else stated)

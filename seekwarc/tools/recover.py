@@ -14,7 +14,6 @@ from typing import Any, BinaryIO, Final, cast
 from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.files import Existing
 from seekwarc.archive.forms import compression_of
-from seekwarc.archive.index import tolerated
 from seekwarc.archive.output import Output, open_output
 from seekwarc.archive.record import Record
 from seekwarc.archive.search import RecordSearch
@@ -164,7 +163,7 @@ class _Saver:
 
         with record.block.open() as block:
             # One that is none says nothing of the record: that is for `verify` to tell.
-            digest = tolerated(lambda: record.block_digest)
+            digest = record.block_digest
             hasher = digest.hasher() if digest is not None else None
             reader = _Digested(cast("BinaryIO", block), hasher)
             writer.write_raw(record.header, reader, trailer=trailer)

@@ -186,7 +186,7 @@ def test_without_digests_a_tag_depends_on_the_content(tmp_path) -> None:
     tags = []
     for fill in (b"x", b"y"):
         raw = b"WARC/1.1\r\nWARC-Type: resource\r\nContent-Length: 300000\r\n\r\n"
-        with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
+        with seekwarc.open(tmp_path / "a.warc.zst", "w", existing="overwrite") as out:
             out.write_raw(raw, io.BytesIO(fill * 300_000))
         with seekwarc.open(tmp_path / "a.warc.zst") as archive:
             tags.append(entity_tag(next(iter(archive)), "block"))

@@ -134,7 +134,7 @@ def test_the_segments_that_follow_are_continuations_with_numbers_that_rise_by_on
         ((1, 2, 4), "number 3 is missing"),
         ((1, 2, 9), "number 3, 4, 5, 6, 7, 8 is missing"),
         ((1, 2, 2), "number 2 is there twice"),
-        ((1, 2, 1), "is a continuation, and its number is 1"),
+        ((1, 2, 1), "is a continuation, and its WARC-Segment-Number is 1"),
         ((2, 3, 4), "is the first, and its number is 2"),
     ],
 )

@@ -577,7 +577,7 @@ def test_where_nothing_is_intact_an_older_file_stays(tmp_path) -> None:
     target = tmp_path / "saved.warc.zst"
     target.write_bytes(b"older")
     with pytest.raises(NotFoundError):
-        recover(b"nothing", target)
+        recover(b"nothing", target, existing="overwrite")
     assert target.read_bytes() == b"older"
     assert os.listdir(tmp_path) == [target.name]
 
