@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 MIB = 1 << 20
 MOST = 200 * MIB
@@ -16,8 +18,6 @@ SCRIPT = """
 import os, random, resource, sys, threading, time
 import seekwarc
 from tests.support.writing import URI, Repeated, noise, text
-
-pytestmark = pytest.mark.slow
 
 path, size, options = sys.argv[1], int(sys.argv[2]), eval(sys.argv[3])
 MIB = 1 << 20
