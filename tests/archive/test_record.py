@@ -460,7 +460,6 @@ def test_the_payload_of_a_chunked_request_is_what_was_chunked() -> None:
         (b"5\r\na", b"a", "last chunk is missing"),
         (b"1\r\nab\r\n0\r\n\r\n", b"a", "chunks break off"),
         (b"1\r\na\r\n<html>", b"a", "chunks break off"),
-        (b"<html>", b"<html>", "not chunked"),
     ],
 )
 @pytest.mark.parametrize("form", FORMS)
@@ -470,6 +469,16 @@ def test_what_is_wrong_with_a_chunked_body_is_said(form, body, payload, problem)
     assert record.payload.size == len(payload)
     found = record.payload.problem
     assert found is None if problem is None else problem in found
+    assert record.payload.deviation is None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_body_that_is_not_chunked_is_a_deviation(form) -> None:
+    record = record_of(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n<html>", form=form)
+    assert record.payload.read() == b"<html>"
+    assert record.payload.size == len(b"<html>")
+    assert "not chunked" in record.payload.deviation
+    assert record.payload.problem is None, "no byte is missing"
 
 
 def test_a_payload_keeps_its_content_codings() -> None:
