@@ -65,6 +65,13 @@ OF_NOTHING = (
 DIFFERENCES = [
     Difference("iipc-hello-world.warc", "length", 4, NOT_COUNTED),
     Difference("warcio-example-iana.org-chunked.warc", "length", 1, NOT_COUNTED),
+    Difference(
+        CUT,
+        "length",
+        1,
+        "a Content-Length is two bytes too small: cdxj-indexer counts up to there, here the record goes on "
+        "to the next one",
+    ),
     Difference(SPACES, "url", 1, "warcio percent-encodes spaces; here `url` is what the header says"),
     Difference(
         SPLIT_MEMBERS,
@@ -185,7 +192,10 @@ def test_there_is_something_to_compare(samples: Path) -> None:
 @pytest.mark.needs("samples")
 def test_what_is_left_out_is_told(samples: Path) -> None:
     problems = {name: by_us(samples / name)[1] for name in NAMES}
-    assert {name for name, found in problems.items() if found} == {ONE_MEMBER, CUT}
+    assert {name for name, found in problems.items() if found} == {ONE_MEMBER}
+    with pytest.warns(FormatWarning, match="offset 1197: Content-Length 973 is too small"):
+        index({CUT: samples / CUT}, io.BytesIO(), complain=problems[CUT].append)
+    assert problems[CUT] == [], "it is told, and nothing is left out"
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in (CUT, SPLIT_MEMBERS, ONE_MEMBER)])
@@ -206,7 +216,7 @@ def test_a_converted_file_has_the_same_lines_with_its_own_places(
 
 @pytest.mark.needs("samples")
 def test_every_capture_of_the_samples_opens(samples: Path, tmp_path: Path) -> None:
-    files = {name: samples / name for name in NAMES if name not in (CUT, ONE_MEMBER)}
+    files = {name: samples / name for name in NAMES if name != ONE_MEMBER}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FormatWarning)
         index(files, tmp_path / "all.cdxj", complain=print)
