@@ -303,8 +303,9 @@ class StreamedRecords:
                     return
                 mark = self._pass_surplus(record)
         except FormatError:
-            # What follows is damaged; this record is not.
-            record.note_length(max(stream.unit_end - record.offset, 0))
+            if not stream.unit_is_open:
+                # What follows is damaged; this record is not.
+                record.note_length(max(stream.unit_end - record.offset, 0))
             raise
         if self.trailer != RECORD_END:
             self._refuse(f"the record is followed by {self.trailer[:16]!r}, not by CRLF CRLF", record.offset)
@@ -326,7 +327,7 @@ class StreamedRecords:
         """End with a record that the end of the file cuts off; True where reading may go on or end here."""
         if self._go_back(record):
             return True
-        if record.has_length and not self._stream.unit_is_open:
+        if record.has_length:
             return False  # The record is whole: what comes after it is cut off.
         problem = f"{CUT_OFF}: {error.message}"
         self._file.deviates("cut", problem, record.offset)

@@ -378,17 +378,23 @@ def test_wherever_it_stops_the_old_records_are_there(tmp_path, tables) -> None:
     old = [b"one", text(70_000), b"three"]
     before = make(path, old, tables=tables)
     places = places_of(path)
-    continue_with(path, [text(300), b"new"])
+    new = [text(300), b"new"]
+    continue_with(path, new)
     data = path.read_bytes()
     for size in range(len(before), len(data) + 1):
         cut = data[:size]
-        found = []
-        with seekwarc.open(cut) as archive:
-            try:
-                found.extend((record.offset, record.block.read()) for record in archive)
-            except FormatError:
-                assert size < len(data)
-        assert found[:3] == [(offset, block) for (offset, _), block in zip(places, old, strict=True)]
+        for strict in (False, True):
+            found = []
+            with warnings.catch_warnings(record=True) as told, seekwarc.open(cut, strict=strict) as archive:
+                warnings.simplefilter("always")
+                try:
+                    found.extend((record.offset, record.block.read()) for record in archive)
+                except FormatError:
+                    assert size < len(data)
+            assert found[:3] == [(offset, block) for (offset, _), block in zip(places, old, strict=True)]
+            assert [block for _, block in found[3:]] == new[: len(found) - 3], "what is read is whole"
+            assert all("cut off" in str(it.message) for it in told)
+            assert not told or (size < len(data) and not strict)
         with seekwarc.open(cut) as archive:
             for (offset, length), block in zip(places, old, strict=True):
                 assert archive.record_at(offset, length).block.read() == block
@@ -699,8 +705,8 @@ def test_zeros_that_a_power_failure_left_are_cut_off(tmp_path) -> None:
         seekwarc.open(path, "a")
     with pytest.warns(seekwarc.FormatWarning, match="torn"), seekwarc.open(path, "a", repair=True) as writer:
         put(writer, [b"new"], 100)
-    # The last record is not told from one that the zeros were to be part of.
-    assert blocks_of(path) == [*OLD[:-1], b"new"]
+    # The last record ends before the zeros: it is whole, and stays.
+    assert blocks_of(path) == [*OLD, b"new"]
     assert_sound(path, "large")
 
 
