@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from seekwarc.errors import SeekWarcError
 from seekwarc.format.fields import DefinedFields
 from seekwarc.format.warc import RecordHeader
 
@@ -68,7 +67,4 @@ class Written(DefinedFields):
 
     def _wait(self) -> None:
         if self._length < 0:
-            try:
-                self._settle()
-            except SeekWarcError as error:
-                raise SeekWarcError(f"the record was not written: {error}") from error
+            self._settle()

@@ -104,10 +104,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status: 0 fine, 1 damaged data or nothing found, 2 wrong usage or I/O error.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            configure_text(stream)
-    verb, words = _verb_of(words)
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", FormatWarning)
     dropped, sys.unraisablehook = sys.unraisablehook, _stop_again
@@ -116,7 +112,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         for number, handler in handlers.items():
             if handler is not signal.SIG_IGN:
                 signal.signal(number, _stop)
-        status = _status_of(verb, words)
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                configure_text(stream)
+        status = _status_of(*_verb_of(words))
     except (KeyboardInterrupt, _Terminated) as stop:
         _say("stopped")
         _drop_output()
@@ -140,7 +139,9 @@ def _status_of(verb: str | None, words: list[str]) -> int:
         if verb is None:
             print(FIRST_COMMANDS, end="")
         status = 0 if verb is None else _run(verb, words)
-        sys.stdout.flush()
+        # What failed has told why: that standard output is full, it may be.
+        if status != FAILED:
+            sys.stdout.flush()
     except (FormatError, NotFoundError) as error:
         # Imported here: most commands do not fail.
         from seekwarc.tools.outcome import Failure  # noqa: PLC0415

@@ -104,7 +104,7 @@ def read_back(data: bytes | Path) -> list[tuple[bytes, bytes]] | None:
 
 def saved_records(data: bytes, target: Path, options: dict) -> list[tuple[bytes, bytes]]:
     try:
-        done = recover(BytesSource(data), target, threads=1, **options)
+        done = recover(BytesSource(data), target, threads=1, existing="overwrite", **options)
     except seekwarc.NotFoundError:
         assert not target.exists()
         return []
@@ -162,7 +162,9 @@ def test_what_was_damaged_is_not_written_to(tmp_path) -> None:
         source.write_bytes(broken)
         source.chmod(0o444)
         before = source.stat()
-        recover(source, tmp_path / "saved.warc.zst", partial=bool(number % 2), threads=1)
+        recover(
+            source, tmp_path / "saved.warc.zst", partial=bool(number % 2), threads=1, existing="overwrite"
+        )
         after = source.stat()
         assert source.read_bytes() == broken
         assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
@@ -182,7 +184,9 @@ def test_beginnings_of_records_are_beginnings(tmp_path, dictionary) -> None:
         broken, spans = damage(data, rng)
         target = tmp_path / "saved.warc.zst"
         try:
-            done = recover(BytesSource(broken), target, partial=True, threads=1, **options)
+            done = recover(
+                BytesSource(broken), target, partial=True, threads=1, existing="overwrite", **options
+            )
         except seekwarc.NotFoundError:
             continue
         saved = read_back(target)
