@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.format.fields import DefinedFields
 from seekwarc.format.warc import RecordHeader
 
@@ -67,4 +68,9 @@ class Written(DefinedFields):
 
     def _wait(self) -> None:
         if self._length < 0:
-            self._settle()
+            try:
+                self._settle()
+            except SourceError:
+                raise  # It names the file, and why it cannot be written.
+            except SeekWarcError as error:
+                raise SeekWarcError(f"the record was not written: {error}") from error
