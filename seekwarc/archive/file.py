@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from seekwarc.archive.tables import FileTables, own_table_tail
-from seekwarc.errors import FormatError, FormatWarning
+from seekwarc.errors import FormatError, FormatWarning, TruncatedError
 from seekwarc.format.seektable import MAX_TABLE_SIZE, TableReference
 from seekwarc.format.warc import RecordHeader, parse_record_header
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE, FrameDecoder
@@ -199,10 +199,11 @@ class ArchiveFile:
         """Tell of what breaks the format but can be read: by a warning, one of each kind a file.
 
         Raises:
-            FormatError: The file is read strictly.
+            FormatError: The file is read strictly; `TruncatedError` where the problem is a cut.
         """
         if self.strict:
-            raise FormatError(problem, source=self.name, offset=offset)
+            error = TruncatedError if kind == "cut" else FormatError
+            raise error(problem, source=self.name, offset=offset)
         if self.warned or kind in self._told:
             return
         self._told.add(kind)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from seekwarc.archive.file import ArchiveFile
     from seekwarc.format.warc import RecordHeader
     from seekwarc.frames.scan import Window
-    from seekwarc.frames.stream import ContentStream, Mark
+    from seekwarc.frames.stream import ContentStream, Head, Mark
     from seekwarc.frames.units import Compression, Extension
 
 __all__ = ["StreamedRecords", "extensions_end", "stream_content", "streamed_group", "streamed_length"]
@@ -327,8 +327,11 @@ class StreamedRecords:
         """End with a record that the end of the file cuts off; True where reading may go on or end here."""
         if self._go_back(record):
             return True
-        if record.has_length:
+        stream = self._stream
+        if stream.position >= self._block_end and not stream.unit_is_open:
             return False  # The record is whole: what comes after it is cut off.
+        if self._head_within() is not None:
+            return False  # To end here would be to leave out the records after this one.
         problem = f"{CUT_OFF}: {error.message}"
         self._file.deviates("cut", problem, record.offset)
         record.note_problem(problem)
@@ -337,13 +340,22 @@ class StreamedRecords:
         record.note_length(self.next_offset - record.offset)
         return True
 
+    def _head_within(self) -> Head | None:
+        """Return the first unit in the middle of the record's block that begins as a record does."""
+        head = self._stream.head_after(self._begin)
+        return head if head is not None and head.position < self._block_end else None
+
     def _go_back(self, record: Record) -> bool:
         """Go on with the unit in the middle of the record's block that begins as a record does."""
         file = self._file
-        head = self._stream.head_after(self._begin)
-        if head is None or head.position >= self._block_end or file.source.is_pipe:
+        head = self._head_within()
+        if head is None or file.source.is_pipe:
             return False
-        if not file.may_mend(self._block_end - head.position):
+        # What will be read again. Where that is the rest of the file, in frames as small as can be, it costs
+        # more than its bytes, and no sound writer does that often.
+        reached = self._stream.position
+        again = min(self._block_end, reached) - head.position
+        if not file.may_mend(max(again, NEARBY) if reached < self._block_end else again):
             return False
         self._shorten(record, head.position, head.before)
         self._stream = file.stream(file.window(), head.unit, self._compression)

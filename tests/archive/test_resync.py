@@ -192,6 +192,38 @@ def test_a_last_record_that_is_cut_off_is_read_as_far_as_it_goes(make: Make, cut
         list(archive)
 
 
+@pytest.mark.parametrize("strict", [False, True], ids=["tolerant", "strict"])
+@pytest.mark.parametrize("asks", [False, True], ids=["iterated", "measured"])
+@pytest.mark.parametrize("name", [*FORMS, "zst of several frames"])
+def test_asking_a_cut_record_for_its_length_changes_nothing(name: str, asks: bool, strict: bool) -> None:
+    made = Foreign().record(BLOCKS[0]).record(noise(400_000), cuts=50_000)
+    pieces = [put.header + put.block + CRLF2 for put in made.records]
+    data = b"".join(map(FORMS[name], pieces)) if name in FORMS else made.bytes()
+    came, ended = 0, None
+    with warnings.catch_warnings(), seekwarc.open(data[:-100_000], strict=strict) as archive:
+        warnings.simplefilter("ignore")
+        try:
+            for it in archive:
+                came += 1
+                _ = asks and not strict and it.length
+        except FormatError as error:
+            ended = type(error)
+    assert ended is (TruncatedError if strict else None)
+    assert came == 2 or strict
+
+
+@each_compressed
+def test_a_record_that_claims_all_that_follows_does_not_hide_it(make: Make) -> None:
+    data = crawl(make, 10**17)
+    with seekwarc.open(data) as archive, pytest.warns(FormatWarning, match="too large"):
+        assert [it.block.read() for it in list(archive)] == BLOCKS
+    # A pipe cannot go back: it must not end as if nothing were left out.
+    with seekwarc.open(Pipe(data)) as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(TruncatedError):
+            list(archive)
+
+
 @each_form
 def test_a_last_record_that_is_cut_off_in_its_header_is_damage(make: Make) -> None:
     header = warc_header(5, 1)

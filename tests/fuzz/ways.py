@@ -52,6 +52,16 @@ def iterate(path: str) -> str:
     return end()
 
 
+def strictly(path: str) -> str:
+    """List the records; what deviates is refused."""
+    count = 0
+    with seekwarc.open(path, threads=1, strict=True) as archive, _ending(lambda: count) as end:
+        for record in archive:
+            _ = record.type, record.length
+            count += 1
+    return end()
+
+
 def blocks(path: str) -> str:
     """Read all blocks, record by record."""
     count = size = 0
@@ -176,6 +186,7 @@ WAYS: Final[dict[str, Callable[[str], str]]] = {
     way.__name__: way
     for way in (
         iterate,
+        strictly,
         blocks,
         in_order,
         piped,
