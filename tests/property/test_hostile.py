@@ -291,7 +291,7 @@ def huge_dictionary(user_data: bytes, size: int | None = None) -> bytes:
 
 
 ALL_CLAIMED = {
-    "strictly": "0 TruncatedError",
+    "strictly": "0 FormatError",
     "in_order": "1 TruncatedError",
     "piped": "1 TruncatedError",
 }
