@@ -178,7 +178,7 @@ class ArchiveFile:
             if tap is not None:
                 tap(data)
 
-        pieces = pieces_from(window, offset, compression, self.decoder)
+        pieces = pieces_from(window, offset, compression, self.decoder, strict=self.strict)
         return ContentStream(pieces, plain=compression == "none", tap=count)
 
     def parse_header(self, raw: bytes, offset: int) -> RecordHeader:

@@ -97,6 +97,8 @@ def pieces_from(
     compression: Compression,
     decoder: FrameDecoder,
     observe: FrameObserver | None = None,
+    *,
+    strict: bool = False,
 ) -> Iterator[Piece | Extension]:
     """Yield the content of the units from `offset` to the end of the file.
 
@@ -106,6 +108,7 @@ def pieces_from(
         compression: What the units are.
         decoder: Decodes Zstandard frames.
         observe: Told of each frame before its content comes.
+        strict: Yield no last block of a frame whose checksum is cut off.
 
     Raises:
         FormatError: When a damaged or cut unit is reached.
@@ -114,7 +117,7 @@ def pieces_from(
         return _gzip_pieces(window, offset)
     if compression == "none":
         return _plain_pieces(window, offset)
-    return _zstd_pieces(window, offset, decoder, observe)
+    return _zstd_pieces(window, offset, decoder, observe, strict=strict)
 
 
 def _plain_pieces(window: Window, offset: int) -> Iterator[Piece]:
@@ -159,7 +162,7 @@ def _gzip_pieces(window: Window, offset: int) -> Iterator[Piece]:
 
 
 def _zstd_pieces(
-    window: Window, offset: int, decoder: FrameDecoder, observe: FrameObserver | None
+    window: Window, offset: int, decoder: FrameDecoder, observe: FrameObserver | None, *, strict: bool
 ) -> Iterator[Piece | Extension]:
     while (start := frame_start_at(window, offset)) is not None:
         magic, header, size = start
@@ -179,11 +182,11 @@ def _zstd_pieces(
             decode = decoder.incremental(header)
         except FormatError as error:
             raise error.located(window.source.name, offset) from None
-        offset = yield from _frame_pieces(window, offset, header, decode)
+        offset = yield from _frame_pieces(window, offset, header, decode, strict=strict)
 
 
 def _frame_pieces(
-    window: Window, unit: int, header: FrameHeader, decode: Callable[[bytes], bytes]
+    window: Window, unit: int, header: FrameHeader, decode: Callable[[bytes], bytes], *, strict: bool
 ) -> Generator[Piece | Extension, None, int]:
     """Yield the content of one frame block by block, and return the offset of what comes after it."""
     position = unit + header.size
@@ -198,7 +201,7 @@ def _frame_pieces(
             raise error.located(window.source.name, unit) from None
         data = b""
         end = position if done and not is_cut else None
-        if out:
+        if out and not (is_cut and strict):
             yield Piece(out, unit, first, end)
             first = False
         elif end is not None:
