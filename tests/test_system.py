@@ -291,6 +291,7 @@ SUITES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 @pytest.mark.parametrize("suite", SUITES)
 def test_tests_pass_without_posix(suite) -> None:

@@ -218,6 +218,7 @@ def test_other_frame_sizes_take_no_more(page: bytes, frame_size: int) -> None:
         assert len(source.reads) <= 3
 
 
+@pytest.mark.slow
 def test_a_long_table_over_little_data_takes_no_more() -> None:
     """Zeros in the smallest frames: the table is a third of the record."""
     one = sample(bytes(MIB), GIB, frame_size=64 * KIB)

@@ -151,6 +151,7 @@ def test_a_pipe_is_read_on_after_a_wrong_length() -> None:
     assert read(Pipe(crawl(gzip_member, 320)))[0] == BLOCKS
 
 
+@pytest.mark.slow
 @each_form
 def test_a_file_of_wrong_lengths_is_given_up_before_it_costs_much(make: Make) -> None:
     data = b"".join(make(record(text(60), number, claimed=100_000)) for number in range(1000))

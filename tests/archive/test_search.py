@@ -95,6 +95,7 @@ def test_a_false_length_that_leads_into_later_damage_does_not_hide_what_it_passe
     file.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["zst", "gz"])
 def test_false_lengths_among_records_cost_no_more_than_their_bytes(form) -> None:
     made = Foreign()

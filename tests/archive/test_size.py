@@ -61,6 +61,7 @@ def check(block: bytes, most: float) -> None:
     assert table <= len(block) * 0.0002
 
 
+@pytest.mark.slow
 def test_text_in_frames_takes_at_most_3_percent_more_than_in_one() -> None:
     check(source_text(100 * MIB), 1.03)
 

@@ -29,6 +29,7 @@ def test_a_window_answers_as_the_source_would(steps: list[tuple[int, int]]) -> N
         assert window.take(start, size) == expected
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # A pipe that gives a byte at a time takes 200,000 reads.
 @given(st.lists(st.tuples(st.integers(0, 5000), st.integers(1, 5000)), max_size=25), st.integers(1, 5000))
 def test_a_window_goes_forward_through_a_pipe(steps: list[tuple[int, int]], most: int) -> None:

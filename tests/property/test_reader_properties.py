@@ -426,6 +426,7 @@ def test_random_bytes_raise_nothing_but_seekwarc_errors(
                 read(archive.record_at(offset % (len(data) + 1), length))
 
 
+@pytest.mark.slow
 @examples(200)
 @given(st.data())
 def test_frames_in_any_order_raise_nothing_but_seekwarc_errors(data: st.DataObject) -> None:
