@@ -29,6 +29,8 @@ from tests.support.rangeserver import Content, RangeServer
 from tests.support.sources import Pipe
 from tests.support.writing import MIB, text
 
+pytestmark = pytest.mark.slow
+
 URIS = [f"http://example.org/{name}" for name in ("small", "large", "last")]
 BLOCKS = [b"a small one", text(MIB + MIB // 4), b"the last one"]
 FORMS = ["site.warc.zst", "site.warc.gz", "site.warc"]

@@ -18,6 +18,8 @@ import pytest
 import seekwarc
 from tests.support.writing import KIB, URI, noise, text
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = f"{Path(seekwarc.__file__).parent}{os.sep}"
 FRAME = 64 * KIB

@@ -13,6 +13,8 @@ import pytest
 from tests.cli.conftest import Answer, decompressed, run_on_terminal, wait_for
 from tests.support.foreign import Foreign, noise, text
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

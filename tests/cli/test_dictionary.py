@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.foreign import Foreign, some_dictionary, text, zstd_frame
 
+pytestmark = pytest.mark.slow
+
 DATA = some_dictionary().as_bytes()
 ID = 0x1234_5678
 MIB = 1 << 20

@@ -15,6 +15,8 @@ from seekwarc.frames.dictionary import Dictionary
 from tests.cli.conftest import FILM_URI, FORMS, Answer, assert_well_behaved, run_on_terminal, wait_for
 from tests.support.foreign import Foreign, noise, some_dictionary, text
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def command(run_cli) -> Callable[..., Answer]:

@@ -16,6 +16,8 @@ import seekwarc
 from tests.cli.conftest import assert_well_behaved, record_header, response, run_on_terminal
 from tests.support.foreign import Foreign, noise
 
+pytestmark = pytest.mark.slow
+
 PARTS = [b"<p>Seek and ye shall find.</p>", b"<a href='/'>Home</a>", b"<footer>By example.org</footer>"]
 
 

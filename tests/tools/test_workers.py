@@ -17,6 +17,8 @@ from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.work import Desk
 from tests.tools.test_batch import Heard
 
+pytestmark = pytest.mark.slow
+
 
 def work(job: Job, desk: Desk) -> tuple[Status, object]:
     """Do what the source's name says; a module's function, for processes must find it."""
