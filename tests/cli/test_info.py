@@ -29,10 +29,14 @@ def test_a_file_in_numbers(command, crawl, form) -> None:
     assert summary["largest"][0] == {"size": len(film.block), "offset": film.offset, "uri": FILM_URI}
 
 
-def test_several_files_and_those_in_folders(command, crawl) -> None:
-    found = command("info", crawl.path("warc.gz"), crawl.folder, "--json").json_lines
+def test_several_files_and_those_in_folders(command, crawl, tmp_path) -> None:
+    for form in ("warc", "warc.zst"):
+        (tmp_path / f"crawl.{form}").write_bytes(crawl.path(form).read_bytes())
+    found = command("info", crawl.path("warc.gz"), tmp_path, "--json").json_lines
     assert [line["file"] for line in found] == [
-        str(crawl.path(form)) for form in ("warc.gz", "warc", "warc.zst")
+        str(crawl.path("warc.gz")),
+        str(tmp_path / "crawl.warc"),
+        str(tmp_path / "crawl.warc.zst"),
     ]
     assert {line["content_size"] for line in found} == {len(crawl.content)}
 
