@@ -14,7 +14,7 @@ from seekwarc.archive.resync import (
     too_large,
     too_small,
 )
-from seekwarc.errors import FormatError
+from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.warc import (
     MAX_BLANK_BYTES,
     MAX_HEADER_SIZE,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plain_record_at", "plain_records"]
 
+VERSION_START: Final = b"WARC/"
 HEADER_READ: Final = 4 << 10
 BLANK_STEP: Final = 64
 
@@ -90,7 +91,11 @@ def plain_record_at(file: ArchiveFile, window: Window, offset: int, *, own: bool
         if end >= 0:
             header = file.parse_header(data[index:end], offset)
             return Record(header, _PlainPlace(file, offset, window if own else None))
-        if not data.startswith(b"WARC/", index) or len(data) - index < size or size > MAX_HEADER_SIZE:
+        found = data[index : index + len(VERSION_START)]
+        is_cut = len(data) - index < size
+        if is_cut and found and VERSION_START.startswith(found):
+            raise TruncatedError("the file ends inside this record header", source=file.name, offset=offset)
+        if found != VERSION_START or is_cut or size > MAX_HEADER_SIZE:
             raise FormatError(
                 f"no record header with an end starts here, but these bytes do: {data[index : index + 16]!r}",
                 source=file.name,
