@@ -6,6 +6,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 from seekwarc.archive.tables import FileTables, own_table_tail
@@ -33,6 +34,12 @@ RECORD_HEAD: Final = 16 << 10
 FILE_HEAD: Final = 32 << 10
 FILE_HEAD_AFAR: Final = 64 << 10
 """Has all of a dictionary of the usual size: another round trip would cost more than these bytes."""
+
+
+@cache
+def _usual_threads() -> int:
+    # Asked once: the answer takes a good part of the time in which a file is opened.
+    return min(os.cpu_count() or 1, 4)
 
 
 class ArchiveFile:
@@ -88,7 +95,7 @@ class ArchiveFile:
             self.decoder,
             stats,
             cache_size=cache_size,
-            threads=threads or min(os.cpu_count() or 1, 4),
+            threads=threads or _usual_threads(),
         )
         # A pipe has one window for good: what was read to tell its kind is read on from there.
         self._pipe_window = Window(self.source) if self.source.is_pipe else None

@@ -7,7 +7,7 @@ hold several records, is read in order instead (`StreamedRecords`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader
 
 __all__ = ["framed_record_at", "framed_records"]
+
+Decompress = Callable[[bytes], bytes]
 
 SMALL_RECORD: Final = 64 << 10
 """A record known to take no more than this in the file is fetched in one read."""
@@ -140,7 +142,12 @@ def _tell_of_frame(
 
 def _header_at(file: ArchiveFile, window: Window, offset: int) -> RecordHeader | None:
     """Return the header of the record that begins at `offset`, None where it cannot be read."""
+    # The frame has just been decoded, and was found not to be all of the record.
+    (begin, _), content = file.frames.cache.latest
+    end = find_header_end(content) if begin == offset else -1
     try:
+        if end >= 0:
+            return file.parse_header(content[:end], offset)
         return _read_header(file, window, offset)
     except FormatError:
         return None
@@ -160,8 +167,10 @@ def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterat
     Raises:
         FormatError: When damage is reached.
     """
+    # One for the whole way: making it takes longer than decoding a small frame.
+    decompress = file.decoder.private()
     while True:
-        offset = yield from _single_frame_records(file, window, offset)
+        offset = yield from _single_frame_records(file, window, offset, decompress)
         for extension in extensions_at(file, window, offset):
             offset = extension.end
         start = frame_start_at(window, offset)
@@ -198,12 +207,14 @@ def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterat
         offset = end
 
 
-def _single_frame_records(file: ArchiveFile, window: Window, offset: int) -> Generator[Record, None, int]:
+def _single_frame_records(
+    file: ArchiveFile, window: Window, offset: int, decompress: Decompress
+) -> Generator[Record, None, int]:
     """Yield records as long as each is one small frame, and return the offset of what is something else.
 
     This is the loop that most files spend their time in.
     """
-    with closing(_small_frames(file, window, offset)) as frames:
+    with closing(_small_frames(file, window, offset, decompress)) as frames:
         for end, content, followed in frames:
             file.frames.cache.latest = ((offset, end), content)
             header_end = find_header_end(content)
@@ -225,7 +236,7 @@ def _single_frame_records(file: ArchiveFile, window: Window, offset: int) -> Gen
 
 
 def _small_frames(
-    file: ArchiveFile, window: Window, offset: int
+    file: ArchiveFile, window: Window, offset: int, decompress: Decompress
 ) -> Generator[tuple[int, bytes, bool], None, None]:
     """Decode frames as long as they are small: one by one, and after some of them in batches ahead.
 
@@ -235,7 +246,7 @@ def _small_frames(
     alone = FRAMES_ALONE if file.frames.threads > 1 else None
     while True:
         count = 0
-        for frame in islice(_one_by_one(file, window, offset), alone):
+        for frame in islice(_one_by_one(file, window, offset, decompress), alone):
             offset = frame[0]
             count += 1
             yield frame
@@ -254,8 +265,9 @@ def _small_frames(
                 yield offset, batch.contents[-1], batch.followed
 
 
-def _one_by_one(file: ArchiveFile, window: Window, offset: int) -> Iterator[tuple[int, bytes, bool]]:
-    decompress = file.decoder.private()
+def _one_by_one(
+    file: ArchiveFile, window: Window, offset: int, decompress: Decompress
+) -> Iterator[tuple[int, bytes, bool]]:
     data, index = window.get(offset, offset + AT_HAND)
     frame = measure_frame(data, index)
     # Each frame's header is looked at once only.

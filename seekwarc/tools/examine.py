@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from typing import Final
 
 from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.record import Record
@@ -21,6 +23,11 @@ from seekwarc.frames.stream import ContentStream
 from seekwarc.frames.units import Compression, Extension, Piece, pieces_from
 
 __all__ = ["Damage", "Intact", "examine"]
+
+CONTENT_ALONE: Final = 256 << 10
+"""Content bytes that are decompressed before a thread does it."""
+PIECES_ALONE: Final = 64
+"""Frames or members, however small, of which the same is true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ def examine(
 ) -> Iterator[Intact | Damage]:
     """Yield what a file consists of, in order.
 
-    Decompression runs ahead in a thread of its own.
+    Decompression runs ahead in a thread of its own, once the file has shown to be worth one.
 
     Args:
         file: The file; its size must be known.
@@ -87,8 +94,8 @@ def examine(
         pieces = pieces_from(
             window, offset, compression, file.decoder, watching.observe if watching is not None else None
         )
-        ahead = Ahead(watching.watch(pieces) if watching is not None else pieces, _weight)
-        reached = iter(ahead)
+        ahead = _ahead(watching.watch(pieces) if watching is not None else pieces)
+        reached: Iterator[Piece | Extension] = ahead
         if not reach.is_known(offset):
             reach = _Reach(None)
             reached = reach.watch(reached)
@@ -198,6 +205,20 @@ class _Reach:
             source=name,
             offset=offset,
         )
+
+
+def _ahead(pieces: Iterator[Piece | Extension]) -> Generator[Piece | Extension, None, None]:
+    """Yield pieces, the first ones as they are taken: a thread would cost more than all of a small file."""
+    content = 0
+    for count, piece in enumerate(pieces, 1):
+        yield piece
+        content += _weight(piece)
+        if content >= CONTENT_ALONE or count == PIECES_ALONE:
+            break
+    else:
+        return
+    with closing(Ahead(pieces, _weight)) as others:
+        yield from others
 
 
 def _weight(piece: Piece | Extension) -> int:

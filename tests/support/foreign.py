@@ -38,6 +38,14 @@ def skippable(magic: int, data: bytes = b"") -> bytes:
     return struct.pack("<II", magic, len(data)) + data
 
 
+@cache
+def _compressor(
+    level: int, dictionary: zstandard.ZstdCompressionDict | None, **parameters: int
+) -> zstandard.ZstdCompressor:
+    chosen = zstandard.ZstdCompressionParameters.from_level(level, **parameters)
+    return zstandard.ZstdCompressor(compression_params=chosen, dict_data=dictionary)
+
+
 def zstd_frame(
     content: bytes = b"",
     *,
@@ -50,14 +58,14 @@ def zstd_frame(
 ) -> bytes:
     """Make one Zstandard frame. Without `content_size` it is written as a stream whose end nobody knew."""
     choices = {"window_log": window_log} if window_log else {}
-    parameters = zstandard.ZstdCompressionParameters.from_level(
+    compressor = _compressor(
         level,
+        dictionary,
         write_content_size=content_size,
         write_checksum=checksum,
         write_dict_id=name_dictionary,
         **choices,
     )
-    compressor = zstandard.ZstdCompressor(compression_params=parameters, dict_data=dictionary)
     if content_size:
         return compressor.compress(content)
     stream = compressor.compressobj()

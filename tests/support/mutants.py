@@ -13,20 +13,26 @@ import argparse
 import base64
 import hashlib
 import io
+import json
 import random
 import struct
-import sys
+import tempfile
 import time
+import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 import seekwarc
+from seekwarc.cli import main as command
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.cdxj import CdxjLine
-from seekwarc.serve.shelf import rows_of
+from seekwarc.serve.catalogue import Query
+from seekwarc.serve.shelf import Shelf
 from seekwarc.tools.index import index
 from seekwarc.tools.verify import Verifier
 from tests.support.foreign import (
@@ -81,6 +87,11 @@ class Truth:
     stop: int
     """Offset of the next record, or the end of the file."""
     frames: list[Entry]
+
+    @property
+    def frame_count(self) -> int:
+        """How many of them have content."""
+        return sum(1 for entry in self.frames if entry[1])
 
 
 @dataclass
@@ -459,6 +470,9 @@ def _entries_of(stored: bytes) -> list[tuple[int, int, int | None]] | None:
 
 # What reading a mutant must come to.
 
+BATCH = 50
+"""Mutants that `ls` and the server's catalogue are given at a time."""
+
 
 @dataclass
 class Tally:
@@ -474,21 +488,47 @@ class Tally:
     """Short reads without a walk that gave an intact frame of another place; all of such a record raises."""
     kinds: Counter[str] = field(default_factory=Counter)
 
+    def add(self, other: Tally) -> None:
+        """Count what another counted."""
+        for name, count in vars(other).items():
+            setattr(self, name, getattr(self, name) + count)
 
-def check(number: int, tally: Tally) -> None:
-    """Make a mutant and read it in every way.
+
+def check(numbers: range, tally: Tally) -> None:
+    """Make mutants and read each in every way.
 
     Raises:
-        AssertionError: It was read otherwise than a reader without tables reads it.
+        AssertionError: One was read otherwise than a reader without tables reads it.
     """
-    maker = Maker(number)
-    mutant = maker.mutant()
+    for some in _batches(numbers):
+        makers = [Maker(number) for number in some]
+        mutants = [maker.mutant() for maker in makers]
+        for number, maker, mutant in zip(some, makers, mutants, strict=True):
+            try:
+                _check_one(maker.rng, mutant, tally)
+            except Exception as error:
+                error.add_note(f"mutant {number}: {mutant.kind}")
+                raise
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [Path(folder, f"{number}.warc.zst") for number in some]
+            for path, mutant in zip(paths, mutants, strict=True):
+                path.write_bytes(mutant.data)
+            check_listing(paths, mutants)
+            _check_catalogue(paths, mutants)
+
+
+def _batches(numbers: range) -> Iterator[range]:
+    return (numbers[at : at + BATCH] for at in range(0, len(numbers), BATCH))
+
+
+def _check_one(rng: random.Random, mutant: Mutant, tally: Tally) -> None:
     tally.mutants += 1
     tally.kinds[mutant.kind.partition(",")[0]] += 1
     lengths = _check_walks(mutant)
-    for record, length in zip(mutant.records, lengths, strict=True):
-        for given in _lengths(maker.rng, mutant, record, length):
-            _check_record(maker.rng, mutant, record, given, tally)
+    with seekwarc.open(mutant.data, cache_size=rng.choice((0, 1 << 20))) as archive:
+        for record, length in zip(mutant.records, lengths, strict=True):
+            for given in _lengths(rng, mutant, record, length):
+                _check_record(rng, archive, record, given, tally)
     tally.false += mutant.is_false
     found = list(Verifier(mutant.data))
     if mutant.is_false:
@@ -513,10 +553,52 @@ def _check_walks(mutant: Mutant) -> list[int]:
     lines = sorted(map(CdxjLine.parse, out.getvalue().splitlines()), key=lambda line: line.offset)
     assert len(problems) == len(lost)
     assert [(line.offset, str(line.digest)) for line in lines] == wanted
-    with seekwarc.open(mutant.data) as archive:
-        rows = list(rows_of(archive, 0))
-    assert [(row.offset, row.size) for row in rows] == [(it.offset, len(it.block)) for it in mutant.records]
     return [it[3] for it in found]
+
+
+def check_listing(paths: Sequence[Path], mutants: Sequence[Mutant], run: Command | None = None) -> None:
+    """See that `seekwarc ls` lists just the records that are there.
+
+    Args:
+        paths: Where the mutants are.
+        mutants: What they should hold.
+        run: Runs the command and returns its exit status and what it printed; here, unless given.
+    """
+    status, text = (run or _run_here)(["ls", "--json", *map(str, paths)])
+    listed: dict[str, list[dict[str, object]]] = {}
+    for line in map(json.loads, text.splitlines()):
+        listed.setdefault(line["file"], []).append(line)
+    for path, mutant in zip(paths, mutants, strict=True):
+        found = listed.get(str(path), [])
+        wanted = [(it.offset, len(it.block), it.frame_count) for it in mutant.records]
+        assert [(it["offset"], it["size"], it["frames"]) for it in found] == wanted, f"{path}: {mutant.kind}"
+        for line, record in zip(found, mutant.records, strict=True):
+            assert record.data_end <= record.offset + line["length"] <= record.stop, path
+    assert status == 0
+
+
+Command = Callable[[list[str]], tuple[int, str]]
+
+
+def _run_here(words: list[str]) -> tuple[int, str]:
+    out = io.StringIO()
+    with redirect_stdout(out):
+        return command(words), out.getvalue()
+
+
+def _check_catalogue(paths: Sequence[Path], mutants: Sequence[Mutant]) -> None:
+    """See that what `seekwarc serve` makes of the files are just the records that are there."""
+    with Shelf(paths) as shelf:
+        shelf.read()
+        rows = [row for _, row in shelf.catalogue.page(Query(), 0, shelf.catalogue.rows).rows]
+    problems = [state.problem for state in shelf.files]
+    for number, (path, mutant, problem) in enumerate(zip(paths, mutants, problems, strict=True)):
+        found = [row for row in rows if row.file == number]
+        wanted = [(it.offset, len(it.block)) for it in mutant.records]
+        assert [(row.offset, row.size) for row in found] == wanted, f"{path}: {mutant.kind}"
+        assert problem is None, f"{path}: {mutant.kind}"
+        for row, record in zip(found, mutant.records, strict=True):
+            assert record.data_end <= row.offset + (row.length or 0) <= record.stop, path
 
 
 def _block(record: seekwarc.Record) -> bytes | None:
@@ -541,7 +623,7 @@ def _lengths(rng: random.Random, mutant: Mutant, record: Truth, length: int) -> 
 
 
 def _check_record(
-    rng: random.Random, mutant: Mutant, record: Truth, length: int | None, tally: Tally
+    rng: random.Random, archive: seekwarc.Reader, record: Truth, length: int | None, tally: Tally
 ) -> None:
     """See that the record is read as it is, or not at all; and that parts of it are displaced only then."""
     size = len(record.block)
@@ -549,20 +631,15 @@ def _check_record(
     for _ in range(3):
         start = rng.randint(0, size)
         ranges.append((start, rng.randint(start, size)))
-    cache_size = rng.choice((0, 1 << 20))
-    parts: list[bytes | None] = []
-    with seekwarc.open(mutant.data, cache_size=cache_size) as archive:
-        for start, stop in ranges:
-            try:
-                found = archive.record_at(record.offset, length)
-                assert found.header.raw == record.header
-                parts.append(found.block.pread(start, stop - start))
-            except SeekWarcError:
-                parts.append(None)
-        try:
-            whole = archive.record_at(record.offset, length).block.read()
-        except SeekWarcError:
-            whole = None
+    parts: list[bytes | None] = [None] * len(ranges)
+    whole = None
+    try:
+        found = archive.record_at(record.offset, length)
+        assert found.header.raw == record.header
+        parts = [_part(found, start, stop) for start, stop in ranges]
+        whole = found.block.read()
+    except SeekWarcError:
+        pass
     assert whole in (None, record.block), "other bytes"
     for (start, stop), part in zip(ranges, parts, strict=True):
         tally.reads += 1
@@ -574,22 +651,34 @@ def _check_record(
             tally.displaced += 1
 
 
+def _part(record: seekwarc.Record, start: int, stop: int) -> bytes | None:
+    try:
+        return record.block.pread(start, stop - start)
+    except SeekWarcError:
+        return None
+
+
 def main() -> int:
-    """Check very many."""
+    """Check very many, and tell after every few thousand how it went so far."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
     arguments = parser.parse_args()
     tally = Tally()
+    failed: list[int] = []
     begin = time.monotonic()
-    for number in range(arguments.first, arguments.first + arguments.count):
+    numbers = range(arguments.first, arguments.first + arguments.count)
+    for done, some in enumerate(_batches(numbers), 1):
+        one = Tally()
         try:
-            check(number, tally)
-        except Exception:
-            print(f"mutant {number}: {Maker(number).mutant().kind}", file=sys.stderr)
-            raise
-    print(f"{tally}\n{time.monotonic() - begin:.0f} s")
-    return 0
+            check(some, one)
+        except Exception:  # noqa: BLE001 - printed, and the others are checked all the same
+            traceback.print_exc()
+            failed += some
+        tally.add(one)
+        if done % 100 == 0 or some[-1] == numbers[-1]:
+            print(f"{time.monotonic() - begin:.0f} s, failed {failed}: {tally}", flush=True)
+    return int(bool(failed))
 
 
 if __name__ == "__main__":
