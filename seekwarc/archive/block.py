@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
-from typing import Protocol
 
 from seekwarc.errors import FormatError
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, parse_http_head
 from seekwarc.format.words import counted
 from seekwarc.format.zstd import Buffer
+from seekwarc.storage.source import ReadableStream, read_some
 
 __all__ = ["Block", "BlockSource", "ReadableStream", "as_stream"]
-
-
-class ReadableStream(Protocol):
-    """What a block can be read from: any binary file object."""
-
-    def read(self, size: int, /) -> bytes | None:
-        """Return up to `size` bytes, nothing at the end."""
 
 
 Block = Buffer | ReadableStream | Iterable[Buffer]
@@ -106,7 +99,7 @@ class BlockSource:
         wanted = size - len(data)
         if self._length is not None:
             wanted = min(wanted, self._length - self._read)
-        while wanted and (piece := self._stream.read(wanted)):
+        while wanted and (piece := read_some(self._stream, wanted)):
             if not isinstance(piece, bytes | bytearray | memoryview):
                 raise _wrong(f"a file that returns {type(piece).__name__}")
             pieces.append(piece)

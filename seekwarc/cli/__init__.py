@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from types import FrameType
-from typing import Final, NoReturn
+from typing import Final
 
 from seekwarc import __version__
 from seekwarc.cli.arguments import Parser, did_you_mean
@@ -117,6 +117,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 configure_text(stream)
         status = _status_of(*_verb_of(words))
     except (KeyboardInterrupt, _Terminated) as stop:
+        for number in STOPPING:
+            signal.signal(number, signal.SIG_IGN)  # Python is about to end, and must not be stopped in that.
         _say("stopped")
         _drop_output()
         return BY_SIGNAL + (signal.SIGTERM if isinstance(stop, _Terminated) else signal.SIGINT)
@@ -225,11 +227,23 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _stop(number: int, _: FrameType | None) -> NoReturn:
-    """Leave by an exception, so that unfinished files are taken away, and let nothing interrupt that."""
-    for each in STOPPING:
-        signal.signal(each, signal.SIG_IGN)
-    raise _Terminated if number == signal.SIGTERM else KeyboardInterrupt
+def _stop(number: int, _: FrameType | None) -> None:
+    """Leave by an exception, so that unfinished files are removed, and let nothing interrupt that.
+
+    Signals are not ignored as such: should some library swallow the exception, the next one is heard.
+    """
+    if not _is_stopping():
+        raise _Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+
+def _is_stopping() -> bool:
+    """Tell whether what runs is a handler or a `finally` that such an exception has reached."""
+    error = sys.exception()
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt | _Terminated):
+            return True
+        error = error.__context__
+    return False
 
 
 def _stop_again(lost: sys.UnraisableHookArgs) -> None:

@@ -30,6 +30,7 @@ from seekwarc.cli.common import (
     writer_options,
 )
 from seekwarc.errors import SeekWarcError, SourceError
+from seekwarc.storage.source import read_some
 from seekwarc.tools.pack import NamedStream, files_below, pack
 
 __all__ = ["add_arguments", "run"]
@@ -67,7 +68,7 @@ class _WatchedFile:
         self._advance = advance
 
     def read(self, size: int) -> bytes:
-        data = self._file.read(size)
+        data = read_some(self._file, size)
         self._advance(len(data))
         return data
 

@@ -23,12 +23,14 @@ __all__ = [
     "LocalFileSource",
     "PipeSource",
     "RangeSource",
+    "ReadableStream",
     "RemoteObject",
     "Stats",
     "as_buffered",
     "as_remote",
     "open_source",
     "policy_of",
+    "read_some",
 ]
 
 PIPE_STEP: Final = 1 << 20
@@ -103,9 +105,24 @@ def _read_fully(read: Callable[[int, int], bytes], start: int, stop: int) -> byt
     return b"".join(pieces)
 
 
-def _read_some(file: IO[bytes], size: int) -> bytes:
-    """Read once; nothing at the end."""
-    data: bytes | None = file.read(size)
+class ReadableStream(Protocol):
+    """What bytes can be read from in order: any binary file object."""
+
+    def read(self, size: int, /) -> bytes | None:
+        """Return up to `size` bytes, nothing at the end."""
+
+
+def read_some(file: ReadableStream, size: int) -> bytes:
+    """Read once, up to `size` bytes; nothing at the end.
+
+    Raises:
+        BlockingIOError: The file does not block and has nothing ready.
+    """
+    if type(file) is io.BufferedReader:
+        # Its `read` waits for all of `size` and runs no signal handler between two pieces: Ctrl-C would be
+        # heard when the next piece comes, if ever.
+        return file.read1(size)
+    data = file.read(size)
     if data is None:
         raise BlockingIOError("the file object is in non-blocking mode and has nothing ready")
     return data
@@ -285,7 +302,7 @@ class FileObjectSource(_OpenedElsewhere):
 
     def _seek_and_read(self, start: int, stop: int) -> bytes:
         self._file.seek(start)
-        return _read_some(self._file, stop - start)
+        return read_some(self._file, stop - start)
 
     def close(self) -> None:
         """See `RangeSource.close`."""
@@ -326,7 +343,7 @@ class PipeSource(_OpenedElsewhere):
                 raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
 
     def _take(self, start: int, stop: int) -> bytes:
-        data = _read_some(self._file, stop - start)
+        data = read_some(self._file, stop - start)
         self._position += len(data)
         return data
 

@@ -273,3 +273,29 @@ def test_a_signal_that_comes_while_something_is_taken_away_stops_all_the_same(nu
     command = [sys.executable, "-c", textwrap.dedent(script)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=15)
     assert (done.returncode, done.stderr) == (128 + number, "seekwarc: stopped\n")
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_after_one_that_was_lost_stops_the_command(number: int) -> None:
+    script = f"""
+        import os, sys, time, types
+        import seekwarc.cli
+
+        def run(options):
+            for _ in range(2):
+                try:
+                    os.kill(os.getpid(), {int(number)})
+                    time.sleep(20)
+                except BaseException as error:
+                    last = error
+            raise last
+
+        sys.modules["seekwarc.cli.ls"] = types.SimpleNamespace(add_arguments=lambda _: None, run=run)
+        started = time.monotonic()
+        status = seekwarc.cli.main(["ls"])
+        sys.exit(status if time.monotonic() - started < 10 else "deaf")
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=45)
+    assert (done.returncode, done.stderr) == (128 + number, "seekwarc: stopped\n")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -88,6 +90,30 @@ def test_short_reads_of_a_pipe_are_looped() -> None:
     assert source.read(5000, 250_000) == DATA[5000:250_000]
     assert source.read(250_000, 400_000) == DATA[250_000:]
     assert source.read(len(DATA), len(DATA) + 1) == b""
+
+
+@pytest.mark.posix
+def test_a_signal_between_two_pieces_of_a_pipe_is_heard() -> None:
+    ours, theirs = os.pipe()
+    heard = threading.Event()
+    heard_in_time = []
+
+    def write() -> None:
+        time.sleep(0.2)  # Until the other thread waits for the pipe. Its wait is not interrupted by this:
+        signal.raise_signal(signal.SIGALRM)
+        os.write(theirs, DATA[:1000])
+        heard_in_time.append(heard.wait(5))
+        os.write(theirs, DATA[1000:2000])
+
+    before = signal.signal(signal.SIGALRM, lambda *_: heard.set())
+    writer = threading.Thread(target=write)
+    writer.start()
+    with os.fdopen(ours, "rb") as file:
+        assert PipeSource(file).read(0, 2000) == DATA[:2000]
+    writer.join()
+    os.close(theirs)
+    signal.signal(signal.SIGALRM, before)
+    assert heard_in_time == [True]
 
 
 def test_a_pipe_skips_what_nobody_asks_for() -> None:
