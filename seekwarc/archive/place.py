@@ -23,7 +23,7 @@ from seekwarc.format.seektable import SeekTable, TableReference
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
 from seekwarc.format.zstd import MAX_FRAME_HEADER_SIZE, SEEK_TABLE_MAGIC, measure_frame
 from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun
-from seekwarc.frames.scan import Window, frame_at, frame_start_at, scan_frames
+from seekwarc.frames.scan import UNSEEN, Window, frame_at, frame_start_at, scan_run
 from seekwarc.frames.single import SingleFrame
 from seekwarc.frames.units import Extension, extension_at, whole_frame
 
@@ -47,8 +47,6 @@ MAX_EMPTY_FRAMES: Final = 16
 LARGEST_ENTRY: Final = 12
 PEEK: Final = 32
 """What is read to see one frame header, block header, or both."""
-UNSEEN: Final = -1
-"""In the place of a checksum that a frame does not have, or that was not looked at."""
 NOT_THESE: Final = "the seek table does not list the frames that are there"
 MAX_BLANK_FRAME: Final = 64
 """A frame with no more content than this may hold line breaks alone: no record is so small."""
@@ -237,28 +235,17 @@ class FramedPlace:
     def _scan(self, size: int, problem: str | None) -> Layout:
         """Step over the record's frames by their headers."""
         file = self.file
-        stored, contents, checksums = array("Q"), array("Q"), array("q")
-        content = 0
-        for frame in scan_frames(file.source, self.offset):
-            if frame.content_size is None:
-                break
-            stored.append(frame.size)
-            contents.append(frame.content_size)
-            checksums.append(UNSEEN if frame.checksum is None else frame.checksum)
-            content += frame.content_size
-            if content >= size:
-                break
-        else:
-            if content < size - len(RECORD_END):
-                raise TruncatedError(
-                    f"the file ends inside this record: {content} of {size} bytes are there",
-                    source=file.name,
-                    offset=self.offset,
-                )
-        if content != size:
+        run = scan_run(file.source, self.offset, size)
+        if run.is_at_end and run.content_size < size - len(RECORD_END):
+            raise TruncatedError(
+                f"the file ends inside this record: {run.content_size} of {size} bytes are there",
+                source=file.name,
+                offset=self.offset,
+            )
+        if run.content_size != size:
             stream = stream_content(file, self.offset, 0, "zst")
             return Layout(stream, TableStatus.STREAM, problem)
-        return self._compared(SeekTable(stored, contents), checksums, size, problem)
+        return self._compared(SeekTable(run.stored_sizes, run.content_sizes), run.checksums, size, problem)
 
     def _compared(self, scanned: SeekTable, checksums: array[int], size: int, problem: str | None) -> Layout:
         """Return the layout of frames that were found by scanning, with the table if one lists just these."""
@@ -332,7 +319,9 @@ def _lists_just(table: SeekTable, scanned: SeekTable, checksums: array[int]) -> 
     sizes = table.stored_sizes, table.content_sizes
     if sizes != (scanned.stored_sizes, scanned.content_sizes):
         return False
-    pairs = zip(table.checksums or (), checksums, strict=False)
+    if table.checksums is None or table.checksums == checksums:
+        return True
+    pairs = zip(table.checksums, checksums, strict=True)
     return all(found in (UNSEEN, listed) for listed, found in pairs)
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from seekwarc.errors import FormatError, TruncatedError
+from seekwarc.errors import FormatError, SourceError, TruncatedError
 from seekwarc.format.zstd import (
     FRAME_MAGIC,
-    FRAME_MAGIC_BYTES,
     MAX_FRAME_HEADER_SIZE,
     SKIPPABLE_HEADER_SIZE,
     FrameHeader,
+    frame_facts,
     is_skippable,
     parse_frame_header,
     parse_skippable_header,
@@ -20,14 +21,19 @@ from seekwarc.format.zstd import (
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import RangeSource
 
-__all__ = ["Frame", "ScannedFrame", "Window", "frame_at", "frame_start_at", "frames_from", "scan_frames"]
+__all__ = ["UNSEEN", "Frame", "ScannedRun", "Window", "frame_at", "frame_start_at", "frames_from", "scan_run"]
 
 FIRST_READ: Final = 16 << 10
 LARGEST_READ: Final = 1 << 20
 CHECKSUM_SIZE: Final = 4
 BLOCK_HEADER_SIZE: Final = 3
+LAST_BLOCK: Final = 1
+"""Bit of a block header's first byte (RFC 8878, section 3.1.1.2.1)."""
+FRAME_BEGINNING: Final = MAX_FRAME_HEADER_SIZE + BLOCK_HEADER_SIZE
 PEEK: Final = 32
 """Holds the end of a frame, the header of the next one and its first block's."""
+UNSEEN: Final = -1
+"""In the place of a checksum that a frame does not have, or that was not looked at."""
 MAX_PEEK: Final = 64 << 10
 
 
@@ -212,67 +218,131 @@ def frames_from(window: Window, offset: int) -> Iterator[Frame]:
         offset = frame.end
 
 
-class ScannedFrame(NamedTuple):
-    """What a frame says of itself."""
+class ScannedRun(NamedTuple):
+    """Consecutive frames, and what they say of themselves."""
 
-    size: int
-    """Bytes in the file."""
-    content_size: int | None
-    """As `Frame.content_size`."""
-    checksum: int | None
-    """Its Content_Checksum; None where it has none, or that was not looked at."""
+    stored_sizes: array[int]
+    """Bytes of each in the file."""
+    content_sizes: array[int]
+    """As `Frame.content_size`, of each."""
+    checksums: array[int]
+    """Content_Checksum of each; `UNSEEN` where it has none, or that was not looked at."""
+    content_size: int = 0
+    """Bytes that all of them say they decompress to."""
+    is_at_end: bool = False
+    """Whether nothing follows in the file."""
+
+    @classmethod
+    def empty(cls) -> ScannedRun:
+        """Return one to which frames are added."""
+        return cls(array("Q"), array("Q"), array("q"))
+
+    def add(self, stored_size: int, content_size: int, checksum: int) -> None:
+        """Add a frame."""
+        self.stored_sizes.append(stored_size)
+        self.content_sizes.append(content_size)
+        self.checksums.append(checksum)
 
 
-def scan_frames(source: Fetcher, offset: int) -> Iterator[ScannedFrame]:
-    """Yield the frames from `offset` on as `frames_from` does, quicker.
+def scan_run(source: Fetcher, offset: int, size: int) -> ScannedRun:
+    """Step over frames from `offset` on, until they hold `size` bytes of content or more.
 
-    Where the source answers at once, this is a read of some bytes for each block that lies apart from the one
-    before it: a few microseconds for 128 KiB of content.
+    It ends earlier at the end of the file, and before a frame that does not state what it holds. Where the
+    source answers at once, this is a read of some bytes for each block that lies apart from the one before
+    it: a few microseconds for 128 KiB of content.
 
     Raises:
         TruncatedError, FormatError: As `frame_at`, when the damaged frame is reached.
     """
     if source.is_far:
-        for frame in frames_from(Window(source), offset):
-            yield ScannedFrame(frame.size, frame.content_size, None)
-        return
+        return _scan_far(source, offset, size)
     peeks = _Peeks(source, offset)
-    while True:
-        data, index = peeks.at(offset, MAX_FRAME_HEADER_SIZE)
-        if data[index : index + 4] == FRAME_MAGIC_BYTES and len(data) - index >= MAX_FRAME_HEADER_SIZE:
+    try:
+        return _scan_near(source, peeks, offset, size)
+    finally:
+        peeks.count()
+
+
+def _scan_far(source: Fetcher, offset: int, size: int) -> ScannedRun:
+    run = ScannedRun.empty()
+    content = 0
+    for frame in frames_from(Window(source), offset):
+        if frame.content_size is None:
+            break
+        content += frame.content_size
+        run.add(frame.size, frame.content_size, UNSEEN)
+        if content >= size:
+            break
+    else:
+        return run._replace(content_size=content, is_at_end=True)
+    return run._replace(content_size=content)
+
+
+def _scan_near(source: Fetcher, peeks: _Peeks, offset: int, size: int) -> ScannedRun:
+    # Very many frames go through here: what can be had without a call, an object or a read is.
+    run = ScannedRun.empty()
+    content = 0
+    file_size = source.size or 0
+    content_size = 0
+    has_checksum = False
+    # How a frame of one block begins, up to that block, and what it takes without its checksum. Of what does
+    # not compress, one frame begins as the other does.
+    beginning, known_size = None, 0
+    data, index = peeks.at(offset, FRAME_BEGINNING)
+    while content < size:
+        if beginning is not None and data.startswith(beginning, index):
+            end = offset + known_size
+        elif (facts := frame_facts(data, index)) is not None:
+            header_size, stated, has_checksum = facts
+            if stated is None:
+                break
+            content_size = stated
             try:
-                header = parse_frame_header(data, index)
-                end = peeks.blocks_end(offset + header.size)
+                end = peeks.blocks_end(offset + header_size)
             except FormatError as error:
                 raise error.located(source.name, offset) from None
-            checksum = None
-            if header.has_checksum:
-                data, index = peeks.at(end, CHECKSUM_SIZE)
-                checksum = int.from_bytes(data[index : index + CHECKSUM_SIZE], "little")
-                end += CHECKSUM_SIZE
-            if source.size is not None and end > source.size:
-                raise _cut(source, offset)
-            yield ScannedFrame(end - offset, header.content_size, checksum)
-            offset = end
+            is_one_block = data[index + header_size] & LAST_BLOCK
+            beginning = data[index : index + header_size + BLOCK_HEADER_SIZE] if is_one_block else None
+            known_size = end - offset
         else:
-            # Frames of other kinds, and the end of the file, are seldom: they take the careful way.
+            # Frames of other kinds, damage, and the end of the file, are seldom: they take the careful way.
             other = frame_at(Window(source, first_read=PEEK), offset)
             if other is None:
-                return
-            yield ScannedFrame(other.size, other.content_size, None)
+                return run._replace(content_size=content, is_at_end=True)
+            if other.content_size is None:
+                break
+            run.add(other.size, other.content_size, UNSEEN)
+            content += other.content_size
             offset = other.end
+            data, index = peeks.at(offset, FRAME_BEGINNING)
+            continue
+        # The checksum, and how the next frame begins, by one read.
+        data, index = peeks.at(end, CHECKSUM_SIZE + FRAME_BEGINNING)
+        checksum = UNSEEN
+        if has_checksum:
+            checksum = int.from_bytes(data[index : index + CHECKSUM_SIZE], "little")
+            index += CHECKSUM_SIZE
+            end += CHECKSUM_SIZE
+        if end > file_size:
+            raise _cut(source, offset)
+        run.add(end - offset, content_size, checksum)
+        content += content_size
+        offset = end
+    return run._replace(content_size=content)
 
 
 class _Peeks:
     """A `Window` for very many small reads, each some way further on than the one before it."""
 
-    __slots__ = ("_base", "_data", "_read", "_step")
+    __slots__ = ("_base", "_data", "_fetched", "_keeps", "_read", "_reads", "_source", "_step")
 
     def __init__(self, source: Fetcher, offset: int) -> None:
-        self._read = source.small_reads()
+        self._read, self._keeps = source.small_reads()
+        self._source = source
         self._data = b""
         self._base = offset
         self._step = PEEK
+        self._reads = self._fetched = 0
 
     def at(self, position: int, size: int) -> tuple[bytes, int]:
         """Return bytes that include `size` from `position` on, fewer at the end, and where these begin."""
@@ -282,9 +352,14 @@ class _Peeks:
         # Small frames and blocks lie close together: of these more are read at a time.
         near = index <= len(self._data) + PEEK
         self._step = min(self._step * 2, MAX_PEEK) if near else PEEK
-        self._data = self._read(position, position + self._step)
+        try:
+            self._data = data = self._read(self._step, position)
+        except OSError as error:
+            raise SourceError(f"{self._source.name}: cannot read at offset {position}: {error}") from error
+        self._reads += 1
+        self._fetched += len(data)
         self._base = position
-        return self._data, 0
+        return data, 0
 
     def blocks_end(self, position: int) -> int:
         """Return the offset after the last block of the frame whose first block is at `position`."""
@@ -296,3 +371,7 @@ class _Peeks:
             after, done = walk_blocks(data, index)
             position += after - index
         return position
+
+    def count(self) -> None:
+        """Have the source count what was read."""
+        self._source.count_small(self._reads, self._fetched)

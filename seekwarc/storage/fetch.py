@@ -20,6 +20,7 @@ from seekwarc.storage.plan import Request, plan_requests
 from seekwarc.storage.source import (
     RangeSource,
     RemoteObject,
+    SmallReads,
     Stats,
     as_buffered,
     as_remote,
@@ -116,24 +117,23 @@ class Fetcher:
             return self._disk.read(identity, start, stop, self._request, size=size)
         return self._request(start, stop)
 
-    def small_reads(self) -> Callable[[int, int], bytes]:
-        """Return what makes very many small reads in a row the quickest way.
+    def small_reads(self) -> SmallReads:
+        """Return what makes very many small reads in a row the quickest way; see `count_small`."""
+        quick: Callable[[], SmallReads] | None = getattr(self._source, "small_reads", None)
+        if quick is not None:
+            return quick()
+        return SmallReads(lambda size, start: self._source.read(start, start + size), None)
 
-        It may return fewer bytes than asked for anywhere.
+    def count_small(self, reads: int, fetched: int) -> None:
+        """Count such reads, once they have been made.
+
+        Args:
+            reads: How many they were.
+            fetched: Bytes that they returned.
         """
-        quick = getattr(self._source, "small_reads", None)
-        if quick is None:
-            return self.read
-        read, lock, stats = quick(), self._lock, self.stats
-
-        def counted(start: int, stop: int) -> bytes:
-            data: bytes = read(start, stop)
-            with lock:
-                stats.requests += 1
-                stats.bytes_fetched += len(data)
-            return data
-
-        return counted
+        with self._lock:
+            self.stats.requests += reads
+            self.stats.bytes_fetched += fetched
 
     def fetch(
         self,

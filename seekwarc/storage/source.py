@@ -10,7 +10,8 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, BinaryIO, Final, NoReturn, Protocol, cast, runtime_checkable
+from functools import partial
+from typing import IO, BinaryIO, Final, NamedTuple, NoReturn, Protocol, cast, runtime_checkable
 
 from seekwarc.errors import SourceChangedError, SourceError
 from seekwarc.storage.plan import LOCAL, UNKNOWN, ReadPolicy
@@ -25,6 +26,7 @@ __all__ = [
     "RangeSource",
     "ReadableStream",
     "RemoteObject",
+    "SmallReads",
     "Stats",
     "as_buffered",
     "as_remote",
@@ -144,6 +146,15 @@ class _Descriptor:
         os.close(self.number)
 
 
+class SmallReads(NamedTuple):
+    """A way to make very many small reads in a row."""
+
+    read: Callable[[int, int], bytes]
+    """Takes size and offset, and may return fewer bytes than that anywhere. Raises OSError."""
+    keeps: object
+    """Keeps the file open, and must be kept as long as `read` is used."""
+
+
 class LocalFileSource:
     """A file on a local disk, read with positioned reads: no shared file position and no lock.
 
@@ -219,20 +230,10 @@ class LocalFileSource:
         except OSError as error:
             raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
 
-    def small_reads(self) -> Callable[[int, int], bytes]:
-        """Return a `read` for very many small reads in a row: it takes a third of the time of `read`.
-
-        It may return fewer bytes than asked for anywhere, and keeps the file open as long as it is kept.
-        """
+    def small_reads(self) -> SmallReads:
+        """Return what makes very many small reads in a row in a fraction of the time of `read`."""
         descriptor = self._descriptor or self._reopen()
-
-        def read(start: int, stop: int) -> bytes:
-            try:
-                return read_at(descriptor.number, stop - start, start)
-            except OSError as error:
-                raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
-
-        return read
+        return SmallReads(partial(read_at, descriptor.number), descriptor)
 
     def read_into(self, start: int, out: memoryview) -> int:
         """Fill `out` with the bytes from `start` on; see `BufferedSource.read_into`."""

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.frames.scan import Frame, Window, frame_at, frame_start_at, frames_from
-from seekwarc.storage.source import open_source
+from seekwarc.frames.scan import UNSEEN, Frame, Window, frame_at, frame_start_at, frames_from, scan_run
+from seekwarc.storage.fetch import Fetcher
+from seekwarc.storage.source import Stats, open_source
 from tests.support import strategies
-from tests.support.foreign import Foreign, noise, skippable, text, zstd_frame
+from tests.support.foreign import Foreign, checksum, noise, skippable, text, zstd_frame
 from tests.support.sources import Pipe, RecordingSource
 
 DATA = noise(200_000, seed=21)
@@ -178,3 +179,88 @@ def test_the_start_of_a_frame_tells_what_it_is() -> None:
     assert header.content_size == 500
     assert size == header.size
     assert frame_start_at(window, len(frame)) == (0x184D2A5E, None, 11)
+
+
+# Runs of frames.
+
+FRAME_KINDS = st.one_of(
+    # Of what does not compress, one frame begins as the other does.
+    st.builds(
+        lambda seed, check: zstd_frame(noise(300, seed=seed), checksum=check),
+        st.integers(0, 9),
+        st.booleans(),
+    ),
+    st.builds(lambda size: zstd_frame(text(size)), st.integers(0, 900)),
+    st.builds(lambda size: zstd_frame(bytes(size)), st.integers(0, 400_000)),
+    st.builds(lambda size: zstd_frame(noise(size, seed=3)), st.integers(0, 300_000)),
+    st.builds(lambda size: skippable(0x184D2A5E, bytes(size)), st.integers(0, 90)),
+    st.builds(lambda size: zstd_frame(text(size), content_size=False), st.integers(1, 900)),
+)
+
+
+def stepped(data: bytes, offset: int, size: int) -> list[tuple[int, int]] | str:
+    """Find what `scan_run` should, by measuring one frame after the other."""
+    found = []
+    content = 0
+    try:
+        for frame in frames_from(Window(RecordingSource(data)), offset):
+            if frame.content_size is None:
+                break
+            found.append((frame.size, frame.content_size))
+            content += frame.content_size
+            if content >= size:
+                break
+    except FormatError as error:
+        return f"{type(error).__name__} {error.offset}"
+    return found
+
+
+def scanned(source: Fetcher, offset: int, size: int) -> list[tuple[int, int]] | str:
+    try:
+        run = scan_run(source, offset, size)
+    except FormatError as error:
+        return f"{type(error).__name__} {error.offset}"
+    assert run.content_size == sum(run.content_sizes)
+    return list(zip(run.stored_sizes, run.content_sizes, strict=True))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(FRAME_KINDS, min_size=1, max_size=12),
+    st.integers(0, 2_000_000),
+    st.sampled_from((0, 0, 1, 3, 4, 5, 20, 30)),
+    st.integers(0, 40),
+)
+def test_a_run_is_what_stepping_finds(tmp_path_factory, frames, size, cut, garbage) -> None:
+    data = b"".join(frames)
+    data = data[: max(len(data) - cut, 0)] + noise(garbage, seed=1)
+    path = tmp_path_factory.mktemp("run") / "run.zst"
+    path.write_bytes(data)
+    expected = stepped(data, 0, size) if size else []
+    for source in (open_source(path), open_source(data), RecordingSource(data)):
+        fetcher = Fetcher(source, Stats())
+        assert scanned(fetcher, 0, size) == expected
+        fetcher.close()
+
+
+def test_a_run_has_the_checksums_that_its_frames_state(tmp_path) -> None:
+    contents = [noise(1000, seed=number) for number in range(50)]
+    frames = [zstd_frame(content, checksum=number % 7 > 0) for number, content in enumerate(contents)]
+    (tmp_path / "run.zst").write_bytes(b"".join(frames))
+    fetcher = Fetcher(open_source(tmp_path / "run.zst"), Stats())
+    run = scan_run(fetcher, 0, 50_000)
+    fetcher.close()
+    wanted = [checksum(content) if number % 7 else UNSEEN for number, content in enumerate(contents)]
+    assert list(run.checksums) == wanted
+    assert not run.is_at_end
+
+
+def test_a_frame_that_does_not_compress_costs_one_small_read(tmp_path) -> None:
+    frame = zstd_frame(noise(128 << 10, seed=5))
+    (tmp_path / "run.zst").write_bytes(frame * 64)
+    stats = Stats()
+    fetcher = Fetcher(open_source(tmp_path / "run.zst"), stats)
+    assert len(scan_run(fetcher, 0, 64 * (128 << 10)).stored_sizes) == 64
+    fetcher.close()
+    assert stats.requests <= 66
+    assert stats.bytes_fetched < 70 * 64

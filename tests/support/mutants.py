@@ -185,7 +185,8 @@ class Maker:
         at = self.rng.choice(places)
         table = self.parts[at].table
         before = [part.record for part in self.parts[:at] if part.record is not None]
-        first = self._span_of(before[-1])[0] if table == "record" else 0
+        # One that was added may stand before every record.
+        first = self._span_of(before[-1])[0] if table == "record" and before else 0
         stored, kind = self._false_table(first, at)
         self.parts[at] = Part(stored, table=table)
         return f"replaced, {kind}"
