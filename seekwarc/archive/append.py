@@ -205,9 +205,9 @@ def _ends(archive: Reader, *, repair: bool) -> tuple[Record, Record, int, int | 
             count -= 1
             end = _end_of(before) if before is not None else 0
         places = {end, error.offset or 0}
-        # A strict reader says so of a record that it would otherwise read as far as it goes.
-        is_cut = isinstance(error, TruncatedError) or isinstance(error.__context__, TruncatedError)
-        if not is_cut and not any(_is_torn(archive.name, place) for place in places):
+        if not isinstance(error, TruncatedError) and not any(
+            _is_torn(archive.name, place) for place in places
+        ):
             raise
         if not repair:
             message = f"{error.message}; {REPAIR}"
@@ -241,7 +241,9 @@ def _is_torn(path: str, offset: int) -> bool:
                 length = parse_record_header(header + found).content_length
             except FormatError:
                 return False
-            return offset + len(header + found) + length + len(RECORD_END) > os.path.getsize(path)
+            # Where more is missing than line breaks, and the record is not cut off, its length is wrong.
+            block_end = offset + len(header + found) + length
+            return block_end <= os.path.getsize(path) < block_end + len(RECORD_END)
         return not begin.strip(b"\0") and all(
             not data.strip(b"\0") for data in iter(lambda: file.read(STEP), b"")
         )

@@ -9,6 +9,7 @@ from seekwarc.archive.content import PlainContent
 from seekwarc.archive.record import CUT_OFF, Layout, Record, TableStatus
 from seekwarc.archive.resync import (
     NEARBY_BEFORE,
+    LaterRecords,
     next_record,
     swallowed_record,
     too_large,
@@ -111,11 +112,17 @@ def plain_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterato
         FormatError: When something that is no record is reached, or the file ends inside one.
     """
     size = file.source.size or 0
+    later = LaterRecords(file)
     while offset < size:
         record = plain_record_at(file, window, offset)
         begin = offset + len(record.header.raw)
         end = begin + record.content_length
-        if end > size:
+        within = later.first_after(begin) if end > size else None
+        if within is not None:
+            following = within
+            found = max(within - begin - len(RECORD_END), 0)
+            _tell(file, "length", record, too_large(record.content_length, found), found)
+        elif end > size:
             following = size
             missing = f"{end - size} of {record.content_length} bytes of its block are missing"
             _tell(file, "cut", record, f"{CUT_OFF}: {missing}")

@@ -5,32 +5,40 @@ the block that it measures. Where they do not, the next record is looked for nea
 which is then too long, and then after it. warcio and FastWARC read many of these files; to read the rest of
 the file is worth more than to insist. What is found is told as `Record.problem`.
 
+Where a Content-Length reaches beyond the end of the file, the same is done if the file is not cut off.
+
 Only a record that begins a frame or gzip member, or stands after a blank line, is found: text that looks like
 a header in the middle of a page is not.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import (
+    MAX_BLANK_BYTES,
     RECORD_BEGINNING,
     RECORD_END,
     RECORD_MAGIC,
     find_header_end,
     parse_record_header,
 )
+from seekwarc.frames.scan import Window
 
 if TYPE_CHECKING:
-    from seekwarc.frames.scan import Window
+    from collections.abc import Iterator
+
+    from seekwarc.archive.file import ArchiveFile
     from seekwarc.frames.stream import ContentStream
 
 __all__ = [
     "NEARBY",
     "NEARBY_BEFORE",
     "SHARED",
+    "LaterRecords",
     "is_end",
     "next_record",
     "swallowed_record",
@@ -42,6 +50,11 @@ NEARBY: Final = 1 << 20
 """How far after a block the next record is looked for."""
 NEARBY_BEFORE: Final = 64 << 10
 """How far back from the end of a block that is not compressed it is looked for."""
+MAX_AFAR: Final = 16 << 20
+"""Bytes that are fetched to find it, where each read takes its time."""
+SEARCH_STEP: Final = 1 << 20
+LONGEST_HEADER: Final = 64 << 10
+"""A longer one is not looked for."""
 SHARED: Final = (
     "several records share one frame or gzip member, or do not begin their own; they can be read in order, "
     "but their offsets lead to the first one only. `seekwarc convert` mends that"
@@ -120,6 +133,78 @@ def swallowed_record(window: Window, begin: int, end: int) -> tuple[int | None, 
         if position >= end - start and _follows(data, position, window, start):
             return start + match.end(), True
     return None, bool(seen)
+
+
+class LaterRecords:
+    """The records after one whose Content-Length reaches beyond the end of a file that is not compressed.
+
+    As a rule the file is cut off inside that record, and what looks like a record in its block is part of an
+    archive in the archive. But where a record that begins in the block ends just where the file does, the
+    file is whole and the length is wrong.
+
+    The file is gone through once, however many such lengths it has.
+
+    Args:
+        file: The file; its size is known.
+    """
+
+    def __init__(self, file: ArchiveFile) -> None:
+        self._file = file
+        self._size = file.source.size or 0
+        self._window = Window(file.source)
+        self._last: int | None = None
+        """Where the last record begins that ends with the file; -1 without one; None if that is not known."""
+
+    def first_after(self, begin: int) -> int | None:
+        """Return where the first record begins in the block at `begin`; None where the file is cut off."""
+        if self._last is None:
+            if self._is_cut() or not self._may_look(begin):
+                self._last = -1
+                return None
+            return self._look_at_all(begin)
+        found = next(self._beginnings(begin), None) if begin < self._last else None
+        return found[0] if found is not None else None
+
+    def _is_cut(self) -> bool:
+        # A record that is whole ends with a blank line: most files that are cut off do not.
+        return not self._file.source.read(max(self._size - len(RECORD_END), 0), self._size).endswith(
+            BLANK_LINES
+        )
+
+    def _may_look(self, begin: int) -> bool:
+        rest = self._size - begin
+        return self._file.may_mend(rest) and not (self._file.source.is_far and rest > MAX_AFAR)
+
+    def _look_at_all(self, begin: int) -> int | None:
+        tail = self._file.source.read(max(self._size - MAX_BLANK_BYTES, 0), self._size)
+        last_byte = self._size - len(tail) + len(tail.rstrip(b"\r\n"))
+        first = None
+        self._last = -1
+        for position, block, length in self._beginnings(begin):
+            if first is None:
+                first = position
+            if last_byte <= block + length <= self._size:
+                self._last = position
+        return first if first is not None and first <= self._last else None
+
+    def _beginnings(self, begin: int) -> Iterator[tuple[int, int, int]]:
+        """Yield offset, offset of the block and its length of what looks like a record after a blank line."""
+        offset = max(begin - len(RECORD_END), 0)
+        while offset < self._size:
+            data, index = self._window.get(offset, offset + SEARCH_STEP + LONGEST_HEADER)
+            # Each header ends before the next one's blank line: nothing is looked at twice.
+            for match in _AFTER_BLANK_LINE.finditer(data, index):
+                position = match.end()
+                if position >= index + SEARCH_STEP:
+                    break
+                stop = find_header_end(data, position)
+                with contextlib.suppress(FormatError):
+                    if stop >= 0:
+                        header = parse_record_header(data[position:stop])
+                        start = offset - index
+                        yield start + position, start + stop, header.content_length
+            # A blank line may lie across two steps.
+            offset += SEARCH_STEP - len(RECORD_END)
 
 
 def _end_of_record(data: bytes, position: int) -> int:

@@ -9,6 +9,7 @@ import contextlib
 import warnings
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ import seekwarc
 from seekwarc import FormatError, FormatWarning, TruncatedError
 from tests.support.foreign import CRLF2, Foreign, gzip_member, noise, text, warc_header, zstd_frame
 from tests.support.reading import time_limit
-from tests.support.sources import Pipe
+from tests.support.sources import Pipe, RecordingSource
 
 Make = Callable[[bytes], bytes]
 FORMS: dict[str, Make] = {
@@ -82,9 +83,67 @@ def test_a_content_length_that_is_too_large_costs_no_other_record(make: Make, ex
         list(archive)
 
 
-@each_compressed
-def test_a_content_length_beyond_the_end_of_the_file_is_seen_through(make: Make) -> None:
-    assert read(crawl(make, 5000))[0] == BLOCKS
+@each_form
+@pytest.mark.parametrize("claimed", [1000, 5000, 10**17])
+def test_a_content_length_beyond_the_end_of_the_file_is_seen_through(make: Make, claimed: int) -> None:
+    stated = f"Content-Length {claimed} is too large: the next record begins after 300 bytes of the block"
+    with seekwarc.open(crawl(make, claimed)) as archive:
+        with pytest.warns(FormatWarning, match=stated) as told:
+            records = list(archive)
+        assert [it.block.read() for it in records] == BLOCKS
+    assert [it.problem for it in records] == [None, stated, None]
+    assert len(told) == 1
+    with (
+        seekwarc.open(crawl(make, claimed), strict=True) as archive,
+        pytest.raises(FormatError, match="too large"),
+    ):
+        list(archive)
+
+
+@pytest.mark.parametrize("every", [1, 2, 7])
+def test_lengths_beyond_the_end_cost_one_pass_in_all(every: int) -> None:
+    many = [
+        record(text(200, seed=number), number, claimed=10**17 if number % every == 0 else None)
+        for number in range(20_000)
+    ]
+    source = RecordingSource(b"".join([*many, record(BLOCKS[0], 1)]), "wrong.warc")
+    with time_limit(60), warnings.catch_warnings(), seekwarc.open(source) as archive:
+        warnings.simplefilter("ignore")
+        assert [it.block.size for it in archive] == [200] * len(many) + [300]
+    assert source.bytes_asked < 6 * source.size
+
+
+def test_a_cut_file_whose_last_block_is_an_archive_is_not_taken_apart() -> None:
+    inner = b"".join(record(block, 7) for block in BLOCKS)
+    data = record(BLOCKS[0], 0) + record(inner, 1)
+    for cut in range(8, 900, 3):
+        for claimed in (None, 10**17):
+            cut_off = record(BLOCKS[0], 0) + record(inner, 1, claimed=claimed)
+            with warnings.catch_warnings(), seekwarc.open(cut_off[:-cut]) as archive:
+                warnings.simplefilter("ignore")
+                first, last = archive
+            assert first.problem is None
+            assert last.is_cut_off
+    assert len(data) > 900
+
+
+def test_the_rest_of_a_file_that_is_cut_off_is_not_read() -> None:
+    source = RecordingSource(record(BLOCKS[0], 0) + record(noise(20 << 20), 1)[:-100], "cut.warc")
+    with warnings.catch_warnings(), seekwarc.open(source) as archive:
+        warnings.simplefilter("ignore")
+        assert [it.is_cut_off for it in archive] == [False, True]
+    assert source.bytes_asked < 1 << 20
+
+
+def test_records_after_a_length_beyond_the_end_are_not_cut_off_when_appending(tmp_path: Path) -> None:
+    for name, make in FORMS.items():
+        path = tmp_path / {"plain": "a.warc", "gzip": "a.warc.gz"}.get(name, "a.warc.zst")
+        path.write_bytes(data := crawl(make, 10**17))
+        for repair in (False, True):
+            with pytest.raises(FormatError) as raised, seekwarc.open(path, "a", repair=repair):
+                pass
+            assert not isinstance(raised.value, TruncatedError)
+            assert path.read_bytes() == data
 
 
 @each_compressed
