@@ -20,6 +20,7 @@ from seekwarc.archive.written import Written
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import format_date
 from seekwarc.format.digest import Digest, Hasher, WrittenAlgorithm
+from seekwarc.format.fields import DefinedFields
 from seekwarc.format.http import HttpHead, is_http_block, parse_http_head
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
 from seekwarc.format.warc import RECORD_END, RecordHeader, format_fields
@@ -166,10 +167,9 @@ class Recorder:
         """Take note of a payload that was written, for those that come after it."""
         is_whole = draft.get("WARC-Truncated") is None and draft.get("WARC-Segment-Number") is None
         if self._dedup is not None and is_whole and written.type in ("response", "resource"):
-            digest, uri = written.payload_digest, written.target_uri
-            date = written.header.get("WARC-Date")
-            if digest is not None and written.id and uri and date:
-                self._dedup.add(digest, Capture(written.id, uri, date))
+            digest, uri = DefinedFields(written.header).payload_digest, written.target_uri
+            if digest is not None and uri:
+                self._dedup.add(digest, Capture(written.id, uri, written.header["WARC-Date"]))
         return written
 
     def _write_small(self, draft: HeaderDraft, block: _Block) -> Written:

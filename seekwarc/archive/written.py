@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from seekwarc.errors import SeekWarcError, SourceError
-from seekwarc.format.fields import DefinedFields
+from seekwarc.errors import FormatError, SeekWarcError, SourceError
+from seekwarc.format.dates import WarcDate
 from seekwarc.format.warc import RecordHeader
 
 __all__ = ["Written"]
 
 
-class Written(DefinedFields):
-    """A record that was handed to a `Writer`.
+class Written:
+    """A record that was handed to a `Writer`: what was stored of it, and where.
+
+    Everything here is known of every record; text that a record has not got is empty. Of what `write_raw`
+    was given, to which nothing is added, that may be any of it. All other fields are in `header`.
 
     Attributes:
         header: The record header as it was written.
         file: Name of the file that it is in.
+
+    Example:
+        page = out.write_response(uri, body, status=200)
+        out.write_metadata({"via": referrer}, concurrent_to=page)
+        log.info("%s %s %s %s", page.date, page.payload_digest, page.file, page.offset)
     """
 
-    __slots__ = ("_length", "_offset", "_settle", "file")
+    __slots__ = ("_length", "_offset", "_settle", "file", "header")
 
     def __init__(self, header: RecordHeader, file: str, settle: Callable[[], None]) -> None:
-        super().__init__(header)
+        self.header = header
         self.file = file
         self._settle = settle
         self._offset = -1
@@ -32,22 +40,52 @@ class Written(DefinedFields):
         place = f"at {self._offset}" if self._length >= 0 else "not yet placed"
         return f"<Written {self.type} in {self.file} ({place}): {self.target_uri or self.id}>"
 
-    # What a writer has written has these, but for `write_raw`, where nothing is added: there they are empty.
-
     @property
     def id(self) -> str:
-        """WARC-Record-ID (clause 5.2)."""
-        return super().id or ""
+        """WARC-Record-ID, without angle brackets (clause 5.2)."""
+        return self.header.uri("WARC-Record-ID") or ""
 
     @property
     def type(self) -> str:
-        """WARC-Type (clause 5.5)."""
-        return super().type or ""
+        """WARC-Type (clause 5.5): "revisit" where `dedup` found the payload among those written before."""
+        return self.header.get("WARC-Type") or ""
+
+    @property
+    def date(self) -> WarcDate:
+        """WARC-Date (clause 5.4).
+
+        Raises:
+            FormatError: `write_raw` was given a header without one, or with one that is malformed.
+        """
+        stated = self.header.get("WARC-Date")
+        if stated is None:
+            raise FormatError("the record header that was written as it is has no WARC-Date")
+        return WarcDate.parse(stated)
 
     @property
     def target_uri(self) -> str:
         """WARC-Target-URI (clause 5.14); empty where the record has none, as a warcinfo record."""
-        return super().target_uri or ""
+        return self.header.uri("WARC-Target-URI") or ""
+
+    @property
+    def content_length(self) -> int:
+        """Content-Length: bytes of the block (clause 5.3), of one segment where the record has several."""
+        return self.header.content_length
+
+    @property
+    def block_digest(self) -> str:
+        """WARC-Block-Digest, as it is written (clause 5.8); empty with `digest=None`."""
+        return self.header.get("WARC-Block-Digest") or ""
+
+    @property
+    def payload_digest(self) -> str:
+        """WARC-Payload-Digest, as it is written (clause 5.9); empty where no payload has one."""
+        return self.header.get("WARC-Payload-Digest") or ""
+
+    @property
+    def refers_to_id(self) -> str:
+        """WARC-Refers-To, without angle brackets (clause 5.11); empty where the record refers to none."""
+        return self.header.uri("WARC-Refers-To") or ""
 
     def place(self, offset: int, length: int) -> None:
         """Say where the record was put."""

@@ -129,8 +129,8 @@ def test_payloads_of_an_older_file_are_met_again(wrap: Any, size: int, tmp_path:
     again = written(known, wrap(block))
     assert again.type == "revisit"
     assert again.refers_to_id == original.id
-    assert again.refers_to_target_uri == "http://example.org/first"
-    assert str(again.refers_to_date) == DATE
+    assert again.header["WARC-Refers-To-Target-URI"] == "http://example.org/first"
+    assert again.header["WARC-Refers-To-Date"] == DATE
     assert errors_of(again.header) == []
 
 

@@ -350,7 +350,7 @@ def test_the_record_that_is_returned_is_the_first_segment(tmp_path: Path) -> Non
     assert place.header == segments[0].header
     assert (place.file, place.offset) == (str(tmp_path / segments[0].file), segments[0].offset)
     assert place.file != small_one.file
-    assert place.segment_number == 1
+    assert place.header["WARC-Segment-Number"] == "1"
 
 
 @pytest.mark.parametrize("digest", ["sha1", "sha256", None])

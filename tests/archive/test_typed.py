@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import seekwarc
+from seekwarc.format.fields import DefinedFields
 from tests.support.series import errors_of, labelled
 from tests.support.writing import DATE, HTTP_HEAD, KIB, RESPONSE, URI, Pipe, noise, text
 
@@ -22,7 +23,7 @@ NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 DIGEST = labelled("sha1", b"the payload")
 ALWAYS = {"WARC-Type", "WARC-Record-ID", "WARC-Date", "Content-Length", "WARC-Block-Digest"}
 
-Write = Callable[..., seekwarc.Written]
+Write = Callable[..., DefinedFields]
 
 EACH: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "response": ((URI, HTTP_HEAD + b"body"), {}),
@@ -36,8 +37,8 @@ EACH: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
 """Arguments that make a record of each type."""
 
 
-def write(kind: str, *args: Any, **fields: Any) -> seekwarc.Written:
-    """Write one record by the method of its type, and check that it is read back as it was written."""
+def write(kind: str, *args: Any, **fields: Any) -> DefinedFields:
+    """Write one record by the method of its type, check that it is read back so, and return its fields."""
     target = io.BytesIO()
     with seekwarc.Writer(target, frame_size=FRAME) as writer:
         written = getattr(writer, f"write_{kind}")(*args, **fields)
@@ -47,15 +48,15 @@ def write(kind: str, *args: Any, **fields: Any) -> seekwarc.Written:
         assert record.type == kind
         assert all(check.verdict in ("valid", "elsewhere") for check in record.check_digests())
     assert errors_of(written.header) == []
-    return written
+    return DefinedFields(written.header)
 
 
-def write_each(kind: str, **fields: Any) -> seekwarc.Written:
+def write_each(kind: str, **fields: Any) -> DefinedFields:
     args, common = EACH[kind]
     return write(kind, *args, **{**common, **fields})
 
 
-def names(written: seekwarc.Written) -> set[str]:
+def names(written: DefinedFields) -> set[str]:
     return set(written.header)
 
 
@@ -117,7 +118,7 @@ def test_metadata_are_fields(make: Any) -> None:
     with seekwarc.Writer(target) as writer:
         fields = make([("via", "http://example.org/"), ("fetchTimeMs", "17")])
         written = writer.write_metadata(fields, target_uri=URI, concurrent_to="urn:x:1")
-    assert written.content_type == "application/warc-fields"
+    assert written.header["Content-Type"] == "application/warc-fields"
     with seekwarc.open(target.getvalue()) as archive:
         (record,) = archive
         assert record.warc_fields == (("via", "http://example.org/"), ("fetchTimeMs", "17"))

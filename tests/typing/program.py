@@ -29,6 +29,10 @@ def write(path: Path) -> list[int]:
     with seekwarc.open(path, "w") as writer:
         written: Written = writer.write_response("http://example.org/", head + "<p>é".encode())
         again = writer.write("resource", target_uri="http://example.org/a", block=b"a", headers={"X-A": "b"})
+        date: WarcDate = written.date
+        digests: list[str] = [written.block_digest, written.payload_digest, again.payload_digest]
+        assert date.datetime.year >= 2026
+        assert [digest[:5] for digest in digests] == ["sha1:", "sha1:", ""]
         return [written.offset, again.offset]
 
 
