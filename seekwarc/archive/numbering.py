@@ -62,8 +62,8 @@ class SeriesNames:
             taken = name if os.path.lexists(name) else unfinished_name(name)
             more = f" (and {len(found) - 1} more of the series)" if len(found) > 1 else ""
             raise TargetExistsError(
-                f'{taken}: exists already{more}; continue the series (mode "a"), start after it '
-                '(existing="number") or replace it (existing="overwrite")'
+                f'{taken}: exists already{more}; start after it (`--existing number`, existing="number"), '
+                'replace it (`--force`, existing="overwrite") or continue it (mode "a")'
             )
         self._replaced = found if existing == "overwrite" else set()
         self._next = max(found) + 1 if found and existing == "number" else 0

@@ -170,8 +170,8 @@ class FileObjectOutput:
         self.begin = 0
         self._file = file
         self._seekable = False
-        self._size = 0
-        """Bytes that went into it, as far as that is known."""
+        self.size = 0
+        """Bytes that went into it; -1 where a write failed, so that it is not known."""
         # A pipe says so, or is silent about it: neither can be rolled back.
         with contextlib.suppress(OSError, AttributeError):
             if file.seekable():
@@ -180,9 +180,9 @@ class FileObjectOutput:
 
     def write(self, data: bytes) -> None:
         """See `Output.write`."""
-        size, self._size = self._size, -1
+        size, self.size = self.size, -1
         self._guarded(lambda: write_all(self._file, data))
-        self._size = size + len(data)
+        self.size = size + len(data)
 
     def flush(self) -> None:
         """See `Output.flush`."""
@@ -192,7 +192,7 @@ class FileObjectOutput:
 
     def roll_back(self, size: int) -> bool:
         """See `Output.roll_back`."""
-        if size == self._size:
+        if size == self.size:
             return True
         if not self._seekable:
             return False
@@ -201,7 +201,7 @@ class FileObjectOutput:
             self._file.truncate()
         except OSError:
             return False
-        self._size = size
+        self.size = size
         return True
 
     def commit(self) -> None:

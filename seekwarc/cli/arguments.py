@@ -43,6 +43,8 @@ class Parser(argparse.ArgumentParser):
         if unknown := re.fullmatch(r"unrecognized arguments: (-\S+).*", message, re.DOTALL):
             name = unknown[1].partition("=")[0]
             message = f"there is no option {name}{did_you_mean(name, self._option_string_actions)}"
+        if invalid := re.fullmatch(r".* invalid choice: '(.*)' \(choose from (.*)\)", message, re.DOTALL):
+            message += did_you_mean(invalid[1], re.findall(r"[\w-]+", invalid[2]))
         self.exit(2, f"{self.prog}: {message}; see `{self.prog} --help`\n")
 
     def hide_rare(self) -> None:

@@ -5,6 +5,10 @@
   pg_dump site | seekwarc pack - --stdin-name site.sql -o site.warc.zst
 
 Folders are packed with all that is below them. `-` is standard input, `-o -` standard output.
+
+With --max-file-size, OUT-00000, OUT-00001, ... are written. To add to such a series what came in today:
+
+  seekwarc pack today/ -o talks.warc.zst --max-file-size 1G --existing number
 """
 
 from __future__ import annotations
@@ -12,9 +16,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, cast, get_args
 
 from seekwarc.archive.duplicates import Duplicates
+from seekwarc.archive.numbering import ExistingSeries
 from seekwarc.cli.common import (
     add_force_argument,
     add_writer_arguments,
@@ -44,6 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--base-uri", metavar="URI", help="target URIs begin with this (default: file:// and the full path)"
     )
     add_force_argument(parser)
+    parser.add_argument(
+        "--existing",
+        choices=get_args(ExistingSeries),
+        help="what becomes of files that are there: refuse them (error, the default), with --max-file-size "
+        "start after the last of them (number), or replace them (overwrite, as --force does)",
+    )
     parser.add_argument(
         "--stdin-name", metavar="NAME", help="the path that standard input, `-`, is packed as"
     )
@@ -79,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
     if not files:
         raise SourceError("there is no file to pack")
     target = output_target(options.output)
-    existing = existing_option(options)
+    existing = _existing(options)
     settings = {"base_uri": options.base_uri, "existing": existing, **writer_options(options)}
     if options.dedup:
         settings["dedup"] = Duplicates()
@@ -109,6 +120,24 @@ def run(options: argparse.Namespace) -> int:
             line = f"{record.offset:>12} {record.length:>12} {human_size(size):>10}  {printable(str(path))}"
         report(line, target=options.output)
     return 0
+
+
+def _existing(options: argparse.Namespace) -> ExistingSeries:
+    """Return what becomes of files that have the names of new ones.
+
+    Raises:
+        SeekWarcError: Two options contradict each other, or there is no series to be numbered.
+    """
+    if options.existing is None:
+        return existing_option(options)
+    existing: ExistingSeries = options.existing
+    if options.force and existing != "overwrite":
+        raise SeekWarcError(
+            f"--force replaces what is there, --existing {existing} does not: give one of them"
+        )
+    if existing == "number" and options.max_file_size is None:
+        raise SeekWarcError("--existing number is for a series of files: say with --max-file-size how large")
+    return existing
 
 
 def _entries(options: argparse.Namespace) -> list[Path | NamedStream]:

@@ -1,12 +1,13 @@
 """Save what is intact in a damaged file: every whole record goes into a new .warc.zst.
 
 The damaged file is never written to. What was lost is listed with its offsets. Exit status 1 means that
-something was. `-` as SRC is standard input, which is first stored in a temporary file. With --to-dir, of
-each FILE, and of each WARC file in a folder and those below it, one is made in DIR; one that is there
-already, whole and not older than FILE, is passed over.
+something was. `-` is standard input or standard output, which are stored in temporary files: nothing comes
+out before all of SRC is read. With --to-dir, of each FILE, and of each WARC file in a folder and those below
+it, one is made in DIR; one that is there already, whole and not older than FILE, is passed over.
 
 seekwarc recover broken.warc.zst saved.warc.zst
 seekwarc recover cut.warc.gz saved.warc.zst --partial
+seekwarc recover broken.warc.gz - | seekwarc ls -
 seekwarc recover crawls/ --to-dir saved/ --jobs 4 --keep-going
 """
 
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seekwarc.archive.files import Existing
+from seekwarc.archive.output import Output
 from seekwarc.cli.batch import (
     add_batch_arguments,
     check_age,
@@ -40,11 +42,11 @@ from seekwarc.cli.common import (
     printable,
     writer_options,
 )
-from seekwarc.errors import FormatError, SourceError, TargetExistsError
+from seekwarc.errors import FormatError, TargetExistsError
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
-from seekwarc.storage.source import open_source
-from seekwarc.tools.aside import searchable
+from seekwarc.storage.source import RangeSource, open_source
+from seekwarc.tools.aside import revocable, searchable
 from seekwarc.tools.convert import content_digest, refuse_same_file
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.recover import Recovery, recover
@@ -124,27 +126,33 @@ class _Recovering:
 
     def __call__(self, job: Job, desk: Desk) -> tuple[Status, _Saved | None]:
         target = output_target(job.target or "")
-        if not isinstance(target, str):
-            raise SourceError("recovering takes records back that turn out damaged: name a file, not a pipe")
-        if self.skips and os.path.lexists(target):
+        if self.skips and isinstance(target, str) and os.path.lexists(target):
             _check_existing(job.source, target, desk)
             return Status.SKIPPED, None
         refuse_same_file(job.source, target)
-        with (
-            searchable(open_source(input_target(job.source))) as source,
-            desk.output(target, self.existing) as output,
-        ):
-            done = recover(
-                source,
-                output,
-                partial=self.partial,
-                source_dictionary=self.source_dictionary,
-                limits=self.limits,
-                watch=desk.watch,
-                **self.settings,
-            )
-            saved = _Saved(done, source.size, os.path.getsize(target))
+        with searchable(open_source(input_target(job.source))) as source:
+            if isinstance(target, str):
+                with desk.output(target, self.existing) as output:
+                    done = self._recover(source, output, desk)
+                target_size = os.path.getsize(target)
+            else:
+                # A record that turns out to be damaged at its end is taken back, which no pipe allows.
+                with revocable(target) as aside:
+                    done = self._recover(source, aside, desk)
+                target_size = aside.size
+            saved = _Saved(done, source.size, target_size)
         return Status.PROBLEMS if done.losses or done.suspect else Status.DONE, saved
+
+    def _recover(self, source: RangeSource, output: Output, desk: Desk) -> Recovery:
+        return recover(
+            source,
+            output,
+            partial=self.partial,
+            source_dictionary=self.source_dictionary,
+            limits=self.limits,
+            watch=desk.watch,
+            **self.settings,
+        )
 
 
 def _check_existing(source: str, target: str, desk: Desk) -> None:

@@ -1,17 +1,18 @@
-"""Pipes for tools that go back and forth: what comes out of one is stored in a temporary file first."""
+"""Pipes for tools that go back and forth: what one gives or gets is stored in a file first."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from typing import Final
+from typing import BinaryIO, Final
 
 from seekwarc.archive.files import write_all
+from seekwarc.archive.output import FileObjectOutput
 from seekwarc.errors import SourceError
 from seekwarc.storage.source import FileObjectSource, RangeSource
 
-__all__ = ["searchable"]
+__all__ = ["revocable", "searchable"]
 
 STEP: Final = 1 << 20
 HEAD: Final = 8
@@ -65,3 +66,32 @@ def searchable(
         copy = FileObjectSource(file)
         copy.name = source.name
         yield copy
+
+
+@contextmanager
+def revocable(target: BinaryIO, directory: str | None = None) -> Iterator[FileObjectOutput]:
+    """Give an output from which records can be taken back, whatever `target` is.
+
+    What is written goes into a temporary file, as of `searchable`. It is copied when the block ends, and not
+    at all if that is by an exception.
+
+    Args:
+        target: A pipe or any other binary file; it stays open.
+        directory: Where the temporary file goes.
+
+    Raises:
+        SourceError: There is no room for it, or `target` cannot be written.
+    """
+    final = FileObjectOutput(target)
+    try:
+        file = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115
+    except OSError as error:
+        raise SourceError(f"{final.name}: cannot be put aside: {error.strerror or error}") from error
+    with file:
+        output = FileObjectOutput(file)
+        output.name = final.name
+        yield output
+        file.seek(0)
+        while data := file.read(STEP):
+            final.write(data)
+        final.commit()

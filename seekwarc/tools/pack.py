@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from seekwarc import __version__
-from seekwarc.archive.files import Existing
+from seekwarc.archive.numbering import ExistingSeries
 from seekwarc.archive.writer import Writer
 from seekwarc.archive.written import Written
 from seekwarc.errors import SourceError
@@ -70,7 +70,7 @@ def pack(
     target: str | os.PathLike[str] | BinaryIO,
     *,
     base_uri: str | None = None,
-    existing: Existing = "error",
+    existing: ExistingSeries = "error",
     opened: Callable[[Path, BinaryIO], BinaryIO] = lambda _, file: file,
     **options: Any,  # noqa: ANN401
 ) -> list[tuple[Path, Written]]:
@@ -84,7 +84,8 @@ def pack(
         target: The new .warc.zst.
         base_uri: Put in front of the paths as they were given, to make the target URIs; `file://` URIs
             unless given.
-        existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
+        existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite"),
+            or of a series is followed by the new ones ("number").
         opened: Shown each file when it is opened; returns what is read in its place.
         **options: For `Writer`.
 

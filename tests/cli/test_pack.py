@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import io
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -265,13 +263,6 @@ def test_a_signal_leaves_nothing(start, folder, tmp_path, number, status) -> Non
     process.stdin.write(noise(1 << 20))
     wait_for(lambda: any(path.name.endswith(".partial") for path in tmp_path.iterdir()))
     process.send_signal(number)
-    # A signal that comes just before a read blocks is only seen when that read ends, which Python
-    # cannot help: a trickle of data ends it.
-    with contextlib.suppress(BrokenPipeError):
-        while process.poll() is None:
-            process.stdin.write(b"more")
-            process.stdin.flush()
-            time.sleep(0.05)
     stderr = process.communicate(timeout=20)[1]
     assert process.returncode == status
     assert os.listdir(tmp_path) == ["things"]
@@ -288,3 +279,67 @@ def test_a_terminal_is_shown_how_far_it_is(folder, tmp_path) -> None:
 
 def test_elsewhere_no_progress_is_shown(command, folder, tmp_path) -> None:
     assert command("pack", folder, "-o", tmp_path / "new.warc.zst").stderr == ""
+
+
+# A series of files.
+
+OPTIONS = ("--max-file-size", "1M", "--frame-size", "64K")
+
+
+@pytest.fixture
+def series(command, folder, tmp_path) -> list[Path]:
+    """A series of files that is there already, with a gap in it."""
+    options = (*OPTIONS, "-o", tmp_path / "out.warc.zst")
+    command("pack", folder, *options)
+    made = sorted(tmp_path.glob("out-*.warc.zst"))
+    assert len(made) == 4
+    made.pop(1).unlink()
+    return made
+
+
+def test_a_series_goes_on_after_its_last_number_when_asked(command, folder, series, tmp_path) -> None:
+    before = {path: path.read_bytes() for path in series}
+    words = ("pack", folder / "page.html", "-o", tmp_path / "out.warc.zst", *OPTIONS)
+    told = command(*words, "--existing", "number", "--json").json_lines
+    new = tmp_path / "out-00004.warc.zst"
+    assert [it["target"] for it in told] == [str(new)]
+    assert list(packed(new).values()) == [text(3000)]
+    assert {path: path.read_bytes() for path in series} == before
+    assert sorted(tmp_path.glob("out-*")) == [*series, new]
+
+
+def test_a_series_that_is_there_is_refused_with_what_to_say(command, folder, series, tmp_path) -> None:
+    words = ("pack", folder, "-o", tmp_path / "out.warc.zst", *OPTIONS)
+    for more in ((), ("--existing", "error")):
+        stderr = command(*words, *more, status=2).stderr
+        assert "out-00000.warc.zst: exists already (and 2 more" in stderr
+        assert "--existing number" in stderr
+    assert sorted(tmp_path.glob("out-*")) == series
+    for more in (("--existing", "overwrite"), ("--force",), ("-f", "--existing=overwrite")):
+        command(*words, *more)
+        assert len(list(tmp_path.glob("out-*"))) == 4
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (("--existing", "number"), "--existing number is for a series of files: say with --max-file-size"),
+        (("--existing", "number", "-f", "--max-file-size=1M"), "--force replaces what is there, --existing"),
+        (("--existing", "numbr"), "did you mean number?"),
+        (("--exsting", "number"), "did you mean --existing?"),
+    ],
+)
+def test_what_contradicts_itself_is_told_in_one_line(command, folder, tmp_path, more, told) -> None:
+    stderr = command("pack", folder, "-o", tmp_path / "new.warc.zst", *more, status=2).stderr
+    assert told in stderr
+    assert len(stderr.splitlines()) == 1
+    assert os.listdir(tmp_path) == ["things"]
+
+
+def test_one_file_may_be_replaced_or_refused(command, folder, tmp_path) -> None:
+    path = tmp_path / "new.warc.zst"
+    path.write_bytes(b"before")
+    command("pack", folder, "-o", path, "--existing", "error", status=2)
+    assert path.read_bytes() == b"before"
+    command("pack", folder, "-o", path, "--existing", "overwrite")
+    assert packed(path) == files_in(folder)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -205,9 +208,29 @@ def test_what_is_no_dictionary_is_refused_by_name(command, damaged, tmp_path) ->
     assert str(dictionary) in stderr
 
 
-def test_standard_output_is_refused(command, damaged, tmp_path) -> None:
-    stderr = command("recover", damaged, "-", status=2, cwd=tmp_path).stderr
-    assert "name a file" in stderr
+def test_standard_output_gets_what_a_file_would(command, damaged, tmp_path) -> None:
+    command("recover", damaged, tmp_path / "saved.warc.zst", status=1)
+    for output in (("-",), ("-o", "-"), ("/dev/stdout",)):
+        answer = command("recover", damaged, *output, "--json", status=1, cwd=tmp_path)
+        assert answer.stdout == (tmp_path / "saved.warc.zst").read_bytes()
+        told = json.loads(answer.stderr)
+        assert (told["target"], told["status"]) == (output[-1], "problems")
+        assert told["target_size"] == len(answer.stdout)
+    assert os.listdir(tmp_path) == ["saved.warc.zst"]
+
+
+def test_standard_output_gets_nothing_where_nothing_is_whole(command, tmp_path) -> None:
+    (tmp_path / "noise.warc.zst").write_bytes(noise(5000))
+    assert command("recover", tmp_path / "noise.warc.zst", "-", status=1).stdout == b""
+
+
+def test_a_reader_that_leaves_ends_recovery_quietly(damaged) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    words = [sys.executable, "-m", "seekwarc", "recover", damaged, "-"]
+    done = subprocess.run(words, stdout=theirs, stderr=subprocess.PIPE, check=False)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
