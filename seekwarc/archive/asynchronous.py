@@ -21,6 +21,7 @@ from seekwarc.archive.record import Record
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.fields import DefinedFields
 from seekwarc.format.http import HttpHead
+from seekwarc.format.seektable import TableReference
 from seekwarc.format.values import MediaType
 from seekwarc.frames.run import ReadPlan
 from seekwarc.storage.source import RangeSource, Stats
@@ -75,10 +76,16 @@ class AsyncReader(Opened[Reader]):
         async for record in in_threads(threads, lambda: iter(archive)):
             yield AsyncRecord(threads, record)
 
-    async def record_at(self, offset: int | str, length: int | str | None = None) -> AsyncRecord:
+    async def record_at(
+        self,
+        offset: int | str,
+        length: int | str | None = None,
+        *,
+        table: TableReference | None = None,
+    ) -> AsyncRecord:
         """Return the record that starts at a stored offset; see `Reader.record_at`."""
         archive, threads = self._there
-        return AsyncRecord(threads, await threads.run(lambda: archive.record_at(offset, length)))
+        return AsyncRecord(threads, await threads.run(lambda: archive.record_at(offset, length, table=table)))
 
 
 class AsyncCollection(Opened[Collection]):

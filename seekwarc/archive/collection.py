@@ -150,7 +150,7 @@ class Collection:
         if reader is None:
             raise NotFoundError(f"{entry.file} is not among the files of this collection")
         # Of records that share a gzip member the length is 0: nothing can be done with that.
-        record = reader.record_at(entry.offset, entry.length or None)
+        record = reader.record_at(entry.offset, entry.length or None, table=entry.table)
         if entry.id is not None and record.id != entry.id:
             raise FormatError(
                 f"the record {entry.id} should start here, but {record.id} does: the index is not of this "

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from seekwarc.archive.place import known_table
 from seekwarc.archive.reader import Reader
 from seekwarc.archive.record import Record
 from seekwarc.errors import FormatError
@@ -43,7 +44,7 @@ class Entry:
     concurrent_to: tuple[str, ...] = ()
     """IDs of records of the same capture event."""
     table: TableReference | None = None
-    """The record's seek table, where the index names it."""
+    """The record's seek table, where the index names it: no other is believed."""
 
 
 class RecordIndex(Protocol):
@@ -146,6 +147,7 @@ def entry_of(record: Record) -> Entry:
         record.segment_origin_id,
         record.refers_to_id,
         record.concurrent_to,
+        known_table(record),
     )
 
 

@@ -19,7 +19,7 @@ from seekwarc.archive.record import Layout, Record, TableStatus
 from seekwarc.archive.streamed import extensions_end, stream_content, streamed_length
 from seekwarc.archive.tables import TABLE_OVERHEAD, own_table_tail, read_table_before
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.seektable import SeekTable, TableReference
+from seekwarc.format.seektable import NO_TABLE, SeekTable, TableReference
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
 from seekwarc.format.zstd import MAX_FRAME_HEADER_SIZE, SEEK_TABLE_MAGIC, measure_frame
 from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun
@@ -38,6 +38,7 @@ __all__ = [
     "extension_here",
     "extensions_at",
     "extensions_from",
+    "known_table",
     "record_size",
     "table_reference",
 ]
@@ -159,11 +160,13 @@ class FramedPlace:
         run = FrameRun(self.file.frames, self.offset, table, self._head)
         return Layout(run, status, problem, data_end=end)
 
-    def _named_table(self, size: int) -> tuple[SeekTable, TableStatus]:
+    def _named_table(self, size: int) -> tuple[SeekTable, TableStatus] | None:
         """Read the table that an index named (spec-notes, section 6.7)."""
         import hashlib  # noqa: PLC0415 - only large records found by an index need it
 
         reference = self._table
+        if reference == NO_TABLE:
+            return None
         if reference is None or reference.size > self.file.max_table_size:
             raise FormatError(f"the seek table is larger than max_table_size={self.file.max_table_size}")
         data = self.file.source.read(reference.offset, reference.offset + reference.size)
@@ -312,6 +315,20 @@ def table_reference(record: Record) -> TableReference | None:
     if SeekTable.parse(data) != layout.frames:
         return None
     return TableReference(layout.data_end, len(data), hashlib.sha256(data).hexdigest())
+
+
+def known_table(record: Record) -> TableReference | None:
+    """Name the only seek table that is to be believed of a record from now on: `NO_TABLE` where none is.
+
+    Returns:
+        None where no table was compared with the frames, or the record has one frame only.
+    """
+    reference = None
+    if isinstance(record.place, FramedPlace) and record.layout.is_scanned:
+        with contextlib.suppress(FormatError):
+            reference = table_reference(record)
+        return reference or NO_TABLE
+    return None
 
 
 def _lists_just(table: SeekTable, scanned: SeekTable, checksums: array[int]) -> bool:

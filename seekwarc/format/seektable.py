@@ -36,6 +36,7 @@ __all__ = [
     "FOOTER_SIZE",
     "MAX_ENTRIES",
     "MAX_TABLE_SIZE",
+    "NO_TABLE",
     "FrameEntry",
     "SeekTable",
     "TableReference",
@@ -117,6 +118,10 @@ class TableReference(NamedTuple):
                 f"{text[:60]!r} does not name a seek table: OFFSET SIZE sha256:DIGEST is wanted"
             )
         return TableReference(int(match[1]), int(match[2]), match[3])
+
+
+NO_TABLE: Final = TableReference(0, 0, "0" * 64)
+"""Names nothing: with it, a record is scanned whatever tables are there."""
 
 
 class SeekTable:

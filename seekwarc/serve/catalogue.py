@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, NamedTuple
 from seekwarc.archive.index import Entry
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
+from seekwarc.format.seektable import TableReference
 from seekwarc.serve.address import CAPTURE_TYPES
 from seekwarc.serve.policy import clean
 
@@ -66,6 +67,13 @@ class Row(NamedTuple):
     """IDs, with a line break before and after each."""
     problem: str | None = None
     """What is wrong with it, as far as it was read."""
+    seek_table: str | None = None
+    """Names its seek table, where that was compared with the frames: see `TableReference`."""
+
+    @property
+    def reference(self) -> TableReference | None:
+        """The only seek table that is to be believed; None where any may be."""
+        return TableReference.parse(self.seek_table) if self.seek_table is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,6 +274,7 @@ class Catalogue:
                 row.origin,
                 row.refers_to,
                 tuple(filter(None, row.concurrent_to.split("\n"))),
+                row.reference,
             )
             for row in self._rows(condition, value)
         ]

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from seekwarc.errors import FormatError, LimitError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
+from seekwarc.format.seektable import NO_TABLE
 from seekwarc.serve.catalogue import Row, key_of
 from seekwarc.serve.policy import clean
 from seekwarc.storage.source import RangeSource
@@ -59,6 +60,12 @@ class IndexFile:
         """
         for behind, line in self._lines():
             digest = line.digest
+            table, problem = None, None
+            try:
+                table = line.table
+            except FormatError as error:
+                # The record can be read all the same.
+                table, problem = NO_TABLE, str(error)
             yield (
                 behind,
                 Row(
@@ -73,6 +80,8 @@ class IndexFile:
                     size=line.length or 0,
                     digest=clean(str(digest)) if digest is not None else None,
                     digest_key=key_of(digest) if digest is not None else None,
+                    problem=clean(problem),
+                    seek_table=str(table) if table is not None else None,
                 ),
             )
 

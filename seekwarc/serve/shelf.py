@@ -280,7 +280,9 @@ class Shelf:
         if offset >= (reader.size or 0):
             raise NotFoundError(f"no record has the ID {record_id}: {reader.name} ends before that")
         row = self.catalogue.place(number, offset)
-        return reader.record_at(offset, row.length or None if row is not None else None)
+        if row is None:
+            return reader.record_at(offset)
+        return reader.record_at(offset, row.length or None, table=row.reference)
 
     def _stats(self, record: Record) -> list[Stats]:
         files = {part.source for part in stored_parts(record, "payload")}
@@ -360,6 +362,7 @@ def _described(row: Row, record: Record) -> Row:
         refers_to=clean(entry.refers_to),
         concurrent_to="".join(f"\n{clean(one)}\n" for one in entry.concurrent_to),
         problem=clean(problem),
+        seek_table=str(entry.table) if entry.table is not None else None,
     )
 
 

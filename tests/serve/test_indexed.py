@@ -14,7 +14,9 @@ from seekwarc.serve.catalogue import Query
 from seekwarc.serve.indexed import IndexFile, is_index
 from seekwarc.serve.shelf import Shelf
 from seekwarc.storage.source import BytesSource
+from seekwarc.tools.index import index as make_index
 from tests.serve.conftest import FILM, PAGE
+from tests.support.foreign import Entry, Foreign, text
 
 
 @pytest.fixture
@@ -148,3 +150,60 @@ def test_damage_in_an_index_is_told_when_it_is_reached(index, tmp_path) -> None:
         assert "crawl.cdxj" in shelf.files[0].problem
         assert str(tmp_path) not in shelf.files[0].problem
         assert shelf.catalogue.complete
+
+
+# Seek tables.
+
+
+def displacing(entries: list[Entry]) -> list[Entry]:
+    """Two contents are wrong, and their sum is right: what lies between them is displaced."""
+    made = list(entries)
+    made[2] = (made[2][0], made[2][1] + 10, made[2][2])
+    made[6] = (made[6][0], made[6][1] - 10, made[6][2])
+    return made
+
+
+def film_file(**options: object) -> Foreign:
+    return Foreign().record(text(500)).record(text(40_000, seed=3), cuts=4000, table=options or True)
+
+
+def part_of(shelf: Shelf, made: Foreign) -> tuple[bytes, str | None]:
+    """Read some bytes in the middle, as a player does."""
+    served = shelf.open(shelf.record_id(0, made.records[1].offset))
+    problem = served.record.layout.table_problem
+    return served.representation("payload").read(20_000, 100), problem
+
+
+def test_an_index_s_word_on_a_seek_table_holds_where_it_is_served(tmp_path) -> None:
+    made, forged = film_file(), film_file(change=displacing)
+    path = tmp_path / "a.warc.zst"
+    path.write_bytes(made.bytes())
+    make_index({"a.warc.zst": path}, tmp_path / "a.cdxj", complain=print)
+    assert made.records[1].offset == forged.records[1].offset
+    wanted = made.records[1].block[20_000:20_100]
+    for data, is_forged in ((made.bytes(), False), (forged.bytes(), True)):
+        path.write_bytes(data)
+        with Shelf([tmp_path / "a.cdxj"]) as shelf:
+            shelf.read()
+            found, problem = part_of(shelf, made)
+        assert found == wanted
+        assert (problem is not None) is is_forged
+    with seekwarc.open(path) as archive:
+        put = forged.records[1]
+        assert archive.record_at(put.offset, put.length).block.pread(20_000, 100) != wanted, (
+            "nor is it in vain"
+        )
+
+
+def test_a_line_that_names_no_table_rightly_hides_no_other(tmp_path) -> None:
+    made = film_file(change=displacing)
+    (tmp_path / "a.warc.zst").write_bytes(made.bytes())
+    make_index({"a.warc.zst": tmp_path / "a.warc.zst"}, tmp_path / "a.cdxj", complain=print)
+    lines = (tmp_path / "a.cdxj").read_bytes().replace(b'"}', b'", "seekTable": "7 x"}')
+    (tmp_path / "a.cdxj").write_bytes(lines)
+    with Shelf([tmp_path / "a.cdxj"]) as shelf:
+        shelf.read()
+        rows = [row for _, row in shelf.catalogue.page(Query(), 0, 9).rows]
+        assert len(rows) == 2
+        assert all("seek table" in (row.problem or "") for row in rows)
+        assert part_of(shelf, made)[0] == made.records[1].block[20_000:20_100]

@@ -15,6 +15,7 @@ from seekwarc.serve.catalogue import Query
 from seekwarc.serve.shelf import MOST_OPEN, Shelf
 from seekwarc.serve.views import View
 from tests.serve.conftest import FILM, PAGE
+from tests.support.foreign import Foreign, text
 from tests.support.rangeserver import RangeServer, status
 
 
@@ -211,3 +212,28 @@ def test_a_file_on_a_server_is_served_and_its_cost_counted(crawl, shelf) -> None
 def test_a_server_that_does_not_answer_is_told_before_anything_is_served() -> None:
     with RangeServer(b"", fault=status(404)) as server, pytest.raises(SourceError, match=r"404|not found"):
         Shelf([server.url])
+
+
+def test_tables_that_were_compared_are_the_only_ones_believed(tmp_path) -> None:
+    def change(entries):
+        """Two contents are wrong, and their sum is right: what lies between them is displaced."""
+        made = list(entries)
+        made[2] = (made[2][0], made[2][1] + 10, made[2][2])
+        made[6] = (made[6][0], made[6][1] - 10, made[6][2])
+        return made
+
+    block = text(40_000, seed=3)
+    made = Foreign().record(block, cuts=4000, table=True).record(block, cuts=4000, table={"change": change})
+    (tmp_path / "a.warc.zst").write_bytes(made.bytes())
+    with Shelf([tmp_path / "a.warc.zst"]) as shelf:
+        shelf.read()
+        statuses = []
+        for put in made.records:
+            served = shelf.open(shelf.record_id(0, put.offset))
+            assert served.representation("payload").read(20_000, 100) == block[20_000:20_100]
+            statuses.append(served.record.seek_table_status)
+        assert statuses == ["record", "unusable"]
+    with seekwarc.Collection([tmp_path / "a.warc.zst"]) as crawl:
+        for record_id in ("0", "1"):
+            record = crawl.open_record(f"urn:uuid:00000000-0000-4000-8000-00000000000{record_id}")
+            assert record.block.pread(20_000, 100) == block[20_000:20_100]
