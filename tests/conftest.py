@@ -5,11 +5,15 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.support.warm import WarmCommand
 
 ROOT = Path(__file__).parents[1]
 VECTORS = ROOT / "tests" / "vectors"
@@ -62,6 +66,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--large", action="store_true", help="run the tests that take gigabytes, too")
 
 
+def pytest_configure() -> None:
+    # A shell without job control starts what runs in the background deaf to Ctrl-C, and the programs that tests
+    # start and interrupt would be as deaf.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what only runs when asked: a million skips would hide those that matter."""
     left_out = [item for item in items if _is_left_out(item, config)]
@@ -94,11 +105,24 @@ def samples() -> Path:
     return SAMPLES
 
 
+@pytest.fixture(scope="session")
+def warm_command(request: pytest.FixtureRequest) -> Iterator[WarmCommand | None]:
+    """The command without the start of Python; None where each run is to be a start of its own."""
+    if request.config.getoption("--slow") or not hasattr(os, "fork"):
+        yield None
+        return
+    command = WarmCommand()
+    yield command
+    command.close()
+
+
 @pytest.fixture
-def run_cli():
+def run_cli(warm_command: WarmCommand | None) -> Callable[..., subprocess.CompletedProcess]:
     """Run the command as a user does: a process of its own."""
 
     def run(*args: object, stdin: bytes | None = None, **options: object) -> subprocess.CompletedProcess:
+        if warm_command is not None and options.keys() <= {"cwd"}:
+            return warm_command.run(*args, stdin=stdin, **options)
         command = [sys.executable, "-m", "seekwarc", *map(str, args)]
         return subprocess.run(command, input=stdin, capture_output=True, check=False, **options)
 

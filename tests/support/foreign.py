@@ -11,7 +11,7 @@ import struct
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -109,16 +109,25 @@ def dictionary_frame(dictionary: zstandard.ZstdCompressionDict, *, compressed: b
 WORDS = [b"archive", b"record", b"frame", b"seek", b"<p>", b"</p>", b"http://example.org/", b"\r\n", b"the"]
 
 
+class _Text:
+    """Text that is made as far as somebody asks for it: making megabytes takes longer than most tests."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = random.Random(seed)
+        self._made = bytearray()
+
+    def first(self, size: int) -> bytes:
+        while len(self._made) < size:
+            self._made += self._rng.choice(WORDS) + b" %d " % self._rng.randrange(1000)
+        return bytes(memoryview(self._made)[:size])
+
+
+_text_of = lru_cache(maxsize=32)(_Text)
+
+
 def text(size: int, seed: int = 0) -> bytes:
     """Return bytes that compress as web pages do, different at every position."""
-    rng = random.Random(seed)
-    pieces = []
-    length = 0
-    while length < size:
-        word = rng.choice(WORDS) + b" %d " % rng.randrange(1000)
-        pieces.append(word)
-        length += len(word)
-    return b"".join(pieces)[:size]
+    return _text_of(seed).first(size)
 
 
 def noise(size: int, seed: int = 0) -> bytes:

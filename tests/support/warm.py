@@ -1,0 +1,121 @@
+"""Running the command many times without paying for the start of Python each time.
+
+A process imports every verb once, and forks a child for each run. The child is a process of its own as the
+command is: it has descriptors, a folder, an environment, and an end that a user's shell would see. What a fork
+cannot show is what happens while Python starts. So tests of signals, terminals and imports start the command
+themselves, and with `--slow`, as CI has it, nothing is forked at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, BinaryIO
+
+from seekwarc.cli import VERBS, main
+
+MAX_REQUEST = 1 << 20
+
+
+class WarmCommand:
+    """The command, ready to be run."""
+
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            # Pipes, as a child has them: Python asks its streams once, at the start, whether they can seek.
+            self._server = subprocess.Popen(
+                [sys.executable, "-m", "tests.support.warm", str(theirs.fileno())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=[theirs.fileno()],
+                cwd=os.path.dirname(os.path.dirname(os.path.dirname(__file__))),
+            )
+
+    def run(
+        self, *args: object, stdin: bytes | None = None, cwd: object = None
+    ) -> subprocess.CompletedProcess:
+        """Run the command to its end, as `subprocess.run` with `capture_output` does."""
+        words = [*map(str, args)]
+        request = {"args": words, "cwd": str(cwd or os.getcwd()), "env": dict(os.environ)}
+        with contextlib.ExitStack() as ends, ThreadPoolExecutor(3) as pool:
+            given = ends.enter_context(open(os.devnull, "rb")) if stdin is None else None
+            if given is None:
+                given, to_child = _pipe(ends)
+            pipes = [_pipe(ends), _pipe(ends)]
+            theirs = [given, *(write for _, write in pipes)]
+            message = json.dumps(request).encode()
+            socket.send_fds(self._socket, [message], [end.fileno() for end in theirs])
+            for end in theirs:
+                end.close()
+            if stdin is not None:
+                pool.submit(_give, to_child, stdin)
+            outputs = [pool.submit(read.read) for read, _ in pipes]
+            status = int(self._socket.recv(100))
+            stdout, stderr = (output.result() for output in outputs)
+        return subprocess.CompletedProcess(words, status, stdout, stderr)
+
+    def close(self) -> None:
+        """End the process that forks."""
+        self._socket.close()
+        self._server.communicate()
+
+
+def _pipe(ends: contextlib.ExitStack) -> tuple[BinaryIO, BinaryIO]:
+    read, write = os.pipe()
+    return ends.enter_context(open(read, "rb")), ends.enter_context(open(write, "wb", buffering=0))
+
+
+def _give(pipe: BinaryIO, data: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError), pipe:
+        view = memoryview(data)
+        while view:
+            view = view[pipe.write(view) :]
+
+
+def _requests(connection: socket.socket) -> Iterator[tuple[dict[str, Any], list[int]]]:
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(connection, MAX_REQUEST, 3)
+        if not message:
+            return
+        yield json.loads(message), descriptors
+
+
+def _serve(connection: socket.socket) -> int:
+    """Fork a child for each request, and return its exit status in the child."""
+    for verb in VERBS:
+        importlib.import_module(f"seekwarc.cli.{verb}")
+    gc.freeze()
+    for request, descriptors in _requests(connection):
+        child = os.fork()
+        if child == 0:
+            connection.close()
+            for number, descriptor in enumerate(descriptors):
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            os.environ.clear()
+            os.environ.update(request["env"])
+            os.chdir(request["cwd"])
+            sys.argv[1:] = request["args"]
+            return main()
+        for descriptor in descriptors:
+            os.close(descriptor)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        connection.send(b"%d" % status)
+    return 0
+
+
+if __name__ == "__main__":
+    # Ctrl-C is for pytest, which ends this process by closing the socket; the command handles signals itself.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.exit(_serve(socket.socket(fileno=int(sys.argv[1]))))
