@@ -67,8 +67,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    # A shell without job control starts what runs in the background deaf to Ctrl-C, and the programs that tests
-    # start and interrupt would be as deaf.
+    # A shell without job control starts what runs in the background deaf to Ctrl-C, and the programs that
+    # tests start and interrupt would be as deaf.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

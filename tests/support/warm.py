@@ -1,9 +1,9 @@
 """Running the command many times without paying for the start of Python each time.
 
-A process imports every verb once, and forks a child for each run. The child is a process of its own as the
-command is: it has descriptors, a folder, an environment, and an end that a user's shell would see. What a fork
-cannot show is what happens while Python starts. So tests of signals, terminals and imports start the command
-themselves, and with `--slow`, as CI has it, nothing is forked at all.
+A process imports every verb once, and forks a child for each run. The child is a process of its own, as the
+command is: it has descriptors, a folder, an environment, and an exit status. What a fork cannot show is what
+happens while Python starts. So tests of signals, terminals and imports start the command themselves, and with
+`--slow`, as CI has it, nothing is forked at all.
 """
 
 from __future__ import annotations
