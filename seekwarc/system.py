@@ -32,6 +32,7 @@ __all__ = [
     "interrupt_after",
     "is_broken_pipe",
     "lock_for_writing",
+    "max_open_files",
     "read_at",
     "read_into_at",
     "replace",
@@ -50,6 +51,10 @@ HOLDS_OPEN_FILES: Final = fcntl is None
 
 LOCKED_BYTE: Final = 1 << 43
 """Where Windows locks a byte: after the end of any file, as nobody else can read a byte that is locked."""
+
+OPEN_FILES_OF_WINDOWS: Final = 512
+"""What its C library opens at a time."""
+NO_LIMIT: Final = 1 << 20
 
 RENAME_TRIES: Final = 10
 RENAME_WAIT: Final = 0.05
@@ -105,6 +110,16 @@ def lock_for_writing(file: BinaryIO) -> None:
         raise BlockingIOError(errno.EAGAIN, "another process has the lock") from error
     finally:
         os.lseek(file.fileno(), position, os.SEEK_SET)
+
+
+def max_open_files() -> int:
+    """Return how many files this process may have open; on Windows that is its C library's number."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return OPEN_FILES_OF_WINDOWS
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return limit if limit != resource.RLIM_INFINITY else NO_LIMIT
 
 
 def sync(file: BinaryIO) -> None:

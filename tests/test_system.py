@@ -24,6 +24,7 @@ from seekwarc.system import (
     interrupt_after,
     is_broken_pipe,
     lock_for_writing,
+    max_open_files,
     read_at,
     read_into_at,
     replace,
@@ -109,6 +110,20 @@ def test_a_file_is_locked_once(way, tmp_path, request, monkeypatch) -> None:
             lock_for_writing(second)
         first.write(b" BYTES"[1:])
         assert second.read() == b"someBYTESs"
+
+
+# How many files.
+
+
+def test_the_number_of_files_is_the_limit_of_the_process() -> None:
+    resource = pytest.importorskip("resource")
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert max_open_files() == (limit if limit != resource.RLIM_INFINITY else 1 << 20)
+
+
+def test_without_limits_of_processes_it_is_that_of_windows(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert max_open_files() == 512
 
 
 # Names.

@@ -14,6 +14,7 @@ from functools import partial
 from typing import IO, BinaryIO, Final, NamedTuple, NoReturn, Protocol, cast, runtime_checkable
 
 from seekwarc.errors import SourceChangedError, SourceError
+from seekwarc.storage.openfiles import OPEN_FILES
 from seekwarc.storage.plan import LOCAL, UNKNOWN, ReadPolicy
 from seekwarc.system import read_at, read_into_at
 
@@ -159,7 +160,8 @@ class LocalFileSource:
     """A file on a local disk, read with positioned reads: no shared file position and no lock.
 
     A copy, or what comes out of a pickle, has a descriptor of its own. It opens the file when it is first
-    read, and refuses one of another size or time of modification.
+    read, and refuses one of another size or time of modification. So does one of very many that are open
+    together, whose file was closed meanwhile; see `seekwarc.storage.openfiles`.
 
     Args:
         path: The file.
@@ -178,6 +180,7 @@ class LocalFileSource:
         self._closed = False
         self._descriptor: _Descriptor | None = None
         self._descriptor, self.size, self._modified = self._open(self.name)
+        OPEN_FILES.add(self)
 
     def __getstate__(self) -> tuple[str, str, int, int]:
         return self.name, self._path, self.size, self._modified
@@ -208,13 +211,15 @@ class LocalFileSource:
                         "open it again"
                     )
                 self._descriptor = descriptor
+                OPEN_FILES.add(self)
+                return descriptor
             return self._descriptor
 
     def read(self, start: int, stop: int) -> bytes:
         """See `RangeSource.read`.
 
         Raises:
-            SourceChangedError: This is a copy, and the file is no longer the one that was opened.
+            SourceChangedError: The file was closed meanwhile, and is no longer the one that was opened.
         """
         descriptor = self._descriptor or self._reopen()
         # No system takes any offset, and none makes room for any length.
@@ -254,6 +259,11 @@ class LocalFileSource:
         with self._lock:
             self._closed = True
             self._descriptor = None
+        OPEN_FILES.remove(self)
+
+    def rest(self) -> None:
+        """Close the file until it is next read; see `OpenFiles`."""
+        self._descriptor = None
 
 
 class BytesSource:

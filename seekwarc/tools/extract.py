@@ -7,7 +7,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, BinaryIO, Final, Self
@@ -161,7 +161,10 @@ class Extractor:
         self._limits = limits or {}
         self._names = NamesInUse()
         self._collection: Collection | None = None
+        self._named: Extracted | None = None
+        """A file that gets its name, as long as it is not in the list."""
         self._opened = ExitStack()
+        self._unfinished = os.path.join(folder, UNFINISHED)
         try:
             os.makedirs(folder, exist_ok=True)
             if not force and os.listdir(folder):
@@ -171,7 +174,7 @@ class Extractor:
                 )
             manifest = os.path.join(folder, MANIFEST)
             # Never written through: it might be a link to some other file.
-            for leftover in (manifest, os.path.join(folder, UNFINISHED)):
+            for leftover in (manifest, self._unfinished):
                 with suppress(FileNotFoundError):
                     os.unlink(leftover)
             self._manifest = self._opened.enter_context(open(manifest, "x", encoding="ascii"))  # noqa: SIM115
@@ -192,7 +195,12 @@ class Extractor:
         self.close()
 
     def close(self) -> None:
-        """Close the manifest, and what was opened to resolve revisits. Idempotent."""
+        """Close the manifest, and what was opened to resolve revisits. Idempotent.
+
+        A file that had just got its name when the program was interrupted is put into the list first.
+        """
+        if self._named is not None:
+            self._note(self._named)
         self._opened.close()
 
     def extract(self, name: str) -> Iterator[Extracted | Outcome]:
@@ -260,15 +268,19 @@ class Extractor:
             head = logical.http
             told["mime"] = http_media_type(logical)
             told["http_status"] = head.status if head is not None else None
-            target, size, digest = self._write(logical, told["mime"])
-            problem = logical.payload.problem
+            with self._copied(logical) as (size, digest):
+                default = f"{record.type}_{record.offset}"
+                target = self._names.take(*name_of(logical.target_uri, told["mime"], default=default))
+                problem = logical.payload.problem or record.problem
+                written = Extracted(
+                    name, record.offset, target, **told, size=size, sha256=digest, problem=problem
+                )
+                self._give_name(written)
         except _FolderError:
             raise
         except (SeekWarcError, OSError, ValueError) as error:
             return Extracted(name, record.offset, **told, failure=Failure.of(error))
-        return Extracted(
-            name, record.offset, target, **told, size=size, sha256=digest, problem=problem or record.problem
-        )
+        return written
 
     def _logical(self, record: Record, *, is_pipe: bool) -> Record:
         """Return a record with all of its segments, or with the payload that a revisit refers to."""
@@ -295,33 +307,30 @@ class Extractor:
                     index.add_archive(archive)
         return collection
 
-    def _write(self, record: Record, media_type: str | None) -> tuple[str, int, str]:
-        """Write the payload of a record; return name, size and digest of the new file."""
+    @contextmanager
+    def _copied(self, record: Record) -> Iterator[tuple[int, str]]:
+        """Write the payload of a record; give size and digest of the new file, which is to get its name."""
         payload = record.payload
         decoded = self._decoded and bool(payload.codings)
         if not decoded and (payload.known_size or 0) > self._max_size:
             raise self._too_large(record)
-        unfinished = os.path.join(self._folder, UNFINISHED)
         size = 0
         digest = hashlib.sha256()
         buffer = memoryview(bytearray(STEP))
         try:
-            with payload.open(decoded=decoded) as source, self._created(unfinished) as out:
+            with payload.open(decoded=decoded) as source, self._created(self._unfinished) as out:
                 while count := source.readinto(buffer) or 0:
                     size += count
                     if size > self._max_size:
                         raise self._too_large(record)
                     digest.update(buffer[:count])
                     _write_all(out, buffer[:count])
-            target = self._names.take(
-                *name_of(record.target_uri, media_type, default=f"{record.type}_{record.offset}")
-            )
-            self._give_name(unfinished, target)
+            yield size, digest.hexdigest()
         except BaseException:
             with suppress(OSError):
-                os.unlink(unfinished)
+                os.unlink(self._unfinished)
+                self._named = None
             raise
-        return target, size, digest.hexdigest()
 
     def _created(self, path: str) -> BinaryIO:
         try:
@@ -329,16 +338,19 @@ class Extractor:
         except OSError as error:
             raise _FolderError(f"{self._folder}: cannot be written to: {error.strerror}") from error
 
-    def _give_name(self, unfinished: str, name: str) -> None:
-        target = os.path.join(self._folder, name)
+    def _give_name(self, written: Extracted) -> None:
+        target = os.path.join(self._folder, written.target or "")
         if not self._force and os.path.lexists(target):
             raise TargetExistsError(f"{target}: is there already; --force replaces it")
-        replace(unfinished, target)
+        # Noted first: a signal may come between any two lines.
+        self._named = written
+        replace(self._unfinished, target)
 
     def _note(self, extracted: Extracted) -> None:
         """Write a line of the manifest at once: it is to be true whatever happens next."""
         try:
             self._manifest.write(json.dumps(extracted.as_json()) + "\n")
+            self._named = None
             self._manifest.flush()
         except OSError as error:
             text = f"{os.path.join(self._folder, MANIFEST)}: cannot be written: {error.strerror}"

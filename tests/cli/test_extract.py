@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from tests.cli.conftest import FORMS, run_on_terminal
+import seekwarc
+from seekwarc.archive.selection import Selection
+from seekwarc.tools.extract import Extractor
+from tests.cli.conftest import FORMS, run_on_terminal, wait_for
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "spec-notes" / "json.schema.json").read_text())
 
@@ -110,3 +119,116 @@ def test_progress_is_shown_on_a_terminal(crawl, tmp_path) -> None:
     status, shown = run_on_terminal("extract", crawl.zst, "-o", tmp_path / "new")
     assert status == 0
     assert b"%" in shown
+
+
+# Interrupted.
+
+
+@pytest.fixture(scope="module")
+def many_payloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of very many small payloads, and of some large ones."""
+    path = tmp_path_factory.mktemp("many") / "many.warc.zst"
+    with seekwarc.open(path, "w", level=1) as out:
+        for number in range(4000):
+            size = 2_000_000 if number % 400 == 399 else 20
+            out.write_resource(f"http://example.org/{number}.bin", bytes([number % 256]) * size, None)
+    return path
+
+
+def assert_whole_and_listed(folder: Path) -> int:
+    """Assert that each file is as long and has the digest as listed, and return how many there are."""
+    listed = {line["target"]: (line["size"], line["sha256"]) for line in lines_of(folder)}
+    found = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "manifest.jsonl"}
+    assert listed == {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in found.items()}
+    return len(found)
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("number", "after"),
+    [
+        (signal.SIGINT, 0),
+        pytest.param(signal.SIGTERM, 0.1, marks=pytest.mark.slow),
+        *(pytest.param(signal.SIGINT, 0.05 * turn, marks=pytest.mark.slow) for turn in range(1, 9)),
+    ],
+)
+def test_an_interrupt_leaves_whole_files_that_are_listed(
+    start, many_payloads, tmp_path, number, after
+) -> None:
+    folder = tmp_path / "new"
+    process = start("extract", many_payloads, "-o", folder)
+    wait_for(lambda: folder.exists() and len(os.listdir(folder)) > 20)
+    time.sleep(after * random.random())
+    process.send_signal(number)
+    stderr = process.communicate(timeout=20)[1]
+    assert (process.returncode, stderr) == (128 + number, b"seekwarc: stopped\n")
+    assert 20 <= assert_whole_and_listed(folder) < 4000
+
+
+def test_a_file_is_listed_if_the_interrupt_comes_as_it_is_named(crawl, tmp_path, monkeypatch) -> None:
+    def replace_and_stop(source: str, target: str) -> None:
+        os.replace(source, target)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("seekwarc.tools.extract.replace", replace_and_stop)
+    with pytest.raises(KeyboardInterrupt):
+        extract_all(crawl.zst, tmp_path / "new")
+    assert assert_whole_and_listed(tmp_path / "new") == 1
+
+
+def test_a_file_is_not_listed_if_the_interrupt_comes_before(crawl, tmp_path, monkeypatch) -> None:
+    def stop(source: str, target: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("seekwarc.tools.extract.replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        extract_all(crawl.zst, tmp_path / "new")
+    assert assert_whole_and_listed(tmp_path / "new") == 0
+
+
+def extract_all(path: Path, folder: Path) -> None:
+    with Extractor([str(path)], str(folder), Selection.of()) as extractor:
+        for _ in extractor.extract(str(path)):
+            pass
+
+
+# Many files.
+
+
+def write_revisited_files(folder: Path, count: int) -> None:
+    """Write files of which the first has a page, and each other a revisit of it."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    original = None
+    folder.mkdir()
+    for number in range(count):
+        with seekwarc.open(folder / f"{number:05}.warc.gz", "w") as out:
+            if original is None:
+                original = out.write_response("http://example.org/", head + b"<p>page")
+            else:
+                out.write_revisit(
+                    f"http://example.org/{number}",
+                    head,
+                    payload_digest=original.payload_digest,
+                    refers_to=original,
+                    refers_to_target_uri=original.target_uri,
+                    refers_to_date=str(original.date),
+                )
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("count", [100, pytest.param(1100, marks=pytest.mark.slow)])
+def test_revisits_in_more_files_than_may_be_open_are_resolved(tmp_path: Path, count: int) -> None:
+    write_revisited_files(tmp_path / "crawl", count)
+    words = [sys.executable, "-m", "seekwarc", "extract", "crawl", "-o", "new"]
+
+    resource = pytest.importorskip("resource")
+
+    def allow_few_files() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+    done = subprocess.run(
+        words, cwd=tmp_path, capture_output=True, text=True, check=False, preexec_fn=allow_few_files
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert assert_whole_and_listed(tmp_path / "new") == count
+    assert {line["size"] for line in lines_of(tmp_path / "new")} == {7}

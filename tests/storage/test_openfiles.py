@@ -1,0 +1,94 @@
+"""More local files in use than are open."""
+
+from __future__ import annotations
+
+import gc
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from seekwarc.errors import SourceChangedError, SourceError
+from seekwarc.storage import source as source_module
+from seekwarc.storage.openfiles import OpenFiles
+from seekwarc.storage.source import LocalFileSource
+
+COUNT = 12
+
+shows_open_files = pytest.mark.skipif(
+    not os.path.isdir("/proc/self/fd"), reason="only Linux shows which files a process has open"
+)
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> OpenFiles:
+    """Three files may be open."""
+    files = OpenFiles(3)
+    monkeypatch.setattr(source_module, "OPEN_FILES", files)
+    return files
+
+
+@pytest.fixture
+def sources(few: OpenFiles, tmp_path: Path) -> list[LocalFileSource]:
+    for number in range(COUNT):
+        (tmp_path / str(number)).write_bytes(bytes([number]) * 1000)
+    return [LocalFileSource(tmp_path / str(number)) for number in range(COUNT)]
+
+
+def open_in(folder: Path) -> set[str]:
+    """Return the names of the files of a folder that this process has open."""
+    links = (f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd"))
+    paths = [Path(os.readlink(link)) for link in links if os.path.islink(link)]
+    return {path.name for path in paths if path.parent == folder}
+
+
+@shows_open_files
+def test_the_file_that_was_opened_first_is_closed_first(sources, tmp_path) -> None:
+    assert open_in(tmp_path) == {"9", "10", "11"}
+    assert sources[0].read(0, 5) == bytes(5)
+    assert open_in(tmp_path) == {"10", "11", "0"}
+    sources[10].close()
+    sources[11].close()
+    assert sources[1].read(0, 1) + sources[2].read(0, 1) == b"\x01\x02"
+    assert open_in(tmp_path) == {"0", "1", "2"}
+
+
+@shows_open_files
+def test_sources_that_are_gone_take_no_room(few, sources, tmp_path) -> None:
+    first = LocalFileSource(tmp_path / "0")
+    for _ in range(10):
+        LocalFileSource(tmp_path / "1").close()
+        LocalFileSource(tmp_path / "2")
+        gc.collect()
+    assert "0" in open_in(tmp_path)
+    first.close()
+
+
+def test_many_threads_read_from_all_of_them(sources) -> None:
+    def read(turn: int) -> bool:
+        number = turn * 7 % COUNT
+        return sources[number].read(turn % 900, turn % 900 + 50) == bytes([number]) * 50
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(read, range(3000)))
+
+
+def test_a_file_that_was_replaced_while_it_was_closed_is_refused(sources, tmp_path) -> None:
+    (tmp_path / "0").write_bytes(b"another")
+    with pytest.raises(SourceChangedError, match="changed or replaced"):
+        sources[0].read(0, 1)
+
+
+def test_a_source_that_was_closed_for_good_stays_closed(sources) -> None:
+    for each in (sources[0], sources[-1]):
+        each.close()
+        with pytest.raises(SourceError, match="closed"):
+            each.read(0, 1)
+
+
+def test_a_read_that_has_begun_keeps_its_file(sources) -> None:
+    reads = sources[-1].small_reads()
+    for each in sources[:5]:
+        each.read(0, 1)
+    assert reads.read(3, 10) == bytes([COUNT - 1]) * 3
