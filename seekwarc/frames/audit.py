@@ -26,9 +26,12 @@ from seekwarc.format.seektable import (
 from seekwarc.format.words import counted
 from seekwarc.format.zstd import (
     DICTIONARY_FRAME_MAGIC,
+    FRAME_MAGIC_BYTES,
+    MAX_FRAME_HEADER_SIZE,
     SEEK_TABLE_MAGIC,
     SKIPPABLE_HEADER_SIZE,
     FrameHeader,
+    parse_frame_header,
     parse_skippable_header,
 )
 from seekwarc.frames.scan import Window
@@ -136,6 +139,8 @@ class FrameAudit:
             self._report("first-frame", 0, "the file begins with an extension frame")
         if offset and magic == DICTIONARY_FRAME_MAGIC:
             self._report("dictionary-place", offset, "a dictionary frame stands behind the file's beginning")
+        if offset == 0 and magic == DICTIONARY_FRAME_MAGIC:
+            self._look_at_dictionary()
         if magic != SEEK_TABLE_MAGIC:
             return
         size = SKIPPABLE_HEADER_SIZE + parse_skippable_header(self._window.take(offset, 8))[1]
@@ -156,6 +161,16 @@ class FrameAudit:
             self.tables.setdefault(anchor, []).append((offset, table.content_size))
         else:
             self._report("table-frames", offset, f"the seek table does not fit its frames: {problem}")
+
+    def _look_at_dictionary(self) -> None:
+        head = self._window.take(SKIPPABLE_HEADER_SIZE, MAX_FRAME_HEADER_SIZE)
+        if not head.startswith(FRAME_MAGIC_BYTES):
+            return  # It is not compressed.
+        header = parse_frame_header(head)
+        if header.content_size is None:
+            self._report("frame-size", 0, "the compressed dictionary does not state Frame_Content_Size")
+        if not header.has_checksum:
+            self._report("frame-checksum", 0, "the compressed dictionary has no Content_Checksum")
 
     def _difference(self, table: SeekTable, anchor: int) -> str | None:
         """Tell in what a table differs from the frames between its anchor and itself."""

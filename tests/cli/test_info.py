@@ -8,7 +8,7 @@ import pytest
 
 from tests.archive.test_chunks import made
 from tests.cli.conftest import FILM_URI, FORMS, FRAME, HTTP_HEAD
-from tests.support.foreign import Foreign
+from tests.support.foreign import Foreign, text
 
 COMPRESSION = {"warc": "none", "warc.gz": "gz", "warc.zst": "zst"}
 
@@ -166,6 +166,23 @@ def test_an_unusable_table_is_told_with_its_fault(command, tmp_path) -> None:
     path.write_bytes(made.record(b"y").bytes())
     out = command("info", path, "0", "--length", made.records[0].length).out
     assert "seek table not usable" in out
+
+
+def test_a_table_above_the_limit_is_not_loaded(command, tmp_path) -> None:
+    block = text(9000)
+    made = Foreign().record(block, cuts=1000, table=True).record(b"y").file_table()
+    path = tmp_path / "table.warc.zst"
+    path.write_bytes(made.bytes())
+    put = made.records[0]
+    size = 17 + 12 * 10
+    for limit, status in ((size, "record"), (size - 1, "none")):
+        about = command("info", "--json", path, "0", "--length", put.length, "--max-table", limit).json
+        assert about["table_status"] == status
+    listed = command("ls", "--json", path, "--max-table", "0").json_lines
+    assert [line["offset"] for line in listed] == [it.offset for it in made.records]
+    assert command("cat", path, "0", "--range", "4000+100", "--max-table", "0").stdout == block[4000:4100]
+    told = command("info", path, "0", "--max-table", "much", status=2).stderr
+    assert "--max-table" in told
 
 
 def test_control_characters_are_shown_and_not_obeyed(command, hostile) -> None:

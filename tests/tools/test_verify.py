@@ -7,6 +7,7 @@ import hashlib
 import io
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from seekwarc.tools.verify import (
     Verifier,
 )
 from tests.support.foreign import (
+    CRLF2,
     DICTIONARY_FRAME,
     EMPTY,
     Foreign,
@@ -49,7 +51,6 @@ MIB = 1 << 20
 FRAME = 64 << 10
 BLOCK = text(3000)
 LARGE = text(FRAME, seed=1) + noise(FRAME, seed=2)
-CRLF2 = b"\r\n\r\n"
 
 
 def examined(data: bytes, **options: object) -> tuple[list[Problem], Verification]:
@@ -429,6 +430,50 @@ def test_what_harms_no_reader_leaves_a_file_sound() -> None:
     }
 
 
+@pytest.mark.parametrize("size", [True, False])
+@pytest.mark.parametrize("check", [True, False])
+def test_a_compressed_dictionary_must_state_what_frames_must(size, check) -> None:
+    dictionary = some_dictionary()
+    compressed = zstd_frame(dictionary.as_bytes(), content_size=size, checksum=check)
+    record = warc_header(3) + b"abc" + CRLF2
+    data = skippable(DICTIONARY_FRAME, compressed) + zstd_frame(record, dictionary=dictionary)
+    verifier = Verifier(data)
+    found = [(it.code, it.offset) for it in verifier]
+    assert found == [("frame-size", 0)] * (not size) + [("frame-checksum", 0)] * (not check)
+    assert verifier.result.is_sound
+    assert verifier.result.records == 1
+
+
+@pytest.mark.parametrize("form", ["plain", "gz", "zst"])
+def test_what_the_reader_warns_of_is_counted(form) -> None:
+    """Whatever `Record.problem` says of a record, `verify` counts for its file."""
+    make = {"plain": bytes, "gz": gzip_member, "zst": zstd_frame}[form]
+
+    def record(number: int, stated: int = 300) -> bytes:
+        return warc_header(stated, number) + text(300, seed=number) + CRLF2
+
+    odd_line = record(1).replace(b"WARC/1.1\r\n", b"WARC/1.1\r\r\n", 1)
+    odd = {
+        "a version line": (make(record(0)) + make(odd_line) + make(record(2)), True),
+        "a length too small": (make(record(0)) + make(record(1, 290)) + make(record(2)), False),
+        "a length too large": (make(record(0)) + make(record(1, 310)) + make(record(2)), False),
+        "a length beyond the end": (make(record(0)) + make(record(1, 10**9)) + make(record(2)), False),
+    }
+    if form != "plain":
+        odd["one unit"] = (make(record(0) + record(1)) + make(record(2)), True)
+    if form != "zst":
+        odd["a cut"] = ((make(record(0)) + make(record(1)))[:-30], False)
+    for name, (data, is_sound) in odd.items():
+        with warnings.catch_warnings(), seekwarc.open(data) as archive:
+            warnings.simplefilter("ignore")
+            assert any(it.problem for it in list(archive)), name
+        verifier = Verifier(data)
+        assert list(verifier), name
+        assert verifier.result.is_sound is is_sound, name
+        assert bool(verifier.result.damages) is not is_sound, name
+        assert verifier.result.damages or verifier.result.deviations, name
+
+
 def test_deviations_of_headers_are_counted_by_rule() -> None:
     made = Foreign()
     for _ in range(30):
@@ -671,6 +716,7 @@ def test_how_far_it_is_can_be_watched() -> None:
 
 MEMORY = """
 import sys
+import warnings
 from seekwarc.tools.verify import Verifier
 
 verifier = Verifier(sys.argv[1])
@@ -681,6 +727,7 @@ print(verifier.result.records, verifier.result.digests, len(problems), peak)
 """
 MAKE = """
 import sys
+import warnings
 import seekwarc
 import zstandard
 from tests.support.foreign import warc_header
