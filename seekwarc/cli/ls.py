@@ -21,7 +21,7 @@ from seekwarc.archive.record import Record
 from seekwarc.archive.selection import Selection
 from seekwarc.cli.common import add_limit_arguments, limit_options, open_archive, printable
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
-from seekwarc.errors import FormatError, NotFoundError
+from seekwarc.errors import FormatError, NotFoundError, TruncatedError
 
 __all__ = ["add_arguments", "run"]
 
@@ -53,6 +53,9 @@ def run(options: argparse.Namespace) -> int:
                     line = f"{printable(name):<{width}} {line}"
                 sys.stdout.write(head + line + "\n")
                 head = ""
+        if options.json and listing.damage is not None:
+            print(json.dumps(_damaged(name, listing.damage)))
+        listing.damage = None
     if selection and not listing.found and not listing.is_damaged:
         raise NotFoundError("no record is as asked for; without the conditions `seekwarc ls` lists all")
     return int(listing.is_damaged)
@@ -65,20 +68,36 @@ class _Listing:
         self._selection = selection
         self.found = False
         self.is_damaged = False
+        self.damage: FormatError | None = None
+        """The first damage of the file that is listed."""
+
+    def _note(self, damage: FormatError) -> None:
+        self.is_damaged = True
+        self.damage = self.damage or damage
 
     def wanted(self, records: Iterator[Record]) -> Iterator[Record]:
         for record in records:
-            self.is_damaged |= record.is_cut_off
+            if record.is_cut_off:
+                text = record.problem or "the record is cut off"
+                self._note(TruncatedError(text, source=record.source, offset=record.offset))
             try:
                 is_wanted = self._selection.matches(record)
             except FormatError as error:
                 # Whether it is wanted is not known; the others are.
-                self.is_damaged = True
+                self._note(error)
                 print(f"seekwarc: {printable(str(error))}", file=sys.stderr)
                 continue
             if is_wanted:
                 self.found = True
                 yield record
+
+
+def _damaged(name: str, damage: FormatError) -> dict[str, object]:
+    """Return what JSON says of a file whose records were listed although it is damaged."""
+    # Imported here: most files are sound.
+    from seekwarc.tools.outcome import Failure, Status  # noqa: PLC0415
+
+    return {"file": name, "target": None, "status": Status.FAILED, "error": Failure.of(damage).as_json()}
 
 
 def _frames(record: Record) -> int | None:

@@ -155,7 +155,7 @@ class _Api:
         original = record.original if isinstance(record, ResolvedRevisit) else None
         joined = original if original is not None else record
         segments = joined.segments if isinstance(joined, JoinedRecord) else ()
-        size, problem = _payload(served)
+        size, problem, counting = _payload(served)
         return {
             "id": self._shelf.id_of(record),
             "file": record.source,
@@ -170,6 +170,7 @@ class _Api:
             "codings": list(record.payload.codings) if size is not None else [],
             "block_size": record.content_length,
             "payload_size": size,
+            "counting": counting,
             "truncated": (original or record).truncated,
             "problem": problem,
             "deviation": record.payload.deviation if size is not None else None,
@@ -235,19 +236,21 @@ class _Api:
         }
 
 
-def _payload(served: ServedRecord) -> tuple[int | None, str | None]:
-    """Return the size of a record's payload, None where it is unavailable, and what is wrong with it."""
+def _payload(served: ServedRecord) -> tuple[int | None, str | None, bool]:
+    """Count the size of a record's payload for a while.
+
+    Returns:
+        The size, None where it is unavailable or not known yet; what is wrong with the payload; whether there
+        is more to be counted, which asking again does.
+    """
     try:
         payload = served.extent("payload")
         payload.look_ahead(END, SIZE_PATIENCE)
     except SeekWarcError as error:
-        return None, str(error)
+        return None, str(error), False
     if payload.known_size is None:
-        return (
-            None,
-            "its chunks are still being counted, so its size is not known yet: open it again in a while",
-        )
-    return payload.known_size, payload.problem
+        return None, None, True
+    return payload.known_size, payload.problem, False
 
 
 def _query(request: Request) -> Query:

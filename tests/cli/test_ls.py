@@ -7,13 +7,17 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
+import jsonschema
 import pytest
 
 import seekwarc
 from seekwarc.cli import ls
 from tests.cli.conftest import FORMS
 from tests.support.writing import Repeated
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "spec-notes" / "json.schema.json").read_text())
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -89,6 +93,25 @@ def test_records_in_front_of_damage_are_listed(command, crawl, tmp_path) -> None
     assert len(answer.out.splitlines()) in (1 + 3, 1 + 4)
     place = re.fullmatch(re.escape(f"seekwarc: warning: {path}, offset ") + r"([0-9]+): .*\n", answer.stderr)
     assert crawl.film_put.offset <= int(place[1]) <= path.stat().st_size
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("within", ["header", "block"])
+def test_json_of_a_cut_file_ends_with_the_error(command, crawl, tmp_path, form, within) -> None:
+    film = crawl.put(3, form)
+    path = tmp_path / f"cut.{form}"
+    path.write_bytes(crawl.path(form).read_bytes()[: film.offset + (30 if within == "header" else 200_000)])
+    answer = command("ls", "--json", path, crawl.path(form), status=1)
+    records = [line for line in answer.json_lines if "status" not in line and line["file"] == str(path)]
+    # A record whose header is whole is listed, with what is there of it.
+    assert [record["offset"] for record in records] == [
+        crawl.put(number, form).offset for number in range(3 + (within == "block"))
+    ]
+    (end,) = [line for line in answer.json_lines if "status" in line]
+    jsonschema.validate(end, SCHEMA)
+    assert (end["file"], end["status"]) == (str(path), "failed")
+    assert (end["error"]["kind"], end["error"]["offset"]) == ("truncated", film.offset)
+    assert f"{path}, offset {film.offset}: " in answer.stderr
 
 
 def test_damage_between_records_has_a_place(command, crawl, tmp_path) -> None:

@@ -297,5 +297,15 @@ def test_details_do_not_wait_for_the_size(tiny) -> None:
         row = json.load(connection.getresponse())["records"][0]
     with closing(ask(tiny, f"/api/records/{row['id']}")) as connection:
         record = json.load(connection.getresponse())
-    assert record["payload_size"] is None
-    assert "still being counted" in record["problem"]
+    assert (record["payload_size"], record["counting"], record["problem"]) == (None, True, None)
+
+
+def test_asking_again_counts_on_until_the_size_is_known(tiny) -> None:
+    with closing(ask(tiny, "/api/records?q=tiny")) as connection:
+        row = json.load(connection.getresponse())["records"][0]
+    for _ in range(2000):
+        with closing(ask(tiny, f"/api/records/{row['id']}")) as connection:
+            record = json.load(connection.getresponse())
+        if not record["counting"]:
+            break
+    assert (record["payload_size"], record["problem"]) == (COUNT, None)

@@ -62,3 +62,9 @@ export function settled(task, delay) {
     timer = setTimeout(task, delay, ...given);
   };
 }
+
+/** The size of a record's payload, in words where it is not known. */
+export function sizeOf(record) {
+  if (record.counting) return "being counted…";
+  return record.payload_size === null ? "unavailable" : bytes(record.payload_size);
+}

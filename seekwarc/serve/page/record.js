@@ -3,7 +3,7 @@
 import { json, payloadUrl, recordUrl } from "./api.js";
 import { copyButton } from "./copy.js";
 import { Cost } from "./cost.js";
-import { bytes, count, date, el } from "./dom.js";
+import { count, date, el, sizeOf } from "./dom.js";
 import { FrameMap } from "./framemap.js";
 import { headersView, remarksOf } from "./view-headers.js";
 import { hexView } from "./view-hex.js";
@@ -26,6 +26,8 @@ const TEXTUAL = /^text\/|[/+](json|xml|javascript|ecmascript|x-ndjson|warc-field
 const SVG = "image/svg+xml";
 const HTML = /^(text\/html|application\/xhtml\+xml)$/;
 const CELLS = 1024;
+/** Milliseconds between two questions for a size that the server is counting, which it does as long as it is asked. */
+const PATIENCE = 500;
 
 /** The views that make sense for a record, the best first. */
 function viewsOf(record) {
@@ -80,6 +82,8 @@ export class RecordPane {
     this.leave();
     this.id = id;
     this.record = null;
+    this.isChosen = Boolean(state.tab);
+    this.place = {};
     this.view = Array.from(crypto.getRandomValues(new Uint8Array(12)), (value) => value.toString(36)).join("").slice(0, 20);
     this.root.setAttribute("aria-busy", "true");
     try {
@@ -87,11 +91,35 @@ export class RecordPane {
       if (id !== this.id) return;
       this.record = record;
       this.build(state);
+      this.awaitSize(id);
     } catch (error) {
       if (id !== this.id) return;
       this.root.replaceChildren(this.back(), el("div", { class: "nothing" }, el("h2", {}, "This record cannot be opened"), el("p", { class: "notice bad", role: "alert" }, error.message)));
     } finally {
       this.root.removeAttribute("aria-busy");
+    }
+  }
+
+  /** Ask until the size of the payload is known, and show the record again with the views that it has then. */
+  async awaitSize(id) {
+    const isShown = () => id === this.id && this.record?.counting;
+    while (isShown()) {
+      await new Promise((resolve) => setTimeout(resolve, PATIENCE));
+      if (!isShown()) return;
+      let record;
+      try {
+        record = await json(`${recordUrl(id)}?view=${this.view}`);
+      } catch {
+        continue; // The server may be back in a while.
+      }
+      if (!isShown()) return;
+      if (record.counting) continue;
+      const isFocused = this.root.contains(document.activeElement);
+      const state = this.isChosen ? { tab: this.tab, ...this.place } : {};
+      this.leave();
+      this.record = record;
+      this.build(state);
+      if (isFocused) this.focus();
     }
   }
 
@@ -106,7 +134,7 @@ export class RecordPane {
     this.panel = el("div", { class: "panel", role: "tabpanel", id: "panel" });
     for (const name of views.all) {
       const tab = el("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "panel", "data-tab": name }, VIEWS[name][0]);
-      tab.addEventListener("click", () => this.open(name, {}));
+      tab.addEventListener("click", () => this.choose(name));
       this.tabs.append(tab);
     }
     this.tabs.addEventListener("keydown", (event) => this.tabKey(event, views.all));
@@ -126,7 +154,7 @@ export class RecordPane {
     const { record } = this;
     const facts = [
       date(record.date), record.http?.status ? String(record.http.status) : null, record.media_type,
-      record.payload_size === null ? null : bytes(record.payload_size), record.codings.length ? record.codings.join(", ") : null,
+      record.payload_size === null && !record.counting ? null : sizeOf(record), record.codings.length ? record.codings.join(", ") : null,
     ];
     return el("div", {},
       el("h2", { tabindex: -1, id: "record-title" }, record.uri ?? record.file_name),
@@ -150,6 +178,9 @@ export class RecordPane {
   notes() {
     const { record } = this;
     const notes = [];
+    if (record.counting) {
+      notes.push(el("p", { class: "notice", role: "status" }, "The size of the payload is being counted… It is sent in chunks, and what can be done with it is shown when they are counted."));
+    }
     if (record.problem) {
       const what = record.payload_size === null ? "The payload is unavailable: " : "Damage: ";
       notes.push(el("p", { class: "notice bad", role: "alert" }, el("strong", {}, what), record.problem));
@@ -201,8 +232,14 @@ export class RecordPane {
     if (to === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    this.open(names[(to + names.length) % names.length], {});
+    this.choose(names[(to + names.length) % names.length]);
     this.tabs.querySelector("[aria-selected=true]").focus();
+  }
+
+  choose(name) {
+    this.isChosen = true;
+    this.place = {};
+    this.open(name, {});
   }
 
   open(name, state) {
@@ -220,7 +257,10 @@ export class RecordPane {
       touch: () => this.cost?.touch(),
       at: Number(state.at) || 0,
       part: state.part === "block" ? "block" : "payload",
-      moved: (at, part) => this.changed({ at: at || null, part: part === "block" ? part : null }),
+      moved: (at, part) => {
+        this.place = { at, part };
+        this.changed({ at: at || null, part: part === "block" ? part : null });
+      },
     });
     this.panel.replaceChildren(this.current.element);
     this.changed({ tab: name, at: null, part: null });

@@ -1,7 +1,7 @@
 // Bytes in hex, as many as there are: only what is seen is read.
 
 import { bytesUrl, Problem, RangeBytes } from "./api.js";
-import { bytes, el, number } from "./dom.js";
+import { bytes, el, number, sizeOf } from "./dom.js";
 import { goTo } from "./goto.js";
 import { Rows } from "./rows.js";
 
@@ -12,7 +12,7 @@ export function hexView({ record, view, touch, at, part, moved }) {
   const box = el("div", { class: "rows hex", tabindex: 0, role: "region", "aria-label": "Bytes in hex" });
   const trouble = el("p", { class: "notice bad", role: "alert", hidden: true });
   const choice = el("select", { "aria-label": "Which bytes" },
-    el("option", { value: "payload", disabled: record.payload_size === null }, `Payload, ${record.payload_size === null ? "not to be had" : bytes(record.payload_size)}`),
+    el("option", { value: "payload", disabled: record.payload_size === null }, `Payload, ${sizeOf(record)}`),
     el("option", { value: "block" }, `Block, ${bytes(record.block_size)}`));
   choice.value = record.payload_size === null ? "block" : part;
   const jump = goTo((position) => show(position, true));
