@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from seekwarc.errors import FormatError, SeekWarcError, SourceError
 from seekwarc.format.dates import WarcDate
+from seekwarc.format.values import without_brackets
 from seekwarc.format.warc import RecordHeader
 
 __all__ = ["Written"]
@@ -81,6 +82,11 @@ class Written:
     def payload_digest(self) -> str:
         """WARC-Payload-Digest, as it is written (clause 5.9); empty where no payload has one."""
         return self.header.get("WARC-Payload-Digest") or ""
+
+    @property
+    def concurrent_to(self) -> tuple[str, ...]:
+        """WARC-Concurrent-To: IDs of records of the same capture event (clause 5.7)."""
+        return tuple(map(without_brackets, self.header.get_all("WARC-Concurrent-To")))
 
     @property
     def refers_to_id(self) -> str:

@@ -67,6 +67,7 @@ def test_a_sample_is_of_the_file_and_the_same_for_a_seed() -> None:
             archive.sample(-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tables", ["large", "none"])
 def test_every_record_is_as_likely_as_any_other(tables: str) -> None:
     """The large record has several frames, and is drawn no more often for that."""

@@ -75,6 +75,7 @@ def test_a_gigabyte_of_text_in_frames_takes_at_most_3_percent_more_than_in_one()
     check(source_text(1024 * MIB), 1.03)
 
 
+@pytest.mark.slow
 def test_a_small_file_takes_an_entry_a_record_more_than_plain_frames() -> None:
     blocks = [source_text(20 * KIB)[n * KIB : (n + 4) * KIB] for n in range(16)]
     sizes = {}

@@ -63,6 +63,7 @@ def duration(file: str | Path) -> float:
     return float(json.loads(done.stdout)["format"]["duration"])
 
 
+@pytest.mark.slow
 def test_ffprobe_tells_how_long_an_archived_film_is(served) -> None:
     assert duration(served.address) == pytest.approx(SECONDS, abs=1)
 

@@ -294,6 +294,7 @@ def test_damage_ends_the_answer_and_is_never_sent(pywb: Pywb) -> None:
     assert FILM.startswith(caught.value.partial)
 
 
+@pytest.mark.slow
 def test_clients_do_not_get_in_each_others_way(pywb: Pywb) -> None:
     chance = random.Random(11)
     starts = [chance.randrange(len(FILM)) for _ in range(60)]

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import pairwise
+from operator import add
 from typing import Any
 
 import xxhash
@@ -107,6 +108,7 @@ def dictionary_frame(dictionary: zstandard.ZstdCompressionDict, *, compressed: b
 
 
 WORDS = [b"archive", b"record", b"frame", b"seek", b"<p>", b"</p>", b"http://example.org/", b"\r\n", b"the"]
+NUMBERS = [b" %d " % number for number in range(1000)]
 
 
 class _Text:
@@ -118,7 +120,8 @@ class _Text:
 
     def first(self, size: int) -> bytes:
         while len(self._made) < size:
-            self._made += self._rng.choice(WORDS) + b" %d " % self._rng.randrange(1000)
+            numbers = self._rng.choices(NUMBERS, k=64)
+            self._made += b"".join(map(add, self._rng.choices(WORDS, k=64), numbers))
         return bytes(memoryview(self._made)[:size])
 
 

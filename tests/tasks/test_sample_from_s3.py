@@ -39,6 +39,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.slow
 @pytest.mark.needs("module:moto", "module:boto3", "module:obstore", "module:flask_cors")
 def test_a_hundred_records_cost_their_own_bytes(bucket: str, tmp_path: Path) -> None:
     import boto3  # noqa: PLC0415

@@ -756,6 +756,7 @@ else:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells the memory of Linux processes")
 @pytest.mark.parametrize("form", ["frames", "one frame"])
 def test_memory_is_not_that_of_a_record(tmp_path, form) -> None:

@@ -15,6 +15,9 @@ import pytest
 import seekwarc
 from tests.typing import program
 
+pytestmark = pytest.mark.slow
+"""A type checker reads the whole package each time."""
+
 FOLDER = Path(__file__).parent
 PACKAGES = str(Path(seekwarc.__file__).parents[1])
 
