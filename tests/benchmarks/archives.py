@@ -13,7 +13,7 @@ import warcio
 import zstandard
 
 import seekwarc
-from tests.benchmarks.data import LEVEL, MIB, SMALL_RECORDS, Data, write_seekable
+from tests.benchmarks.data import LARGE_RECORDS, LEVEL, MIB, SMALL_RECORDS, Data, write_seekable
 from tests.benchmarks.ranges import warm
 from tests.benchmarks.running import Line, Peer, Result, Run, Target, compare, timed
 
@@ -66,9 +66,9 @@ def warcio_bodies(path: Path) -> Iterator[Seen]:
             )
 
 
-def gone_through(look: Callable[[Path], Iterator[Seen]], path: Path) -> Run:
+def gone_through(look: Callable[[Path], Iterator[Seen]], path: Path, count: int = SMALL_RECORDS) -> Run:
     """Return a run that looks at every record, once all was found to be what `our_` functions find."""
-    return timed(lambda: sum(1 for _ in look(path)), SMALL_RECORDS)
+    return timed(lambda: sum(1 for _ in look(path)), count)
 
 
 def same(*all_seen: Iterable[Seen]) -> None:
@@ -93,6 +93,43 @@ def iterate_zst(data: Data) -> list[Result]:
             [Peer("FastWARC", gone_through(fastwarc_bodies, path), Target(1.5))],
         ),
     ]
+
+
+def iterate_large(data: Data) -> list[Result]:
+    """Step over large records: by scanning, since no table is believed about where a record ends."""
+    path = data.films
+    warm(path)
+    same(our_headers(path), fastwarc_headers(path))
+    return compare(
+        f"{LARGE_RECORDS} large records of a .warc.zst, headers",
+        gone_through(our_headers, path, LARGE_RECORDS),
+        [Peer("FastWARC", gone_through(fastwarc_headers, path, LARGE_RECORDS), Target(10))],
+        least=3,
+    )
+
+
+def list_large(data: Data) -> list[Result]:
+    """List the same with a command: offset, type and URI of each."""
+    path = data.films
+    warm(path)
+    beside = Path(sys.executable).parent
+    fields = ["-f", "offset,warc-type,warc-target-uri"]
+
+    def lines_of(*command: object) -> Callable[[], int]:
+        return lambda: subprocess.run(command, check=True, capture_output=True).stdout.count(b"\n")
+
+    return compare(
+        f"listing {LARGE_RECORDS} large records, whole process",
+        timed(lines_of(sys.executable, "-m", "seekwarc", "ls", "--json", path), LARGE_RECORDS),
+        [
+            Peer(
+                "fastwarc index",
+                timed(lines_of(beside / "fastwarc", "index", *fields, path), LARGE_RECORDS),
+                Target(2),
+            )
+        ],
+        least=3,
+    )
 
 
 def iterate_gz(data: Data) -> list[Result]:
@@ -219,6 +256,8 @@ def contents(path: Path) -> Iterator[Seen]:
 LINES = (
     Line("iterate-zst", iterate_zst),
     Line("iterate-gz", iterate_gz),
+    Line("iterate-large", iterate_large),
+    Line("ls-large", list_large),
     Line("write", write),
     Line("size", size),
     Line("convert", convert),

@@ -23,13 +23,26 @@ import zstandard
 import seekwarc
 from tests.benchmarks.gzipped import write_member, write_members
 
-__all__ = ["ARRAY_FRAME", "HEAD", "KIB", "LEVEL", "MIB", "SMALL_RECORDS", "VIDEO_FRAME", "Data", "content_of"]
+__all__ = [
+    "ARRAY_FRAME",
+    "HEAD",
+    "KIB",
+    "LARGE_RECORDS",
+    "LEVEL",
+    "MIB",
+    "SMALL_RECORDS",
+    "VIDEO_FRAME",
+    "Data",
+    "content_of",
+]
 
 KIB = 1 << 10
 MIB = 1 << 20
 LEVEL = 3
 HEAD = b"HTTP/1.1 200 OK\r\nServer: benchmark\r\nContent-Type: text/plain\r\n\r\n"
 SMALL_RECORDS = 30_000
+LARGE_RECORDS = 16
+"""Of a sixteenth of the large payloads each: 64 MiB at full size."""
 VIDEO_FRAME = 128 * KIB
 """What the writer cuts data into that do not compress."""
 ARRAY_FRAME = 256 * KIB
@@ -213,6 +226,20 @@ class Data:
         """The same records as .warc.gz."""
         records = (header + block + RECORD_END for header, block in self._small_records(SMALL_RECORDS))
         return self._made("small.warc.gz", lambda path: write_members(path, records))
+
+    @cached_property
+    def films(self) -> Path:
+        """A .warc.zst of large records as our writer makes them: text and what does not compress, in turn."""
+
+        def make(path: Path) -> None:
+            length = self.size // LARGE_RECORDS
+            kinds = content_of(self.text), content_of(self.video)
+            with seekwarc.open(path, "w", level=LEVEL) as out:
+                for number in range(LARGE_RECORDS):
+                    part = kinds[number % 2][number * length : (number + 1) * length]
+                    out.write_raw(_header(len(HEAD) + length, number), HEAD + part)
+
+        return self._made("films.warc.zst", make)
 
     @cached_property
     def crawl(self) -> Path:
