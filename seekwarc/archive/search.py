@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from seekwarc.archive.file import ArchiveFile
 from seekwarc.archive.place import record_size
+from seekwarc.archive.tables import FileTable
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import RECORD_BEGINNING, RecordHeader, find_header_end, parse_record_header
 from seekwarc.frames.scan import Frame, Window, frame_at
@@ -55,6 +56,8 @@ class RecordSearch:
         self._compression: Compression = compression
         self._size = file.source.size or 0
         self._hints = LEAST_HINTS + self._size // BYTES_PER_HINT
+        self._believed: dict[int, bool] = {}
+        """Of tables, by the offset of their first frame."""
         self._searched = range(0)
         """From each of these places on, the first record begins where they end."""
 
@@ -101,8 +104,9 @@ class RecordSearch:
         return self._from(position, between=between)
 
     def _from(self, position: int, *, between: bool) -> int:
-        # A frame whose size is damaged leads past records, and a table may be false: the first found wins.
-        listed = self._first(self._file.tables.frame_offsets(position))
+        # A frame whose size is damaged leads past records, and a table may be wrong: the first found wins.
+        hints = self._file.tables.frame_offsets(position) if self._is_believed(position) else iter(())
+        listed = self._first(hints)
         found = min(listed, self._first(frame.offset for frame in self._steps(position)))
         return found if found < self._size and not between else min(found, self._by_bytes(position + 1))
 
@@ -140,8 +144,57 @@ class RecordSearch:
                 if content == size:
                     return frame.end
                 break
-        listed = self._file.tables.find(begin, size)
+        listed = self._file.tables.find(begin, size) if self._is_believed(begin) else None
         return begin + listed[0].stored_size if listed is not None else None
+
+    def _is_believed(self, offset: int) -> bool:
+        """Tell whether the table over `offset` lists the frames that are there, apart from damaged ones."""
+        table = self._file.tables.over(offset)
+        if table is None:
+            return False
+        if table.start not in self._believed:
+            self._believed[table.start] = self._agrees(table)
+        return self._believed[table.start]
+
+    def _agrees(self, listed: FileTable) -> bool:
+        window = Window(self._file.source)
+        position = listed.start
+        damage: int | None = None
+        for entry in zip(listed.table.stored_sizes, listed.table.content_sizes, strict=True):
+            frame = None
+            with contextlib.suppress(FormatError):
+                frame = frame_at(window, position)
+            if frame is None or (frame.size, frame.content_size) != entry:
+                damage = position if damage is None else damage
+            elif damage is not None:
+                if self._holds_frames(damage, position):
+                    return False
+                damage = None
+            position += entry[0]
+        return damage is None or not self._holds_frames(damage, position)
+
+    def _holds_frames(self, begin: int, end: int) -> bool:
+        """Tell whether what should be damaged frames ends in whole ones: then the table hides these."""
+        window = Window(self._file.source)
+        seen: set[int] = set()
+        for offset in chain((begin,), self._lookalikes(begin + 1)):
+            position = offset
+            while position < end and position not in seen:
+                seen.add(position)
+                self._hints -= 1
+                if self._hints <= 0:
+                    return True
+                try:
+                    frame = frame_at(window, position)
+                except FormatError:
+                    break
+                position = frame.end if frame is not None else end + 1
+            if position >= end:
+                if position == end and offset < end:
+                    return True
+                if offset >= end:
+                    break
+        return False
 
     def _whole_record(self, begin: int, end: int) -> int | None:
         """Return the offset of the first frame between the two that is a record and nothing else."""

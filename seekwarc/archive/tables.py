@@ -15,7 +15,7 @@ from seekwarc.format.seektable import MAX_TABLE_SIZE, SeekTable, table_frame_siz
 from seekwarc.storage.fetch import TAIL
 from seekwarc.storage.source import RangeSource
 
-__all__ = ["FileTables", "own_table_tail", "read_table_before"]
+__all__ = ["FileTable", "FileTables", "own_table_tail", "read_table_before"]
 
 LITTLE_DATA: Final = 1 << 20
 STORED_PER_TABLE_BYTE: Final = (128 << 10) // 12
@@ -26,9 +26,13 @@ MOST_LINKS: Final = 1000
 """How far the chain is followed; what lies in front is found by scanning."""
 
 
-class _Link(NamedTuple):
+class FileTable(NamedTuple):
+    """A table of a file, or of one of the files that it was put together of."""
+
     start: int
+    """Offset of the first frame that it lists."""
     stop: int
+    """Offset of the table itself: the last frame that it lists ends there."""
     table: SeekTable
 
 
@@ -79,7 +83,7 @@ class FileTables:
     """
 
     def __init__(self, source: RangeSource, *, limit: int = MAX_TABLE_SIZE) -> None:
-        self._links: list[_Link] = []
+        self._links: list[FileTable] = []
         end = source.size or 0
         tail = TAIL
         while end and limit and len(self._links) < MOST_LINKS:
@@ -94,7 +98,7 @@ class FileTables:
                 break
             if start == offset:
                 break
-            self._links.append(_Link(start, offset, table))
+            self._links.append(FileTable(start, offset, table))
             limit -= end - offset
             end = start
             tail = NEXT_TAIL
@@ -114,12 +118,16 @@ class FileTables:
                 position += stored
         return found
 
+    def over(self, offset: int) -> FileTable | None:
+        """Return the table that lists what is at `offset`."""
+        index = bisect_right(self._links, offset, key=lambda link: link.start) - 1
+        return self._links[index] if index >= 0 and offset < self._links[index].stop else None
+
     def frame_offsets(self, offset: int) -> Iterator[int]:
         """Yield the offsets of frames with content that the table over `offset` lists behind it."""
-        index = bisect_right(self._links, offset, key=lambda link: link.start) - 1
-        if index < 0 or offset >= self._links[index].stop:
+        link = self.over(offset)
+        if link is None:
             return
-        link = self._links[index]
         table = link.table
         first = bisect_right(range(len(table)), offset - link.start, key=lambda n: table[n].stored_start)
         for number in range(first, len(table)):
@@ -133,9 +141,8 @@ class FileTables:
         Returns:
             The frames, and whether the table lists nothing else: then it is the record's own.
         """
-        index = bisect_right(self._links, offset, key=lambda link: link.start) - 1
-        if index < 0 or offset >= self._links[index].stop:
+        link = self.over(offset)
+        if link is None:
             return None
-        link = self._links[index]
         part = link.table.part(offset - link.start, size)
         return None if part is None else (part, len(part) == len(link.table))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from tests.support.foreign import (
     text,
     warc_header,
 )
+from tests.support.mutants import Maker
 from tests.support.series import labelled
 from tests.support.sources import Pipe, RecordingSource
 from tests.support.writing import DATE, HTTP_HEAD, URI, walk, written
@@ -324,6 +326,41 @@ def test_false_tables_do_no_harm(saved, change, damage) -> None:
     assert saved(made.bytes())[1] == contents(made)
     found = saved(overwritten(made.bytes(), put.offset + damage, put.offset + damage + 8))[1]
     assert found == contents(made, 2)
+
+
+@pytest.mark.parametrize("damage", [0, 4, 9])
+def test_a_table_that_swallows_a_record_hides_nothing(saved, damage) -> None:
+    made = Foreign().record(b"one").record(noise(3000), cuts=(1000, 2000)).record(b"two").record(b"three")
+    entries = list(made.entries)
+    at = 2  # The second frame of the second record.
+    broken = sum(it[0] for it in entries[:at]) + damage
+    data = overwritten(made.bytes(), broken, broken + 6, bytes(6))
+    wanted = saved(data)[1]
+    assert [block for _, block in wanted] == [b"one", b"two", b"three"]
+    for last in range(at, len(entries)):
+        for content in (entries[at][1], sum(it[1] for it in entries[at : at + 3])):
+            swallowing = (sum(it[0] for it in entries[at : last + 1]), content, entries[at][2])
+            false = [*entries[:at], swallowing, *entries[last + 1 :]]
+            assert saved(data + seek_table(false))[1] == wanted, (last, content)
+
+
+@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
+@pytest.mark.parametrize("first", range(0, 80, 20))
+def test_what_is_saved_does_not_depend_on_false_tables(saved, first) -> None:
+    for number in range(first, first + 20):
+        maker = Maker(number)
+        mutant = maker.mutant()
+        for _ in range(3):
+            # Within the frames of a record; tables are damaged elsewhere.
+            frame = maker.rng.choice([part for part in maker.parts if part.record is not None])
+            start = mutant.data.index(frame.stored) + maker.rng.choice((0, 4, 5, 9, len(frame.stored) - 1))
+            data = overwritten(mutant.data, start, min(start + 6, len(mutant.data)))
+            found, without = [], []
+            with contextlib.suppress(NotFoundError):
+                without = saved(data, limits={"max_table_size": 0})[1]
+            with contextlib.suppress(NotFoundError):
+                found = saved(data)[1]
+            assert found == without, (number, mutant.kind, start)
 
 
 def test_a_damaged_table_costs_nothing(saved) -> None:
