@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,11 +60,27 @@ def test_html_pages_become_a_table(files: list[Path]) -> None:
 
 
 def test_images_become_a_folder(files: list[Path], tmp_path: Path) -> None:
+    # seekwarc extract a.warc.zst b.warc.zst c.warc.zst --mime 'image/*' -o images
+    words = [sys.executable, "-m", "seekwarc", "extract", *files, "--mime", "image/*", "-o", "images"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     folder = tmp_path / "images"
-    folder.mkdir()
-    for number, (name, record) in enumerate(responses(files, "image/")):
-        ending = record.payload.media_type.essence.removeprefix("image/")
-        (folder / f"{number:05}.{name}.{ending}").write_bytes(record.payload.read(decoded=True))
-    made = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert [sum(f".{name}." in made_name for made_name in made) for name in "abc"] == [5, 5, 5]
-    assert all(name.endswith(".png") and data.startswith(PICTURE) for name, data in made.items())
+
+    # Of the damaged file it says what is missing, with the place, and the exit status says that something is.
+    with seekwarc.open(files[1], on_error="skip") as archive:
+        urls = {record.target_uri for record in archive if record.type == "response"}
+    assert done.returncode == 1
+    assert f"{files[1]}, offset " in done.stderr
+    assert done.stdout.startswith("images: ")
+
+    # Every picture of the sound files, and those of the damaged one that are whole, are there.
+    wanted = {f"http://{site}.org/{number}.png" for site in "abc" for number in range(5)}
+    lines = [json.loads(line) for line in (folder / "manifest.jsonl").read_text().splitlines()]
+    made = {line["uri"]: folder / line["target"] for line in lines if line["target"]}
+    assert set(made) >= {url for url in wanted if "b.org" not in url or url in urls}
+    for url, path in made.items():
+        number = int(url.removesuffix(".png")[-1])
+        assert path.name == f"{url.split('/')[2]}_{number}.png"
+        assert path.read_bytes() == PICTURE + number.to_bytes(4)
+    assert {path.name for path in folder.iterdir()} == {path.name for path in made.values()} | {
+        "manifest.jsonl"
+    }

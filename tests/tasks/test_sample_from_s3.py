@@ -63,3 +63,23 @@ def test_a_hundred_records_cost_their_own_bytes(bucket: str, tmp_path: Path) -> 
     own = sum(int(capture["length"]) for capture in sample)
     print(fetched / own, "times their own bytes")
     assert fetched <= 1.2 * own
+
+
+@pytest.mark.needs("module:moto", "module:boto3", "module:obstore", "module:flask_cors")
+def test_a_sample_without_an_index_reads_little_more(bucket: str, tmp_path: Path) -> None:
+    import boto3  # noqa: PLC0415
+
+    crawl = write_crawl(tmp_path / "crawl.warc.zst", pages=1_000)
+    boto3.client("s3").upload_file(str(crawl), bucket, crawl.name)
+
+    with seekwarc.open(f"s3://{bucket}/{crawl.name}") as archive:
+        sample = archive.sample(100, seed=1)
+        drawn = archive.stats.bytes_fetched
+        own = 0
+        for record in sample:
+            own += record.length
+            if record.type == "response":
+                assert len(record.payload.read()) > 500
+        fetched = archive.stats.bytes_fetched
+    assert len(sample) == 100
+    print(drawn / own, fetched / own, crawl.stat().st_size / own)

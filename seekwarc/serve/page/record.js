@@ -154,7 +154,7 @@ export class RecordPane {
     const { record } = this;
     const facts = [
       date(record.date), record.http?.status ? String(record.http.status) : null, record.media_type,
-      record.payload_size === null && !record.counting ? null : sizeOf(record), record.codings.length ? record.codings.join(", ") : null,
+      record.counting ? "size being counted…" : record.payload_size === null ? null : sizeOf(record), record.codings.length ? record.codings.join(", ") : null,
     ];
     return el("div", {},
       el("h2", { tabindex: -1, id: "record-title" }, record.uri ?? record.file_name),
@@ -179,7 +179,7 @@ export class RecordPane {
     const { record } = this;
     const notes = [];
     if (record.counting) {
-      notes.push(el("p", { class: "notice", role: "status" }, "The size of the payload is being counted… It is sent in chunks, and what can be done with it is shown when they are counted."));
+      notes.push(el("p", { class: "notice", role: "status" }, "The payload is being counted… It came in chunks, and its size is known when all of them are counted."));
     }
     if (record.problem) {
       const what = record.payload_size === null ? "The payload is unavailable: " : "Damage: ";
