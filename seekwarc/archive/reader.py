@@ -237,8 +237,7 @@ class Reader:
             raise RangeError(f"no sample has {count} records")
         from seekwarc.archive.sampling import sampled  # noqa: PLC0415 - seldom used
 
-        offsets = sampled(self, self._file, self.compression, count, seed)
-        return [self.record_at(offset) for offset in offsets]
+        return sampled(self, self.record_at, self._file, self.compression, count, seed=seed)
 
     def in_order(self, tap: Callable[[bytes], object] | None = None) -> StreamedRecords:
         """Read the file once from beginning to end, decompressing everything.

@@ -61,10 +61,15 @@ class RecordSearch:
         self._searched = range(0)
         """From each of these places on, the first record begins where they end."""
 
-    def header_at(self, offset: int) -> RecordHeader | None:
-        """Return the header of the record that begins at `offset`, None where none does."""
+    def header_at(self, offset: int, window: Window | None = None) -> RecordHeader | None:
+        """Return the header of the record that begins at `offset`, None where none does.
+
+        Args:
+            offset: The offset.
+            window: What to read through; a new one unless given.
+        """
         file = self._file
-        pieces = pieces_from(Window(file.source), offset, self._compression, file.decoder)
+        pieces = pieces_from(window or Window(file.source), offset, self._compression, file.decoder)
         content = b""
         with contextlib.suppress(FormatError):
             for piece in islice(pieces, MOST_PIECES):

@@ -9,7 +9,7 @@ import pytest
 
 import seekwarc
 from tests.support.foreign import Foreign, text
-from tests.support.sources import RecordingSource
+from tests.support.sources import RecordingSource, RemoteFake
 
 
 def crawl(**options: object) -> bytes:
@@ -90,6 +90,27 @@ def test_a_sample_by_tables_does_not_read_the_file() -> None:
     with seekwarc.open(source) as archive:
         assert len(archive.sample(5, seed=1)) == 5
         assert archive.stats.bytes_decoded < 3 << 20
+
+
+def test_what_was_drawn_is_not_fetched_again_to_be_read() -> None:
+    source = RemoteFake(crawl())
+    with seekwarc.open(source) as archive:
+        sample = [it for it in archive.sample(20, seed=3) if it.content_length < 10_000]
+        drawn = archive.stats.bytes_fetched
+        blocks = [record.block.read() for record in sample]
+        assert archive.stats.bytes_fetched == drawn
+        for record, block in zip(sample, blocks, strict=True):
+            assert archive.record_at(record.offset, record.length).block.read() == block
+
+
+@pytest.mark.parametrize("tables", ["large", "every"])
+def test_a_large_record_that_was_drawn_is_read_as_any_other(tables: str) -> None:
+    data = crawl(tables=tables, frame_size=64 << 10)
+    with seekwarc.open(data) as archive:
+        large = next(it for it in archive.sample(1000) if it.content_length > 1 << 20)
+        assert large.block.read() == text(4 << 20)
+        assert large.payload.pread(3 << 20, 100) == text(4 << 20)[3 << 20 :][:100]
+        assert large.length == list(archive)[-1].length
 
 
 @pytest.mark.parametrize("form", ["gzip", "plain"])
