@@ -598,8 +598,13 @@ def _check_catalogue(paths: Sequence[Path], mutants: Sequence[Mutant]) -> None:
         wanted = [(it.offset, len(it.block)) for it in mutant.records]
         assert [(row.offset, row.size) for row in found] == wanted, f"{path}: {mutant.kind}"
         assert problem is None, f"{path}: {mutant.kind}"
-        for row, record in zip(found, mutant.records, strict=True):
-            assert record.data_end <= row.offset + (row.length or 0) <= record.stop, path
+        with seekwarc.open(mutant.data, cache_size=0) as archive:
+            for row, record in zip(found, mutant.records, strict=True):
+                assert record.data_end <= row.offset + (row.length or 0) <= record.stop, path
+                # What was gone through is known: no range is displaced.
+                begin, end = len(record.block) // 3, len(record.block) * 2 // 3
+                served = archive.record_at(row.offset, row.length, table=row.reference)
+                assert _part(served, begin, end) in (record.block[begin:end], None), f"{path}: {mutant.kind}"
 
 
 def _block(record: seekwarc.Record) -> bytes | None:
