@@ -91,7 +91,10 @@ def plain_record_at(file: ArchiveFile, window: Window, offset: int, *, own: bool
             end = find_header_end(data, index)
         if end >= 0:
             header = file.parse_header(data[index:end], offset)
-            return Record(header, _PlainPlace(file, offset, window if own else None))
+            record = Record(header, _PlainPlace(file, offset, window if own else None))
+            if own and offset + record.size - len(RECORD_END) > (file.source.size or 0):
+                _see_through(file, record, LaterRecords(file))
+            return record
         found = data[index : index + len(VERSION_START)]
         is_cut = len(data) - index < size
         if is_cut and found and VERSION_START.startswith(found):
@@ -117,11 +120,9 @@ def plain_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterato
         record = plain_record_at(file, window, offset)
         begin = offset + len(record.header.raw)
         end = begin + record.content_length
-        within = later.first_after(begin) if end > size else None
+        within = _see_through(file, record, later) if end > size else None
         if within is not None:
             following = within
-            found = max(within - begin - len(RECORD_END), 0)
-            _tell(file, "length", record, too_large(record.content_length, found), found)
         elif end > size:
             following = size
             missing = f"{end - size} of {record.content_length} bytes of its block are missing"
@@ -139,6 +140,21 @@ def plain_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterato
         record.note_length(following - offset)
         yield record
         offset = following
+
+
+def _see_through(file: ArchiveFile, record: Record, later: LaterRecords) -> int | None:
+    """Give a record that claims more than the file holds the block that it has, where a record follows that.
+
+    Returns:
+        Where that begins; None where the file is cut off.
+    """
+    begin = record.offset + len(record.header.raw)
+    following = later.first_after(begin)
+    if following is not None:
+        found = max(following - begin - len(RECORD_END), 0)
+        _tell(file, "length", record, too_large(record.content_length, found), found)
+        record.note_length(following - record.offset)
+    return following
 
 
 def _real_end(file: ArchiveFile, record: Record, begin: int, end: int) -> int:

@@ -100,6 +100,21 @@ def test_a_content_length_beyond_the_end_of_the_file_is_seen_through(make: Make,
         list(archive)
 
 
+def test_going_to_a_record_that_claims_too_much_gives_what_it_has() -> None:
+    data = crawl(FORMS["plain"], 10**17)
+    offset = len(record(BLOCKS[0], 0))
+    for length in (None, len(record(BLOCKS[1], 1, claimed=10**17))):
+        with seekwarc.open(data) as archive, pytest.warns(FormatWarning, match="too large"):
+            found = archive.record_at(offset, length)
+        assert found.problem is not None
+        assert found.length == len(record(BLOCKS[1], 1, claimed=10**17))
+        with seekwarc.open(data) as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert archive.record_at(offset, length).block.read() == BLOCKS[1]
+    with seekwarc.open(data[:-1]) as archive, pytest.raises(TruncatedError):
+        archive.record_at(offset).block.read()
+
+
 @pytest.mark.parametrize("every", [1, 2, 7])
 def test_lengths_beyond_the_end_cost_one_pass_in_all(every: int) -> None:
     many = [
