@@ -544,6 +544,7 @@ def _in_child(work: Callable[[], object]) -> str:
     return text
 
 
+@pytest.mark.posix
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_child_is_told_instead_of_left_waiting(server: RangeServer) -> None:
     source = opened(server)
