@@ -118,8 +118,9 @@ def max_open_files() -> int:
         import resource  # noqa: PLC0415 - not on Windows
     except ImportError:
         return OPEN_FILES_OF_WINDOWS
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return limit if limit != resource.RLIM_INFINITY else NO_LIMIT
+    posix: Any = resource
+    limit: int = posix.getrlimit(posix.RLIMIT_NOFILE)[0]
+    return limit if limit != posix.RLIM_INFINITY else NO_LIMIT
 
 
 def sync(file: BinaryIO) -> None:

@@ -137,20 +137,19 @@ def parse_frame_header(data: Buffer, position: int = 0) -> FrameHeader:
     return FrameHeader(fields.size, content_size, window_size, dictionary_id, has_checksum)
 
 
-def frame_facts(data: Buffer, position: int) -> tuple[int, int | None, bool] | None:
-    """Look at a Zstandard frame's header: the short form of `parse_frame_header`, as `measure_frame` is.
+def frame_facts(data: Buffer, position: int) -> tuple[int, int, bool] | None:
+    """Look at the header of a frame that states its content size, as `parse_frame_header` does, but faster.
 
     Returns:
-        (header size, content size where stated, whether it has a checksum); None for anything else, damage
-        included, and where `data` has less than the longest header and one of a block.
+        (header size, content size, whether it has a checksum); None for anything else, damage included, and
+        where `data` has less than the longest header and one of a block.
     """
     if len(data) - position < MAX_FRAME_HEADER_SIZE + 3 or data[position : position + 4] != FRAME_MAGIC_BYTES:
         return None
     fields, _, _, has_content_size, bias, has_checksum, valid = _LAYOUTS[data[position + 4]]
-    if not valid:
+    if not (valid and has_content_size):
         return None
-    content_size = fields.unpack_from(data, position)[-1] + bias if has_content_size else None
-    return fields.size, content_size, has_checksum
+    return fields.size, fields.unpack_from(data, position)[-1] + bias, has_checksum
 
 
 def measure_frame(data: Buffer, position: int) -> tuple[int, int] | None:

@@ -293,10 +293,7 @@ def _scan_near(source: Fetcher, peeks: _Peeks, offset: int, size: int) -> Scanne
         if beginning is not None and data.startswith(beginning, index):
             end = offset + known_size
         elif (facts := frame_facts(data, index)) is not None:
-            header_size, stated, has_checksum = facts
-            if stated is None:
-                break
-            content_size = stated
+            header_size, content_size, has_checksum = facts
             try:
                 end = peeks.blocks_end(offset + header_size)
             except FormatError as error:
@@ -305,7 +302,8 @@ def _scan_near(source: Fetcher, peeks: _Peeks, offset: int, size: int) -> Scanne
             beginning = data[index : index + header_size + BLOCK_HEADER_SIZE] if is_one_block else None
             known_size = end - offset
         else:
-            # Frames of other kinds, damage, and the end of the file, are seldom: they take the careful way.
+            # What is rare takes the careful way: frames of other kinds, or that do not state what they hold,
+            # damage, and the end of the file.
             other = frame_at(Window(source, first_read=PEEK), offset)
             if other is None:
                 return run._replace(content_size=content, is_at_end=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, cast
 
 from seekwarc.archive.files import write_all
 from seekwarc.archive.output import FileObjectOutput
@@ -84,7 +84,8 @@ def revocable(target: BinaryIO, directory: str | None = None) -> Iterator[FileOb
     """
     final = FileObjectOutput(target)
     try:
-        file = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115
+        # On Windows it is a wrapper, which does all that a file does.
+        file = cast("BinaryIO", tempfile.TemporaryFile(dir=directory))  # noqa: SIM115
     except OSError as error:
         raise SourceError(f"{final.name}: cannot be put aside: {error.strerror or error}") from error
     with file:
