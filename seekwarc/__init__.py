@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import os
     from typing import BinaryIO
 
-    from seekwarc.archive.async_writer import AsyncWriter
-    from seekwarc.archive.asynchronous import (
+    from seekwarc.aio.reading import (
         AsyncCapture,
         AsyncCollection,
         AsyncExtent,
@@ -27,17 +26,11 @@ if TYPE_CHECKING:
         AsyncReader,
         AsyncRecord,
     )
-    from seekwarc.archive.captures import Capture, Index
-    from seekwarc.archive.collection import Collection
-    from seekwarc.archive.digests import DigestCheck, DigestVerdict
-    from seekwarc.archive.duplicates import Duplicates
-    from seekwarc.archive.index import Entry, MemoryIndex, RecordIndex
-    from seekwarc.archive.logical import JoinedRecord, ResolvedRevisit
-    from seekwarc.archive.payload import Extent
-    from seekwarc.archive.reader import Reader
-    from seekwarc.archive.record import Record, TableStatus
-    from seekwarc.archive.writer import Writer
-    from seekwarc.archive.written import Written
+    from seekwarc.aio.writer import AsyncWriter
+    from seekwarc.cdx.index import Capture, Index
+    from seekwarc.collection.collection import Collection
+    from seekwarc.collection.record_index import Entry, MemoryIndex, RecordIndex
+    from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
     from seekwarc.errors import (
         ChecksumError,
         FormatError,
@@ -65,9 +58,16 @@ if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader
     from seekwarc.frames.dictionary import Dictionary
     from seekwarc.frames.run import ReadPlan
+    from seekwarc.read.digests import DigestCheck, DigestVerdict
+    from seekwarc.read.extent import Extent
+    from seekwarc.read.reader import Reader
+    from seekwarc.read.record import Record, TableStatus
     from seekwarc.storage.diskcache import DiskCache
     from seekwarc.storage.filesystem import FileSystemSource
     from seekwarc.storage.source import RangeSource, Stats
+    from seekwarc.write.dedup import Duplicates
+    from seekwarc.write.writer import Writer
+    from seekwarc.write.written import Written
 
 __all__ = [
     "AsyncCapture",
@@ -131,43 +131,43 @@ __version__ = "0.1.0"
 
 # Who only reads does not wait for what writing needs: each name is imported when it is first used.
 _HOMES = {
-    "AsyncCapture": "seekwarc.archive.asynchronous",
-    "AsyncCollection": "seekwarc.archive.asynchronous",
-    "AsyncExtent": "seekwarc.archive.asynchronous",
-    "AsyncIndex": "seekwarc.archive.asynchronous",
-    "AsyncReader": "seekwarc.archive.asynchronous",
-    "AsyncRecord": "seekwarc.archive.asynchronous",
-    "AsyncWriter": "seekwarc.archive.async_writer",
-    "Capture": "seekwarc.archive.captures",
-    "Collection": "seekwarc.archive.collection",
+    "AsyncCapture": "seekwarc.aio.reading",
+    "AsyncCollection": "seekwarc.aio.reading",
+    "AsyncExtent": "seekwarc.aio.reading",
+    "AsyncIndex": "seekwarc.aio.reading",
+    "AsyncReader": "seekwarc.aio.reading",
+    "AsyncRecord": "seekwarc.aio.reading",
+    "AsyncWriter": "seekwarc.aio.writer",
+    "Capture": "seekwarc.cdx.index",
+    "Collection": "seekwarc.collection.collection",
     "Dictionary": "seekwarc.frames.dictionary",
     "Digest": "seekwarc.format.digest",
-    "DigestCheck": "seekwarc.archive.digests",
-    "DigestVerdict": "seekwarc.archive.digests",
+    "DigestCheck": "seekwarc.read.digests",
+    "DigestVerdict": "seekwarc.read.digests",
     "DiskCache": "seekwarc.storage.diskcache",
-    "Duplicates": "seekwarc.archive.duplicates",
-    "Entry": "seekwarc.archive.index",
-    "Extent": "seekwarc.archive.payload",
+    "Duplicates": "seekwarc.write.dedup",
+    "Entry": "seekwarc.collection.record_index",
+    "Extent": "seekwarc.read.extent",
     "FileSystemSource": "seekwarc.storage.filesystem",
     "Finding": "seekwarc.format.check",
     "HttpHead": "seekwarc.format.http",
-    "Index": "seekwarc.archive.captures",
-    "JoinedRecord": "seekwarc.archive.logical",
+    "Index": "seekwarc.cdx.index",
+    "JoinedRecord": "seekwarc.collection.segments",
     "MediaType": "seekwarc.format.values",
-    "MemoryIndex": "seekwarc.archive.index",
+    "MemoryIndex": "seekwarc.collection.record_index",
     "RangeSource": "seekwarc.storage.source",
     "ReadPlan": "seekwarc.frames.run",
-    "Reader": "seekwarc.archive.reader",
-    "Record": "seekwarc.archive.record",
+    "Reader": "seekwarc.read.reader",
+    "Record": "seekwarc.read.record",
     "RecordHeader": "seekwarc.format.warc",
-    "RecordIndex": "seekwarc.archive.index",
-    "ResolvedRevisit": "seekwarc.archive.logical",
+    "RecordIndex": "seekwarc.collection.record_index",
+    "ResolvedRevisit": "seekwarc.collection.segments",
     "SeekTable": "seekwarc.format.seektable",
     "Stats": "seekwarc.storage.source",
-    "TableStatus": "seekwarc.archive.record",
+    "TableStatus": "seekwarc.read.record",
     "WarcDate": "seekwarc.format.dates",
-    "Writer": "seekwarc.archive.writer",
-    "Written": "seekwarc.archive.written",
+    "Writer": "seekwarc.write.writer",
+    "Written": "seekwarc.write.written",
     "check_header": "seekwarc.format.check",
 }
 
@@ -217,11 +217,11 @@ def open(  # noqa: A001
         ValueError: Another mode.
     """
     if mode == "r":
-        from seekwarc.archive.reader import Reader  # noqa: PLC0415
+        from seekwarc.read.reader import Reader  # noqa: PLC0415
 
         return Reader(target, **options)
     if mode in ("w", "a"):
-        from seekwarc.archive.writer import Writer  # noqa: PLC0415
+        from seekwarc.write.writer import Writer  # noqa: PLC0415
 
         return Writer(target, append=mode == "a", **options)
     raise ValueError(f'mode is {mode!r}, not "r", "w" or "a"')

@@ -26,11 +26,15 @@ FLOOR = {
     "format": 1,
     "storage": 2,
     "frames": 3,
-    "archive": 4,
-    "": 5,
-    "tools": 6,
-    "serve": 7,
-    "cli": 8,
+    "read": 4,
+    "collection": 5,
+    "cdx": 6,
+    "write": 6,
+    "aio": 7,
+    "": 8,
+    "tools": 9,
+    "serve": 10,
+    "cli": 11,
 }
 """How high each part of the package is; "" is the public face, `seekwarc/__init__.py`."""
 EDGES = {"seekwarc.__main__": {"cli"}}
@@ -66,8 +70,12 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.format": "a docstring",
     "seekwarc.storage": "a docstring",
     "seekwarc.frames": "a docstring",
-    "seekwarc.archive": "a docstring",
-    "seekwarc.archive.background": "tested by tests/archive/test_asynchronous.py",
+    "seekwarc.read": "a docstring",
+    "seekwarc.collection": "a docstring",
+    "seekwarc.cdx": "a docstring",
+    "seekwarc.write": "a docstring",
+    "seekwarc.aio": "a docstring",
+    "seekwarc.aio.background": "tested by tests/aio/test_reading.py",
     "seekwarc.tools": "tested as tests/tools/test_init.py",
     "seekwarc.serve": "a docstring",
     "seekwarc.cli": "tested as tests/cli/test_main.py",
@@ -113,7 +121,7 @@ def test_imports_never_go_up(module: str) -> None:
 
 def test_the_public_face_shows_the_lower_floors_only() -> None:
     imported = {part_of(name) for _, name in imports_of(MODULES["seekwarc"]) if name.startswith("seekwarc")}
-    assert imported <= {"errors", "format", "storage", "frames", "archive"}
+    assert imported <= {"errors", "format", "storage", "frames", "read", "collection", "cdx", "write", "aio"}
 
 
 def test_imports_of_the_floor_itself_go_round_in_no_circle() -> None:

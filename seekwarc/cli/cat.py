@@ -16,10 +16,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from seekwarc.archive.files import write_all
-from seekwarc.archive.payload import Extent
-from seekwarc.archive.reader import Reader
-from seekwarc.archive.record import Record
 from seekwarc.cli.common import (
     add_block_limit,
     add_limit_arguments,
@@ -32,6 +28,10 @@ from seekwarc.cli.common import (
     wanted_record,
 )
 from seekwarc.errors import NotFoundError, RangeError, SeekWarcError, SegmentError
+from seekwarc.read.extent import Extent
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
+from seekwarc.write.files import write_all
 
 __all__ = ["add_arguments", "run"]
 
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_with_index(options: argparse.Namespace) -> int:
     # Imported here: without an index nobody waits for it.
-    from seekwarc.archive.captures import Index  # noqa: PLC0415
+    from seekwarc.cdx.index import Index  # noqa: PLC0415
 
     if options.uri is None or options.file is not None or options.others:
         raise SeekWarcError("with --index a record is named by --uri, and neither FILE nor --with is needed")
@@ -133,7 +133,7 @@ def _run_with_index(options: argparse.Namespace) -> int:
 def _print_logical(archive: Reader, record: Record, options: argparse.Namespace) -> None:
     """Print the payload of a record that is stored as several."""
     # Imported here: most records are stored as one.
-    from seekwarc.archive.collection import Collection  # noqa: PLC0415
+    from seekwarc.collection.collection import Collection  # noqa: PLC0415
 
     if archive.size is None:
         raise NotFoundError(

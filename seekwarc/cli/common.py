@@ -9,13 +9,13 @@ import sys
 from contextlib import closing
 from typing import Any, BinaryIO, Final
 
-from seekwarc.archive.files import Existing
-from seekwarc.archive.reader import Reader
-from seekwarc.archive.record import Record
 from seekwarc.errors import NotFoundError, RangeError, SeekWarcError, SourceError
 from seekwarc.frames.decoder import WINDOW_LIMITS
 from seekwarc.frames.dictionary import StoredDictionary, read_dictionary
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
 from seekwarc.storage.source import RangeSource, open_source
+from seekwarc.write.files import Existing
 
 __all__ = [
     "TRAIN",

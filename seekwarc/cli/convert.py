@@ -23,10 +23,6 @@ import os
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from seekwarc.archive.files import Existing, is_special
-from seekwarc.archive.output import PathOutput
-from seekwarc.archive.reader import Reader
-from seekwarc.archive.writer import Writer
 from seekwarc.cli.batch import (
     add_batch_arguments,
     check_age,
@@ -53,10 +49,14 @@ from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL
 from seekwarc.frames.units import Compression
+from seekwarc.read.reader import Reader
 from seekwarc.tools.convert import Conversion, convert, holds_same, refuse_same_file
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.train import Gain, GainMeter, train
 from seekwarc.tools.work import Desk
+from seekwarc.write.files import Existing, is_special
+from seekwarc.write.output import PathOutput
+from seekwarc.write.writer import Writer
 
 __all__ = ["add_arguments", "run"]
 

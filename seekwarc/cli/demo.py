@@ -14,12 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from seekwarc.archive.files import refuse_existing
-from seekwarc.archive.reader import Reader
 from seekwarc.cli.common import add_force_argument, existing_option, human_size, parse_size, watch
 from seekwarc.errors import ChecksumError, SeekWarcError
+from seekwarc.read.reader import Reader
 from seekwarc.tools.convert import convert
 from seekwarc.tools.example import FILM, RangeCost, make_example, measure
+from seekwarc.write.files import refuse_existing
 
 __all__ = ["add_arguments", "run"]
 

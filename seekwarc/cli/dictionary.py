@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 
-from seekwarc.archive.output import open_output
 from seekwarc.cli.common import (
     add_force_argument,
     add_limit_arguments,
@@ -32,6 +31,7 @@ from seekwarc.frames.dictionary import (
     StoredDictionary,
 )
 from seekwarc.tools.convert import refuse_same_file
+from seekwarc.write.output import open_output
 
 __all__ = ["add_arguments", "run"]
 

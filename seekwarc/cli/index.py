@@ -22,8 +22,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from seekwarc.archive.files import Existing
-from seekwarc.archive.output import Output, open_output
 from seekwarc.cli.batch import add_batch_arguments, check_age, planned_jobs, run_batch
 from seekwarc.cli.common import (
     add_force_argument,
@@ -44,6 +42,8 @@ from seekwarc.tools.index import Indexing, file_name, index
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.sorting import sorted_lines
 from seekwarc.tools.work import Desk
+from seekwarc.write.files import Existing
+from seekwarc.write.output import Output, open_output
 
 __all__ = ["add_arguments", "run"]
 

@@ -17,8 +17,6 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from seekwarc.archive.reader import Reader
-from seekwarc.archive.record import TableStatus
 from seekwarc.cli.batch import add_batch_arguments, run_batch
 from seekwarc.cli.common import (
     add_limit_arguments,
@@ -34,6 +32,8 @@ from seekwarc.cli.common import (
 )
 from seekwarc.errors import NotFoundError
 from seekwarc.format.words import counted
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import TableStatus
 from seekwarc.storage.source import open_source
 from seekwarc.tools.batch import archives_in
 from seekwarc.tools.describe import (
@@ -48,9 +48,9 @@ from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.work import Desk
 
 if TYPE_CHECKING:
-    from seekwarc.archive.record import Record
     from seekwarc.format.seektable import SeekTable
     from seekwarc.frames.run import ReadPlan
+    from seekwarc.read.record import Record
 
 __all__ = ["add_arguments", "run"]
 

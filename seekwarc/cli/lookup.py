@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import islice
 
-from seekwarc.archive.captures import Capture, Index
+from seekwarc.cdx.index import Capture, Index
 from seekwarc.cli.common import add_block_limit, block_limit, input_target, printable
 from seekwarc.errors import NotFoundError
 from seekwarc.storage.source import RangeSource, open_source

@@ -16,12 +16,12 @@ import json
 import sys
 from collections.abc import Iterator
 
-from seekwarc.archive.index import settled
-from seekwarc.archive.record import Record
-from seekwarc.archive.selection import Selection
 from seekwarc.cli.common import add_limit_arguments, limit_options, open_archive, printable
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
+from seekwarc.collection.record_index import settled
 from seekwarc.errors import FormatError, NotFoundError, TruncatedError
+from seekwarc.read.record import Record
+from seekwarc.read.selection import Selection
 
 __all__ = ["add_arguments", "run"]
 

@@ -18,8 +18,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast, get_args
 
-from seekwarc.archive.duplicates import Duplicates
-from seekwarc.archive.numbering import ExistingSeries
 from seekwarc.cli.common import (
     add_force_argument,
     add_writer_arguments,
@@ -37,6 +35,8 @@ from seekwarc.cli.common import (
 from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.storage.source import read_some
 from seekwarc.tools.pack import NamedStream, files_below, pack
+from seekwarc.write.dedup import Duplicates
+from seekwarc.write.numbering import ExistingSeries
 
 __all__ = ["add_arguments", "run"]
 

@@ -19,8 +19,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from seekwarc.archive.files import Existing
-from seekwarc.archive.output import Output
 from seekwarc.cli.batch import (
     add_batch_arguments,
     check_age,
@@ -51,6 +49,8 @@ from seekwarc.tools.convert import content_digest, refuse_same_file
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.recover import Recovery, recover
 from seekwarc.tools.work import Desk
+from seekwarc.write.files import Existing
+from seekwarc.write.output import Output
 
 __all__ = ["add_arguments", "run"]
 

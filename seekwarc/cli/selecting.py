@@ -7,8 +7,8 @@ import os
 import re
 from collections.abc import Sequence
 
-from seekwarc.archive.selection import Selection
 from seekwarc.cli.common import parse_size
+from seekwarc.read.selection import Selection
 
 __all__ = ["add_selection_arguments", "archives_named", "selection_of"]
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 
-from seekwarc.archive.output import open_output
 from seekwarc.cli.common import (
     add_force_argument,
     add_limit_arguments,
@@ -31,6 +30,7 @@ from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.frames.encoder import DEFAULT_LEVEL
 from seekwarc.tools.convert import refuse_same_file
 from seekwarc.tools.train import DEFAULT_SIZE, Gain, Training, train
+from seekwarc.write.output import open_output
 
 __all__ = ["add_arguments", "run"]
 

@@ -82,7 +82,7 @@ def _in_archive(options: argparse.Namespace) -> tuple[str, WarcDate]:
 
 def _in_index(options: argparse.Namespace) -> tuple[str, WarcDate]:
     """Return URI and date of the capture in an index."""
-    from seekwarc.archive.captures import Index  # noqa: PLC0415
+    from seekwarc.cdx.index import Index  # noqa: PLC0415
 
     with Index(options.file) as index:
         for capture in index.lookup(options.uri, closest=options.date or LATEST):

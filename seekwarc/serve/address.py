@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from seekwarc.archive.record import Record
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
+from seekwarc.read.record import Record
 from seekwarc.serve.policy import clean
 
 __all__ = ["CAPTURE_TYPES", "address_of", "capture_address"]

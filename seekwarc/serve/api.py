@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from seekwarc.archive.logical import JoinedRecord, ResolvedRevisit
-from seekwarc.archive.record import Record
+from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
 from seekwarc.format.check import check_header
 from seekwarc.format.dates import WarcDate
+from seekwarc.read.record import Record
 from seekwarc.serve.address import address_of
 from seekwarc.serve.catalogue import SORTS, Query, Row
 from seekwarc.serve.markup import markup_of

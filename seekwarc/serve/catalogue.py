@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from os.path import join
 from typing import Any, Final, Literal, NamedTuple
 
-from seekwarc.archive.index import Entry
+from seekwarc.collection.record_index import Entry
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.seektable import TableReference

@@ -31,7 +31,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from seekwarc.archive.captures import Index
+from seekwarc.cdx.index import Index
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
 from seekwarc.format.cdxj import date_digits, date_of_digits
 from seekwarc.format.dates import WarcDate

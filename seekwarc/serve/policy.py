@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from typing import Final, Literal, overload
 from urllib.parse import quote, unquote, urlsplit
 
-from seekwarc.archive.logical import JoinedRecord, ResolvedRevisit
-from seekwarc.archive.record import Record
+from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.errors import FormatError
 from seekwarc.format.values import MediaType
+from seekwarc.read.record import Record
 
 __all__ = [
     "CORS_EXPOSED",

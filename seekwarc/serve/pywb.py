@@ -30,11 +30,11 @@ from http import HTTPStatus
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from seekwarc.archive.payload import Extent
-from seekwarc.archive.reader import Reader
-from seekwarc.archive.record import Record
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.http import parse_http_head
+from seekwarc.read.extent import Extent
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
 from seekwarc.serve.policy import OCTETS
 from seekwarc.serve.ranges import Answer, decide
 

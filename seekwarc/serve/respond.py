@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 
-from seekwarc.archive.record import Record
 from seekwarc.errors import SeekWarcError, TruncatedError
+from seekwarc.read.record import Record
 from seekwarc.serve.policy import Part
 from seekwarc.serve.ranges import Answer
 from seekwarc.serve.refusals import REFUSAL_FIELDS, refusal_text, status_of

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
-from seekwarc.archive.logical import ResolvedRevisit
-from seekwarc.archive.payload import Extent
-from seekwarc.archive.record import Record
+from seekwarc.collection.segments import ResolvedRevisit
 from seekwarc.errors import NotFoundError, SeekWarcError
+from seekwarc.read.extent import Extent
+from seekwarc.read.record import Record
 from seekwarc.serve.policy import Part, content_headers, entity_tag
 from seekwarc.serve.representation import Representation
 from seekwarc.serve.views import FrameMap, View

@@ -22,14 +22,14 @@ from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
-from seekwarc.archive.captures import folder_of, located
-from seekwarc.archive.collection import Collection
-from seekwarc.archive.index import entry_of
-from seekwarc.archive.reader import Reader
-from seekwarc.archive.record import Record
+from seekwarc.cdx.index import folder_of, located
+from seekwarc.collection.collection import Collection
+from seekwarc.collection.record_index import entry_of
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, SourceError, UnsupportedError
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
 from seekwarc.serve.catalogue import Catalogue, Row, key_of
 from seekwarc.serve.indexed import IndexFile, is_index
 from seekwarc.serve.policy import clean, payload_type, stored_parts

@@ -16,9 +16,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final
 
-from seekwarc.archive.logical import JoinedRecord, ResolvedRevisit
-from seekwarc.archive.record import Record
+from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.format.seektable import SeekTable
+from seekwarc.read.record import Record
 from seekwarc.storage.source import RangeSource, RemoteObject, Stats, as_remote, policy_of
 
 __all__ = ["FrameMap", "View", "Views", "WatchedSource", "watched"]

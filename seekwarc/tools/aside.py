@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import BinaryIO, Final, cast
 
-from seekwarc.archive.files import write_all
-from seekwarc.archive.output import FileObjectOutput
 from seekwarc.errors import SourceError
 from seekwarc.storage.source import FileObjectSource, RangeSource
+from seekwarc.write.files import write_all
+from seekwarc.write.output import FileObjectOutput
 
 __all__ = ["revocable", "searchable"]
 

@@ -12,16 +12,16 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from seekwarc.archive.files import Existing
-from seekwarc.archive.forms import compression_of
-from seekwarc.archive.layout import TableMode
-from seekwarc.archive.output import open_output
 from seekwarc.errors import SourceError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.tools.convert import refuse_same_file
 from seekwarc.tools.copied import CopiedFile
 from seekwarc.tools.copying import CopySettings, Recompressed, Tally
 from seekwarc.tools.parts import PartTarget, Watch, parts_of, table_mode_of
+from seekwarc.write.file_layout import TableMode
+from seekwarc.write.files import Existing
+from seekwarc.write.forms import compression_of
+from seekwarc.write.output import open_output
 
 __all__ = ["Concatenation", "concat"]
 

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, BinaryIO, Final, Protocol
 
-from seekwarc.archive.file import ArchiveFile
-from seekwarc.archive.files import Existing
-from seekwarc.archive.output import Output, PathOutput, open_output
-from seekwarc.archive.reader import Reader
-from seekwarc.archive.record import Record
-from seekwarc.archive.writer import Writer
 from seekwarc.errors import ChecksumError, FormatError, SourceError
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.frames.units import Compression, Piece, pieces_from
+from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
 from seekwarc.storage.source import PipeSource, RangeSource, Stats, open_source
 from seekwarc.tools.sinks import RecordSink, gzip_sink, plain_sink
+from seekwarc.write.files import Existing
+from seekwarc.write.output import Output, PathOutput, open_output
+from seekwarc.write.writer import Writer
 
 __all__ = ["Conversion", "Watch", "content_digest", "convert", "holds_same", "refuse_same_file"]
 

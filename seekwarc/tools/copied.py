@@ -16,13 +16,13 @@ from __future__ import annotations
 import os
 from typing import BinaryIO, Final
 
-from seekwarc.archive.assembly import stored_bound
-from seekwarc.archive.block import BlockSource
-from seekwarc.archive.output import Output
-from seekwarc.archive.series import NewFile
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, MIN_FRAME_SIZE, OrderedWork
 from seekwarc.tools.copying import CopyAssembly, CopySettings, Tally, copied_bound
 from seekwarc.tools.stored import LooseRecord, StoredRecord
+from seekwarc.write.assembly import stored_bound
+from seekwarc.write.block_reader import BlockSource
+from seekwarc.write.output import Output
+from seekwarc.write.series import NewFile
 
 __all__ = ["CopiedFile"]
 

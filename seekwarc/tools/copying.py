@@ -8,13 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
 
-from seekwarc.archive.assembly import ENTRY_SIZES, OWN_TABLE, RecordAssembly
-from seekwarc.archive.file import ArchiveFile
-from seekwarc.archive.forms import form_of
-from seekwarc.archive.layout import CHECKSUM_OF_NOTHING, TableMode
-from seekwarc.archive.output import Output
-from seekwarc.archive.spool import MERGED_LEAD
-from seekwarc.archive.writer import DEFAULT_FRAME_SIZE
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.http import is_http_block, parse_http_head
 from seekwarc.format.words import counted
@@ -23,7 +16,14 @@ from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, EncodedFrame, OrderedWork
 from seekwarc.frames.scan import Window
 from seekwarc.frames.units import Piece, pieces_from
+from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.tools.stored import FrameList, StoredRecord
+from seekwarc.write.assembly import ENTRY_SIZES, OWN_TABLE, RecordAssembly
+from seekwarc.write.file_layout import CHECKSUM_OF_NOTHING, TableMode
+from seekwarc.write.forms import form_of
+from seekwarc.write.output import Output
+from seekwarc.write.spool import MERGED_LEAD
+from seekwarc.write.writer import DEFAULT_FRAME_SIZE
 
 __all__ = ["CopyAssembly", "CopySettings", "Recompressed", "Tally", "copied_bound"]
 

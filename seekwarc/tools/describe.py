@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from seekwarc.archive.reader import Reader
-from seekwarc.archive.record import Record
 from seekwarc.format.check import check_header
 from seekwarc.format.seektable import SeekTable
 from seekwarc.frames.run import ReadPlan
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
 
 __all__ = ["SHADES", "FileSummary", "RecordSummary", "describe_file", "describe_record", "frame_picture"]
 

@@ -9,10 +9,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
-from seekwarc.archive.file import ArchiveFile
-from seekwarc.archive.record import Record
-from seekwarc.archive.search import RecordSearch
-from seekwarc.archive.streamed import StreamedRecords
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.format.words import counted
@@ -21,6 +17,10 @@ from seekwarc.frames.audit import FrameAudit
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
 from seekwarc.frames.units import Compression, Extension, Piece, pieces_from
+from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.record import Record
+from seekwarc.read.search import RecordSearch
+from seekwarc.read.sequential import StreamedRecords
 
 __all__ = ["Damage", "Intact", "examine"]
 

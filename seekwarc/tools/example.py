@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from seekwarc.archive.files import Existing
-from seekwarc.archive.reader import Reader
-from seekwarc.archive.writer import Writer
+from seekwarc.read.reader import Reader
 from seekwarc.storage.source import Stats
+from seekwarc.write.files import Existing
+from seekwarc.write.writer import Writer
 
 __all__ = ["RangeCost", "make_example", "measure"]
 

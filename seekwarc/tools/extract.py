@@ -12,12 +12,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, BinaryIO, Final, Self
 
-from seekwarc.archive.collection import Collection
-from seekwarc.archive.files import write_all
-from seekwarc.archive.index import MemoryIndex
-from seekwarc.archive.reader import Reader
-from seekwarc.archive.record import Record
-from seekwarc.archive.selection import Selection, http_media_type
+from seekwarc.collection.collection import Collection
+from seekwarc.collection.record_index import MemoryIndex
 from seekwarc.errors import (
     FormatError,
     FormatWarning,
@@ -27,10 +23,14 @@ from seekwarc.errors import (
     SourceError,
     TargetExistsError,
 )
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
+from seekwarc.read.selection import Selection, http_media_type
 from seekwarc.storage.source import RangeSource
 from seekwarc.system import replace
 from seekwarc.tools.names import NamesInUse, name_of
 from seekwarc.tools.outcome import Failure, Job, Outcome, Status
+from seekwarc.write.files import write_all
 
 __all__ = ["MANIFEST", "MAX_SIZE", "PAYLOAD_TYPES", "Extracted", "Extractor"]
 

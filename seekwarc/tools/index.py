@@ -17,21 +17,21 @@ from itertools import chain
 from typing import Any, BinaryIO, Final
 from urllib.parse import unquote, urlsplit
 
-from seekwarc.archive.files import Existing
-from seekwarc.archive.output import Output, open_output
-from seekwarc.archive.place import table_reference
-from seekwarc.archive.reader import Reader
-from seekwarc.archive.record import Record
-from seekwarc.archive.resync import SHARED
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, CdxjLine
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
 from seekwarc.format.post import MAX_BODY_SIZE, body_query, with_query
 from seekwarc.format.surt import surt
+from seekwarc.read.place import table_reference
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
+from seekwarc.read.resync import SHARED
 from seekwarc.storage.source import RangeSource, open_source
 from seekwarc.tools.convert import refuse_same_file
 from seekwarc.tools.sorting import MEMORY, sorted_lines
+from seekwarc.write.files import Existing
+from seekwarc.write.output import Output, open_output
 
 __all__ = ["Indexing", "file_name", "index", "lines_of"]
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from seekwarc import __version__
-from seekwarc.archive.numbering import ExistingSeries
-from seekwarc.archive.writer import Writer
-from seekwarc.archive.written import Written
 from seekwarc.errors import SourceError
+from seekwarc.write.numbering import ExistingSeries
+from seekwarc.write.writer import Writer
+from seekwarc.write.written import Written
 
 __all__ = ["NamedStream", "files_below", "pack"]
 

@@ -9,14 +9,14 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
-from seekwarc.archive.file import ArchiveFile
-from seekwarc.archive.layout import TableMode
 from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE, parse_frame_header, parse_skippable_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.units import Compression, detect
+from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.storage.source import RangeSource, Stats, open_source
 from seekwarc.tools.aside import searchable
 from seekwarc.tools.stored import LooseRecord, StoredRecord, StoredRecords, has_table_each, loose_records
+from seekwarc.write.file_layout import TableMode
 
 __all__ = ["Part", "PartTarget", "Watch", "parts_of", "table_mode_of"]
 

@@ -11,13 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final, cast
 
-from seekwarc.archive.file import ArchiveFile
-from seekwarc.archive.files import Existing
-from seekwarc.archive.forms import compression_of
-from seekwarc.archive.output import Output, open_output
-from seekwarc.archive.record import Record
-from seekwarc.archive.search import RecordSearch
-from seekwarc.archive.writer import Writer
 from seekwarc.errors import FormatError, NotFoundError, SourceError, TruncatedError
 from seekwarc.format.digest import Hasher
 from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header
@@ -25,9 +18,16 @@ from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import MAX_FRAME_SIZE
 from seekwarc.frames.scan import Window
 from seekwarc.frames.units import Compression, Piece, pieces_from
+from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.record import Record
+from seekwarc.read.search import RecordSearch
 from seekwarc.storage.source import RangeSource, Stats, open_source
 from seekwarc.tools.convert import refuse_same_file
 from seekwarc.tools.examine import Damage, Intact, examine
+from seekwarc.write.files import Existing
+from seekwarc.write.forms import compression_of
+from seekwarc.write.output import Output, open_output
+from seekwarc.write.writer import Writer
 
 __all__ = ["Loss", "Recovery", "recover"]
 

@@ -6,11 +6,11 @@ import zlib
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from seekwarc.archive.block import ReadableStream
-from seekwarc.archive.output import Output
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
 from seekwarc.format.words import counted
+from seekwarc.write.block_reader import ReadableStream
+from seekwarc.write.output import Output
 
 __all__ = ["RecordSink", "StreamSink", "gzip_sink", "plain_sink"]
 

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
-from seekwarc.archive.files import Existing, give_name, sync_folder
-from seekwarc.archive.numbering import numbered_names
-from seekwarc.archive.output import PathOutput
 from seekwarc.errors import FormatError, SourceError, TargetExistsError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.tools.copied import CopiedFile
 from seekwarc.tools.copying import CopySettings, Recompressed, Tally
 from seekwarc.tools.parts import PartTarget, Watch, parts_of, table_mode_of
 from seekwarc.tools.stored import LooseRecord, StoredRecord
+from seekwarc.write.files import Existing, give_name, sync_folder
+from seekwarc.write.numbering import numbered_names
+from seekwarc.write.output import PathOutput
 
 __all__ = ["Piece", "Splitting", "split"]
 

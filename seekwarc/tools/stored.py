@@ -12,12 +12,6 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from seekwarc.archive.block import BlockSource, ReadableStream
-from seekwarc.archive.file import ArchiveFile
-from seekwarc.archive.framed import framed_record_at
-from seekwarc.archive.record import Record
-from seekwarc.archive.streamed import StreamedRecords
-from seekwarc.archive.tables import read_table_before
 from seekwarc.errors import FormatError, LimitError, TruncatedError
 from seekwarc.format.seektable import FOOTER_SIZE, table_frame_size
 from seekwarc.format.warc import RECORD_END, RecordHeader, find_header_end
@@ -29,6 +23,12 @@ from seekwarc.format.zstd import (
 )
 from seekwarc.frames.scan import Frame, Window, frame_at, frame_start_at
 from seekwarc.frames.units import WHOLE_FRAME, Compression, whole_frame
+from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.file_tables import read_table_before
+from seekwarc.read.record import Record
+from seekwarc.read.sequential import StreamedRecords
+from seekwarc.read.zstd_records import framed_record_at
+from seekwarc.write.block_reader import BlockSource, ReadableStream
 
 __all__ = ["FrameList", "LooseRecord", "StoredRecord", "StoredRecords", "has_table_each", "loose_records"]
 

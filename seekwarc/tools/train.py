@@ -14,19 +14,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from seekwarc.archive.reader import Reader
 from seekwarc.errors import FormatError
 from seekwarc.format.http import HttpHead, is_http_block, parse_http_head
 from seekwarc.format.warc import RECORD_END
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import MIN_DICTIONARY_SIZE, Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL, MAX_LEVEL, MIN_LEVEL, FrameEncoder
+from seekwarc.read.reader import Reader
 from seekwarc.storage.source import RangeSource, open_source
 
 if TYPE_CHECKING:
     import os
 
-    from seekwarc.archive.record import Record
+    from seekwarc.read.record import Record
     from seekwarc.tools.convert import Watch
 
 __all__ = ["DEFAULT_SIZE", "Gain", "GainMeter", "Stratum", "Training", "train"]

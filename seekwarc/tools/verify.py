@@ -14,15 +14,15 @@ from enum import StrEnum
 from queue import SimpleQueue
 from typing import Any, BinaryIO, Final
 
-from seekwarc.archive.digests import DigestVerdict
-from seekwarc.archive.file import ArchiveFile
-from seekwarc.archive.record import Record
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.format.check import check_header
 from seekwarc.format.warc import RECORD_END
 from seekwarc.format.words import counted
 from seekwarc.frames.audit import FrameAudit
 from seekwarc.frames.scan import Window
+from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.digests import DigestVerdict
+from seekwarc.read.record import Record
 from seekwarc.storage.source import RangeSource, Stats, open_source
 from seekwarc.tools.examine import Damage, Intact, examine
 

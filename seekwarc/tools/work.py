@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
-from seekwarc.archive.files import Existing
-from seekwarc.archive.output import Output, PathOutput, open_output
 from seekwarc.errors import SeekWarcError
 from seekwarc.storage.source import RangeSource
 from seekwarc.tools.convert import Watch
 from seekwarc.tools.outcome import MEMORY, Failure, Job, Outcome, Status
+from seekwarc.write.files import Existing
+from seekwarc.write.output import Output, PathOutput, open_output
 
 __all__ = ["Desk", "Report", "Work", "attempt", "counting"]
 

@@ -15,8 +15,8 @@ import pytest
 import zstandard
 
 import seekwarc
-from seekwarc.archive.output import PathOutput
 from seekwarc.frames.encoder import FrameEncoder
+from seekwarc.write.output import PathOutput
 from tests.cli.conftest import FILM_URI, FORMS, assert_well_behaved, decompressed, run_on_terminal, wait_for
 from tests.support.foreign import Foreign, gzip_member, noise, some_dictionary, text, warc_header
 

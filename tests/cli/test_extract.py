@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 import seekwarc
-from seekwarc.archive.selection import Selection
+from seekwarc.read.selection import Selection
 from seekwarc.tools.extract import Extractor
 from tests.cli.conftest import FORMS, run_on_terminal, wait_for
 

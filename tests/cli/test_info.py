@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from tests.archive.test_chunks import made
 from tests.cli.conftest import FILM_URI, FORMS, FRAME, HTTP_HEAD
+from tests.read.test_chunked_payload import made
 from tests.support.foreign import Foreign, text
 
 COMPRESSION = {"warc": "none", "warc.gz": "gz", "warc.zst": "zst"}

@@ -6,8 +6,8 @@ import argparse
 
 import pytest
 
-from seekwarc.archive.selection import Selection
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
+from seekwarc.read.selection import Selection
 
 
 def parsed(*words: str) -> Selection:

@@ -22,9 +22,6 @@ from typing import Final
 import zstandard
 
 import seekwarc
-from seekwarc.archive.append import existing_file
-from seekwarc.archive.chunks import ChunkMap
-from seekwarc.archive.content import PlainContent
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.chunked import ChunkedBody
 from seekwarc.format.fields import DefinedFields
@@ -35,9 +32,12 @@ from seekwarc.format.zstd import FRAME_MAGIC, measure_frame
 from seekwarc.frames.codings import DecodedFile
 from seekwarc.frames.dictionary import load_dictionary
 from seekwarc.frames.scan import Window, frames_from
+from seekwarc.read.chunked_payload import ChunkMap
+from seekwarc.read.content import PlainContent
 from seekwarc.storage.source import BytesSource
 from seekwarc.tools.recover import recover
 from seekwarc.tools.verify import Verifier
+from seekwarc.write.append import existing_file
 from tests.support.sources import Pipe
 
 __all__ = ["TARGETS"]

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Final
 
 import seekwarc
-from seekwarc.archive.append import existing_file
 from seekwarc.cli import main
 from seekwarc.tools.recover import recover
 from seekwarc.tools.verify import Verifier
+from seekwarc.write.append import existing_file
 from tests.support.sources import Pipe
 
 __all__ = ["WAYS", "answer"]

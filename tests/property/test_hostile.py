@@ -2,7 +2,7 @@
 
 Each bomb is read in every way there is, in a process of its own, by `tests/fuzz/ways.py`. Whatever the file
 says, an answer must come in bounded time and memory, and be a typed error or right. What one wrong table or
-Content-Length does to one reader is in tests/archive/test_foreign.py; here the cost is what matters.
+Content-Length does to one reader is in tests/read/test_foreign.py; here the cost is what matters.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.archive.index import MemoryIndex, RecordIndex, entries_of
-from seekwarc.archive.reader import Reader
+from seekwarc.collection.record_index import MemoryIndex, RecordIndex, entries_of
+from seekwarc.read.reader import Reader
 from seekwarc.serve.catalogue import Catalogue, Query, Row, clean
 from seekwarc.serve.shelf import rows_of
 

@@ -7,7 +7,7 @@ import io
 import pytest
 
 import seekwarc
-from seekwarc.archive.index import MemoryIndex
+from seekwarc.collection.record_index import MemoryIndex
 from seekwarc.serve.policy import content_headers, entity_tag, file_name, payload_type
 from tests.serve.conftest import response
 

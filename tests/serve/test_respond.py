@@ -133,7 +133,7 @@ def test_damage_is_502_at_the_start_and_an_error_later(crawl) -> None:
 
 
 def test_a_record_that_ends_early_is_an_error(monkeypatch, film) -> None:
-    from seekwarc.archive.payload import Extent  # noqa: PLC0415
+    from seekwarc.read.extent import Extent  # noqa: PLC0415
 
     pread = Extent.pread
     monkeypatch.setattr(

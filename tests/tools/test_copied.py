@@ -9,9 +9,9 @@ from contextlib import closing
 
 import pytest
 
-from seekwarc.archive.file import ArchiveFile
 from seekwarc.errors import ChecksumError, FormatError, SourceError
 from seekwarc.frames.encoder import OrderedWork
+from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.storage.source import BytesSource, Stats
 from seekwarc.tools.copied import CopiedFile
 from seekwarc.tools.copying import CopySettings, Tally

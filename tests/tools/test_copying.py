@@ -7,13 +7,13 @@ from contextlib import closing
 
 import pytest
 
-from seekwarc.archive.file import ArchiveFile
-from seekwarc.archive.output import open_output
 from seekwarc.errors import ChecksumError, SourceError, TruncatedError
 from seekwarc.frames.encoder import OrderedWork
+from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.storage.source import BytesSource, RangeSource, Stats
 from seekwarc.tools.copying import CopyAssembly, CopySettings, Recompressed, Tally, copied_bound
 from seekwarc.tools.stored import StoredRecords
+from seekwarc.write.output import open_output
 from tests.support.foreign import Foreign, noise, skippable, text, warc_header
 from tests.support.joined import assert_right, records_in
 from tests.support.sources import RecordingSource

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import seekwarc
 from seekwarc import SeekTable
 from seekwarc.tools.describe import describe_file, describe_record, frame_picture
-from tests.archive.test_chunks import made
+from tests.read.test_chunked_payload import made
 from tests.support import strategies
 from tests.support.foreign import Foreign, noise, text
 

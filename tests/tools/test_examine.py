@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from seekwarc.archive.file import ArchiveFile
-from seekwarc.archive.record import Record
+from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.record import Record
 from seekwarc.storage.source import Stats
 from seekwarc.tools.examine import Damage, Intact, examine
 from tests.support.foreign import Foreign, noise, text

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import seekwarc
-from seekwarc.archive.selection import Selection
 from seekwarc.errors import TargetExistsError
+from seekwarc.read.selection import Selection
 from seekwarc.tools.extract import MANIFEST, Extracted, Extractor
 from tests.support.foreign import Foreign
 from tests.support.writing import Repeated

@@ -8,10 +8,10 @@ import os
 
 import pytest
 
-from seekwarc.archive.output import open_output
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.format.warc import parse_record_header
 from seekwarc.tools.sinks import gzip_sink, plain_sink
+from seekwarc.write.output import open_output
 from tests.support.foreign import Foreign, noise, text, warc_header
 from tests.support.writing import Pipe
 

@@ -7,9 +7,9 @@ import io
 import pytest
 
 import seekwarc
-from seekwarc.archive.file import ArchiveFile
 from seekwarc.errors import FormatError, LimitError, TruncatedError
 from seekwarc.format.warc import RECORD_END
+from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.storage.source import BytesSource, Stats
 from seekwarc.tools.stored import (
     FrameList,

@@ -1,6 +1,6 @@
 """Makes Python on Linux do as on Windows, as far as that can be: put this folder on PYTHONPATH.
 
-    PYTHONPATH=tests/support/windows:. python -m pytest tests/archive
+    PYTHONPATH=tests/support/windows:. python -m pytest tests/read tests/write
 
 What Windows does not have is taken away before anything else is imported, in each process that is started.
 What it does otherwise is done so: a file that this process has open cannot be replaced, renamed or removed,

@@ -1,0 +1,1 @@
+"""What the rooms below have, for programs that use asyncio."""

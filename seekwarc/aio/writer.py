@@ -1,0 +1,108 @@
+"""A writer for programs that use asyncio: what takes time is awaited.
+
+All writing is that of `Writer`, done in one thread of its own, record after record in the order of the calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterable, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, wraps
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from seekwarc.errors import SeekWarcError
+from seekwarc.write.targets import Target
+from seekwarc.write.writer import Writer
+
+__all__ = ["AsyncWriter"]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _awaited(
+    method: Callable[Concatenate[Writer, _P], _T],
+) -> Callable[Concatenate[AsyncWriter, _P], Coroutine[Any, Any, _T]]:
+    @wraps(method)
+    async def call(self: AsyncWriter, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return await self.run(lambda writer: method(writer, *args, **kwargs))
+
+    return call
+
+
+class AsyncWriter:
+    """A `Writer` that is opened, written to and closed without holding up the event loop.
+
+        async with seekwarc.AsyncWriter("crawl.warc.zst") as out:
+            await out.write_response(uri, out.stream(answer.content), status=200)
+
+    Where a task is cancelled, the record that it was writing is finished all the same, unless its stream ends
+    by that: then it is taken back.
+
+    Args:
+        target: As for `Writer`.
+        **options: As for `Writer`; `append=True` is mode "a".
+    """
+
+    def __init__(self, target: Target, **options: Any) -> None:  # noqa: ANN401
+        self._open: Callable[[], Writer] = partial(Writer, target, **options)
+        self._thread = ThreadPoolExecutor(1, "seekwarc-async-writer")
+        self._writer: Writer | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        try:
+            self._writer = await self._loop.run_in_executor(self._thread, self._open)
+        except BaseException:
+            self._thread.shutdown(wait=False)
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self.run(lambda writer: writer.__exit__(kind, error, trace))
+        finally:
+            self._thread.shutdown(wait=False)
+
+    async def run(self, work: Callable[[Writer], _T]) -> _T:
+        """Do something with the writer in its thread, such as to look at what it returned.
+
+        Raises:
+            SeekWarcError: It is not open.
+        """
+        writer, loop = self._writer, self._loop
+        if writer is None or loop is None:
+            raise SeekWarcError("the writer is not open: use `async with`")
+        return await loop.run_in_executor(self._thread, work, writer)
+
+    def stream(self, pieces: AsyncIterable[bytes]) -> Iterator[bytes]:
+        """Return pieces that come asynchronously as a block for `write` and its like."""
+        loop = self._loop
+        if loop is None:
+            raise SeekWarcError("the writer is not open: use `async with`")
+        iterator = aiter(pieces)
+
+        async def following() -> bytes | None:
+            return await anext(iterator, None)
+
+        # Called in the thread of the writer, which waits for the loop, and the loop never for it.
+        return iter(lambda: asyncio.run_coroutine_threadsafe(following(), loop).result(), None)
+
+    write = _awaited(Writer.write)
+    write_warcinfo = _awaited(Writer.write_warcinfo)
+    write_raw = _awaited(Writer.write_raw)
+    write_response = _awaited(Writer.write_response)
+    write_request = _awaited(Writer.write_request)
+    write_resource = _awaited(Writer.write_resource)
+    write_metadata = _awaited(Writer.write_metadata)
+    write_revisit = _awaited(Writer.write_revisit)
+    write_conversion = _awaited(Writer.write_conversion)
+    write_continuation = _awaited(Writer.write_continuation)
+    flush = _awaited(Writer.flush)
+    close = _awaited(Writer.close)
+    abort = _awaited(Writer.abort)

@@ -1,1 +1,0 @@
-"""What a user holds: reader, writer, record, payload."""

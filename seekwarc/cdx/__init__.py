@@ -1,0 +1,1 @@
+"""From a URI to a record: CDXJ indexes and ZipNum clusters."""

@@ -1,0 +1,364 @@
+"""Looking up captures in a CDXJ index, and opening the records that it tells of."""
+
+from __future__ import annotations
+
+import copy
+import heapq
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import takewhile
+from types import TracebackType
+from typing import Any, BinaryIO, Final, Literal, Self
+from urllib.parse import quote, urlsplit
+
+from seekwarc.cdx.lines import SortedLines, StoredLine, StoredLines
+from seekwarc.cdx.nearby import open_nearby
+from seekwarc.cdx.zipnum import MAX_BLOCK_SIZE, ZipNumCluster, is_cluster
+from seekwarc.errors import FormatError, SeekWarcError, UnsupportedError
+from seekwarc.format.cdxj import CdxjLine, date_digits, date_of_digits, timestamp_of
+from seekwarc.format.dates import WarcDate
+from seekwarc.format.seektable import TableReference
+from seekwarc.format.surt import surt
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
+from seekwarc.storage.fetch import Fetcher
+from seekwarc.storage.source import RangeSource, Stats, open_source
+
+__all__ = ["Capture", "Index", "Match", "folder_of", "located"]
+
+Match = Literal["exact", "prefix", "host", "domain"]
+
+FIRST_READ: Final = 64 << 10
+MOST_READERS: Final = 8
+"""Files that are kept open on the chance that the next record is in them too."""
+GZIP_MAGIC: Final = b"\x1f\x8b"
+# Between a host and its path stands ")", and "," between it and a host below it.
+BEHIND_HOST: Final = b"*"
+BEHIND_DOMAIN: Final = b"-"
+BEHIND_DIGITS: Final = b":"
+
+
+@dataclass(frozen=True, slots=True)
+class Capture(CdxjLine):
+    """A line of an index, and the way to its record."""
+
+    source: str
+    """Name of the file that the line is in."""
+    place: int
+    """Where the line is there; of a cluster, where its block begins."""
+    _opened: Callable[[Capture, bool], Record] = field(repr=False, compare=False)
+
+    def open(self, *, resolve: bool = True) -> Record:
+        """Return the record.
+
+        Args:
+            resolve: Give a revisit the payload of the record that it refers to, as far as the index leads
+                there: by the URI and date that it names, or as a capture of the same URI with the same
+                digest. Without it the revisit comes as it is stored.
+
+        Raises:
+            NotFoundError: The original of a revisit is not in the index.
+            FormatError: The line names no place, or another record stands there.
+            SegmentError: The record is one of several segments: a `Collection` joins those.
+            SourceError: The file cannot be opened.
+        """
+        return self._opened(self, resolve)
+
+
+class Index:
+    """A sorted CDXJ file, or a ZipNum cluster, that captures are looked up in by binary search.
+
+    May be used from any thread. Records stay usable until the index is closed. Copies and pickles open the
+    index again, as those of a `Reader` do.
+
+    Args:
+        target: The CDXJ file, or the index of a cluster (`cluster.idx`, `index.idx`), whose blocks are looked
+            for in the same folder: a path, URL, `RangeSource`, or seekable binary file object.
+        files: Folder or URL that the `filename` of a line is relative to; that of the index unless given.
+        max_block_size: Largest block of a cluster to decompress, in bytes.
+        **options: For the `Reader` of each WARC file.
+
+    Raises:
+        SourceError: The target cannot be opened, or is a pipe.
+        UnsupportedError: It is compressed.
+
+    Attributes:
+        stats: What reading the index has cost so far; WARC files are not counted.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
+        *,
+        files: str | os.PathLike[str] | None = None,
+        max_block_size: int = MAX_BLOCK_SIZE,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
+        folder = folder_of(target)
+        source = Fetcher(open_source(target), Stats())
+        files = os.fspath(files) if files is not None else folder
+        self._set_up(source, folder, files, options, max_block_size)
+        try:
+            _ = self._lines
+        except BaseException:
+            source.close()
+            raise
+
+    def _set_up(
+        self,
+        source: Fetcher,
+        folder: str | None,
+        files: str | None,
+        options: dict[str, Any],
+        max_block_size: int,
+    ) -> None:
+        self.name = source.name
+        self.stats = source.stats
+        self._source = source
+        self._folder = folder
+        self._files = files
+        self._max_block_size = max_block_size
+        self._options = options
+        self._lock = threading.Lock()
+        self._readers: OrderedDict[str, Reader] = OrderedDict()
+        self._opened = ExitStack()
+        self._opened.callback(source.close)
+
+    def __getstate__(self) -> tuple[Fetcher, str | None, str | None, dict[str, Any], int]:
+        folders = _absolute(self._folder), _absolute(self._files)
+        return self._source, *folders, self._options, self._max_block_size
+
+    def __setstate__(self, state: tuple[Fetcher, str | None, str | None, dict[str, Any], int]) -> None:
+        self._set_up(*state)
+
+    def __copy__(self) -> Self:
+        # What is shared would be closed for both.
+        return copy.deepcopy(self)
+
+    def __repr__(self) -> str:
+        return f"<Index {self.name}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the index and the files that it has opened. Twice does no harm."""
+        with self._lock:
+            while self._readers:
+                self._readers.popitem()[1].close()
+            self._opened.close()
+
+    def lookup(
+        self,
+        uri: str,
+        *,
+        match: Match = "exact",
+        since: str | None = None,
+        until: str | None = None,
+        closest: str | None = None,
+    ) -> Iterator[Capture]:
+        """Yield the captures of a URI, in the order of the index: by key, then by date.
+
+        Dates are 4 to 14 digits (2026, 20261121093000) or as WARC-Date has them (2026-11-21T09:30:00Z).
+
+        Args:
+            uri: The URI, or of "host" and "domain" just a host. Differences that the key does not make
+                (scheme, `www.`, the case of letters) do not count.
+            match: "exact"; "prefix", all that begins with the URI; "host", all of its host; "domain", of the
+                hosts below it too.
+            since: Earliest date.
+            until: Latest date; one that ends early is taken to its end (2026 includes December).
+            closest: Yield the captures nearest to this date first. Of an exact match only.
+
+        Raises:
+            FormatError: A line is malformed, or they are not sorted. The error names file and offset.
+            ValueError: A date is none, the match another, there is no host in the URI, or `closest` is given
+                with another match than "exact".
+            SourceError: The index cannot be read.
+        """
+        first, last, nearest = (_date_digits(it) for it in (since, until, closest))
+        start, stop = _bounds(uri, match)
+        if match != "exact":
+            if closest is not None:
+                raise ValueError(f'the closest captures can be had with match="exact", not {match!r}')
+            captures = self._captures(self._between(start, stop))
+            return (it for it in captures if _is_within(it.timestamp, first, last))
+        # The lines of one key stand in the order of their dates.
+        if last:
+            stop = start + last.encode("ascii") + BEHIND_DIGITS
+        start += first.encode("ascii")
+        if closest is None:
+            return self._captures(self._between(start, stop))
+        return self._captures(self._outward(start, stop, date_of_digits(nearest)))
+
+    def _captures(self, lines: Iterator[StoredLine]) -> Iterator[Capture]:
+        for line in lines:
+            try:
+                parsed = CdxjLine.parse(line.data)
+            except FormatError as error:
+                raise error.located(line.source, line.offset) from None
+            place = line.source, line.offset
+            yield Capture(parsed.key, parsed.timestamp, parsed.fields, *place, self._open)
+
+    def _between(self, start: bytes, stop: bytes) -> Iterator[StoredLine]:
+        return takewhile(lambda line: line.head < stop, self._lines.ascending(start))
+
+    def _outward(self, start: bytes, stop: bytes, wanted: WarcDate) -> Iterator[StoredLine]:
+        """Return lines of one key, those nearest to a date first, of two that are as near the later."""
+        key, space, _ = start.partition(b" ")
+
+        def distance(line: StoredLine) -> int:
+            try:
+                date = date_of_digits(line.head[len(key) + 1 :].decode("ascii"))
+            except ValueError as error:
+                raise line.error(f"the date of this line is none: {error}") from None
+            return abs(date.nanoseconds - wanted.nanoseconds)
+
+        middle = min(max(key + space + timestamp_of(wanted).encode("ascii"), start), stop)
+        earlier = takewhile(lambda line: line.head >= start, self._lines.descending(middle))
+        return heapq.merge(self._between(middle, stop), earlier, key=distance)
+
+    @cached_property
+    def _lines(self) -> SortedLines:
+        source = self._source
+        lines = StoredLines(source)
+        first = source.read(0, FIRST_READ).partition(b"\n")[0]
+        if first.startswith(GZIP_MAGIC):
+            raise UnsupportedError(
+                "is compressed and cannot be searched: unpack it, or name the .idx file of its cluster",
+                source=source.name,
+            )
+        try:
+            if not is_cluster(first):
+                return lines
+        except FormatError as error:
+            raise error.located(source.name, 0) from None
+        return ZipNumCluster(source, first, self._open_part, max_block_size=self._max_block_size)
+
+    def _open_part(self, name: str) -> RangeSource:
+        source = Fetcher(open_source(located(self._folder, name, self.name)), self.stats)
+        self._opened.callback(source.close)
+        return source
+
+    def _reader(self, filename: str) -> Reader:
+        with self._lock:
+            reader = self._readers.get(filename)
+            if reader is None:
+                reader = Reader(located(self._files, filename, self.name), **self._options)
+                self._readers[filename] = reader
+                if len(self._readers) > MOST_READERS:
+                    # It is not closed: records of it may be in use. The last of them takes it along.
+                    self._readers.popitem(last=False)
+            self._readers.move_to_end(filename)
+            return reader
+
+    def _open(self, capture: Capture, resolve: bool) -> Record:  # noqa: FBT001
+        try:
+            place = capture.filename, capture.offset, capture.length, capture.table
+        except FormatError as error:
+            raise error.located(capture.source, capture.place) from None
+        record = self._record_at(*place)
+        if capture.uri is not None and surt(record.target_uri or "") != surt(capture.uri):
+            raise FormatError(
+                f"a record of {capture.uri} should start here, but one of {record.target_uri} does: the "
+                "index is not of this file",
+                source=record.source,
+                offset=record.offset,
+            )
+        if not resolve or (record.type != "revisit" and record.segment_number is None):
+            return record
+
+        def near(uri: str, date: str) -> Iterator[Capture]:
+            return self.lookup(uri, closest=date)
+
+        return open_nearby(record, near, self._record_at)
+
+    def _record_at(
+        self, filename: str, offset: int, length: int | None, table: TableReference | None
+    ) -> Record:
+        return self._reader(filename).record_at(offset, length, table=table)
+
+
+def _bounds(uri: str, match: Match) -> tuple[bytes, bytes]:
+    """Return what the lines that match do not sort in front of, and what they do."""
+    key = surt(uri).encode("ascii")
+    if match == "exact":
+        return key + b" ", key + b"!"
+    if match == "prefix":
+        if uri.endswith("/") and not key.endswith(b"/"):
+            key += b"/"
+        return key, key + b"\xff"
+    host, bracket, _ = key.partition(b")")
+    if not bracket:
+        raise ValueError(f"there is no host in {uri!r}")
+    if match == "host":
+        return host + b")", host + BEHIND_HOST
+    if match == "domain":
+        return host + b")", host + BEHIND_DOMAIN
+    raise ValueError(f'match is {match!r}, not "exact", "prefix", "host" or "domain"')
+
+
+def _date_digits(text: str | None) -> str:
+    try:
+        return date_digits(text) if text is not None else ""
+    except FormatError as error:
+        # Not of the file, as format errors are.
+        raise ValueError(error.message) from None
+
+
+def _is_within(timestamp: str, first: str, last: str) -> bool:
+    return timestamp >= first and timestamp[: len(last)] <= last
+
+
+def folder_of(target: object) -> str | None:
+    """Return the folder or URL that a file is in, None where it has no name."""
+    if not isinstance(target, str | os.PathLike):
+        return None
+    name = os.fspath(target)
+    if "://" in name:
+        parts = urlsplit(name)
+        return parts._replace(path=parts.path.rpartition("/")[0], query="", fragment="").geturl()
+    return os.path.dirname(name) or "."
+
+
+def _absolute(folder: str | None) -> str | None:
+    """Return a folder as it can be found from any working directory."""
+    return folder if folder is None or "://" in folder else os.path.abspath(folder)
+
+
+def located(folder: str | None, name: str, index: str) -> str:
+    """Return where a file is that an index names.
+
+    Args:
+        folder: Folder or URL that the name is relative to.
+        name: What the index calls the file.
+        index: Name of the index, for messages.
+
+    Raises:
+        FormatError: The name leads out of the folder.
+        SeekWarcError: There is no folder.
+    """
+    if folder is None:
+        raise SeekWarcError(f"{index}: where {name} is cannot be told; say it with `files`")
+    parts = name.replace("\\", "/").split("/")
+    if not parts[0] or "\0" in name or "://" in name or ".." in parts:
+        raise FormatError(
+            f"the index names the file {name!r}, which leads out of the folder that files are looked for in",
+            source=index,
+        )
+    if folder.startswith(("http://", "https://")):
+        name = quote(name)
+    return folder.removesuffix("/") + "/" + name

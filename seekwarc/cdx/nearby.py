@@ -1,0 +1,112 @@
+"""Finding what a record of an index refers to, through that index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+from seekwarc.collection.collection import Collection
+from seekwarc.collection.record_index import Entry
+from seekwarc.errors import FormatError
+from seekwarc.format.cdxj import CdxjLine, timestamp_of
+from seekwarc.format.digest import Digest
+from seekwarc.format.seektable import TableReference
+from seekwarc.read.record import Record
+
+__all__ = ["open_nearby"]
+
+MOST_LINES: Final = 10_000
+"""Captures of a URI that are looked at, the nearest in time first."""
+
+Near = Callable[[str, str], Iterator[CdxjLine]]
+"""Gives the captures of a URI, those nearest to a date first."""
+RecordAt = Callable[[str, int, int | None, TableReference | None], Record]
+"""Opens the record that is in a file, at an offset, of a stored length, by a seek table."""
+
+
+def open_nearby(record: Record, near: Near, record_at: RecordAt) -> Record:
+    """Return a logical record as `Collection.open_record` does, with an index in the place of the files.
+
+    Args:
+        record: A stored record.
+        near: Where to look.
+        record_at: Opens what was found.
+
+    Raises:
+        NotFoundError: The original of a revisit is not in the index.
+        SegmentError: The record is one of several segments, of which an index tells nothing.
+        UnsupportedError: A revisit whose profile is not known.
+    """
+    return _IndexedFiles(record, near, record_at).open_record(record)
+
+
+class _IndexedFiles(Collection):
+    """The files of an index as a collection, of which none is gone through."""
+
+    def __init__(self, record: Record, near: Near, record_at: RecordAt) -> None:
+        super().__init__((), index=_NearbyIndex(record, near))
+        self._record_at = record_at
+
+    def record(self, entry: Entry) -> Record:
+        return self._record_at(entry.file, entry.offset, entry.length, entry.table)
+
+
+class _NearbyIndex:
+    """What a CDXJ index can tell as a `RecordIndex`: captures of URIs, those near a record first.
+
+    Args:
+        record: The record.
+        near: See `open_nearby`.
+    """
+
+    def __init__(self, record: Record, near: Near) -> None:
+        self._near = near
+        self._uris = [it for it in (record.refers_to_target_uri, record.target_uri) if it is not None]
+        self._named_date = record.refers_to_date
+        self._date = self._named_date or record.date
+
+    def by_uri(self, uri: str) -> Sequence[Entry]:
+        """See `RecordIndex.by_uri`; captures of alike URIs come too, behind those of the same."""
+        return sorted(self._entries(uri), key=lambda entry: entry.uri != uri)
+
+    def by_payload(self, digest: Digest) -> Sequence[Entry]:
+        """See `RecordIndex.by_payload`; captures of the record's URI only, for lines are sorted by URI."""
+        return [
+            entry
+            for uri in dict.fromkeys(self._uris)
+            for entry in self._entries(uri)
+            if entry.payload_digest is not None and entry.payload_digest.key == digest.key
+        ]
+
+    def by_id(self, record_id: str) -> Sequence[Entry]:  # noqa: ARG002
+        """See `RecordIndex.by_id`; a line has no ID."""
+        return ()
+
+    segments_of = concurrent_to = referring_to = by_id
+
+    def _entries(self, uri: str) -> Iterator[Entry]:
+        if self._date is None:
+            return
+        for line in islice(self._near(uri, timestamp_of(self._date)), MOST_LINES):
+            try:
+                yield self._entry(line)
+            except FormatError:
+                # A line without a place leads nowhere; another may.
+                continue
+
+    def _entry(self, line: CdxjLine) -> Entry:
+        date = line.date
+        # An index has whole seconds. The date that a revisit names may be more exact.
+        if self._named_date is not None and timestamp_of(self._named_date) == line.timestamp:
+            date = self._named_date
+        return Entry(
+            line.filename,
+            line.offset,
+            line.length,
+            "revisit" if line.is_revisit else "response",
+            uri=line.uri,
+            date=date,
+            payload_digest=line.digest,
+            table=line.table,
+        )

@@ -1,0 +1,1 @@
+"""Several files, read as one: segments joined, revisits resolved."""

@@ -1,0 +1,291 @@
+"""Several files as one: records that are spread over them, and how records are related.
+
+Source: WARC 1.1, clauses 5.7, 5.11, 6.7 and 7.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, BinaryIO, Final, Self
+
+from seekwarc.collection.record_index import Entry, MemoryIndex, RecordIndex
+from seekwarc.collection.revisits import candidates_of
+from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit, join_segments
+from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
+from seekwarc.format.dates import WarcDate
+from seekwarc.format.values import without_brackets
+from seekwarc.format.words import counted
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
+from seekwarc.storage.source import RangeSource
+
+__all__ = ["Collection"]
+
+MOST_REVISITS: Final = 64
+"""Revisits of revisits that are followed."""
+
+Target = str | os.PathLike[str] | bytes | BinaryIO | RangeSource
+
+
+class Collection:
+    """Several WARC files that belong together, such as those of one crawl.
+
+    Iterating yields every stored record of every file, in order. `open_record` gives logical ones: segments
+    joined, revisits with their payload. Records stay usable until the collection is closed. Copies and
+    pickles open the files again, as those of a `Reader` do.
+
+    Args:
+        files: What a `Reader` opens each; with different names.
+        index: Knows the records of the files. Unless given, the files are gone through when it is first
+            needed, which takes about a kilobyte of memory a record.
+        **options: For each `Reader`.
+
+    Raises:
+        SourceError: A file cannot be opened.
+        ValueError: Two files have the same name.
+    """
+
+    def __init__(
+        self,
+        files: Iterable[Target],
+        *,
+        index: RecordIndex | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
+        readers: dict[str, Reader] = {}
+        with ExitStack() as opened:
+            for target in files:
+                reader = opened.enter_context(Reader(target, relations=self, **options))
+                if readers.setdefault(reader.name, reader) is not reader:
+                    raise ValueError(f"two files of a collection have the name {reader.name}")
+            opened.pop_all()
+        self._set_up(readers, index)
+
+    def _set_up(self, readers: dict[str, Reader], index: RecordIndex | None) -> None:
+        self._readers = readers
+        self._given_index = self._index = index
+        self._lock = threading.Lock()
+        names = Counter(map(os.path.basename, readers))
+        self._by_base_name = {
+            os.path.basename(name): reader
+            for name, reader in readers.items()
+            if names[os.path.basename(name)] == 1
+        }
+
+    def __getstate__(self) -> tuple[dict[str, Reader], RecordIndex | None]:
+        # An index that was made here is made again where it is needed: it may be large.
+        return self._readers, self._given_index
+
+    def __setstate__(self, state: tuple[dict[str, Reader], RecordIndex | None]) -> None:
+        self._set_up(*state)
+
+    def __copy__(self) -> Self:
+        # What is shared would be closed for both.
+        return copy.deepcopy(self)
+
+    def __repr__(self) -> str:
+        return f"<Collection of {counted(len(self._readers), 'file')}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all files. Twice does no harm."""
+        with ExitStack() as opened:
+            for reader in self._readers.values():
+                opened.callback(reader.close)
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield every stored record of every file, in order.
+
+        Raises:
+            FormatError: When damage is reached.
+            SourceError: The stored bytes cannot be had.
+        """
+        for reader in self._readers.values():
+            yield from reader
+
+    @property
+    def files(self) -> Sequence[Reader]:
+        """The files, in the order in which they were given."""
+        return tuple(self._readers.values())
+
+    @property
+    def index(self) -> RecordIndex:
+        """What knows the records; made of all files when first needed.
+
+        Raises:
+            FormatError: A file is damaged.
+        """
+        with self._lock:
+            if self._index is None:
+                index = MemoryIndex()
+                for reader in self._readers.values():
+                    index.add_archive(reader)
+                self._index = index
+            return self._index
+
+    def record(self, entry: Entry) -> Record:
+        """Return the stored record that an entry of the index tells of.
+
+        Raises:
+            NotFoundError: Its file is none of these.
+            FormatError: Another record stands there.
+        """
+        reader = self._readers.get(entry.file) or self._by_base_name.get(os.path.basename(entry.file))
+        if reader is None:
+            raise NotFoundError(f"{entry.file} is not among the files of this collection")
+        # Of records that share a gzip member the length is 0: nothing can be done with that.
+        record = reader.record_at(entry.offset, entry.length or None, table=entry.table)
+        if entry.id is not None and record.id != entry.id:
+            raise FormatError(
+                f"the record {entry.id} should start here, but {record.id} does: the index is not of this "
+                "file, or records share a gzip member (`seekwarc convert` mends that)",
+                source=reader.name,
+                offset=entry.offset,
+            )
+        return record
+
+    def open_record(
+        self,
+        which: Record | Entry | str | None = None,
+        *,
+        uri: str | None = None,
+        date: WarcDate | str | None = None,
+    ) -> Record:
+        """Return a logical record: its segments joined, a revisit with the payload that it refers to.
+
+        Args:
+            which: A stored record, an entry of the index or a WARC-Record-ID; of a segmented record any
+                segment.
+            uri: Instead of `which`: the target URI of a response, resource or revisit.
+            date: With `uri`: the date; of several captures, the one nearest to it. The latest unless given.
+
+        Raises:
+            NotFoundError: There is no such record, or a revisit's original is not in these files.
+            SegmentError: Segments are missing, there twice, or do not belong together.
+            UnsupportedError: A revisit whose profile is not known, so that it may not be interpreted.
+        """
+        record = self._stored(which, uri, date)
+        if record.type == "continuation":
+            origin_id = record.segment_origin_id
+            record = self._by_id(origin_id, f"segment 1 of the record that goes on at {record.offset}")
+        if not isinstance(record, JoinedRecord | ResolvedRevisit):
+            record = self._joined(record)
+            if record.type == "revisit":
+                return self._resolved(record, set())
+        return record
+
+    def concurrent(self, record: Record) -> tuple[Record, ...]:
+        """Return the other records of the same capture event (WARC-Concurrent-To, clause 5.7).
+
+        The field counts in both directions, and through records that several others name.
+        """
+        if record.id is None:
+            return ()
+        names = [record.id, *record.concurrent_to]
+        named = set(names)
+        found: dict[str, Entry] = {}
+        for name in names:
+            for entry in (*self.index.by_id(name), *self.index.concurrent_to(name)):
+                if entry.id is not None and entry.id not in found:
+                    found[entry.id] = entry
+                    names += [name for name in (entry.id, *entry.concurrent_to) if name not in named]
+                    named.update(names)
+        return tuple(self.record(entry) for name, entry in found.items() if name != record.id)
+
+    def refers_to(self, record: Record) -> Record | None:
+        """Return the record that a metadata, revisit or conversion record is about (WARC-Refers-To).
+
+        Returns:
+            None where it names none, or that is not in these files.
+        """
+        found = self.index.by_id(record.refers_to_id) if record.refers_to_id is not None else ()
+        return self.record(found[0]) if found else None
+
+    def referring_to(self, record: Record) -> tuple[Record, ...]:
+        """Return the metadata, revisit and conversion records that are about a record (WARC-Refers-To)."""
+        found = self.index.referring_to(record.id) if record.id is not None else ()
+        return tuple(self.record(entry) for entry in found)
+
+    def _stored(
+        self, which: Record | Entry | str | None, uri: str | None, date: WarcDate | str | None
+    ) -> Record:
+        if (which is None) == (uri is None):
+            raise ValueError("open_record takes a record or ID, or else a URI")
+        if isinstance(which, Record):
+            return which
+        if isinstance(which, Entry):
+            return self.record(which)
+        if which is not None:
+            return self._by_id(without_brackets(which), "the record")
+        captures = [
+            entry
+            for entry in self.index.by_uri(uri or "")
+            if entry.type in ("response", "resource", "revisit") and entry.date is not None
+        ]
+        if not captures:
+            raise NotFoundError(f"no response, resource or revisit has the URI {uri}")
+        wanted = WarcDate.parse(date) if isinstance(date, str) else date
+
+        def distance(entry: Entry) -> int:
+            instant = entry.date.nanoseconds if entry.date is not None else 0
+            return abs(instant - wanted.nanoseconds) if wanted is not None else -instant
+
+        return self.record(min(captures, key=distance))
+
+    def _joined(self, record: Record) -> Record:
+        """Join a record with its continuations, where it has any."""
+        # Without a number nothing suggests that it has: no index is made only to look for them.
+        if record.id is None or (record.segment_number is None and self._index is None):
+            return record
+        found = self.index.segments_of(record.id)
+        if not found and record.segment_number is None:
+            return record
+        return join_segments(record, [self.record(entry) for entry in found])
+
+    def _by_id(self, record_id: str | None, what: str) -> Record:
+        found = self.index.by_id(record_id) if record_id is not None else ()
+        if not found:
+            raise NotFoundError(f"{what}, {record_id}, is not in these files")
+        return self.record(found[0])
+
+    def _resolved(self, revisit: Record, passed: set[tuple[str, int]]) -> ResolvedRevisit:
+        """Find the record with a revisit's payload, through further revisits where it must be."""
+        passed.add((revisit.source, revisit.offset))
+        damage: FormatError | None = None
+        for entry in candidates_of(revisit, self.index, self.record):
+            if len(passed) > MOST_REVISITS:
+                break
+            try:
+                original = self.record(entry)
+                if (original.source, original.offset) in passed:
+                    continue
+                if original.type == "revisit":
+                    original = self._resolved(original, passed).original
+                return ResolvedRevisit(revisit, self._joined(original))
+            except (NotFoundError, UnsupportedError):
+                continue
+            except FormatError as error:
+                # Of no use, but another may be.
+                damage = damage or error
+        if damage is not None:
+            raise damage
+        raise NotFoundError(
+            f"{revisit.source}, offset {revisit.offset}: the record that this revisit refers to is not in "
+            f"these files: {revisit.refers_to_id or revisit.refers_to_target_uri or revisit.target_uri}"
+        )

@@ -1,0 +1,179 @@
+"""Which record is where, and what other records know it by."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from seekwarc.errors import FormatError
+from seekwarc.format.dates import WarcDate
+from seekwarc.format.digest import Digest
+from seekwarc.format.seektable import TableReference
+from seekwarc.read.place import known_table
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
+
+__all__ = ["Entry", "MemoryIndex", "RecordIndex", "entries_of", "entry_of", "settled"]
+
+Value = TypeVar("Value")
+
+PAYLOAD_IS_BLOCK = ("resource", "conversion")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record as an index has it. IDs come without angle brackets."""
+
+    file: str
+    """Name of the file that the record is in."""
+    offset: int
+    """Where it begins there."""
+    length: int | None = None
+    """Stored bytes up to the next record, where known."""
+    type: str | None = None
+    id: str | None = None
+    uri: str | None = None
+    date: WarcDate | None = None
+    payload_digest: Digest | None = None
+    segment_number: int | None = None
+    segment_origin_id: str | None = None
+    refers_to: str | None = None
+    """ID of the record that this one is about."""
+    concurrent_to: tuple[str, ...] = ()
+    """IDs of records of the same capture event."""
+    table: TableReference | None = None
+    """The record's seek table, where the index names it: no other is believed."""
+
+
+class RecordIndex(Protocol):
+    """What a collection asks for records. No order is promised."""
+
+    def by_id(self, record_id: str) -> Sequence[Entry]:
+        """Return the records with an ID: one, unless files hold copies."""
+
+    def by_uri(self, uri: str) -> Sequence[Entry]:
+        """Return all records with a target URI."""
+
+    def by_payload(self, digest: Digest) -> Sequence[Entry]:
+        """Return all records that state a payload digest, however it is spelt."""
+
+    def segments_of(self, origin_id: str) -> Sequence[Entry]:
+        """Return all continuations of a record."""
+
+    def concurrent_to(self, record_id: str) -> Sequence[Entry]:
+        """Return all records that say they are of the same capture event as a record."""
+
+    def referring_to(self, record_id: str) -> Sequence[Entry]:
+        """Return all records that say they are about a record."""
+
+
+class MemoryIndex:
+    """A `RecordIndex` in memory, about a kilobyte a record."""
+
+    def __init__(self) -> None:
+        self._by_id: defaultdict[str, list[Entry]] = defaultdict(list)
+        self._by_uri: defaultdict[str, list[Entry]] = defaultdict(list)
+        self._by_payload: defaultdict[tuple[str, bytes], list[Entry]] = defaultdict(list)
+        self._by_origin: defaultdict[str, list[Entry]] = defaultdict(list)
+        self._by_concurrent: defaultdict[str, list[Entry]] = defaultdict(list)
+        self._by_referred: defaultdict[str, list[Entry]] = defaultdict(list)
+
+    def add(self, entry: Entry) -> None:
+        """Add a record."""
+        if entry.id is not None:
+            self._by_id[entry.id].append(entry)
+        if entry.uri is not None:
+            self._by_uri[entry.uri].append(entry)
+        if entry.payload_digest is not None:
+            self._by_payload[entry.payload_digest.key].append(entry)
+        if entry.segment_origin_id is not None:
+            self._by_origin[entry.segment_origin_id].append(entry)
+        if entry.refers_to is not None:
+            self._by_referred[entry.refers_to].append(entry)
+        for other in entry.concurrent_to:
+            self._by_concurrent[other].append(entry)
+
+    def add_archive(self, archive: Reader) -> None:
+        """Add all records of a file.
+
+        Raises:
+            FormatError: Damage is reached.
+        """
+        for entry in entries_of(archive):
+            self.add(entry)
+
+    def by_id(self, record_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.by_id`."""
+        return self._by_id.get(record_id, ())
+
+    def by_uri(self, uri: str) -> Sequence[Entry]:
+        """See `RecordIndex.by_uri`."""
+        return self._by_uri.get(uri, ())
+
+    def by_payload(self, digest: Digest) -> Sequence[Entry]:
+        """See `RecordIndex.by_payload`."""
+        return self._by_payload.get(digest.key, ())
+
+    def segments_of(self, origin_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.segments_of`."""
+        return self._by_origin.get(origin_id, ())
+
+    def concurrent_to(self, record_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.concurrent_to`."""
+        return self._by_concurrent.get(record_id, ())
+
+    def referring_to(self, record_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.referring_to`."""
+        return self._by_referred.get(record_id, ())
+
+
+def entry_of(record: Record) -> Entry:
+    """Describe a record for an index. Fields that are not of their type are left out."""
+    digest = record.payload_digest
+    if digest is None and record.type in PAYLOAD_IS_BLOCK:
+        digest = record.block_digest
+    return Entry(
+        record.source,
+        record.offset,
+        record.length if record.has_length else None,
+        record.type,
+        record.id,
+        record.target_uri,
+        record.date,
+        digest,
+        record.segment_number,
+        record.segment_origin_id,
+        record.refers_to_id,
+        record.concurrent_to,
+        known_table(record),
+    )
+
+
+def entries_of(archive: Reader) -> Iterator[Entry]:
+    """Yield an entry for each record of a file; errors as from `settled`."""
+    return map(entry_of, settled(archive))
+
+
+def settled(archive: Reader) -> Iterator[Record]:
+    """Yield each record once the one behind it was found, so that its length is known for nothing.
+
+    Raises:
+        FormatError: Damage is reached; all records in front of it have been yielded.
+    """
+    previous: Record | None = None
+    records = iter(archive)
+    while True:
+        damage = None
+        try:
+            record = next(records, None)
+        except FormatError as error:
+            record, damage = None, error
+        if previous is not None and (damage is None or previous.has_length):
+            yield previous
+        if damage is not None:
+            raise damage
+        if record is None:
+            return
+        previous = record

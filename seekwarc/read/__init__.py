@@ -1,0 +1,1 @@
+"""One file, read: records, and the ranges of their bytes."""

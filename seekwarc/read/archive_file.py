@@ -1,0 +1,265 @@
+"""What all records of one open file share."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+from seekwarc.errors import FormatError, FormatWarning, TruncatedError
+from seekwarc.format.seektable import MAX_TABLE_SIZE, TableReference
+from seekwarc.format.warc import RecordHeader, parse_record_header
+from seekwarc.frames.decoder import MAX_WINDOW_SIZE, FrameDecoder
+from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary, load_dictionary
+from seekwarc.frames.reader import FrameReader
+from seekwarc.frames.scan import Window
+from seekwarc.frames.stream import ContentStream
+from seekwarc.frames.units import Compression, Piece, detect, pieces_from
+from seekwarc.read.file_tables import FileTables, own_table_tail
+from seekwarc.storage.fetch import Fetcher
+from seekwarc.storage.source import RangeSource, Stats
+
+__all__ = ["CACHE_SIZE", "MAGIC_SIZE", "ONE_READ", "ArchiveFile"]
+
+CACHE_SIZE: Final = 32 << 20
+MAGIC_SIZE: Final = 8
+MENDING: Final = 16 << 20
+MENDING_PASSES: Final = 4
+ONE_READ: Final = 64 << 10
+"""A record known to take no more than this in the file is fetched whole."""
+RECORD_HEAD: Final = 16 << 10
+FILE_HEAD: Final = 32 << 10
+FILE_HEAD_AFAR: Final = 64 << 10
+"""Has all of a dictionary of the usual size: another round trip would cost more than these bytes."""
+
+
+@cache
+def _usual_threads() -> int:
+    # Asked once: the answer takes a good part of the time in which a file is opened.
+    return min(os.cpu_count() or 1, 4)
+
+
+class ArchiveFile:
+    """An open file: its bytes, its decoder, its tables, its counters.
+
+    Args:
+        source: The stored bytes.
+        stats: Counts what is read and decoded.
+        threads: Threads that decode a long read.
+        cache_size: Bytes of decoded frames to keep.
+        max_window_size: Largest Zstandard window to allocate.
+        max_dictionary_size: Largest dictionary to load.
+        max_table_size: Largest seek table to load; 0 to read as if there were none.
+        relations: Knows how the file's records are related to others; kept for them.
+        dictionary: Taken for the file's dictionary, should its own be damaged.
+        strict: Refuse what deviates from the format, though it could be read; see `deviates`.
+    """
+
+    def __init__(
+        self,
+        source: RangeSource,
+        stats: Stats,
+        *,
+        threads: int | None = None,
+        cache_size: int = CACHE_SIZE,
+        max_window_size: int = MAX_WINDOW_SIZE,
+        max_dictionary_size: int = MAX_DICTIONARY_SIZE,
+        max_table_size: int = MAX_TABLE_SIZE,
+        relations: object | None = None,
+        dictionary: Dictionary | None = None,
+        strict: bool = False,
+    ) -> None:
+        # What a copy is made with.
+        self._options = {
+            "threads": threads,
+            "cache_size": cache_size,
+            "max_window_size": max_window_size,
+            "max_dictionary_size": max_dictionary_size,
+            "max_table_size": max_table_size,
+            "relations": relations,
+            "dictionary": dictionary,
+            "strict": strict,
+        }
+        self.strict = strict
+        self.relations = relations
+        self._dictionary = dictionary
+        self.source = source if isinstance(source, Fetcher) else Fetcher(source, stats)
+        self.name = source.name
+        self.lock = threading.RLock()
+        self.decoder = FrameDecoder(self._load_dictionary, max_window_size=max_window_size)
+        self.frames = FrameReader(
+            self.source,
+            self.decoder,
+            stats,
+            cache_size=cache_size,
+            threads=threads or _usual_threads(),
+        )
+        # A pipe has one window for good: what was read to tell its kind is read on from there.
+        self._pipe_window = Window(self.source) if self.source.is_pipe else None
+        self._max_dictionary_size = max_dictionary_size
+        self.max_table_size = max_table_size
+        self._tables: FileTables | None = None
+        self._opened = False
+        self._compression: Compression | None = None
+        self.warned = False
+        """Whether warnings are not wanted any more: of one who looks for deviations by other means."""
+        self._told: set[str] = set()
+        self._mending: int | None = None
+        self._unit_end = (-1, -1)
+
+    def __getstate__(self) -> tuple[Fetcher, dict[str, Any]]:
+        return self.source, self._options
+
+    def __setstate__(self, state: tuple[Fetcher, dict[str, Any]]) -> None:
+        # What was found by reading is not copied: decoder, cache and tables are made again when needed.
+        source, options = state
+        ArchiveFile.__init__(self, source, source.stats, **options)
+
+    def window(self, limit: int | None = None) -> Window:
+        """Return a window for reading on from some place, as far as a limit if that is known to do."""
+        return self._pipe_window or Window(self.source, limit=limit)
+
+    @property
+    def is_near(self) -> bool:
+        """Whether several short reads cost no more than one that has all of their bytes."""
+        return self.source.policy.gap == 0
+
+    def open_at(self, offset: int, length: int | None, table: TableReference | None = None) -> None:
+        """Have what reading a record begins with fetched in one round trip, where each takes its time.
+
+        That is the record's head and the table behind it, or the one at the end of the file; and, the first
+        time, the head of the file, for what stands there may be needed to decode anything.
+        """
+        if self.source.policy.in_flight == 1:
+            return
+        wanted = [] if self._opened else [(0, FILE_HEAD_AFAR)]
+        with_tables = self._compression in (None, "zst")
+        if length is not None and length <= ONE_READ:
+            wanted.append((offset, offset + length))
+        else:
+            wanted.append((offset, offset + RECORD_HEAD))
+            if table is not None:
+                if table.size <= self.max_table_size:
+                    wanted.append((table.offset, table.offset + table.size))
+            elif length is not None and with_tables:
+                tail = min(own_table_tail(length), self.max_table_size)
+                wanted.append((offset + length - tail, offset + length))
+        self._opened = True
+        at_end = length is None and table is None and with_tables and self._tables is None
+        self.source.keep(wanted, end=at_end)
+
+    def open_whole(self, *, tables: bool) -> None:
+        """Have the head of the file, and its tables if asked, fetched in one round trip: see `open_at`."""
+        if self.source.policy.in_flight > 1:
+            self._opened = True
+            self.source.keep([(0, FILE_HEAD_AFAR)], end=tables)
+
+    def detect(self, window: Window, offset: int) -> Compression:
+        """Tell what stands at `offset`."""
+        self._compression = detect(window.take(offset, MAGIC_SIZE), self.name, offset)
+        return self._compression
+
+    @property
+    def tables(self) -> FileTables:
+        """The tables at the end of the file, loaded when first needed."""
+        with self.lock:
+            if self._tables is None:
+                self._tables = FileTables(self.source, limit=self.max_table_size)
+            return self._tables
+
+    def stream(
+        self,
+        window: Window,
+        offset: int,
+        compression: Compression,
+        tap: Callable[[bytes], object] | None = None,
+    ) -> ContentStream:
+        """Open the content from `offset` on as a forward stream."""
+
+        def count(data: bytes) -> None:
+            if compression != "none":
+                self.frames.count(decoded=len(data))
+            if tap is not None:
+                tap(data)
+
+        pieces = pieces_from(window, offset, compression, self.decoder, strict=self.strict)
+        return ContentStream(pieces, plain=compression == "none", tap=count)
+
+    def parse_header(self, raw: bytes, offset: int) -> RecordHeader:
+        """Parse a record header; errors name the place.
+
+        Raises:
+            FormatError: It cannot be read, or deviates where the file is read strictly.
+        """
+        try:
+            header = parse_record_header(raw)
+        except FormatError as error:
+            raise error.located(self.name, offset) from None
+        if (problem := header.problem) is not None:
+            self.deviates("header", problem, offset)
+        return header
+
+    def deviates(self, kind: str, problem: str, offset: int) -> None:
+        """Tell of what breaks the format but can be read: by a warning, one of each kind a file.
+
+        Raises:
+            FormatError: The file is read strictly; `TruncatedError` where the problem is a cut.
+        """
+        if self.strict:
+            error = TruncatedError if kind == "cut" else FormatError
+            raise error(problem, source=self.name, offset=offset)
+        if self.warned or kind in self._told:
+            return
+        self._told.add(kind)
+        warnings.warn(f"{self.name}, offset {offset}: {problem}", FormatWarning, stacklevel=2)
+
+    def may_mend(self, cost: int) -> bool:
+        """Tell whether the end of a record may be looked for whose Content-Length is wrong.
+
+        In all that may cost a few passes through the file: one in which more is wrong is damaged, or hostile.
+
+        Args:
+            cost: Bytes that will be looked at, about.
+        """
+        if self._mending is None:
+            self._mending = MENDING + MENDING_PASSES * (self.source.size or 0)
+        self._mending -= cost
+        return self._mending >= 0
+
+    def unit_end(self, offset: int, compression: Compression) -> int:
+        """Return where the frame or gzip member at `offset` ends. The last one is remembered.
+
+        Raises:
+            FormatError: It is damaged.
+        """
+        if self._unit_end[0] != offset:
+            end = offset
+            for piece in pieces_from(Window(self.source), offset, compression, self.decoder):
+                if not isinstance(piece, Piece) or piece.end is not None:
+                    end = piece.end or offset
+                    break
+            self._unit_end = offset, end
+        return self._unit_end[1]
+
+    def close(self) -> None:
+        """Stop the threads and close the source."""
+        self.frames.close()
+        self.source.close()
+
+    def _load_dictionary(self) -> Dictionary | None:
+        if self._dictionary is not None:
+            return self._dictionary
+        if self._pipe_window is None:
+            # One read has all of most dictionaries.
+            self.source.keep([(0, FILE_HEAD)])
+            return load_dictionary(self.source.read, self.name, limit=self._max_dictionary_size)
+        # A pipe's window keeps what is read for what comes behind.
+        window = self._pipe_window
+
+        def read(start: int, stop: int) -> bytes:
+            return window.take(start, stop - start)
+
+        return load_dictionary(read, self.name, limit=self._max_dictionary_size)

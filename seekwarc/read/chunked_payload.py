@@ -1,0 +1,288 @@
+"""Random access to a body in chunked transfer coding.
+
+The sizes of chunks stand between the chunks, so where the byte N is can only be found by going from one to
+the next. What was found is kept: the next read goes on from the nearest chunk that is known.
+
+Source: RFC 9112, section 7.1; WARC 1.1, clause 6.3.2 (the payload is the entity-body).
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from array import array
+from bisect import bisect_right
+from collections.abc import Generator
+from typing import Final, NamedTuple
+
+from seekwarc.format.chunked import MAX_CHUNK_LINE, parse_chunk_line, pass_chunks, take_chunks
+from seekwarc.frames.run import ReadPlan
+from seekwarc.read.content import Content
+from seekwarc.read.span import read_by_filling
+from seekwarc.storage.stopping import checkpoint
+
+__all__ = ["ChunkMap"]
+
+WINDOW: Final = 64 << 10
+"""Most bytes that are looked through for chunks at a time."""
+LINE_BREAK: Final = 2
+END: Final = 1 << 62
+"""A position that no body reaches."""
+LEAST_DISTANCE: Final = 4 << 10
+"""Bytes of the body between two chunks that are kept: the map never takes more than 0.6 % of the body."""
+
+
+class _Chunk(NamedTuple):
+    position: int
+    """Where its data begin in the payload."""
+    start: int
+    """Where they begin in the content."""
+    size: int
+
+    @property
+    def stop(self) -> int:
+        return self.start + self.size
+
+
+class _Window(NamedTuple):
+    """Bytes of the content that are at hand."""
+
+    data: bytes
+    base: int
+
+    def holds(self, position: int) -> bool:
+        return self.base <= position < self.base + len(self.data)
+
+    def copy(self, start: int, out: memoryview) -> int:
+        """Copy what there is from `start` on, and return how many bytes that was."""
+        offset = start - self.base
+        if not 0 <= offset < len(self.data):
+            return 0
+        count = min(len(self.data) - offset, len(out))
+        out[:count] = self.data[offset : offset + count]
+        return count
+
+
+class ChunkMap:
+    """The data of a chunked body, as a `Span`.
+
+    A body that does not begin with a chunk is taken as it is. Where the chunks break off, the payload ends.
+
+    Args:
+        content: The record's content.
+        start: Where the body begins in it.
+        stop: Where it ends.
+    """
+
+    def __init__(self, content: Content, start: int, stop: int) -> None:
+        self._content = content
+        self._start = start
+        self._stop = stop
+        # Chunks that are known: the last in each window, so that none has to be looked through twice.
+        self._positions = array("Q")
+        self._starts = array("Q")
+        self._sizes = array("Q")
+        self._lock = threading.Lock()
+        # Where the last read ended. Of a stream, nothing in front of that can be had again.
+        self._latest: _Chunk | None = None
+        self._size: int | None = None
+        self._problem: str | None = None
+        self._deviation: str | None = None
+
+    @property
+    def size(self) -> int:
+        """See `Span.size`: all chunks are passed, once."""
+        self.look_ahead(END)
+        return self._size or 0
+
+    @property
+    def known_size(self) -> int | None:
+        """See `Span.known_size`."""
+        return self._size
+
+    def look_ahead(self, position: int, seconds: float = math.inf) -> bool:
+        """See `Span.look_ahead`. What was passed is kept: the next call goes on there."""
+        if self._size is None:
+            until = time.monotonic() + seconds
+            before: _Window | None = None
+            for chunk, window in self._walk(self._farthest(), passing=position):
+                if chunk.position + chunk.size >= position:
+                    return True
+                # The first window is always passed, so that every call gets on.
+                if window is not before and window.data:
+                    if before is not None and time.monotonic() > until:
+                        return False
+                    before = window
+        return True
+
+    def _farthest(self) -> int:
+        """Return the position of the last chunk that is known."""
+        with self._lock:
+            latest = self._latest
+            known = self._positions[-1] if self._positions else 0
+        return max(known, latest.position if latest is not None else 0)
+
+    @property
+    def problem(self) -> str | None:
+        """See `Span.problem`: known once the end of the body was reached."""
+        return self._problem
+
+    @property
+    def deviation(self) -> str | None:
+        """See `Span.deviation`: known once the beginning of the body was read."""
+        return self._deviation
+
+    def limit(self, start: int, length: int) -> int:
+        """See `Span.limit`."""
+        known = self._size if self._size is not None else self._stop - self._start
+        return max(min(length, known - start), 0)
+
+    def read(self, start: int, length: int, *, verify: bool = True) -> bytes:
+        """See `Span.read`."""
+        return read_by_filling(self, start, length, verify=verify)
+
+    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> int:
+        """See `Span.read_into`."""
+        filled = 0
+        if not out or self.limit(start, 1) == 0:
+            return 0
+        walk = self._walk(start)
+        step = next(walk, None)
+        while step is not None:
+            chunk, window = step
+            offset = start + filled - chunk.position
+            if offset < chunk.size:
+                self._latest = chunk
+                count = min(chunk.size - offset, len(out) - filled)
+                with out[filled : filled + count] as target:
+                    copied = window.copy(chunk.start + offset, target)
+                    if copied < count:
+                        with target[copied:] as rest:
+                            self._content.read_into(chunk.start + offset + copied, rest, verify=verify)
+                filled += count
+            if filled == len(out):
+                break
+            if chunk.position + chunk.size == start + filled:
+                data, chunk = self._take(chunk, window, len(out) - filled)
+                if data:
+                    self._latest = chunk
+                    out[filled : filled + len(data)] = data
+                    filled += len(data)
+            try:
+                step = walk.send(chunk)
+            except StopIteration:
+                break
+        return filled
+
+    def plan(self, start: int, stop: int) -> ReadPlan:
+        """See `Span.plan`; chunks are gone through up to `stop` if they were not yet."""
+        first = last = None
+        for chunk, _ in self._walk(start):
+            begin, end = max(start, chunk.position), min(stop, chunk.position + chunk.size)
+            if begin < end:
+                first = chunk.start + begin - chunk.position if first is None else first
+                last = chunk.start + end - chunk.position
+            if chunk.position + chunk.size >= stop:
+                break
+        if first is None or last is None:
+            return ReadPlan((), 0, 0)
+        return self._content.plan(first, last)
+
+    def _known(self, position: int) -> _Chunk | None:
+        """Return the last chunk that is known to begin at or in front of a position in the payload."""
+        with self._lock:
+            index = bisect_right(self._positions, position) - 1
+            chunk = None
+            if index >= 0:
+                chunk = _Chunk(self._positions[index], self._starts[index], self._sizes[index])
+            latest = self._latest
+        if latest is not None and (chunk.position if chunk else -1) < latest.position <= position:
+            return latest
+        return chunk
+
+    def _walk(self, position: int, *, passing: int = 0) -> Generator[tuple[_Chunk, _Window], _Chunk | None]:
+        """Yield chunks, with what is at hand of the content, from one at or before a position on.
+
+        Very many chunks may lie before those that are asked for. Whole ones that end at `position` or before
+        are passed together, as far as they are at hand, and only the last of them is yielded: where that is
+        not known, as one of no size that stands where they end.
+
+        Args:
+            position: Position in the payload.
+            passing: A later position: chunks up to there are not asked for either.
+
+        It may be sent the chunk to go on from, a later one than it yielded.
+        """
+        wanted = max(position, passing)
+        window = _Window(b"", 0)
+        chunk = self._known(position)
+        if chunk is not None:
+            chunk = (yield chunk, window) or chunk
+        while True:
+            line_start = chunk.stop if chunk else self._start
+            before = window
+            line, window = self._line(line_start, window, first=chunk is None)
+            if chunk is not None and window is not before:
+                self._keep(chunk)
+            if line is None and chunk is None and line_start < self._stop:
+                self._deviation = "the body is not chunked, though its head says so"
+                chunk = _Chunk(0, self._start, self._stop - self._start)
+            elif line is None or line[0] == 0:
+                self._end(chunk, line_start, complete=line is not None)
+                return
+            else:
+                size, start = line
+                begin = chunk.position + chunk.size if chunk else 0
+                chunk = _Chunk(begin, start, min(size, self._stop - start))
+                if begin + size < wanted:
+                    chunk = self._pass(chunk, window, wanted)
+            chunk = (yield chunk, window) or chunk
+
+    def _pass(self, chunk: _Chunk, window: _Window, wanted: int) -> _Chunk:
+        """Pass chunks after one that ends before a position, as far as they are in a window."""
+        if not window.holds(chunk.stop):
+            return chunk
+        end = chunk.position + chunk.size
+        passed, last, stop = pass_chunks(window.data, chunk.stop - window.base, wanted - end)
+        return _Chunk(end + passed - last, window.base + stop - last, last) if passed else chunk
+
+    def _take(self, chunk: _Chunk, window: _Window, most: int) -> tuple[bytes, _Chunk]:
+        """Return the data of chunks after one, as far as they are in a window, and the last of them."""
+        if not window.holds(chunk.stop):
+            return b"", chunk
+        data, last, stop = take_chunks(window.data, chunk.stop - window.base, most)
+        if not data:
+            return data, chunk
+        end = chunk.position + chunk.size + len(data)
+        return data, _Chunk(end - last, window.base + stop - last, last)
+
+    def _line(self, start: int, window: _Window, *, first: bool) -> tuple[tuple[int, int] | None, _Window]:
+        """Read the line in front of a chunk, and return it with the window that it was found in."""
+        if not window.holds(start):
+            window = self._peek(start, min(self._content.cheap_stop(start), start + WINDOW))
+        line = parse_chunk_line(window.data, start - window.base, first=first)
+        end = window.base + len(window.data)
+        if line is None and end < min(start + MAX_CHUNK_LINE, self._stop):
+            # The line may go on behind what was cheap to look at.
+            window = self._peek(start, start + MAX_CHUNK_LINE)
+            line = parse_chunk_line(window.data, 0, first=first)
+        return (line[0], line[1] + window.base) if line else None, window
+
+    def _peek(self, start: int, stop: int) -> _Window:
+        checkpoint()
+        stop = min(stop, self._stop)
+        return _Window(self._content.peek(start, stop) if start < stop else b"", start)
+
+    def _keep(self, chunk: _Chunk) -> None:
+        with self._lock:
+            if not self._starts or chunk.start - self._starts[-1] >= LEAST_DISTANCE:
+                self._positions.append(chunk.position)
+                self._starts.append(chunk.start)
+                self._sizes.append(chunk.size)
+
+    def _end(self, chunk: _Chunk | None, line_start: int, *, complete: bool) -> None:
+        self._size = chunk.position + chunk.size if chunk else 0
+        if not complete and self._deviation is None and self._start < self._stop:
+            missing = self._stop - line_start <= LINE_BREAK
+            self._problem = "the last chunk is missing" if missing else "the chunks break off"

@@ -1,0 +1,301 @@
+"""A readable part of a record: its block or its payload."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import TYPE_CHECKING, Final, Literal, NoReturn, overload
+
+from seekwarc.errors import FormatError, LimitError, RangeError
+from seekwarc.format.values import MediaType
+from seekwarc.format.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from _typeshed import WriteableBuffer
+
+    from seekwarc.frames.run import ReadPlan
+    from seekwarc.read.span import Span
+
+__all__ = ["Extent", "ExtentFile"]
+
+LARGEST_STEP: Final = 32 << 20
+"""Memory that is allocated on the word of a Content-Length alone."""
+EVERYTHING: Final = 1 << 62
+MAX_DECODED: Final = 1 << 30
+"""Bytes that come out of content codings for one call of `read` or `pread`, those before `start` included."""
+DECODING_STEP: Final = 256 << 10
+SHORT_READ: Final = 64 << 10
+"""What is copied once more sooner than that a buffer is made which need not be."""
+
+
+class Extent:
+    """Bytes of a record that can be read by range, from any thread.
+
+    Positions count from the first byte of the extent; ranges are half-open, [start, stop).
+
+    Args:
+        span: Where its bytes are.
+        codings: HTTP content codings that are on it, in the order in which they were applied.
+        truncated: Whether the record says that it was cut off.
+        fields: Tell its Content-Type.
+
+    Attributes:
+        codings: See above.
+    """
+
+    __slots__ = ("_fields", "_span", "_truncated", "codings")
+
+    def __init__(
+        self,
+        span: Span,
+        codings: tuple[str, ...] = (),
+        *,
+        truncated: bool = False,
+        fields: Mapping[str, str] | None = None,
+    ) -> None:
+        self._span = span
+        self._truncated = truncated
+        self.codings = codings
+        self._fields = fields
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "the payload or block of a record cannot be pickled or copied; pickle the record and take its "
+            "`payload` or `block` again"
+        )
+
+    @property
+    def size(self) -> int:
+        """Length in bytes.
+
+        For a body in chunked transfer coding all chunks have to be passed, once; see `known_size`.
+        """
+        return self._span.size
+
+    @property
+    def known_size(self) -> int | None:
+        """Length in bytes; None of a body in chunked transfer coding whose end was not reached yet."""
+        return self._span.known_size
+
+    def look_ahead(self, position: int, seconds: float = math.inf) -> bool:
+        """Find out whether this has `position` bytes, for no longer than `seconds`.
+
+        Only a body in chunked transfer coding takes any time. The next call goes on where this one ended.
+
+        Returns:
+            Whether that is known now: it has them, or `known_size` tells how many it has.
+
+        Raises:
+            ChecksumError: A frame that must be read for that is damaged.
+            SourceError: The stored bytes are unavailable.
+        """
+        return self._span.look_ahead(position, seconds)
+
+    @property
+    def problem(self) -> str | None:
+        """Why these may not be the bytes that were sent, such as chunks that break off.
+
+        None where nothing is wrong, or the end was not reached yet.
+        """
+        return self._span.problem
+
+    @property
+    def deviation(self) -> str | None:
+        """What is not as the record says, although all bytes that were stored are here.
+
+        Many crawlers undo chunked transfer coding and keep the head that names it. None where there is
+        nothing of the kind, or the body was not read yet.
+        """
+        return self._span.deviation
+
+    @property
+    def media_type(self) -> MediaType | None:
+        """What the HTTP head says that it is, or the record header where there is no such head.
+
+        None where neither says so, or what it says is no media type.
+        """
+        value = self._fields.get("Content-Type") if self._fields is not None else None
+        try:
+            return MediaType.parse(value) if value is not None else None
+        except FormatError:
+            return None
+
+    def pread(self, start: int, length: int, *, verify: bool = True, decoded: bool = False) -> bytes:
+        """Read up to `length` bytes from `start` on, as `os.pread` does.
+
+        Args:
+            start: Position of the first byte, 0 or more.
+            length: Bytes wanted; fewer come where the extent ends before, none behind its end.
+            verify: Decode whole frames and check them. Without it decoding may stop where the range ends,
+                and damage may go unnoticed.
+            decoded: Count in the body with its content codings (gzip, deflate, br, zstd) undone.
+                Such a body can only be decoded from its beginning, which each call does again: for more than
+                a few ranges use `open(decoded=True)`.
+
+        Raises:
+            RangeError: `start` or `length` is negative.
+            LimitError: More than 1 GiB would have to be decoded.
+            UnsupportedError: A coding that is not known, or whose package is not installed.
+            ChecksumError: A frame that the range touches is damaged.
+            SourceError: The stored bytes cannot be had.
+        """
+        if decoded and self.codings:
+            return self._read_decoded(start, length)
+        length = self._limit(start, length)
+        if length <= SHORT_READ:
+            return self._span.read(start, length, verify=verify)
+        return self._pread_long(start, length, verify=verify)
+
+    def _pread_long(self, start: int, length: int, *, verify: bool) -> bytes:
+        step = min(length, LARGEST_STEP)
+        # A BytesIO hands out the bytes object that it was filled in, so nothing is copied.
+        out = io.BytesIO(bytes(step))
+        done = 0
+        while done < length:
+            if done:
+                # Content-Length may lie: no more room is made before what was asked for so far has come.
+                step = min(length - done, LARGEST_STEP)
+                out.seek(done)
+                out.write(bytes(step))
+            with out.getbuffer() as view, view[done : done + step] as target:
+                count = self._span.read_into(start + done, target, verify=verify)
+            done += count
+            if count < step:
+                out.truncate(done)
+                break
+        return out.getvalue()
+
+    def pread_into(self, start: int, buffer: WriteableBuffer, *, verify: bool = True) -> int:
+        """Fill `buffer` from `start` on and return how many bytes came; see `pread`."""
+        with memoryview(buffer).cast("B") as view:
+            length = self._limit(start, len(view))
+            with view[:length] as target:
+                return self._span.read_into(start, target, verify=verify)
+
+    def read(self, n: int = -1, *, decoded: bool = False) -> bytes:
+        """Read all of it, or the first `n` bytes: an extent has no position; `open` makes a file of it.
+
+        Args:
+            n: Bytes wanted; all where it is negative.
+            decoded: Undo the content codings (gzip, deflate, br, zstd).
+
+        Raises:
+            LimitError: More than 1 GiB would have to be decoded.
+            UnsupportedError: A coding that is not known, or whose package is not installed.
+            ChecksumError: A frame is damaged.
+            SourceError: The stored bytes cannot be had.
+        """
+        return self.pread(0, EVERYTHING if n < 0 else n, decoded=decoded)
+
+    def _read_decoded(self, start: int, length: int) -> bytes:
+        if start < 0 or length < 0:
+            raise RangeError(f"cannot read {counted(length, 'byte')} at position {start}")
+        stop, position, pieces = start + length, 0, []
+        with self.open(decoded=True) as file:
+            while position < stop and (data := file.read(min(stop - position, DECODING_STEP))):
+                if position + len(data) > MAX_DECODED:
+                    raise LimitError(
+                        f"the decoded payload is longer than {MAX_DECODED} bytes, too many for one read; "
+                        "read it from `open(decoded=True)`"
+                    )
+                pieces.append(data[max(start - position, 0) :])
+                position += len(data)
+        return b"".join(pieces)
+
+    @overload
+    def open(self, *, decoded: Literal[False] = False) -> ExtentFile: ...
+
+    @overload
+    def open(self, *, decoded: bool) -> io.RawIOBase: ...
+
+    def open(self, *, decoded: bool = False) -> io.RawIOBase:
+        """Open it as a raw binary file; wrap it in `io.BufferedReader` as you like.
+
+        Args:
+            decoded: Undo the content codings (gzip, deflate, br, zstd). Such a file only goes forward. A
+                body that is not in the coding its head names comes as it is.
+
+        Raises:
+            UnsupportedError: A coding that is not known, or whose package is not installed.
+        """
+        if not decoded or not self.codings:
+            return ExtentFile(self)
+        # Imported here: few who read ask for it.
+        from seekwarc.frames.codings import DecodedFile  # noqa: PLC0415
+
+        return DecodedFile(ExtentFile(self), self.codings, truncated=self._truncated)
+
+    def plan(self, start: int, stop: int) -> ReadPlan:
+        """Tell what reading [start, stop) costs, without fetching any frame.
+
+        The record's seek table is loaded if it was not yet, and of a chunked body the chunks up to `stop` are
+        gone through: that is the only I/O.
+
+        Raises:
+            RangeError: A negative or inverted range.
+        """
+        if start < 0 or stop < start:
+            raise RangeError(f"[{start}, {stop}) is not a byte range")
+        return self._span.plan(start, stop)
+
+    def _limit(self, start: int, length: int) -> int:
+        if start < 0 or length < 0:
+            raise RangeError(f"cannot read {counted(length, 'byte')} at position {start}")
+        return self._span.limit(start, length)
+
+
+class ExtentFile(io.RawIOBase):
+    """An extent as a raw, read-only binary file with a position of its own."""
+
+    def __init__(self, extent: Extent) -> None:
+        super().__init__()
+        self._extent = extent
+        self._position = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Fill `buffer` from the current position on; 0 at the end."""
+        self._check_open()
+        count = self._extent.pread_into(self._position, buffer)
+        self._position += count
+        return count
+
+    def readall(self) -> bytes:
+        """Read from the current position to the end, as one range."""
+        self._check_open()
+        data = self._extent.pread(self._position, EVERYTHING)
+        self._position += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move the position, as `io.IOBase.seek`; a position behind the end reads nothing.
+
+        Raises:
+            RangeError: The position would be negative.
+        """
+        self._check_open()
+        if whence not in (io.SEEK_SET, io.SEEK_CUR, io.SEEK_END):
+            raise ValueError(f"whence {whence} is not one of 0, 1, 2")
+        base = (0, self._position, self._extent.size)[whence]
+        if base + offset < 0:
+            raise RangeError(f"cannot seek to position {base + offset}")
+        self._position = base + offset
+        return self._position
+
+    def tell(self) -> int:
+        """Return the position."""
+        self._check_open()
+        return self._position
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise ValueError("I/O operation on closed file")

@@ -1,0 +1,407 @@
+"""Where a record of a .warc.zst file lies: found by its own seek table, the file's, or a scan.
+
+A table is a hint by the author of the file. Iteration, which decides what records there are, scans wherever
+that is cheap and only compares the tables with what it found. To go to one record, the table is believed as
+far as can be seen without looking at every frame; the frames themselves are checked when they are used.
+
+Source: spec-notes/seekable-records.md, section 6.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from array import array
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from seekwarc.errors import FormatError, TruncatedError
+from seekwarc.format.seektable import NO_TABLE, SeekTable, TableReference
+from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
+from seekwarc.format.zstd import MAX_FRAME_HEADER_SIZE, SEEK_TABLE_MAGIC, measure_frame
+from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun
+from seekwarc.frames.scan import UNSEEN, Window, frame_at, frame_start_at, scan_run
+from seekwarc.frames.single import SingleFrame
+from seekwarc.frames.units import Extension, extension_at, whole_frame
+from seekwarc.read.file_tables import TABLE_OVERHEAD, own_table_tail, read_table_before
+from seekwarc.read.record import Layout, Record, TableStatus
+from seekwarc.read.sequential import extensions_end, stream_content, streamed_length
+
+if TYPE_CHECKING:
+    from seekwarc.format.warc import RecordHeader
+    from seekwarc.read.archive_file import ArchiveFile
+
+__all__ = [
+    "MAX_BLANK_FRAME",
+    "FramedPlace",
+    "SinglePlace",
+    "extension_here",
+    "extensions_at",
+    "extensions_from",
+    "known_table",
+    "record_size",
+    "table_reference",
+]
+
+MAX_EMPTY_FRAMES: Final = 16
+"""A table that lists more frames without content in a record is not worth checking."""
+LARGEST_ENTRY: Final = 12
+PEEK: Final = 32
+"""What is read to see one frame header, block header, or both."""
+NOT_THESE: Final = "the seek table does not list the frames that are there"
+MAX_BLANK_FRAME: Final = 64
+"""A frame with no more content than this may hold line breaks alone: no record is so small."""
+
+
+def record_size(header: RecordHeader) -> int:
+    """Return how many bytes the whole record has, decompressed."""
+    return len(header.raw) + header.content_length + len(RECORD_END)
+
+
+class SinglePlace:
+    """A record that is one small frame.
+
+    Args:
+        file: The file.
+        offset: Offset of the frame.
+        stored_size: Bytes it takes in the file.
+    """
+
+    __slots__ = ("_stored_size", "file", "offset")
+    skip = 0
+
+    def __init__(self, file: ArchiveFile, offset: int, stored_size: int) -> None:
+        self.file = file
+        self._stored_size = stored_size
+        self.offset = offset
+
+    def layout(self, header: RecordHeader) -> Layout:
+        """See `Place.layout`."""
+        frame = SingleFrame(self.file.frames, self.offset, self._stored_size, record_size(header))
+        return Layout(frame, TableStatus.SINGLE, data_end=self.offset + self._stored_size)
+
+    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
+        """See `Place.length`."""
+        return _length(self.file, self.offset, self.offset + self._stored_size)
+
+
+class FramedPlace:
+    """A record that begins with the frame at `offset`.
+
+    Args:
+        file: The file.
+        offset: Offset of the record's first frame.
+        length: Stored bytes up to the next record, where an index told.
+        head: Stored bytes from `offset` on that are at hand.
+        walks: The frames are scanned, and a table is used only if it lists just these.
+        table: The record's table, where an index named it. No other is used then.
+    """
+
+    __slots__ = ("_head", "_length", "_table", "_walks", "file", "offset")
+    skip = 0
+
+    def __init__(
+        self,
+        file: ArchiveFile,
+        offset: int,
+        *,
+        length: int | None = None,
+        head: bytes = b"",
+        walks: bool = False,
+        table: TableReference | None = None,
+    ) -> None:
+        self.file = file
+        self._length = length
+        self._head = head
+        self._walks = walks
+        self._table = table
+        self.offset = offset
+
+    def __getstate__(self) -> tuple[None, dict[str, object]]:
+        # What is at hand can be read again, and would make the pickle of a record long.
+        return None, {**{name: getattr(self, name) for name in self.__slots__}, "_head": b""}
+
+    def layout(self, header: RecordHeader) -> Layout:
+        """See `Place.layout`."""
+        size = record_size(header)
+        problem = None
+        if not self._walks:
+            ways = (self._own_table, self._file_table) if self._table is None else (self._named_table,)
+            for find in ways:
+                try:
+                    listed = find(size)
+                    if listed is not None:
+                        return self._believed(*listed, header, problem)
+                except FormatError as error:
+                    problem = problem or error.message
+        return self._scan(size, problem)
+
+    def _believed(
+        self, table: SeekTable, status: TableStatus, header: RecordHeader, problem: str | None
+    ) -> Layout:
+        """Return the layout that a table leads to.
+
+        Raises:
+            FormatError: The table does not list the frames that are there.
+        """
+        self._look_at_ends(table, is_own=status is TableStatus.RECORD)
+        layout = self._run(table, status, problem)
+        # The header was read without the table. Reading it again the other way puts the first frame to all
+        # the tests of any other, and costs nothing where that is still in the cache.
+        if layout.content.peek(0, len(header.raw)) != header.raw:
+            raise FormatError(NOT_THESE)
+        return layout
+
+    def _run(self, table: SeekTable, status: TableStatus, problem: str | None = None) -> Layout:
+        end = self.offset + table.stored_size
+        if max(table.content_sizes, default=0) > MAX_FRAME_CONTENT:
+            content = stream_content(self.file, self.offset, 0, "zst")
+            return Layout(content, TableStatus.STREAM, problem, table, end)
+        run = FrameRun(self.file.frames, self.offset, table, self._head)
+        return Layout(run, status, problem, data_end=end)
+
+    def _named_table(self, size: int) -> tuple[SeekTable, TableStatus] | None:
+        """Read the table that an index named (spec-notes, section 6.7)."""
+        import hashlib  # noqa: PLC0415 - only large records found by an index need it
+
+        reference = self._table
+        if reference == NO_TABLE:
+            return None
+        if reference is None or reference.size > self.file.max_table_size:
+            raise FormatError(f"the seek table is larger than max_table_size={self.file.max_table_size}")
+        data = self.file.source.read(reference.offset, reference.offset + reference.size)
+        if hashlib.sha256(data).hexdigest() != reference.sha256:
+            raise FormatError("the seek table is not the one that the index names: the index is out of date")
+        table = SeekTable.parse(data)
+        if table.anchor(reference.offset) != self.offset or table.content_size != size:
+            raise FormatError("the seek table that the index names is that of another record")
+        return table, TableStatus.RECORD
+
+    def _own_table(self, size: int) -> tuple[SeekTable, TableStatus] | None:
+        """Read the table at the end of the record (spec-notes, sections 6.1 and 6.2)."""
+        if self._length is None:
+            return None
+        # What is at hand of a short record need not be read again.
+        missing = max(self._length - len(self._head), TABLE_OVERHEAD)
+        found = read_table_before(
+            self.file.source,
+            self.offset + self._length,
+            floor=self.offset,
+            tail=min(own_table_tail(self._length), missing),
+            limit=self.file.max_table_size,
+        )
+        if found is None:
+            return None
+        table, offset = found
+        begin = table.anchor(offset)
+        if begin < self.offset:
+            return None  # It lists other records too: a file table.
+        if begin > self.offset:
+            raise FormatError("the seek table's frames begin behind the record's first one")
+        if table.content_size != size:
+            raise FormatError(f"the seek table lists {table.content_size} bytes, the record has {size}")
+        return table, TableStatus.RECORD
+
+    def _file_table(self, size: int) -> tuple[SeekTable, TableStatus] | None:
+        """Find the record's frames in the tables at the end of the file."""
+        listed = self.file.tables.find(self.offset, size)
+        if listed is None:
+            return None
+        table, is_own = listed
+        return table, TableStatus.RECORD if is_own else TableStatus.FILE
+
+    def _look_at_ends(self, table: SeekTable, *, is_own: bool) -> None:
+        """See that the record's last frame, and those without content, are where a table says.
+
+        All others are looked at when they are used. A frame that is called empty never would be, and
+        everything after it would be taken for what it is not. Where a record's own table begins, its last
+        frame ends: that one takes no look of its own.
+
+        Raises:
+            FormatError: They are not.
+        """
+        empty = table.content_sizes.count(0)
+        if empty > MAX_EMPTY_FRAMES:
+            raise FormatError(f"the seek table lists {empty} frames of the record without content")
+        window = Window(self.file.source, first_read=PEEK)
+        if empty:
+            for entry in (table[number] for number, size in enumerate(table.content_sizes) if not size):
+                frame = frame_at(window, self.offset + entry.stored_start)
+                if frame is None or (frame.size, frame.content_size) != (entry.stored_size, 0):
+                    raise FormatError(NOT_THESE)
+        if empty or not is_own:
+            last = table[table.locate(table.content_size - 1, table.content_size)[0]]
+            start = frame_start_at(window, self.offset + last.stored_start)
+            if start is None or start[1] is None or start[1].content_size != last.content_size:
+                raise FormatError(NOT_THESE)
+
+    def _scan(self, size: int, problem: str | None) -> Layout:
+        """Step over the record's frames by their headers."""
+        file = self.file
+        run = scan_run(file.source, self.offset, size)
+        if run.is_at_end and run.content_size < size - len(RECORD_END):
+            raise TruncatedError(
+                f"the file ends inside this record: {run.content_size} of {size} bytes are there",
+                source=file.name,
+                offset=self.offset,
+            )
+        if run.content_size != size:
+            stream = stream_content(file, self.offset, 0, "zst")
+            return Layout(stream, TableStatus.STREAM, problem)
+        return self._compared(SeekTable(run.stored_sizes, run.content_sizes), run.checksums, size, problem)
+
+    def _compared(self, scanned: SeekTable, checksums: array[int], size: int, problem: str | None) -> Layout:
+        """Return the layout of frames that were found by scanning, with the table if one lists just these."""
+        if len(scanned) == 1:
+            return self._run(scanned, TableStatus.SINGLE, problem)
+        layout = None
+        try:
+            listed = self._table_behind(Window(self.file.source), scanned)
+            if listed is None and self._walks:
+                listed = self._file_table(size)
+            if listed is not None:
+                if not _lists_just(listed[0], scanned, checksums):
+                    raise FormatError(NOT_THESE)
+                layout = self._run(*listed, problem)
+        except FormatError as error:
+            problem = problem or error.message
+        if layout is None:
+            status = TableStatus.UNUSABLE if problem else TableStatus.NONE
+            layout = self._run(scanned, status, problem)
+        return replace(layout, is_scanned=True)
+
+    def _table_behind(self, window: Window, scanned: SeekTable) -> tuple[SeekTable, TableStatus] | None:
+        """Return the record's own table where it stands right after the scanned frames."""
+        offset = self.offset + scanned.stored_size
+        start = frame_start_at(window, offset)
+        if start is None or start[0] != SEEK_TABLE_MAGIC:
+            return None
+        size = start[2]
+        if size > min(TABLE_OVERHEAD + len(scanned) * LARGEST_ENTRY, self.file.max_table_size):
+            # It lists more frames than the record has: a file table, or not ours.
+            return None
+        table = SeekTable.parse(window.take(offset, size))
+        if table.anchor(offset) < self.offset:
+            return None
+        return table, TableStatus.RECORD
+
+    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
+        """See `Place.length`."""
+        if layout.data_end is None:
+            return streamed_length(self.file, self.offset, "zst")
+        return _length(self.file, self.offset, layout.data_end)
+
+
+def table_reference(record: Record) -> TableReference | None:
+    """Name the seek table of a record for an index, so that readers of that need believe no other.
+
+    Returns:
+        None where the record has no table of its own directly after its frames, or that was not compared
+        with the frames: as it is by iterating over a file that is not remote.
+    """
+    if not isinstance(record.place, FramedPlace):
+        return None
+    layout = record.layout
+    if not layout.is_scanned or layout.table_status is not TableStatus.RECORD or layout.data_end is None:
+        return None
+    import hashlib  # noqa: PLC0415 - only an index needs it
+
+    window = Window(record.place.file.source)
+    start = frame_start_at(window, layout.data_end)
+    if start is None or start[0] != SEEK_TABLE_MAGIC:
+        return None
+    data = window.take(layout.data_end, start[2])
+    # Read a second time, it may be another one.
+    if SeekTable.parse(data) != layout.frames:
+        return None
+    return TableReference(layout.data_end, len(data), hashlib.sha256(data).hexdigest())
+
+
+def known_table(record: Record) -> TableReference | None:
+    """Name the only seek table that is to be believed of a record from now on: `NO_TABLE` where none is.
+
+    Returns:
+        None where no table was compared with the frames, or the record has one frame only.
+    """
+    reference = None
+    if isinstance(record.place, FramedPlace) and record.layout.is_scanned:
+        with contextlib.suppress(FormatError):
+            reference = table_reference(record)
+        return reference or NO_TABLE
+    return None
+
+
+def _lists_just(table: SeekTable, scanned: SeekTable, checksums: array[int]) -> bool:
+    """Tell whether a table lists the frames that a scan found, as far as these tell of themselves."""
+    sizes = table.stored_sizes, table.content_sizes
+    if sizes != (scanned.stored_sizes, scanned.content_sizes):
+        return False
+    if table.checksums is None or table.checksums == checksums:
+        return True
+    pairs = zip(table.checksums, checksums, strict=True)
+    return all(found in (UNSEEN, listed) for listed, found in pairs)
+
+
+def _length(file: ArchiveFile, offset: int, data_end: int) -> int:
+    """Return the stored length of the record whose frames with content end at `data_end`."""
+    return extensions_end(data_end, extensions_from(file, file.window(), data_end), offset) - offset
+
+
+def extension_here(window: Window, offset: int) -> Extension | None:
+    """Return the frame without content that stands at `offset`, None where something else does."""
+    # A million empty frames may follow each other: most are measured at one look.
+    data, index = window.get(offset, offset + MAX_FRAME_HEADER_SIZE)
+    measured = measure_frame(data, index)
+    if measured is not None:
+        return None if measured[1] else Extension(offset + measured[0] - index, None)
+    start = frame_start_at(window, offset)
+    if start is None:
+        return None
+    _, header, size = start
+    if header is None:
+        return extension_at(window, offset, size)
+    return Extension(offset + _frame_size(window, offset), None) if header.content_size == 0 else None
+
+
+def extensions_from(file: ArchiveFile, window: Window, offset: int) -> Iterator[Extension]:
+    """Yield what `extensions_at` does, as far as it is whole."""
+    # Damage belongs to what comes next: it is reported when that is reached.
+    with contextlib.suppress(FormatError):
+        yield from extensions_at(file, window, offset)
+
+
+def extensions_at(file: ArchiveFile, window: Window, offset: int) -> Iterator[Extension]:
+    """Yield the frames without content that stand at `offset`.
+
+    Frames that hold line breaks alone, as some writers put between records, are counted to them, except
+    where the file is read strictly.
+
+    Raises:
+        FormatError: When a damaged frame is reached.
+    """
+    blank = len(RECORD_END)
+    while True:
+        extension = extension_here(window, offset)
+        if extension is None:
+            found = _blank_frame(file, window, offset)
+            blank += found[1] if found is not None else 0
+            if found is None or blank > MAX_BLANK_BYTES:
+                return
+            extension = Extension(found[0], None)
+        yield extension
+        offset = extension.end
+
+
+def _blank_frame(file: ArchiveFile, window: Window, offset: int) -> tuple[int, int] | None:
+    """Return the end and the content size of a small frame that holds nothing but line breaks."""
+    start = frame_start_at(window, offset) if not file.strict else None
+    if start is None or start[1] is None or (start[1].content_size or MAX_BLANK_FRAME + 1) > MAX_BLANK_FRAME:
+        return None
+    frame = whole_frame(window, offset, start[1])
+    content = file.decoder.decode(frame, start[1]) if frame else b""
+    return (offset + len(frame), len(content)) if content and not content.strip(b"\r\n") else None
+
+
+def _frame_size(window: Window, offset: int) -> int:
+    frame = frame_at(window, offset)
+    return frame.size if frame else 0

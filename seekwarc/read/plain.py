@@ -1,0 +1,192 @@
+"""Records of a file without compression, found by their lengths alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from seekwarc.errors import FormatError, TruncatedError
+from seekwarc.format.warc import (
+    MAX_BLANK_BYTES,
+    MAX_HEADER_SIZE,
+    RECORD_END,
+    RECORD_MAGIC,
+    find_header_end,
+)
+from seekwarc.frames.scan import Window
+from seekwarc.read.content import PlainContent
+from seekwarc.read.record import CUT_OFF, Layout, Record, TableStatus
+from seekwarc.read.resync import (
+    NEARBY_BEFORE,
+    LaterRecords,
+    next_record,
+    swallowed_record,
+    too_large,
+    too_small,
+)
+
+if TYPE_CHECKING:
+    from seekwarc.format.warc import RecordHeader
+    from seekwarc.read.archive_file import ArchiveFile
+
+__all__ = ["plain_record_at", "plain_records"]
+
+VERSION_START: Final = b"WARC/"
+HEADER_READ: Final = 4 << 10
+BLANK_STEP: Final = 64
+
+
+class _PlainPlace:
+    __slots__ = ("_window", "file", "offset")
+    skip = 0
+
+    def __init__(self, file: ArchiveFile, offset: int, window: Window | None = None) -> None:
+        self.file = file
+        self._window = window
+        self.offset = offset
+
+    def __reduce__(self) -> tuple[type[_PlainPlace], tuple[ArchiveFile, int]]:
+        return _PlainPlace, (self.file, self.offset)
+
+    def layout(self, header: RecordHeader) -> Layout:
+        end = self.offset + len(header.raw) + header.content_length + len(RECORD_END)
+        content = PlainContent(self.file.source, self.offset, self._window)
+        return Layout(content, TableStatus.STORED, data_end=end)
+
+    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
+        end = self.offset + len(header.raw) + header.content_length
+        return _blank_end(self.file.window(), end) - self.offset
+
+
+def _blank_end(window: Window, end: int) -> int:
+    """Return where the line breaks that stand at `end` are over, `MAX_BLANK_BYTES` of them at most."""
+    start = end
+    while some := window.take(end, min(BLANK_STEP, start + MAX_BLANK_BYTES - end)):
+        blank = len(some) - len(some.lstrip(b"\r\n"))
+        end += blank
+        if blank < len(some):
+            break
+    return end
+
+
+def plain_record_at(file: ArchiveFile, window: Window, offset: int, *, own: bool = False) -> Record:
+    """Return the record at `offset`.
+
+    Args:
+        file: The file.
+        window: What the header is read through.
+        offset: Offset of the record.
+        own: The window is for this record alone, which reads on through it.
+
+    Raises:
+        FormatError: No record header with an end stands there.
+    """
+    size = HEADER_READ
+    while True:
+        data, index = window.reach(offset, offset + size)
+        end = find_header_end(data, index)
+        if end < 0:
+            # It may lead beyond the limit, which is no more than an index says.
+            data, index = window.get(offset, offset + size)
+            end = find_header_end(data, index)
+        if end >= 0:
+            header = file.parse_header(data[index:end], offset)
+            record = Record(header, _PlainPlace(file, offset, window if own else None))
+            if own and offset + record.size - len(RECORD_END) > (file.source.size or 0):
+                _see_through(file, record, LaterRecords(file))
+            return record
+        found = data[index : index + len(VERSION_START)]
+        is_cut = len(data) - index < size
+        if is_cut and found and VERSION_START.startswith(found):
+            raise TruncatedError("the file ends inside this record header", source=file.name, offset=offset)
+        if found != VERSION_START or is_cut or size > MAX_HEADER_SIZE:
+            raise FormatError(
+                f"no record header with an end starts here, but these bytes do: {data[index : index + 16]!r}",
+                source=file.name,
+                offset=offset,
+            )
+        size *= 4
+
+
+def plain_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator[Record]:
+    """Yield all records from `offset` on; blocks are stepped over, not read.
+
+    Raises:
+        FormatError: When something that is no record is reached, or the file ends inside one.
+    """
+    size = file.source.size or 0
+    later = LaterRecords(file)
+    while offset < size:
+        record = plain_record_at(file, window, offset)
+        begin = offset + len(record.header.raw)
+        end = begin + record.content_length
+        within = _see_through(file, record, later) if end > size else None
+        if within is not None:
+            following = within
+        elif end > size:
+            following = size
+            missing = f"{end - size} of {record.content_length} bytes of its block are missing"
+            _tell(file, "cut", record, f"{CUT_OFF}: {missing}")
+        else:
+            following = _blank_end(window, end)
+            if following < size and window.take(following, len(RECORD_MAGIC)) != RECORD_MAGIC:
+                following = _real_end(file, record, begin, end)
+            elif file.strict and following - end != len(RECORD_END):
+                raise FormatError(
+                    f"the record is followed by {following - end} bytes of line breaks, not by CRLF CRLF",
+                    source=file.name,
+                    offset=offset,
+                )
+        record.note_length(following - offset)
+        yield record
+        offset = following
+
+
+def _see_through(file: ArchiveFile, record: Record, later: LaterRecords) -> int | None:
+    """Give a record that claims more than the file holds the block that it has, where a record follows that.
+
+    Returns:
+        Where that begins; None where the file is cut off.
+    """
+    begin = record.offset + len(record.header.raw)
+    following = later.first_after(begin)
+    if following is not None:
+        found = max(following - begin - len(RECORD_END), 0)
+        _tell(file, "length", record, too_large(record.content_length, found), found)
+        record.note_length(following - record.offset)
+    return following
+
+
+def _real_end(file: ArchiveFile, record: Record, begin: int, end: int) -> int:
+    """Return where the next record begins, after a block that no record follows; its end without one near.
+
+    Args:
+        file: The file.
+        record: The record, which is told what is wrong with it.
+        begin: Offset of its block.
+        end: Offset of the end that its Content-Length gives.
+    """
+    window = Window(file.source)
+    following = _blank_end(window, end)
+    if not file.may_mend(2 * NEARBY_BEFORE):
+        return following
+    swallowed, is_doubtful = swallowed_record(window, begin, end)
+    if swallowed is not None:
+        found = max(swallowed - begin - len(RECORD_END), 0)
+        _tell(file, "length", record, too_large(record.content_length, found), found)
+        return swallowed
+    if is_doubtful:
+        return following
+    stream = file.stream(window, end, "none")
+    position = next_record(stream, 0)
+    if position is None:
+        return following
+    _tell(file, "length", record, too_small(record.content_length, position))
+    return end + position
+
+
+def _tell(
+    file: ArchiveFile, kind: str, record: Record, problem: str, content_length: int | None = None
+) -> None:
+    file.deviates(kind, problem, record.offset)
+    record.note_problem(problem, content_length)

@@ -1,0 +1,324 @@
+"""Reading WARC files: iterate all records, or go to one by its offset."""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import TYPE_CHECKING, Final, Literal, Self
+
+from seekwarc.errors import FormatError, RangeError, SourceError
+from seekwarc.format.seektable import MAX_TABLE_SIZE
+from seekwarc.frames.decoder import MAX_WINDOW_SIZE
+from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary
+from seekwarc.read.archive_file import CACHE_SIZE, ONE_READ, ArchiveFile
+from seekwarc.read.gzip_members import gzip_records
+from seekwarc.read.plain import plain_record_at, plain_records
+from seekwarc.read.sequential import StreamedRecords
+from seekwarc.read.zstd_records import framed_record_at, framed_records
+from seekwarc.storage.fetch import Fetcher
+from seekwarc.storage.source import RangeSource, Stats, open_source
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator
+    from types import TracebackType
+    from typing import BinaryIO
+
+    from seekwarc.format.seektable import TableReference
+    from seekwarc.frames.units import Compression
+    from seekwarc.read.record import Record, Relations
+    from seekwarc.storage.diskcache import DiskCache
+
+__all__ = ["Reader"]
+
+_DIGITS: Final = r"[0-9]{1,18}"
+
+
+class Reader:
+    """An open WARC file: .warc.zst, .warc.gz or .warc, told apart by its content.
+
+    Iterating yields every record in file order; each iteration starts anew. Records stay usable, in any
+    order and from several threads, until the reader is closed.
+
+    A copy, or a pickle as other processes get it, opens the path or URL again when it is first read, and
+    raises `SourceChangedError` then if the file was replaced. Of a pipe or a file object there is no copy:
+    `TypeError` says to pass the path.
+
+    Args:
+        target: A path, a URL (http, https, s3, gs, az), the bytes themselves, a `RangeSource`, or a binary
+            file object. One that cannot seek is read once, in order.
+        threads: Threads that decode a long read; the number of cores, four at most, unless given.
+        cache_size: Bytes of decoded frames to keep; 0 for none.
+        max_window_size: Largest Zstandard window to allocate for frames that have to be streamed.
+        max_dictionary_size: Largest dictionary to load, stored or decompressed.
+        max_table_size: Largest seek table to load, in bytes. A record with a larger one is scanned; with 0
+            every record is, as if there were no tables.
+        strict: Refuse what breaks the format though it could be read: a record that does not begin a frame or
+            gzip member of its own, a Content-Length that is not that of the block, other line breaks after a
+            block than CRLF CRLF, a version line ended by CR CR LF, a last record that is cut off. Otherwise
+            a `FormatWarning` tells of each kind once a file, and `Record.problem` of each record.
+        on_error: What iterating does where it meets damage: "raise"; "skip", to go on with the next record
+            that can be found; or a function, which is told of the damage first. The record that is damaged
+            has been yielded before, if its header could be read.
+        relations: Knows how the records are related to those of other files; a `Collection` does.
+        disk_cache: Keeps what is fetched from a URL for the next time it is opened.
+
+    Raises:
+        ValueError: `on_error` is none of these.
+        SourceError: The target cannot be opened. Of a URL this is not known before the first read.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
+        *,
+        threads: int | None = None,
+        cache_size: int = CACHE_SIZE,
+        max_window_size: int = MAX_WINDOW_SIZE,
+        max_dictionary_size: int = MAX_DICTIONARY_SIZE,
+        max_table_size: int = MAX_TABLE_SIZE,
+        strict: bool = False,
+        on_error: Literal["raise", "skip"] | Callable[[FormatError], object] = "raise",
+        relations: Relations | None = None,
+        disk_cache: DiskCache | None = None,
+    ) -> None:
+        stats = Stats()
+        self._file = ArchiveFile(
+            Fetcher(open_source(target), stats, disk=disk_cache),
+            stats,
+            threads=threads,
+            cache_size=cache_size,
+            max_window_size=max_window_size,
+            max_dictionary_size=max_dictionary_size,
+            max_table_size=max_table_size,
+            strict=strict,
+            relations=relations,
+        )
+        if on_error not in ("raise", "skip") and not callable(on_error):
+            raise ValueError(f'on_error is {on_error!r}, not "raise", "skip" or a function')
+        self._on_error = on_error
+        self._passed = False
+
+    def __repr__(self) -> str:
+        return f"<Reader of {self.name}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, unless it was handed over open, and stop the threads. Twice does no harm."""
+        self._file.close()
+
+    def __copy__(self) -> Self:
+        # What is shared would be closed for both.
+        return copy.deepcopy(self)
+
+    @property
+    def stats(self) -> Stats:
+        """What the archive has cost so far: requests, bytes fetched, bytes decoded, cache hits."""
+        return self._file.source.stats
+
+    @property
+    def name(self) -> str:
+        """What messages call the file."""
+        return self._file.name
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the stored file; None for a pipe."""
+        return self._file.source.size
+
+    @property
+    def compression(self) -> Compression:
+        """What the file is compressed with: "zst", "gz" or "none".
+
+        Raises:
+            UnsupportedError: The file is no WARC file.
+        """
+        self._file.open_whole(tables=False)
+        return self._file.detect(self._file.window(), 0)
+
+    @property
+    def dictionary(self) -> Dictionary | None:
+        """The dictionary of a .warc.zst file; None where it has none."""
+        return self._file.decoder.dictionary if self.compression == "zst" else None
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield every record, in file order.
+
+        Raises:
+            FormatError: When damage is reached, unless `on_error` says otherwise; what was yielded before
+                stays good. Also where the file is no WARC file, its dictionary is damaged, or it is a pipe,
+                in which nothing can be looked for.
+            SourceError: The stored bytes cannot be had.
+        """
+        file = self._file
+        if file.source.is_pipe:
+            return iter(self._in_order(None, tolerant=True))
+        file.open_whole(tables=True)
+        window = file.window()
+        compression = file.detect(window, 0)
+        if compression == "zst":
+            # Known before the first frame: a frame need not name the dictionary to depend on it.
+            _ = file.decoder.dictionary
+        records = {"none": plain_records, "gz": gzip_records, "zst": framed_records}[compression]
+        if self._on_error == "raise":
+            return records(file, window)
+        # Imported here: most files are sound.
+        from seekwarc.read.onward import records_past_damage  # noqa: PLC0415
+
+        def records_from(offset: int) -> Iterator[Record]:
+            return records(file, file.window(), offset)
+
+        on_error = self._on_error if callable(self._on_error) else lambda _: None
+        return records_past_damage(file, compression, records_from, on_error)
+
+    def records(
+        self,
+        *,
+        type: str | Iterable[str] | None = None,  # noqa: A002
+        status: int | str | Iterable[int | str] | None = None,
+        mime: str | Iterable[str] | None = None,
+        uri: str | Iterable[str] | None = None,
+        min_size: int = 0,
+    ) -> Iterator[Record]:
+        """Yield the records that match all that is given, in file order.
+
+        What the header tells is looked at first: the block of a record whose type, URI or size is another is
+        not touched.
+
+        Args:
+            type: WARC-Type, or several; see `Selection.of`, as for all of these.
+            status: Status code of the HTTP response, or a class of them ("2xx").
+            mime: Media type, also as "image/*".
+            uri: Target URI, in which `*` stands for any text.
+            min_size: Fewest bytes of the block.
+
+        Raises:
+            ValueError: A status is none.
+            FormatError: As iterating does.
+
+        Example:
+            for record in archive.records(type="response", status=200, mime="text/html"):
+                print(record.target_uri, len(record.payload.read(decoded=True)))
+        """
+        # Imported here: most who read take all.
+        from seekwarc.read.selection import Selection  # noqa: PLC0415
+
+        wanted = Selection.of(type=type, status=status, mime=mime, uri=uri, min_size=min_size)
+        return filter(wanted.matches, self)
+
+    def sample(self, count: int, *, seed: int | None = None) -> list[Record]:
+        """Return records chosen at random, in file order; all of them where there are no more than `count`.
+
+        Of a .warc.zst whose tables list the whole file, frames are drawn from the tables, and of each drawn
+        only that frame is read: every frame that begins as a record does is as likely as any other. In a
+        sound file these are the records; a frame inside a record that happens to begin with a record of an
+        archived WARC file counts too, and records that do not begin a frame are never drawn. All other files
+        are read once from beginning to end, and every record that can be gone to is as likely as any other.
+
+        Args:
+            count: How many.
+            seed: The same seed gives the same sample of the same file.
+
+        Raises:
+            RangeError: `count` is negative.
+            FormatError: The file has to be read through, and is damaged.
+        """
+        if count < 0:
+            raise RangeError(f"no sample has {count} records")
+        from seekwarc.read.sampling import sampled  # noqa: PLC0415 - seldom used
+
+        return sampled(self, self.record_at, self._file, self.compression, count, seed=seed)
+
+    def in_order(self, tap: Callable[[bytes], object] | None = None) -> StreamedRecords:
+        """Read the file once from beginning to end, decompressing everything.
+
+        What a tool that copies whole files wants: unlike iterating, it does not go on after a Content-Length
+        that is wrong, nor end quietly with a record that is cut off.
+
+        Args:
+            tap: Shown every decompressed byte of the file, in order, before it is parsed.
+
+        Raises:
+            SourceError: A pipe was iterated before.
+        """
+        return self._in_order(tap, tolerant=False)
+
+    def _in_order(self, tap: Callable[[bytes], object] | None, *, tolerant: bool) -> StreamedRecords:
+        file = self._file
+        if file.source.is_pipe and self._passed:
+            raise SourceError(f"{self.name}: a pipe can be read once only")
+        self._passed = True
+        file.open_whole(tables=False)
+        window = file.window()
+        compression = file.detect(window, 0)
+        if compression == "zst":
+            _ = file.decoder.dictionary
+        return StreamedRecords(file, window, 0, compression, tap, tolerant=tolerant)
+
+    def record_at(
+        self,
+        offset: int | str,
+        length: int | str | None = None,
+        *,
+        table: TableReference | None = None,
+    ) -> Record:
+        """Return the record that starts at a stored offset, as an index gives it.
+
+        With a length nothing is read beyond the record: its first 16 KiB or, where each read takes its time,
+        all of a small one at once. Nothing is fetched twice.
+
+        Args:
+            offset: Offset of the record's first frame, gzip member or byte; also as a string of digits, which
+                CDXJ lines have.
+            length: Stored bytes up to the next record. With it the record's seek table is found by one
+                read; without it, through the table at the end of the file, or by scanning.
+            table: The record's seek table, as a line of an index names it (`Capture.table`). With it no other
+                table is believed; and if this one is not there, the record is scanned.
+
+        Raises:
+            FormatError: No record starts there.
+            RangeError: `offset` is negative, `length` not positive, or one of them not a number.
+        """
+        offset = _number(offset)
+        length = _number(length) if length is not None else None
+        if offset < 0 or (length is not None and length <= 0):
+            raise RangeError(f"no record can be {length} bytes long at offset {offset}")
+        file = self._file
+        file.open_at(offset, length, table)
+        size = file.source.size
+        if length is not None and size is not None:
+            # An index may lie: beyond the file there is nothing.
+            length = max(min(length, size - offset), 1)
+        window = file.window(None if length is None else offset + length)
+        if length is not None and length <= ONE_READ and not file.is_near:
+            window.get(offset, offset + length)
+        compression = file.detect(window, offset)
+        if compression == "none":
+            return plain_record_at(file, window, offset, own=True)
+        if compression == "zst":
+            record = framed_record_at(file, window, offset, length, table)
+        else:
+            records = StreamedRecords(file, window, offset, compression, tolerant=True)
+            record = records.step()
+        if record is None:
+            raise FormatError("no record starts here", source=self.name, offset=offset)
+        return record
+
+
+def _number(value: int | str) -> int:
+    """Return an offset or a length, which an index may have as digits."""
+    if isinstance(value, str):
+        if not re.fullmatch(_DIGITS, value):
+            raise RangeError(f"{value!r} is no offset or length: digits are wanted")
+        return int(value)
+    return value

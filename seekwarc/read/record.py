@@ -1,0 +1,353 @@
+"""One record of an open archive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Literal, Protocol, cast
+
+from seekwarc.errors import LimitError, SeekWarcError
+from seekwarc.format.fields import DefinedFields
+from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, is_http_block, parse_http_head
+from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
+from seekwarc.format.warc import RECORD_END, RecordHeader, parse_fields
+from seekwarc.read.chunked_payload import ChunkMap
+from seekwarc.read.content import Content
+from seekwarc.read.extent import Extent
+from seekwarc.read.span import Span, Stretch
+
+if TYPE_CHECKING:
+    from seekwarc.format.seektable import SeekTable
+    from seekwarc.read.archive_file import ArchiveFile
+    from seekwarc.read.digests import DigestCheck
+
+__all__ = ["CUT_OFF", "Layout", "Place", "Record", "Relations", "TableStatus"]
+
+
+class TableStatus(StrEnum):
+    """How a record's frames became known."""
+
+    RECORD = "record"
+    """From the record's own seek table."""
+    FILE = "file"
+    """From the table at the end of the file."""
+    NONE = "none"
+    """No table was found; the frames' headers were scanned."""
+    UNUSABLE = "unusable"
+    """A table is there but cannot be believed; the frames' headers were scanned."""
+    SINGLE = "single"
+    """The record is one frame, which needs no table."""
+    STORED = "stored"
+    """The file is not compressed, so that any byte can be read as it is."""
+    SEGMENTS = "segments"
+    """The record is joined of several, each of which is reached in its own way."""
+    STREAM = "stream"
+    """The record is not in frames that can be reached by range; it is read from its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a record's content lies in the stored file."""
+
+    content: Content
+    table_status: TableStatus
+    table_problem: str | None = None
+    """Why a table that is there was not used."""
+    listed: SeekTable | None = None
+    """The frames of a content that they are no way into, as the table has them."""
+    data_end: int | None = None
+    """Offset behind the record's last frame, where it is known without decompressing."""
+    is_scanned: bool = False
+    """The frames' headers were scanned; a seek table that was used lists just these frames."""
+
+    @property
+    def frames(self) -> SeekTable | None:
+        """The record's frames; None where they are not known."""
+        return self.content.table if self.listed is None else self.listed
+
+
+class Place(Protocol):
+    """Where one record lies in its file, and how it is reached from there."""
+
+    @property
+    def file(self) -> ArchiveFile:
+        """The file."""
+
+    @property
+    def offset(self) -> int:
+        """Offset in the stored file of the frame, member or byte that the record begins in."""
+
+    @property
+    def skip(self) -> int:
+        """Content bytes in front of the record in that frame or member."""
+
+    def layout(self, header: RecordHeader) -> Layout:
+        """Find where the content lies."""
+
+    def length(self, header: RecordHeader, layout: Layout) -> int:
+        """Find how many stored bytes the record takes."""
+
+
+class Relations(Protocol):
+    """Knows how records of several files are related."""
+
+    def concurrent(self, record: Record) -> tuple[Record, ...]:
+        """Return the other records of the same capture event."""
+
+    def refers_to(self, record: Record) -> Record | None:
+        """Return the record that a record is about."""
+
+    def referring_to(self, record: Record) -> tuple[Record, ...]:
+        """Return the records that are about a record."""
+
+
+TYPES_WITHOUT_HTTP: Final = frozenset({"warcinfo", "resource", "metadata", "conversion", "continuation"})
+CUT_OFF: Final = "the record is cut off"
+MAX_FIELDS_BLOCK: Final = 16 << 20
+"""Largest block that is taken apart into fields."""
+
+_FOUND_BY_READING: Final = {"_layout": None, "_http": "unknown", "_payload": None}
+
+
+class Record(DefinedFields):
+    """A record: header, block, payload.
+
+    Made by a `Reader`, and usable in any order and from any thread as long as that reader is open. A pickle
+    of it, or a deep copy, has a reader of its own, which opens the file again when it is first read.
+
+    Attributes:
+        header: The record header, exactly as it stands in the file.
+        place: Where the record lies, and how it is reached.
+    """
+
+    __slots__ = ("_http", "_layout", "_length", "_payload", "_problem", "place")
+
+    def __init__(self, header: RecordHeader, place: Place, *, length: int | None = None) -> None:
+        self.header = header
+        self.place = place
+        self._length = length
+        self._layout: Layout | None = None
+        self._http: HttpHead | Literal["unknown"] | None = "unknown"
+        self._payload: Extent | None = None
+        self._problem: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<Record {self.type} at {self.offset}: {self.target_uri or self.id}>"
+
+    def __getstate__(self) -> dict[str, object]:
+        _, slots = cast("tuple[None, dict[str, object]]", super().__getstate__())
+        # What was found by reading holds on to the open file.
+        return {name: value for name, value in slots.items() if name not in _FOUND_BY_READING}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in {**_FOUND_BY_READING, **state}.items():
+            setattr(self, name, value)
+
+    @property
+    def source(self) -> str:
+        """Name of the file that the record is in."""
+        return self.place.file.name
+
+    @property
+    def offset(self) -> int:
+        """Offset in the stored file of the record's first frame (gzip member, byte): CDX `offset`."""
+        return self.place.offset
+
+    @property
+    def skip(self) -> int:
+        """Content bytes of other records in front of this one in the same frame or gzip member.
+
+        0 in every conforming file.
+        """
+        return self.place.skip
+
+    @property
+    def headers(self) -> RecordHeader:
+        """The record header."""
+        return self.header
+
+    @property
+    def length(self) -> int:
+        """Stored bytes up to the next record, a seek table included: the `length` of CDX and CDXJ.
+
+        A table that covers the whole file, and stands behind its last record, is not counted.
+        """
+        if self._length is None:
+            self._length = self.place.length(self.header, self.layout)
+        return self._length
+
+    @property
+    def has_length(self) -> bool:
+        """Whether `length` is known without reading on."""
+        return self._length is not None
+
+    def note_length(self, length: int) -> None:
+        """Keep the stored length, learnt by reading on."""
+        self._length = length
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with how the record is written, though it can be read; None where nothing is known.
+
+        Such as a Content-Length that is not that of the block, or the end of the file inside the block. Of a
+        small record it is known when the record comes, of a large one when iteration has passed it.
+        """
+        return self._problem or self.header.problem
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the file is known to end inside the record: reading past that raises."""
+        return self._problem is not None and self._problem.startswith(CUT_OFF)
+
+    def note_problem(self, problem: str, content_length: int | None = None) -> None:
+        """Keep what was found wrong with the record.
+
+        Args:
+            problem: What it is.
+            content_length: Length of the block, where Content-Length states another.
+        """
+        self._problem = problem
+        if content_length is not None:
+            self.header = RecordHeader(self.header.raw, content_length)
+            self._payload = None
+
+    @property
+    def layout(self) -> Layout:
+        """Where the content lies. Found when first needed, from a seek table or by scanning."""
+        if self._layout is None:
+            with self.place.file.lock:
+                if self._layout is None:
+                    self._layout = self.place.layout(self.header)
+        return self._layout
+
+    @property
+    def seek_table_status(self) -> TableStatus:
+        """Whether a seek table was found and used."""
+        return self.layout.table_status
+
+    @property
+    def whole(self) -> Extent:
+        """The whole record: header, block and the two line breaks behind it."""
+        return Extent(Stretch(self.layout.content, 0, self.size))
+
+    @property
+    def size(self) -> int:
+        """Length in bytes of the whole record, decompressed."""
+        return len(self.header.raw) + self.content_length + len(RECORD_END)
+
+    @property
+    def block(self) -> Extent:
+        """The block: all that Content-Length counts."""
+        start = len(self.header.raw)
+        return Extent(Stretch(self.layout.content, start, start + self.content_length), fields=self.header)
+
+    @property
+    def warc_fields(self) -> tuple[tuple[str, str], ...] | None:
+        """(name, value) of each field in an application/warc-fields block; None where it is no such block.
+
+        Raises:
+            LimitError: The block has more than 16 MiB.
+        """
+        content_type = self.content_type or ""
+        if content_type.partition(";")[0].strip().lower() != "application/warc-fields":
+            return None
+        if not self._is_understood(self.type):
+            return None
+        if self.content_length > MAX_FIELDS_BLOCK:
+            text = f"a block of {self.content_length} bytes is too large to be taken apart into fields"
+            raise LimitError(text, source=self.source, offset=self.offset)
+        return tuple(parse_fields(self.block.read()))
+
+    @property
+    def http(self) -> HttpHead | None:
+        """Start line and header fields of the HTTP message in the block; None where it holds none.
+
+        Responses, requests and revisits hold one; the payload of other types is their block, whatever that
+        is. The block of a revisit whose profile is not known is not looked into (clause 6.7.1).
+        """
+        if self._http == "unknown":
+            self._http = self._read_http_head() if is_http_block(self.content_type) else None
+        return self._http
+
+    def _read_http_head(self) -> HttpHead | None:
+        start = len(self.header.raw)
+        end = start + self.content_length
+        kind = self.type
+        if start == end or kind in TYPES_WITHOUT_HTTP or not self._is_understood(kind):
+            return None
+        limit = min(end, start + MAX_HTTP_HEAD_SIZE)
+        content = self.layout.content
+        cheap = min(content.cheap_stop(start), limit)
+        head = parse_http_head(content.peek(start, cheap), whole=cheap == end)
+        if head is None and cheap < limit:
+            head = parse_http_head(content.peek(start, limit), whole=limit == end)
+        if head is not None and kind in ("response", "revisit", "request"):
+            # A page that was stored without its head may well begin as a request does.
+            is_response = head.status is not None
+            return head if is_response == (kind != "request") else None
+        return head
+
+    def _is_understood(self, kind: str | None) -> bool:
+        """Tell whether the block may be interpreted: not that of a revisit of some other profile."""
+        if kind != "revisit":
+            return True
+        return is_identical_payload(self.profile) or is_server_not_modified(self.profile)
+
+    @property
+    def concurrent(self) -> tuple[Record, ...]:
+        """The other records of the same capture event: see `Collection.concurrent`."""
+        return self._relations.concurrent(self)
+
+    @property
+    def refers_to(self) -> Record | None:
+        """The record that this metadata, revisit or conversion is about: see `Collection.refers_to`."""
+        return self._relations.refers_to(self)
+
+    @property
+    def referring_to(self) -> tuple[Record, ...]:
+        """The records that are about this one: see `Collection.referring_to`."""
+        return self._relations.referring_to(self)
+
+    @property
+    def _relations(self) -> Relations:
+        relations = cast("Relations | None", self.place.file.relations)
+        if relations is None:
+            raise SeekWarcError(
+                f"{self.source}: how records are related takes an index; open the files as a Collection"
+            )
+        return relations
+
+    def check_digests(self) -> tuple[DigestCheck, ...]:
+        """Check the digests that the header states, reading the block once.
+
+        Raises:
+            FormatError: The block cannot be read.
+        """
+        # Imported here: few who read check digests.
+        from seekwarc.read.digests import check_digests  # noqa: PLC0415
+
+        return check_digests(self)
+
+    @property
+    def payload(self) -> Extent:
+        """The payload: the entity-body of an HTTP message, without chunked coding; else the block (clause 4).
+
+        What the block holds behind the HTTP head is taken, whatever Content-Length the head names. By the
+        standard warcinfo and metadata records have none; for convenience theirs is the block too. A revisit
+        holds no payload of its own as a rule: `Collection.open_record` finds the original's.
+        """
+        if self._payload is None:
+            head = self.http
+            start = len(self.header.raw)
+            stop = start + self.content_length
+            content = self.layout.content
+            if head is not None:
+                start += head.size
+            if head is None or not head.is_coded:
+                self._payload = Extent(
+                    Stretch(content, start, stop), fields=self.header if head is None else head
+                )
+            else:
+                span: Span = (ChunkMap if head.chunked else Stretch)(content, start, stop)
+                self._payload = Extent(span, head.codings, truncated=self.truncated is not None, fields=head)
+        return self._payload

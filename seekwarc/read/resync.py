@@ -1,0 +1,225 @@
+"""Where a record really ends whose Content-Length is wrong.
+
+A Content-Length is believed as long as the line breaks and the next record, or the end of the file, follow
+the block that it measures. Where they do not, the next record is looked for nearby: first within the block,
+which is then too long, and then after it. warcio and FastWARC read many of these files; to read the rest of
+the file is worth more than to insist. What is found is told as `Record.problem`.
+
+Where a Content-Length reaches beyond the end of the file, the same is done if the file is not cut off.
+
+Only a record that begins a frame or gzip member, or stands after a blank line, is found: text that looks like
+a header in the middle of a page is not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import TYPE_CHECKING, Final
+
+from seekwarc.errors import FormatError
+from seekwarc.format.warc import (
+    MAX_BLANK_BYTES,
+    RECORD_BEGINNING,
+    RECORD_END,
+    RECORD_MAGIC,
+    find_header_end,
+    parse_record_header,
+)
+from seekwarc.frames.scan import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from seekwarc.frames.stream import ContentStream
+    from seekwarc.read.archive_file import ArchiveFile
+
+__all__ = [
+    "NEARBY",
+    "NEARBY_BEFORE",
+    "SHARED",
+    "LaterRecords",
+    "is_end",
+    "next_record",
+    "swallowed_record",
+    "too_large",
+    "too_small",
+]
+
+NEARBY: Final = 1 << 20
+"""How far after a block the next record is looked for."""
+NEARBY_BEFORE: Final = 64 << 10
+"""How far back from the end of a block that is not compressed it is looked for."""
+MAX_AFAR: Final = 16 << 20
+"""Bytes that are fetched to find it, where each read takes its time."""
+SEARCH_STEP: Final = 1 << 20
+LONGEST_HEADER: Final = 64 << 10
+"""A longer one is not looked for."""
+SHARED: Final = (
+    "several records share one frame or gzip member, or do not begin their own; they can be read in order, "
+    "but their offsets lead to the first one only. `seekwarc convert` mends that"
+)
+
+BLANK_LINES: Final = (b"\r\n\r\n", b"\n\n")
+_AFTER_BLANK_LINE = re.compile(rb"(?:\r\n\r\n|\n\n)(?=" + RECORD_BEGINNING.pattern + rb")")
+
+
+def too_small(stated: int, surplus: int) -> str:
+    """Say that a block is followed by bytes of its own."""
+    return f"Content-Length {stated} is too small: {surplus} more bytes come before the next record"
+
+
+def too_large(stated: int, found: int) -> str:
+    """Say that a block would reach into the next record."""
+    return f"Content-Length {stated} is too large: the next record begins after {found} bytes of the block"
+
+
+def is_end(rest: bytes) -> bool:
+    """Tell whether these bytes may follow a block: line breaks, then a record or the end of the file."""
+    after = rest.lstrip(b"\r\n")
+    return not after or (len(after) < len(rest) and after.startswith(RECORD_MAGIC[: len(after)]))
+
+
+def next_record(stream: ContentStream, position: int) -> int | None:
+    """Return the position of the nearest record after `position`, None where none is near.
+
+    Where something that looks like a record stands in between, none is: it must not be passed unread.
+    """
+    size = 4 << 10
+    while True:
+        try:
+            data = stream.look(position, size)
+        except FormatError:
+            # Damage that is near: what is at hand of the bytes before it is enough, or nothing is.
+            return None
+        lookalike = RECORD_BEGINNING.search(data)
+        first = lookalike.start() if lookalike is not None else len(data)
+        head = stream.head_after(position)
+        if head is not None and head.position <= position + first:
+            return head.position
+        if lookalike is not None:
+            return position + first if data.endswith(BLANK_LINES, 0, first) else None
+        if len(data) < size or size >= NEARBY:
+            return None
+        size *= 4
+
+
+def swallowed_record(window: Window, begin: int, end: int) -> tuple[int | None, bool]:
+    """Look for the record that begins within a block which should end at `end`.
+
+    Of a file that is not compressed: a block may hold an archive whose records look as real ones do. So the
+    records must lead one to the next, two line breaks between them, until one ends after the block.
+
+    Args:
+        window: The file.
+        begin: Offset of the block.
+        end: Offset of the end that its Content-Length gives.
+
+    Returns:
+        The offset of the record, None without one; and whether something in the block looks like a record,
+        so that to pass the block might be to pass records unread.
+    """
+    start = max(begin - len(RECORD_END), end - NEARBY_BEFORE)
+    data = window.take(start, end - start + NEARBY_BEFORE)
+    # Chains that meet go on together: none is followed twice.
+    seen: set[int] = set()
+    for match in _AFTER_BLANK_LINE.finditer(data):
+        position = match.end()
+        if position >= end - start:
+            break
+        while 0 <= position < end - start and position not in seen:
+            seen.add(position)
+            position = _end_of_record(data, position)
+        if position >= end - start and _follows(data, position, window, start):
+            return start + match.end(), True
+    return None, bool(seen)
+
+
+class LaterRecords:
+    """The records after one whose Content-Length reaches beyond the end of a file that is not compressed.
+
+    As a rule the file is cut off inside that record, and what looks like a record in its block is part of an
+    archive in the archive. But where a record that begins in the block ends just where the file does, the
+    file is whole and the length is wrong.
+
+    The file is gone through once, however many such lengths it has.
+
+    Args:
+        file: The file; its size is known.
+    """
+
+    def __init__(self, file: ArchiveFile) -> None:
+        self._file = file
+        self._size = file.source.size or 0
+        self._window = Window(file.source)
+        self._last: int | None = None
+        """Where the last record begins that ends with the file; -1 without one; None if that is not known."""
+
+    def first_after(self, begin: int) -> int | None:
+        """Return where the first record begins in the block at `begin`; None where the file is cut off."""
+        if self._last is None:
+            if self._is_cut() or not self._may_look(begin):
+                self._last = -1
+                return None
+            return self._look_at_all(begin)
+        found = next(self._beginnings(begin), None) if begin < self._last else None
+        return found[0] if found is not None else None
+
+    def _is_cut(self) -> bool:
+        # A record that is whole ends with a blank line: most files that are cut off do not.
+        return not self._file.source.read(max(self._size - len(RECORD_END), 0), self._size).endswith(
+            BLANK_LINES
+        )
+
+    def _may_look(self, begin: int) -> bool:
+        rest = self._size - begin
+        return self._file.may_mend(rest) and not (self._file.source.is_far and rest > MAX_AFAR)
+
+    def _look_at_all(self, begin: int) -> int | None:
+        tail = self._file.source.read(max(self._size - MAX_BLANK_BYTES, 0), self._size)
+        last_byte = self._size - len(tail) + len(tail.rstrip(b"\r\n"))
+        first = None
+        self._last = -1
+        for position, block, length in self._beginnings(begin):
+            if first is None:
+                first = position
+            if last_byte <= block + length <= self._size:
+                self._last = position
+        return first if first is not None and first <= self._last else None
+
+    def _beginnings(self, begin: int) -> Iterator[tuple[int, int, int]]:
+        """Yield offset, offset of the block and its length of what looks like a record after a blank line."""
+        offset = max(begin - len(RECORD_END), 0)
+        while offset < self._size:
+            data, index = self._window.get(offset, offset + SEARCH_STEP + LONGEST_HEADER)
+            # Each header ends before the next one's blank line: nothing is looked at twice.
+            for match in _AFTER_BLANK_LINE.finditer(data, index):
+                position = match.end()
+                if position >= index + SEARCH_STEP:
+                    break
+                stop = find_header_end(data, position)
+                with contextlib.suppress(FormatError):
+                    if stop >= 0:
+                        header = parse_record_header(data[position:stop])
+                        start = offset - index
+                        yield start + position, start + stop, header.content_length
+            # A blank line may lie across two steps.
+            offset += SEARCH_STEP - len(RECORD_END)
+
+
+def _end_of_record(data: bytes, position: int) -> int:
+    """Return where the record after the one at `position` should begin; -1 where no record stands there."""
+    stop = find_header_end(data, position)
+    if stop < 0 or not RECORD_BEGINNING.match(data, position):
+        return -1
+    try:
+        header = parse_record_header(data[position:stop])
+    except FormatError:
+        return -1
+    return stop + header.content_length + len(RECORD_END)
+
+
+def _follows(data: bytes, position: int, window: Window, start: int) -> bool:
+    """Tell whether a record, or the end of the file, stands at an index of `data`."""
+    after = data[position : position + 5] or window.take(start + position, len(RECORD_MAGIC))
+    return after in (b"", RECORD_MAGIC)

@@ -1,0 +1,113 @@
+"""Random samples of the records of a file.
+
+Where tables list every frame, a draw costs one read that ends where the drawn frame does: what is read to see
+whether a record begins there is what the record is made of, so that a sample of small records costs their
+own bytes and those of the tables.
+"""
+
+from __future__ import annotations
+
+import random
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from seekwarc.read.archive_file import ONE_READ, ArchiveFile
+from seekwarc.read.place import record_size
+from seekwarc.read.search import RecordSearch
+from seekwarc.read.zstd_records import framed_record_at
+
+if TYPE_CHECKING:
+    from seekwarc.frames.units import Compression
+    from seekwarc.read.record import Record
+
+__all__ = ["sampled"]
+
+RecordAt = Callable[[int, int | None], "Record"]
+
+
+def sampled(
+    records: Iterable[Record],
+    record_at: RecordAt,
+    file: ArchiveFile,
+    compression: Compression,
+    count: int,
+    *,
+    seed: int | None,
+) -> list[Record]:
+    """Return `count` records chosen at random, in file order; see `Reader.sample`."""
+    rng = random.Random(seed)  # noqa: S311 - a sample, not a secret
+    listed = file.tables.all_frames() if compression == "zst" else None
+    if listed is None:
+        return [record_at(offset, None) for offset in _from_all(records, count, rng)]
+    draws = _Draws(file, listed, record_at)
+    found: list[Record] = []
+    numbers = array("Q", range(len(listed)))
+    remaining = len(numbers)
+    while remaining and len(found) < count:
+        # One of those that were not drawn yet: each goes to the end of the list when it is.
+        place = rng.randrange(remaining)
+        remaining -= 1
+        number = numbers[place]
+        numbers[place] = numbers[remaining]
+        record = draws.record_of(number)
+        if record is not None:
+            found.append(record)
+    return sorted(found, key=lambda record: record.offset)
+
+
+class _Draws:
+    """Records that begin with frames which tables list.
+
+    Args:
+        file: The file.
+        listed: Offsets of all its frames with content.
+        record_at: Goes to a record of several frames.
+    """
+
+    def __init__(self, file: ArchiveFile, listed: array[int], record_at: RecordAt) -> None:
+        self._file = file
+        self._listed = listed
+        self._record_at = record_at
+        self._search = RecordSearch(file, "zst")
+
+    def record_of(self, number: int) -> Record | None:
+        """Return the record that begins with a frame, None where none does."""
+        file, offset = self._file, self._listed[number]
+        length = self._length(offset, number + 1)
+        window = file.window(None if length is None else offset + length)
+        if length is not None and length <= ONE_READ and not file.is_near:
+            window.get(offset, offset + length)
+        header = self._search.header_at(offset, window)
+        if header is None:
+            return None
+        frames = file.tables.find(offset, record_size(header))
+        if frames is None:
+            return self._record_at(offset, None)  # The tables do not show where it ends.
+        after = bisect_left(self._listed, offset + frames[0].stored_size)
+        if after == number + 1:
+            record = framed_record_at(file, window, offset, length, None)
+            # All of it was read and decoded, and its block is what the caller is likely to read next.
+            file.frames.cache.put(*file.frames.cache.latest)
+            return record
+        return self._record_at(offset, self._length(offset, after))
+
+    def _length(self, offset: int, after: int) -> int | None:
+        """Return the stored bytes up to a listed frame, None for what may end with the file."""
+        return self._listed[after] - offset if after < len(self._listed) else None
+
+
+def _from_all(records: Iterable[Record], count: int, rng: random.Random) -> list[int]:
+    """Choose among all records, going through them once."""
+    offsets = array("Q")
+    seen = 0
+    for record in records:
+        if record.skip:
+            continue
+        seen += 1
+        if len(offsets) < count:
+            offsets.append(record.offset)
+        elif (number := rng.randrange(seen)) < count:
+            offsets[number] = record.offset
+    return sorted(offsets)

@@ -1,0 +1,240 @@
+"""Finding where records begin behind damage.
+
+A record is known by its header. Where one may begin is told by stepping from frame to frame, by the tables at
+the end of the file, and at last by looking at every byte.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Final
+
+from seekwarc.errors import FormatError
+from seekwarc.format.warc import RECORD_BEGINNING, RecordHeader, find_header_end, parse_record_header
+from seekwarc.frames.scan import Frame, Window, frame_at
+from seekwarc.frames.units import Compression, Piece, pieces_from
+from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.file_tables import FileTable
+from seekwarc.read.place import record_size
+
+__all__ = ["RecordSearch"]
+
+SEARCH_STEP: Final = 1 << 20
+LONGEST_HEADER: Final = 64 << 10
+MOST_PIECES: Final = 64
+"""A header that is longer, or in more frames, is not looked for: each place like one would cost as much."""
+MOST_LURES: Final = 16
+"""Of the places in front of one blank line at which a header may begin, so many are looked at."""
+LEAST_HINTS: Final = 10_000
+BYTES_PER_HINT: Final = 64
+"""Frames and table entries are followed while there are no more of them than a file of that size may have."""
+
+_BEGINNINGS: Final[dict[Compression, re.Pattern[bytes]]] = {
+    "zst": re.compile(rb"\x28\xb5\x2f\xfd"),
+    "gz": re.compile(rb"\x1f\x8b\x08"),
+    "none": RECORD_BEGINNING,
+}
+
+
+class RecordSearch:
+    """Looks for records in one file, damaged or not.
+
+    Its cost grows with the size of the file, not with that times the number of damages: what the bytes told
+    is kept, and of frames and tables, which are quicker but may mislead, no more are followed than there
+    should be.
+
+    Args:
+        file: The file; its size must be known.
+        compression: What it is compressed with.
+    """
+
+    def __init__(self, file: ArchiveFile, compression: Compression) -> None:
+        self._file = file
+        self._compression: Compression = compression
+        self._size = file.source.size or 0
+        self._hints = LEAST_HINTS + self._size // BYTES_PER_HINT
+        self._believed: dict[int, bool] = {}
+        """Of tables, by the offset of their first frame."""
+        self._searched = range(0)
+        """From each of these places on, the first record begins where they end."""
+
+    def header_at(self, offset: int, window: Window | None = None) -> RecordHeader | None:
+        """Return the header of the record that begins at `offset`, None where none does.
+
+        Args:
+            offset: The offset.
+            window: What to read through; a new one unless given.
+        """
+        file = self._file
+        pieces = pieces_from(window or Window(file.source), offset, self._compression, file.decoder)
+        content = b""
+        with contextlib.suppress(FormatError):
+            for piece in islice(pieces, MOST_PIECES):
+                if not isinstance(piece, Piece):
+                    break
+                content += piece.data
+                end = find_header_end(content)
+                if end >= 0:
+                    return parse_record_header(content[:end])
+                if len(content) > LONGEST_HEADER or not content.startswith(b"WARC/"[: len(content)]):
+                    break
+        return None
+
+    def behind(
+        self, begin: int, damage: int | None, *, header: RecordHeader | None = None, between: bool = False
+    ) -> int:
+        """Return the offset at which the next record begins that can be read; the file's size without one.
+
+        Args:
+            begin: Offset of the record that is damaged.
+            damage: Offset of the damaged frame, where known.
+            header: The damaged record's header, where it could be read.
+            between: The damage is not inside a record, so that records may have been passed unseen.
+        """
+        if self._compression != "zst":
+            return self._by_bytes(begin + 1)
+        position = begin if between or damage is None else max(damage, begin)
+        if header is not None:
+            end = self._end_of(begin, record_size(header))
+            if end is not None:
+                # What looks like a record in front of it is part of its block: an archived WARC file.
+                return end if self._begins(end) else self._from(end, between=between)
+            # Its length may be a lie, and the damage that of another record behind it.
+            whole = self._whole_record(begin, position)
+            if whole is not None:
+                return whole
+        return self._from(position, between=between)
+
+    def _from(self, position: int, *, between: bool) -> int:
+        # A frame whose size is damaged leads past records, and a table may be wrong: the first found wins.
+        hints = self._file.tables.frame_offsets(position) if self._is_believed(position) else iter(())
+        listed = self._first(hints)
+        found = min(listed, self._first(frame.offset for frame in self._steps(position)))
+        return found if found < self._size and not between else min(found, self._by_bytes(position + 1))
+
+    def _begins(self, offset: int) -> bool:
+        return offset < self._size and self.header_at(offset) is not None
+
+    def _first(self, hints: Iterator[int]) -> int:
+        for offset in hints:
+            if self._hints <= 0:
+                break
+            self._hints -= 1
+            if self._begins(offset):
+                return offset
+        return self._size
+
+    def _steps(self, offset: int, *, behind: bool = True) -> Iterator[Frame]:
+        """Yield the frames behind that at `offset`, or from it on, as far as one can be stepped over."""
+        window = Window(self._file.source)
+        first = offset
+        with contextlib.suppress(FormatError):
+            while self._hints > 0 and (frame := frame_at(window, offset)) is not None:
+                self._hints -= 1
+                if not behind or frame.offset != first:
+                    yield frame
+                offset = frame.end
+
+    def _end_of(self, begin: int, size: int) -> int | None:
+        """Tell where a record of `size` content bytes ends, if its frames or a table show it."""
+        content = 0
+        for frame in self._steps(begin, behind=False):
+            if frame.content_size is None:
+                break
+            content += frame.content_size
+            if content >= size:
+                if content == size:
+                    return frame.end
+                break
+        listed = self._file.tables.find(begin, size) if self._is_believed(begin) else None
+        return begin + listed[0].stored_size if listed is not None else None
+
+    def _is_believed(self, offset: int) -> bool:
+        """Tell whether the table over `offset` lists the frames that are there, apart from damaged ones."""
+        table = self._file.tables.over(offset)
+        if table is None:
+            return False
+        if table.start not in self._believed:
+            self._believed[table.start] = self._agrees(table)
+        return self._believed[table.start]
+
+    def _agrees(self, listed: FileTable) -> bool:
+        window = Window(self._file.source)
+        position = listed.start
+        damage: int | None = None
+        for entry in zip(listed.table.stored_sizes, listed.table.content_sizes, strict=True):
+            frame = None
+            with contextlib.suppress(FormatError):
+                frame = frame_at(window, position)
+            if frame is None or (frame.size, frame.content_size) != entry:
+                damage = position if damage is None else damage
+            elif damage is not None:
+                if self._holds_frames(damage, position):
+                    return False
+                damage = None
+            position += entry[0]
+        return damage is None or not self._holds_frames(damage, position)
+
+    def _holds_frames(self, begin: int, end: int) -> bool:
+        """Tell whether what should be damaged frames ends in whole ones: then the table hides these."""
+        window = Window(self._file.source)
+        seen: set[int] = set()
+        for offset in chain((begin,), self._lookalikes(begin + 1)):
+            position = offset
+            while position < end and position not in seen:
+                seen.add(position)
+                self._hints -= 1
+                if self._hints <= 0:
+                    return True
+                try:
+                    frame = frame_at(window, position)
+                except FormatError:
+                    break
+                position = frame.end if frame is not None else end + 1
+            if position >= end:
+                if position == end and offset < end:
+                    return True
+                if offset >= end:
+                    break
+        return False
+
+    def _whole_record(self, begin: int, end: int) -> int | None:
+        """Return the offset of the first frame between the two that is a record and nothing else."""
+        for frame in self._steps(begin):
+            if frame.offset >= end:
+                break
+            header = self.header_at(frame.offset) if frame.content_size else None
+            if header is not None and record_size(header) == frame.content_size:
+                return frame.offset
+        return None
+
+    def _by_bytes(self, position: int) -> int:
+        if position not in self._searched:
+            found = next((it for it in self._lookalikes(position) if self._begins(it)), self._size)
+            self._searched = range(position, found + 1)
+        return self._searched.stop - 1
+
+    def _lookalikes(self, offset: int) -> Iterator[int]:
+        """Yield every offset from `offset` on at which bytes stand that may begin a record."""
+        window = Window(self._file.source)
+        plain = self._compression == "none"
+        # What a header that begins in a step may need lies within one step and a header.
+        while data := window.take(offset, SEARCH_STEP + LONGEST_HEADER):
+            blank, lures = -1, 0
+            for match in _BEGINNINGS[self._compression].finditer(data):
+                start = match.start()
+                if start >= SEARCH_STEP:
+                    break
+                if plain:
+                    if start >= blank:
+                        blank, lures = find_header_end(data, start), 0
+                        if blank < 0:
+                            break
+                    lures += 1
+                    if lures > MOST_LURES or blank - start > LONGEST_HEADER:
+                        continue
+                yield offset + start
+            offset += SEARCH_STEP

@@ -1,0 +1,396 @@
+"""Records of a file that is decompressed in order: .warc.gz, pipes, and whatever cannot be seeked in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import TYPE_CHECKING, cast
+
+from seekwarc.errors import FormatError, TruncatedError
+from seekwarc.format.warc import RECORD_END, RECORD_MAGIC
+from seekwarc.format.words import counted
+from seekwarc.read.content import StreamContent
+from seekwarc.read.record import CUT_OFF, Layout, Record, TableStatus
+from seekwarc.read.resync import (
+    NEARBY,
+    NEARBY_BEFORE,
+    SHARED,
+    is_end,
+    next_record,
+    too_large,
+    too_small,
+)
+
+if TYPE_CHECKING:
+    from seekwarc.format.warc import RecordHeader
+    from seekwarc.frames.scan import Window
+    from seekwarc.frames.stream import ContentStream, Head, Mark
+    from seekwarc.frames.units import Compression, Extension
+    from seekwarc.read.archive_file import ArchiveFile
+
+__all__ = ["StreamedRecords", "extensions_end", "stream_content", "streamed_group", "streamed_length"]
+
+
+def stream_content(
+    file: ArchiveFile,
+    offset: int,
+    skip: int,
+    compression: Compression,
+    live: tuple[ContentStream, int] | None = None,
+    *,
+    limit: int | None = None,
+) -> StreamContent:
+    """Return the content of a record that is read from its beginning on.
+
+    Args:
+        file: The file.
+        offset: Offset of the unit that the record begins in.
+        skip: Content bytes in front of the record in that unit.
+        compression: What the file is compressed with.
+        live: A stream that is being read, and the position in it at which the record begins.
+        limit: Offset that no more than what is wanted is read beyond.
+    """
+
+    def reopen() -> ContentStream:
+        return file.stream(file.window(limit), offset, compression)
+
+    stream, position = live or (reopen(), skip)
+    return StreamContent(file.source, offset, skip, reopen, live=stream, live_position=position)
+
+
+class _StreamPlace:
+    __slots__ = ("_compression", "_limit", "_live", "file", "last_unit", "offset", "skip")
+
+    def __init__(
+        self,
+        file: ArchiveFile,
+        offset: int,
+        skip: int,
+        compression: Compression,
+        live: tuple[ContentStream, int],
+        *,
+        limit: int | None,
+    ) -> None:
+        self.file = file
+        self._compression: Compression = compression
+        self._live: tuple[ContentStream, int] | None = live
+        self._limit = limit
+        self.offset = offset
+        self.skip = skip
+        self.last_unit: int | None = None
+        """The unit that the record ends in, where that goes on with another record."""
+
+    def __getstate__(self) -> tuple[None, dict[str, object]]:
+        # A copy reads the record from its beginning, in a stream of its own.
+        return None, {**{name: getattr(self, name) for name in self.__slots__}, "_live": None}
+
+    def layout(self, header: RecordHeader) -> Layout:  # noqa: ARG002
+        content = stream_content(
+            self.file, self.offset, self.skip, self._compression, self._live, limit=self._limit
+        )
+        return Layout(content, TableStatus.STREAM)
+
+    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
+        """See `Place.length`. Of a record that shares its unit, all of that is counted."""
+        file = self.file
+        if file.source.is_pipe:
+            return 0
+        if self.last_unit is None and not self.skip:
+            return streamed_length(file, self.offset, self._compression)
+        return file.unit_end(self.last_unit or self.offset, self._compression) - self.offset
+
+
+def extensions_end(end: int, extensions: Iterable[Extension], record_offset: int) -> int:
+    """Return where the frames without content behind a record are over.
+
+    They belong to the record, but for a table that lists other records too (spec-notes, section 6.5).
+    """
+    for extension in extensions:
+        if extension.anchor is not None and extension.anchor < record_offset:
+            break
+        end = extension.end
+    return end
+
+
+def streamed_length(file: ArchiveFile, offset: int, compression: Compression) -> int:
+    """Return how many stored bytes the record takes that begins at `offset`, by decompressing it."""
+    records = StreamedRecords(file, file.window(), offset, compression, tolerant=True)
+    record = records.step()
+    if record is None:
+        return 0
+    records.finish()
+    return record.length
+
+
+class StreamedRecords:
+    """All records from some offset on, in order. Each is yielded before its block is decompressed.
+
+    Args:
+        file: The file.
+        window: What the stored bytes are read through.
+        offset: Offset of the first unit.
+        compression: What the file is compressed with.
+        tap: Shown all content in order, before it is parsed.
+        stream: The content from `offset` on, where the caller has its own way to decompress it.
+        tolerant: Go on after a record whose Content-Length is wrong, and end with one that the end of the
+            file cuts off, as warcio and FastWARC do; see `resync`. Tools that must not lose a byte do not.
+    """
+
+    def __init__(
+        self,
+        file: ArchiveFile,
+        window: Window,
+        offset: int,
+        compression: Compression,
+        tap: Callable[[bytes], object] | None = None,
+        *,
+        stream: ContentStream | None = None,
+        tolerant: bool = False,
+    ) -> None:
+        self._file = file
+        self._compression: Compression = compression
+        self._stream = stream if stream is not None else file.stream(window, offset, compression, tap)
+        self._limit = window.limit
+        self._tolerant = tolerant
+        self._record: Record | None = None
+        self._begin = 0
+        self._block_end = 0
+        self._begun = False
+        self._is_over = False
+        self.next_offset = offset
+        """Offset of the unit in which the next record begins; the end of the last unit behind the last."""
+        self.at_unit = True
+        """Whether the next record begins its unit, as it should."""
+        self.trailer = b""
+        """The line breaks behind the record that was finished last: CRLF CRLF unless its writer erred."""
+
+    def __iter__(self) -> Iterator[Record]:
+        while (record := self.step()) is not None:
+            yield record
+
+    def step(self) -> Record | None:
+        """Pass the rest of the current record and return the next one, None at the end of the file.
+
+        Raises:
+            TruncatedError: The file ends inside a record.
+            FormatError: What follows is no record.
+        """
+        self.finish()
+        file, stream = self._file, self._stream
+        if self._is_over:
+            return None
+        if not self._begun:
+            self._begun = True
+            self._pass_blank_lines()
+        mark = stream.mark()
+        if mark is None:
+            return None
+        if mark.skip:
+            file.deviates("shared", SHARED, mark.unit)
+        try:
+            raw = stream.read_header()
+        except FormatError as error:
+            raise error.located(file.name, mark.unit) from None
+        if not raw.endswith((b"\n\r\n", b"\n\n")):
+            raise TruncatedError(
+                "the file ends inside this record's header", source=file.name, offset=mark.unit
+            )
+        header = file.parse_header(raw, mark.unit)
+        live = (stream, mark.position)
+        place = _StreamPlace(file, mark.unit, mark.skip, self._compression, live, limit=self._limit)
+        self._record = Record(header, place)
+        if mark.skip:
+            self._record.note_problem(SHARED)
+        self._begin = mark.position
+        self._block_end = mark.position + len(raw) + header.content_length
+        if self._tolerant and self._compression != "none":
+            self._check_small_unit(self._record)
+        return self._record
+
+    def _pass_blank_lines(self) -> None:
+        """Pass the line breaks that somebody put before the first record."""
+        blank = self._stream.read_blank_lines()
+        if blank:
+            self._refuse(f"{blank[:16]!r} stands before the first record", self.next_offset)
+
+    def _refuse(self, problem: str, offset: int) -> None:
+        """Raise where the file is read strictly. To all others a few line breaks are not worth a word."""
+        if self._file.strict:
+            raise FormatError(problem, source=self._file.name, offset=offset)
+
+    def _check_small_unit(self, record: Record) -> None:
+        """Compare the record's length with its unit, where that has been decoded whole.
+
+        Such a unit is followed by one that the record goes on in, or by another record: then the record ends
+        with the unit, unless that other one is part of its block.
+        """
+        stop = self._stream.whole_unit_stop()
+        if stop is None:
+            return
+        try:
+            is_shared, is_longer = self._beyond_unit(stop)
+        except FormatError:
+            return  # Damage that comes later is no concern of this record.
+        if is_shared:
+            self._file.deviates("shared", SHARED, record.offset)
+            record.note_problem(SHARED)
+        elif is_longer:
+            before = max(stop - len(RECORD_END), self._block_start)
+            self._shorten(record, stop, self._stream.look(before, stop - before))
+
+    def _beyond_unit(self, stop: int) -> tuple[bool, bool]:
+        """Tell whether another record is in the unit that ends at `stop`, and whether the block is longer."""
+        stream, end = self._stream, self._block_end
+        if end <= stop:
+            return stream.look(end, stop - end).lstrip(b"\r\n").startswith(RECORD_MAGIC), False
+        if stream.look(stop, len(RECORD_MAGIC)) != RECORD_MAGIC or end - stop > NEARBY:
+            return False, False
+        if not self._file.may_mend(end - stop):
+            return False, False
+        rest = stream.look(end - 1, 2 * len(RECORD_END))
+        return False, not rest or not is_end(rest[1:])
+
+    @property
+    def _block_start(self) -> int:
+        record = self._record
+        return self._begin + (len(record.header.raw) if record is not None else 0)
+
+    def _shorten(self, record: Record, stop: int, before: bytes) -> None:
+        """End a record at the position where the next one begins.
+
+        Args:
+            record: The record.
+            stop: That position.
+            before: The last bytes before it.
+        """
+        length = stop - self._block_start - (len(RECORD_END) if before == RECORD_END else 0)
+        problem = too_large(record.content_length, max(length, 0))
+        self._file.deviates("length", problem, record.offset)
+        record.note_problem(problem, max(length, 0))
+        self._block_end = self._block_start + max(length, 0)
+
+    def finish(self) -> None:
+        """Pass the rest of the current record and the line breaks behind it.
+
+        Raises:
+            TruncatedError: The file ends inside the block.
+        """
+        record = self._record
+        if record is None:
+            return
+        try:
+            self._finish(record)
+        except TruncatedError as error:
+            if not self._tolerant or not self._end_cut(record, error):
+                raise
+        finally:
+            self._record = None
+
+    def _finish(self, record: Record) -> None:
+        file, stream = self._file, self._stream
+        reached = stream.skip_to(self._block_end)
+        if reached < self._block_end:
+            raise TruncatedError(
+                f"the file ends inside this record: {self._block_end - reached} of "
+                f"{counted(record.content_length, 'byte')} of its block are missing",
+                source=file.name,
+                offset=record.offset,
+            )
+        try:
+            self.trailer = stream.read_blank_lines()
+            mark = stream.mark()
+            if self._tolerant and mark is not None and stream.look(mark.position, 5) != RECORD_MAGIC:
+                if self._go_back(record):
+                    return
+                mark = self._pass_surplus(record)
+        except FormatError:
+            if not stream.unit_is_open:
+                # What follows is damaged; this record is not.
+                record.note_length(max(stream.unit_end - record.offset, 0))
+            raise
+        if self.trailer != RECORD_END:
+            self._refuse(f"the record is followed by {self.trailer[:16]!r}, not by CRLF CRLF", record.offset)
+        self.at_unit = mark is None or not mark.skip
+        end, extensions = stream.passed
+        self.next_offset = mark.unit if mark else end
+        if mark is not None and mark.skip and mark.position - mark.skip < self._block_end:
+            # Where the unit ends that the record shares is known when that is reached, or asked for.
+            cast("_StreamPlace", record.place).last_unit = mark.unit
+            record.note_problem(SHARED)
+            return
+        if self._compression == "none" or not self.at_unit:
+            end = self.next_offset
+        else:
+            end = extensions_end(end, extensions, record.offset)
+        record.note_length(end - record.offset)
+
+    def _end_cut(self, record: Record, error: TruncatedError) -> bool:
+        """End with a record that the end of the file cuts off; True where reading may go on or end here."""
+        if self._go_back(record):
+            return True
+        stream = self._stream
+        if stream.position >= self._block_end and not stream.unit_is_open:
+            return False  # The record is whole: what comes after it is cut off.
+        if self._head_within() is not None:
+            return False  # To end here would be to leave out the records after this one.
+        problem = f"{CUT_OFF}: {error.message}"
+        self._file.deviates("cut", problem, record.offset)
+        record.note_problem(problem)
+        self._is_over = self.at_unit = True
+        self.next_offset = self._file.source.size or record.offset
+        record.note_length(self.next_offset - record.offset)
+        return True
+
+    def _head_within(self) -> Head | None:
+        """Return the first unit in the middle of the record's block that begins as a record does."""
+        head = self._stream.head_after(self._begin)
+        return head if head is not None and head.position < self._block_end else None
+
+    def _go_back(self, record: Record) -> bool:
+        """Go on with the unit in the middle of the record's block that begins as a record does."""
+        file = self._file
+        head = self._head_within()
+        if head is None or file.source.is_pipe:
+            return False
+        # What will be read again. Where that is the rest of the file, in frames as small as can be, it costs
+        # more than its bytes, and no sound writer does that often.
+        reached = self._stream.position
+        again = min(self._block_end, reached) - head.position
+        if not file.may_mend(max(again, NEARBY) if reached < self._block_end else again):
+            return False
+        self._shorten(record, head.position, head.before)
+        self._stream = file.stream(file.window(), head.unit, self._compression)
+        self.next_offset, self.at_unit = head.unit, True
+        self.trailer = head.before if head.before == RECORD_END else b""
+        record.note_length(head.unit - record.offset)
+        return True
+
+    def _pass_surplus(self, record: Record) -> Mark | None:
+        """Pass the bytes of a block that its Content-Length does not count, if a record follows nearby."""
+        stream = self._stream
+        position = next_record(stream, stream.position) if self._file.may_mend(NEARBY_BEFORE) else None
+        if position is not None:
+            problem = too_small(record.content_length, position - self._block_end)
+            self._file.deviates("length", problem, record.offset)
+            record.note_problem(problem)
+            stream.skip_to(position)
+        return stream.mark()
+
+
+def streamed_group(
+    file: ArchiveFile, window: Window, offset: int, compression: Compression
+) -> Generator[Record, None, int]:
+    """Yield records in order until one begins a unit of its own again; return that unit's offset.
+
+    Args:
+        file: The file.
+        window: What the stored bytes are read through.
+        offset: Offset of the unit that the first of them begins.
+        compression: What the file is compressed with.
+    """
+    records = StreamedRecords(file, window, offset, compression, tolerant=True)
+    while (record := records.step()) is not None:
+        yield record
+        records.finish()
+        if records.at_unit:
+            return records.next_offset
+    return file.source.size or offset

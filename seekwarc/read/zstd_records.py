@@ -1,0 +1,284 @@
+"""Records of a .warc.zst file that can seek: found by frame headers and seek tables.
+
+A record that is one frame is decoded when it is reached. Of a larger one only the first frame is; the
+others are stepped over. Whatever breaks the rules, such as frames that do not state their size or that
+hold several records, is read in order instead (`StreamedRecords`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from seekwarc.errors import FormatError
+from seekwarc.format.warc import RECORD_END, find_header_end, parse_record_header
+from seekwarc.format.zstd import FrameHeader, measure_frame, parse_frame_header
+from seekwarc.frames.decoder import CodecError
+from seekwarc.frames.scan import Window, frame_start_at
+from seekwarc.frames.units import WHOLE_FRAME, whole_frame
+from seekwarc.read.place import (
+    MAX_BLANK_FRAME,
+    FramedPlace,
+    SinglePlace,
+    extension_here,
+    extensions_at,
+    extensions_from,
+    record_size,
+)
+from seekwarc.read.record import Record
+from seekwarc.read.resync import SHARED, too_large
+from seekwarc.read.sequential import extensions_end, streamed_group
+
+if TYPE_CHECKING:
+    from seekwarc.format.seektable import TableReference
+    from seekwarc.format.warc import RecordHeader
+    from seekwarc.read.archive_file import ArchiveFile
+
+__all__ = ["framed_record_at", "framed_records"]
+
+Decompress = Callable[[bytes], bytes]
+
+SMALL_RECORD: Final = 64 << 10
+"""A record known to take no more than this in the file is fetched in one read."""
+AT_HAND: Final = 16 << 10
+"""Frames that take no more than this are never split between two reads."""
+FRAMES_ALONE: Final = 64
+"""Behind so many small records it is worth a thread to decode what follows."""
+
+
+def _decode_first(file: ArchiveFile, offset: int, frame: bytes, header: FrameHeader) -> bytes:
+    """Decode the first frame of a record, and keep it for the reads that are likely to follow."""
+    try:
+        content = file.decoder.decode(frame, header)
+    except FormatError as error:
+        raise error.located(file.name, offset) from None
+    file.frames.count(decoded=len(content))
+    file.frames.cache.latest = ((offset, offset + len(frame)), content)
+    return content
+
+
+def _read_header(file: ArchiveFile, window: Window, offset: int) -> RecordHeader:
+    """Read the header of the record at `offset`, however many frames it takes."""
+    stream = file.stream(window, offset, "zst")
+    try:
+        return file.parse_header(stream.read_header(), offset)
+    except FormatError as error:
+        raise error.located(file.name, offset) from None
+
+
+def framed_record_at(
+    file: ArchiveFile,
+    window: Window,
+    offset: int,
+    length: int | None,
+    table: TableReference | None = None,
+) -> Record | None:
+    """Return the record whose first frame is at `offset`, None where nothing but extensions follow.
+
+    Args:
+        file: The file.
+        window: A window that may hold the record's head.
+        offset: Stored offset.
+        length: Stored bytes up to the next record, where known.
+        table: The record's seek table, where known.
+    """
+    header = None
+    while header is None or header.content_size == 0:
+        start = frame_start_at(window, offset)
+        if start is None:
+            return None
+        header = start[1]
+        extension = extension_here(window, offset)
+        if extension is not None:
+            length = length - (extension.end - offset) if length is not None else None
+            offset = extension.end
+    frame = whole_frame(window, offset, header)
+    head = window.at_hand(offset, SMALL_RECORD)
+    content = _decode_first(file, offset, frame, header) if frame else b""
+    end = find_header_end(content)
+    if end < 0:
+        record_header = _read_header(file, window, offset)
+    else:
+        record_header = file.parse_header(content[:end], offset)
+        if record_size(record_header) == len(content):
+            return Record(record_header, SinglePlace(file, offset, len(frame)), length=length)
+    place = FramedPlace(file, offset, length=length, head=head, table=table)
+    record = Record(record_header, place, length=length)
+    _tell_of_frame(file, record, header, content, len(frame))
+    return record
+
+
+def _tell_of_frame(
+    file: ArchiveFile, record: Record, header: FrameHeader, content: bytes, frame_size: int
+) -> None:
+    """Tell where a record's first frame shows that it holds other records too, or that the record is shorter.
+
+    Args:
+        file: The file.
+        record: The record, whose size is not that of the frame.
+        header: The frame's header.
+        content: What the frame holds, if it is small.
+        frame_size: Stored bytes of a small frame.
+    """
+    size, begin = record.size, len(record.header.raw)
+    if content:
+        is_shared = bool(content[begin + record.content_length :].strip(b"\r\n"))
+    else:
+        is_shared = (header.content_size or 0) > size + MAX_BLANK_FRAME
+    if is_shared:
+        file.deviates("shared", SHARED, record.offset)
+        record.note_problem(SHARED)
+    elif content and record.has_length and frame_size == record.length and not file.strict:
+        # The index has it that the next record follows this frame.
+        found = len(content) - begin
+        if 0 <= found < record.content_length:
+            found -= len(RECORD_END) if content.endswith(RECORD_END) and found >= len(RECORD_END) else 0
+            problem = too_large(record.content_length, found)
+            file.deviates("length", problem, record.offset)
+            record.note_problem(problem, found)
+
+
+def _header_at(file: ArchiveFile, window: Window, offset: int) -> RecordHeader | None:
+    """Return the header of the record that begins at `offset`, None where it cannot be read."""
+    # The frame has just been decoded, and was found not to be all of the record.
+    (begin, _), content = file.frames.cache.latest
+    end = find_header_end(content) if begin == offset else -1
+    try:
+        if end >= 0:
+            return file.parse_header(content[:end], offset)
+        return _read_header(file, window, offset)
+    except FormatError:
+        return None
+
+
+def _data_end(record: Record) -> int | None:
+    """Return where a record of several frames ends, None where its frames do not fit it."""
+    try:
+        return record.layout.data_end
+    except FormatError:
+        return None
+
+
+def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator[Record]:
+    """Yield all records of the file, from the frame at `offset` on.
+
+    Raises:
+        FormatError: When damage is reached.
+    """
+    # One for the whole way: making it takes longer than decoding a small frame.
+    decompress = file.decoder.private()
+    while True:
+        offset = yield from _single_frame_records(file, window, offset, decompress)
+        for extension in extensions_at(file, window, offset):
+            offset = extension.end
+        start = frame_start_at(window, offset)
+        if start is None:
+            return
+        header = start[1]
+        record_header = _header_at(file, window, offset) if header and header.content_size else None
+        if header is None or header.content_size is None or record_header is None:
+            offset = yield from streamed_group(file, window, offset, "zst")
+            continue
+        if record_size(record_header) == header.content_size:
+            frame = whole_frame(window, offset, header)
+            # One that lay across two reads, so that the loop for single frames left it.
+            if frame and _decode_first(file, offset, frame, header).endswith(RECORD_END):
+                behind = offset + len(frame)
+                length = extensions_end(behind, extensions_from(file, window, behind), offset) - offset
+                yield Record(record_header, SinglePlace(file, offset, len(frame)), length=length)
+                offset = behind
+                continue
+        record = Record(record_header, FramedPlace(file, offset, walks=not file.source.is_far))
+        goes_on = record.size > header.content_size
+        end = _data_end(record) if goes_on else None
+        if goes_on and end is None and not file.may_mend(min(record.size, file.source.size or 0)):
+            raise FormatError(
+                "too many records of this file do not fit their frames", source=file.name, offset=offset
+            )
+        if end is None:
+            # Several records in the frame, one that does not end as it should, or is cut off.
+            offset = yield from streamed_group(file, window, offset, "zst")
+            continue
+        yield record
+        if not record.has_length:
+            record.note_length(extensions_end(end, extensions_from(file, window, end), offset) - offset)
+        offset = end
+
+
+def _single_frame_records(
+    file: ArchiveFile, window: Window, offset: int, decompress: Decompress
+) -> Generator[Record, None, int]:
+    """Yield records as long as each is one small frame, and return the offset of what is something else.
+
+    This is the loop that most files spend their time in.
+    """
+    with closing(_small_frames(file, window, offset, decompress)) as frames:
+        for end, content, followed in frames:
+            file.frames.cache.latest = ((offset, end), content)
+            header_end = find_header_end(content)
+            if header_end < 0:
+                break
+            try:
+                header = parse_record_header(content[:header_end], strict=True)
+            except FormatError:
+                break
+            whole = header_end + header.content_length + len(RECORD_END) == len(content)
+            if not whole or not content.endswith(RECORD_END):
+                break
+            size = end - offset
+            if not followed:
+                size = extensions_end(end, extensions_from(file, window, end), offset) - offset
+            yield Record(header, SinglePlace(file, offset, end - offset), length=size)
+            offset = end
+    return offset
+
+
+def _small_frames(
+    file: ArchiveFile, window: Window, offset: int, decompress: Decompress
+) -> Generator[tuple[int, bytes, bool], None, None]:
+    """Decode frames as long as they are small: one by one, and after some of them in batches ahead.
+
+    Yields:
+        (offset behind the frame, its content, whether a frame that may begin a record stands behind it).
+    """
+    alone = FRAMES_ALONE if file.frames.threads > 1 else None
+    while True:
+        count = 0
+        for frame in islice(_one_by_one(file, window, offset, decompress), alone):
+            offset = frame[0]
+            count += 1
+            yield frame
+        if count != alone:
+            return
+        # Imported here: most who read do not go through that many.
+        from seekwarc.frames.batch import batches_ahead  # noqa: PLC0415
+
+        batches = batches_ahead(Window(file.source), offset, file.decoder, min_content=MAX_BLANK_FRAME)
+        with closing(batches) as ahead:
+            for batch in ahead:
+                file.frames.count(decoded=batch.size)
+                *others, offset = batch.ends
+                for end, content in zip(others, batch.contents, strict=False):
+                    yield end, content, True
+                yield offset, batch.contents[-1], batch.followed
+
+
+def _one_by_one(
+    file: ArchiveFile, window: Window, offset: int, decompress: Decompress
+) -> Iterator[tuple[int, bytes, bool]]:
+    data, index = window.get(offset, offset + AT_HAND)
+    frame = measure_frame(data, index)
+    # Each frame's header is looked at once only.
+    while frame is not None and MAX_BLANK_FRAME < frame[1] <= WHOLE_FRAME:
+        end, size = frame
+        try:
+            content = decompress(data[index:end])
+        except CodecError:
+            content = _decode_first(file, offset, data[index:end], parse_frame_header(data, index))
+        file.frames.count(decoded=size)
+        offset += end - index
+        data, index = window.get(offset, offset + AT_HAND)
+        frame = measure_frame(data, index)
+        yield offset, content, frame is not None and frame[1] > MAX_BLANK_FRAME

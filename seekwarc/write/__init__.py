@@ -1,0 +1,1 @@
+"""Records into files: one file, or a series of them."""

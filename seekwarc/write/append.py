@@ -1,0 +1,312 @@
+"""Going on with a file that is there: what it holds, and where new records begin.
+
+Nothing in front of the new records is touched, so whatever interrupts the writing, the old ones stay as they
+were. Source: spec-notes/seekable-records.md, section 5.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from typing import Final, NamedTuple
+
+from seekwarc.errors import (
+    FormatError,
+    FormatWarning,
+    SourceError,
+    TargetExistsError,
+    TruncatedError,
+    UnsupportedError,
+)
+from seekwarc.format.warc import RECORD_END, parse_record_header
+from seekwarc.format.zstd import SEEK_TABLE_MAGIC
+from seekwarc.frames.scan import Frame, Window, frames_from
+from seekwarc.frames.units import Compression, extension_at
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
+from seekwarc.storage.source import LocalFileSource
+from seekwarc.system import sync
+from seekwarc.write.file_layout import CHECKSUM_OF_NOTHING, ExistingFile
+from seekwarc.write.files import FileOutput, lock_file
+from seekwarc.write.unfinished import OpenOutput, unfinished_name
+
+__all__ = ["AppendOutput", "Continued", "continued", "existing_file"]
+
+CHECKSUM_SIZE: Final = 4
+CONVERT: Final = "`seekwarc convert` makes a file that can be continued"
+
+
+REPAIR: Final = 'repair=True ("a") cuts it off and keeps it beside, `seekwarc recover` saves what is whole'
+STEP: Final = 1 << 20
+HEADER_END: Final = b"\r\n\r\n"
+
+
+class Continued(NamedTuple):
+    """A file that is continued."""
+
+    output: AppendOutput | OpenOutput
+    existing: ExistingFile | None
+    """What is in it; None where nothing was whole."""
+
+
+def continued(path: str | os.PathLike[str], *, compression: Compression, repair: bool) -> Continued | None:
+    """Open a file, or what a writer that was stopped left of it, to go on with it.
+
+    Args:
+        path: Its final path.
+        compression: That it must have.
+        repair: Cut off a record at its end that is not whole, and keep it in a file beside it.
+
+    Returns:
+        None where there is neither.
+
+    Raises:
+        SourceError: It cannot be read or written, or another process is writing to it.
+        UnsupportedError: It has another compression, or is one that no table could be written for.
+        FormatError: It is damaged.
+    """
+    name = os.fspath(path)
+    unfinished = unfinished_name(os.path.realpath(name))
+    there = os.path.exists(name)
+    if there and os.path.exists(unfinished):
+        raise TargetExistsError(
+            f"{name}: a writer that was to replace it left {unfinished}; remove one of the two, or save what "
+            f"is whole in the latter with `seekwarc recover {unfinished} OTHER`"
+        )
+    if not there and not os.path.exists(unfinished):
+        return None
+    output = AppendOutput(name) if there else OpenOutput(name, resume=True)
+    place = name if there else unfinished
+    try:
+        existing = (
+            existing_file(place, compression, repair=repair) if os.path.getsize(place) or there else None
+        )
+        end = existing.end if existing is not None else 0
+        _keep_torn(place, end)
+        output.go_to(end)
+    except BaseException:
+        output.leave()
+        raise
+    return Continued(output, existing)
+
+
+def _keep_torn(path: str, end: int) -> None:
+    """Copy what stands after `end` into a file beside it."""
+    size = os.path.getsize(path)
+    if size <= end:
+        return
+    kept = f"{path}.torn-{end}"
+    try:
+        with open(path, "rb") as source, open(kept, "wb") as target:
+            source.seek(end)
+            while data := source.read(STEP):
+                target.write(data)
+            target.flush()
+            os.fsync(target.fileno())
+    except OSError as error:
+        raise SourceError(f"{kept}: cannot be written: {error.strerror or error}") from error
+    warnings.warn(
+        f"{path}: the last record is cut; its {size - end} bytes from offset {end} on are now in {kept}",
+        FormatWarning,
+        stacklevel=5,
+    )
+
+
+def existing_file(
+    path: str | os.PathLike[str], compression: Compression = "zst", *, repair: bool = False
+) -> ExistingFile | None:
+    """Look through a file that is to be continued: it must be whole, and of frames that tables can list.
+
+    Args:
+        path: The file.
+        compression: That it must have.
+        repair: Pass over a record at its end that is not whole. None is returned where there is no other.
+
+    Raises:
+        SourceError: It cannot be read.
+        UnsupportedError: It is no .warc.zst, or one that no table could be written for.
+        FormatError: It is damaged; after a crash, its last record may be cut.
+    """
+    with Reader(path, strict=True) as archive:
+        if archive.compression != compression:
+            raise UnsupportedError(
+                f"only a file of compression {compression!r} can be continued under this name, this one has "
+                f"{archive.compression!r}; {CONVERT}",
+                source=archive.name,
+            )
+        found_ends = _ends(archive, repair=repair)
+        if found_ends is None:
+            return None
+        first, last, count, end = found_ends
+        if compression != "zst":
+            return ExistingFile("none", None, os.path.getsize(path) if end is None else end)
+        found = ExistingFile("none", archive.dictionary)
+        bare = first.layout.frames is not None and first.layout.frames.content_sizes[0] == len(
+            first.header.raw
+        )
+        last_offset = last.offset
+        only = first.offset == last.offset
+    tables, anchor = _read_frames(found, os.fspath(path), end)
+    ends_in_its_own = anchor is not None and anchor == last_offset and (anchor or bare)
+    # The last record's table may be what was cut off.
+    lacks_its_own = end is not None and bare and anchor is None and tables == count - 1 > 0
+    if (ends_in_its_own and tables >= count) or lacks_its_own:
+        found.tables = "every"
+    elif tables:
+        found.tables = "large"
+        found.has_table = anchor == 0
+        if bare and not only:
+            raise UnsupportedError(
+                "the first record's header has a frame of its own, so a table of the whole file would be "
+                f"taken for that record's; {CONVERT}",
+                source=os.fspath(path),
+            )
+    return found
+
+
+def _read_frames(found: ExistingFile, path: str, end: int | None) -> tuple[int, int | None]:
+    """Note all frames up to `end`; return the number of tables, and the anchor of one that is last."""
+    tables, anchor = 0, None
+    with contextlib.closing(LocalFileSource(path)) as source:
+        window = Window(source)
+        for frame in frames_from(window, 0):
+            _note(found, window, frame)
+            anchor = None
+            if frame.magic == SEEK_TABLE_MAGIC:
+                tables += 1
+                anchor = extension_at(window, frame.offset, frame.size).anchor
+            if frame.end == end:
+                break
+    return tables, anchor
+
+
+def _ends(archive: Reader, *, repair: bool) -> tuple[Record, Record, int, int | None] | None:
+    """Return first and last record, the number of records, and where the last ends if the file goes on.
+
+    All records must be whole; with `repair`, all but one at the end. None where that is the only one.
+    """
+    records: list[Record] = []
+    count = 0
+    before: Record | None = None
+    try:
+        for record in archive:
+            # One that is cut would swallow what is written after it.
+            _ = record.layout
+            before = records[-1] if records else None
+            records = [*records[:1], record]
+            count += 1
+    except FormatError as error:
+        try:
+            end = _end_of(records[-1]) if records else 0
+        except FormatError:
+            # The last one has a header, but is itself what is cut.
+            records = [records[0], before] if before is not None else []
+            count -= 1
+            end = _end_of(before) if before is not None else 0
+        places = {end, error.offset or 0}
+        if not isinstance(error, TruncatedError) and not any(
+            _is_torn(archive.name, place) for place in places
+        ):
+            raise
+        if not repair:
+            message = f"{error.message}; {REPAIR}"
+            raise TruncatedError(message, source=error.source, offset=error.offset) from None
+        return (records[0], records[-1], count, end) if records else None
+    if not records:
+        raise UnsupportedError("there is no record in it", source=archive.name)
+    return records[0], records[-1], count, None
+
+
+def _end_of(record: Record) -> int:
+    """Return where the last whole record ends, with what follows it as far as that is whole."""
+    try:
+        return record.offset + record.length
+    except FormatError as error:
+        if error.offset is None or error.offset <= record.offset:
+            raise
+        return error.offset
+
+
+def _is_torn(path: str, offset: int) -> bool:
+    """Tell whether a file goes on from an offset with zeros only, or with a plain record that is cut."""
+    with open(path, "rb") as file:
+        file.seek(offset)
+        begin = file.read(STEP)
+        if begin.startswith(b"WARC/"):
+            header, found, _ = begin.partition(HEADER_END)
+            if not found:
+                return len(begin) < STEP
+            try:
+                length = parse_record_header(header + found).content_length
+            except FormatError:
+                return False
+            # Where more is missing than line breaks, and the record is not cut off, its length is wrong.
+            block_end = offset + len(header + found) + length
+            return block_end <= os.path.getsize(path) < block_end + len(RECORD_END)
+        return not begin.strip(b"\0") and all(
+            not data.strip(b"\0") for data in iter(lambda: file.read(STEP), b"")
+        )
+
+
+def _note(found: ExistingFile, window: Window, frame: Frame) -> None:
+    """Add a frame to what is known of the file."""
+    checksum = CHECKSUM_OF_NOTHING
+    if frame.header is not None:
+        if frame.content_size is None or not frame.header.has_checksum:
+            raise UnsupportedError(
+                f"a frame does not state its size or checksum, so no table can list it; {CONVERT}",
+                source=window.source.name,
+                offset=frame.offset,
+            )
+        stored = window.take(frame.end - CHECKSUM_SIZE, CHECKSUM_SIZE)
+        checksum = int.from_bytes(stored, "little")
+    found.stored.append(frame.size)
+    found.contents.append(frame.content_size or 0)
+    found.checksums.append(checksum)
+    found.end = frame.end
+
+
+class AppendOutput(FileOutput):
+    """The end of a file that is there. `discard` leaves the file as it was.
+
+    Nobody else can append to it from now on. Before anything is written, `go_to` its end.
+
+    Args:
+        path: The file.
+
+    Raises:
+        SourceError: It cannot be written to, or another process is writing to it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        name = os.fspath(path)
+        self.spool_directory: str | None = os.path.dirname(os.path.realpath(path))
+        try:
+            file = open(path, "r+b", buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise SourceError(f"{name}: cannot be written: {error.strerror or error}") from error
+        lock_file(file, name)
+        super().__init__(name, file)
+
+    def commit(self) -> None:
+        """See `Output.commit`."""
+        if self._file.closed:
+            return
+        try:
+            self.flush()
+            # What a signal interrupted may have left more.
+            self._file.truncate(self._state[0])
+            sync(self._file)
+            self._file.close()
+        except OSError as error:
+            raise (error if isinstance(error, SourceError) else self._failed(error)) from error
+
+    def discard(self) -> None:
+        """See `Output.discard`."""
+        # While the lock is held: after it another may write.
+        with contextlib.suppress(OSError, ValueError):
+            if self._kept is not None:
+                self._file.truncate(self._kept)
+        with contextlib.suppress(OSError):
+            self._file.close()

@@ -1,0 +1,457 @@
+"""How records become frames: small ones in batches, large ones as they are read.
+
+Source: spec-notes/seekable-records.md, section 2.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from seekwarc.errors import FormatError, SeekWarcError
+from seekwarc.format.digest import WrittenAlgorithm
+from seekwarc.format.http import HttpHead, is_http_block
+from seekwarc.format.seektable import built_table_size
+from seekwarc.format.warc import RECORD_END, RecordHeader
+from seekwarc.frames.encoder import MAX_FRAME_SIZE, EncodedFrame, OrderedWork
+from seekwarc.write.block_reader import BlockSource
+from seekwarc.write.file_layout import ExistingFile, TableMode
+from seekwarc.write.forms import Form
+from seekwarc.write.output import Output
+from seekwarc.write.spool import (
+    BlockShape,
+    SegmentLimits,
+    SpooledBlock,
+    block_shape,
+    with_trailer,
+)
+from seekwarc.write.written import Written
+
+__all__ = ["ENTRY_SIZES", "OWN_TABLE", "RecordAssembly", "stored_bound"]
+
+BATCH_SIZE: Final = 256 << 10
+"""Content of small records that is handed to a thread in one go."""
+ENTRY_SIZES: Final[dict[TableMode, int]] = {"large": 24, "every": 12, "none": 0}
+"""What a frame takes in its record's table and in the file's."""
+OWN_TABLE: Final = 64
+"""More than a record's own table takes beside its entries, its place in the file's table included."""
+RECORD_OVERHEAD: Final = 512
+"""More than a record takes beside its content: frame headers, tables and their entries."""
+
+Trailer = bytes | Callable[[], bytes]
+
+
+def stored_bound(content_size: int) -> int:
+    """Return what a small record of that many bytes takes at the most."""
+    return content_size + content_size // 128 + RECORD_OVERHEAD
+
+
+@dataclass(frozen=True, slots=True)
+class _SmallRecord:
+    step: int
+    """Number of the step that puts it into the file."""
+    contents: tuple[bytes, ...]
+    """What each of its frames holds."""
+    regular: bool
+    """Whether it ends as records should."""
+    written: Written
+    accepted: tuple[int, int]
+    """Content bytes and records up to here."""
+
+
+class RecordAssembly:
+    """Turns records into frames in order, in parallel, with bounded memory.
+
+    A record is in the file once the method that adds it has returned, whatever happens afterwards; one whose
+    method raises is not. Wherever an exception comes from, be it Ctrl-C between any two lines here, `settle`
+    leaves exactly the whole records, and so does the next record.
+
+    Args:
+        output: Where the file is written.
+        form: How they are stored.
+        work: Threads to make them in.
+        frame_size: Most content bytes of a frame of a block.
+        existing: What the file holds already.
+    """
+
+    def __init__(
+        self,
+        output: Output,
+        form: Form,
+        work: OrderedWork,
+        *,
+        frame_size: int,
+        existing: ExistingFile | None = None,
+    ) -> None:
+        self._output = output
+        self._encoder = form.encoder
+        self._work = work
+        self._frame_size = frame_size
+        self._tables: TableMode = form.tables
+        self._has_ends = form.tables == "every" or form.compression == "gz"
+        self._layout = form.layout(output, existing)
+        self._entry_size = ENTRY_SIZES[form.tables]
+        self._batch: list[_SmallRecord] = []
+        self._batch_size = 0
+        self.records = self._before = 0 if existing is None else 1
+        """Records so far; one stands for all that were there before."""
+        self.is_bare = existing is None
+        """Whether nothing but warcinfo records stands in the file."""
+        self._steps = itertools.count(1)
+        self._accepted = self._delivered = (0, 0)
+        """Content bytes and records that were added, and those of them that are in the output."""
+        self._last: Written | None = None
+        self._begun: int | None = None
+        """How much had been submitted when the current large record began."""
+        self._unsettled = False
+        self._closed = False
+
+    def head_size(self, warcinfo: bytes, dictionary_frame: bytes | None) -> int:
+        """Return what a file takes that holds a dictionary and a warcinfo record and nothing else."""
+        # In a .warc.gz, what a member has beside its content.
+        own_table = OWN_TABLE + self._entry_size if self._has_ends else 0
+        table = built_table_size(2) if self._tables == "large" else 0
+        return len(dictionary_frame or b"") + self.stored_size(warcinfo) + own_table + table
+
+    @property
+    def most_size(self) -> int:
+        """What the file has at the most if it ends now; exact but for the table at its end after `flush`."""
+        size, records = (a - d for a, d in zip(self._accepted, self._delivered, strict=True))
+        waiting = stored_bound(size) + RECORD_OVERHEAD * records
+        return self._layout.most_size + (waiting if records else 0)
+
+    def stored_size(self, content: bytes) -> int:
+        """Return what a frame of its own takes for some content, its entries in tables included."""
+        return len(self._encoder.encode(content).data) + self._entry_size if content else 0
+
+    def add_extension(self, frame: bytes) -> None:
+        """Append a skippable frame."""
+        self._layout.once(next(self._steps), lambda: self._layout.add_skippable(frame))
+
+    def add(self, header: RecordHeader, source: BlockSource, trailer: Trailer) -> Written:
+        """Add a record whose header is complete."""
+        with self._all_or_nothing():
+            written = Written(header, self._output.name, self.flush)
+            length = header.content_length
+            if length > self._frame_size or len(header.raw) + length + len(RECORD_END) > MAX_FRAME_SIZE:
+                self._add_large(header, source, trailer, written)
+            else:
+                block = source.read(length)
+                self._add_small(header, block, trailer() if callable(trailer) else trailer, written)
+            self._count(header)
+        return written
+
+    def spool(
+        self,
+        source: BlockSource,
+        http: HttpHead | None,
+        observe: Callable[[bytes], None],
+        length: int | None,
+        *,
+        limits: SegmentLimits | None = None,
+        algorithm: WrittenAlgorithm | None = None,
+    ) -> SpooledBlock:
+        """Compress a large block whose header can be completed only when it has gone by.
+
+        Nothing of it is in the file until `add_spooled`. The caller closes what is returned.
+
+        Args:
+            source: The block.
+            http: The HTTP head that it begins with.
+            observe: Shown the block piece by piece.
+            length: Its length, where it is known.
+            limits: How much of it a segment may hold; one record takes all of it unless given.
+            algorithm: Of the digests of the segments.
+        """
+        # What waits of other records goes into the file first: should this block fail, its own is dropped.
+        self.flush()
+        shape = block_shape(source, http, length, frame_size=self._frame_size, merged=self._merged)
+        block = SpooledBlock(
+            self._output,
+            shape,
+            self._encoder,
+            limits=limits,
+            entry_size=self._entry_size,
+            algorithm=algorithm,
+        )
+        try:
+            self._unsettled, self._begun = True, self._work.submitted
+            observe(shape.lead)
+
+            def observed() -> Iterator[tuple[bytes, bool]]:
+                for chunk, last in source.chunks(shape.first, shape.frame):
+                    observe(chunk)
+                    yield chunk, last
+
+            for content, trailing in with_trailer(observed(), lambda: RECORD_END):
+                part = memoryview(content)[: len(content) - trailing]
+                self._work.submit(
+                    partial(self._encoder.encode_chunk, content, shape.small),
+                    partial(_add_parts, block, part),
+                )
+            self._work.drain()
+            block.finish()
+            self._begun, self._unsettled = None, False
+        except BaseException:
+            # Nothing of the record is in the file yet, only in the spool.
+            self._work.drop(self._begun or 0)
+            block.__exit__()
+            self._begun, self._unsettled = None, False
+            raise
+        return block
+
+    def add_spooled(self, header: RecordHeader, block: SpooledBlock, number: int = 0) -> Written:
+        """Add a record whose block was put aside, or one segment of it.
+
+        Args:
+            header: Its header.
+            block: The block.
+            number: Which of its segments, from 0.
+        """
+        self.flush()
+        written = Written(header, self._output.name, self.flush)
+        segment = block.segments[number]
+        heads = _head_contents(header, block.shape) if number == 0 else (header.raw,)
+
+        def emit() -> None:
+            offset = self._layout.begin_record()
+            for content in heads:
+                self._layout.add(self._encoder.encode(content))
+            block.pour(self._layout, segment)
+            written.place(offset, self._layout.end_record(large=True))
+            self._last = written
+
+        with self._all_or_nothing():
+            self._layout.once(next(self._steps), emit)
+            self._count(header)
+        return written
+
+    def _count(self, header: RecordHeader) -> None:
+        self.records += 1
+        if self.is_bare and header.get("WARC-Type") != "warcinfo":
+            self.is_bare = False
+
+    def flush(self) -> None:
+        """Wait until everything so far is compressed and in the output."""
+        self._check()
+        self._unsettled = True
+        self._submit_batch()
+        self._work.drain()
+        self._output.flush()
+        self._unsettled = False
+
+    def settle(self) -> None:
+        """Take back the record that did not come to its end; bring all others into the output.
+
+        Raises:
+            SourceError: The file cannot be written.
+            SeekWarcError: It cannot go on.
+        """
+        if self._begun is not None:
+            self._work.drop(self._begun)
+        if self._begun is not None or not self._layout.is_settled:
+            self._submit_batch()
+            self._work.drain()
+            self._layout.settle()
+            self._accepted = self._delivered
+        if self._last is not None and self._last.type != "warcinfo":
+            self.is_bare = False
+        self._begun, self._unsettled = None, False
+
+    def keep_what_fits(self) -> None:
+        """Take back all that cannot be brought into the output; nothing can be added any more.
+
+        Raises:
+            SeekWarcError: The output cannot be rolled back.
+        """
+        try:
+            self.settle()
+            self.flush()
+        except (SeekWarcError, OSError):
+            self._work.drop()
+            self._batch = []
+            self._layout.settle()
+
+    def end_file(self) -> None:
+        """Write what stands at the end of the file.
+
+        Raises:
+            FormatError: There is no record in it.
+        """
+        self.flush()
+        if not self.has_records:
+            raise FormatError("no record was written, so no file was made", source=self._output.name)
+        self._layout.once(sys.maxsize, self._layout.end_file)
+        if self.records == 1 and self._last is not None and self._last.offset == self._output.begin:
+            # The file table lists the one record's frames and nothing else: it is that record's own.
+            self._last.place(self._output.begin, self._layout.offset - self._output.begin)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes no more records."""
+        return self._closed
+
+    @property
+    def has_records(self) -> bool:
+        """Whether there is a record in the file, told after `flush`."""
+        return self.records > 0 or self._last is not None
+
+    @property
+    def added(self) -> int:
+        """How many records were added."""
+        return self.records - self._before
+
+    def close(self) -> None:
+        """Take no more records; what was not written by now never will be."""
+        self._closed = True
+
+    def _check(self) -> None:
+        if self._closed:
+            raise SeekWarcError(f"{self._output.name}: the writer is closed")
+        if self._unsettled:
+            self.settle()
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Add a record, or leave everything as it was."""
+        self._check()
+        self._unsettled = True
+        try:
+            yield
+        except BaseException:
+            # Where that fails, the next record says so.
+            with contextlib.suppress(SeekWarcError, OSError):
+                self.settle()
+            raise
+        self._unsettled = False
+
+    # Small records.
+
+    def _add_small(self, header: RecordHeader, block: bytes, trailer: bytes, written: Written) -> None:
+        # Whatever fails in there is of other records. This one is added by the `append` below, or not at all.
+        if self._batch_size >= BATCH_SIZE:
+            self._submit_batch()
+        if self._tables != "every":
+            contents: tuple[bytes, ...] = (header.raw + block + trailer,)
+        elif block:
+            contents = (header.raw, block + trailer)
+        else:
+            contents = (header.raw + trailer,)
+        size = len(header.raw) + len(block)
+        self._batch_size += size
+        self._accepted = self._accepted[0] + size, self._accepted[1] + 1
+        step = next(self._steps)
+        self._batch.append(_SmallRecord(step, contents, trailer == RECORD_END, written, self._accepted))
+
+    def _submit_batch(self) -> None:
+        batch = tuple(self._batch)
+        if not batch:
+            return
+
+        def encode() -> list[list[EncodedFrame]]:
+            return [[self._encoder.encode(c) for c in record.contents] for record in batch]
+
+        def deliver(encoded: list[list[EncodedFrame]]) -> None:
+            for record, frames in zip(batch, encoded, strict=True):
+                self._layout.once(record.step, partial(self._place, record, frames))
+
+        self._work.submit(encode, deliver)
+        # Were this interrupted, the batch would be submitted again; but no step is done twice.
+        self._batch, self._batch_size = [], 0
+
+    def _place(self, record: _SmallRecord, frames: list[EncodedFrame]) -> None:
+        offset = self._layout.begin_record()
+        for frame in frames:
+            self._layout.add(frame)
+        record.written.place(offset, self._layout.end_record(large=False, regular=record.regular))
+        self._last = record.written
+        self._delivered = record.accepted
+
+    # Large records.
+
+    @property
+    def _merged(self) -> bool:
+        """Whether the record header shares its frame with the beginning of the block.
+
+        So it must be at the head of a file that will end in a file table: a reader of the profile of
+        proposal 118 would otherwise take that table for the first record's.
+        """
+        return self._tables == "large" and not self.records
+
+    def _add_large(
+        self, header: RecordHeader, source: BlockSource, trailer: Trailer, written: Written
+    ) -> None:
+        self._submit_batch()
+        layout = self._layout
+        begun, ended = -1, RECORD_END
+
+        def begin() -> None:
+            nonlocal begun
+            begun = layout.begin_record()
+
+        def end_of_block() -> bytes:
+            nonlocal ended
+            ended = trailer() if callable(trailer) else trailer
+            return ended
+
+        def end() -> None:
+            written.place(begun, layout.end_record(large=True, regular=ended == RECORD_END))
+            self._last = written
+            self._delivered = accepted
+
+        # What waits is counted at what it may take, entries in tables included.
+        weight = (header.content_length + len(header.raw)) * 33 // 32
+        self._accepted = accepted = self._accepted[0] + weight, self._accepted[1] + 1
+        self._begun = self._work.submitted
+        self._mark_step(begin)
+        http = source.http_head() if is_http_block(header.get("Content-Type")) else None
+        shape = block_shape(
+            source, http, header.content_length, frame_size=self._frame_size, merged=self._merged
+        )
+        heads = _head_contents(header, shape)
+        self._submit_step(lambda: [self._encoder.encode(content) for content in heads], self._add_frames)
+        for content, _ in with_trailer(source.chunks(shape.first, shape.frame), end_of_block):
+            self._submit_step(partial(self._encoder.encode_chunk, content, shape.small), self._add_frames)
+        self._mark_step(end)
+        self._begun = None
+
+    def _add_frames(self, frames: list[EncodedFrame]) -> None:
+        for frame in frames:
+            self._layout.add(frame)
+
+    def _submit_step(
+        self, encode: Callable[[], list[EncodedFrame]], deliver: Callable[[list[EncodedFrame]], None]
+    ) -> None:
+        number = next(self._steps)
+        self._work.submit(encode, lambda frames: self._layout.once(number, lambda: deliver(frames)))
+
+    def _mark_step(self, step: Callable[[], None]) -> None:
+        number = next(self._steps)
+        self._work.mark(lambda: self._layout.once(number, step))
+
+    def take_back(self) -> None:
+        """Take the only record that is no warcinfo out of the file again, added by `add_spooled`."""
+        self.settle()
+        self._layout.abandon_record()
+        self.records -= 1
+        self.is_bare = True
+
+
+def _add_parts(block: SpooledBlock, part: memoryview, frames: list[EncodedFrame]) -> None:
+    """Put frames aside, each with what it holds of the block."""
+    start = 0
+    for frame in frames:
+        block.add(frame, part[start : start + frame.content_size])
+        start += frame.content_size
+
+
+def _head_contents(header: RecordHeader, shape: BlockShape) -> tuple[bytes, ...]:
+    """Return what the frames in front of a block's first chunk hold."""
+    if shape.merged:
+        return (header.raw + shape.lead,)
+    return (header.raw, shape.lead) if shape.lead else (header.raw,)

@@ -1,0 +1,254 @@
+"""What goes where in a file that is being written: frames, seek tables, the table at the end.
+
+Source: spec-notes/seekable-records.md, sections 2 to 4.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple
+
+from seekwarc.errors import SeekWarcError
+from seekwarc.format.seektable import MAX_ENTRIES, SeekTable, built_table_size
+from seekwarc.format.zstd import PADDING_MAGIC, skippable_frame
+from seekwarc.frames.decoder import content_checksum
+from seekwarc.frames.deflate import GZIP_HEADER, combined_crc, gzip_trailer
+from seekwarc.frames.dictionary import Dictionary
+from seekwarc.frames.encoder import EncodedFrame
+from seekwarc.write.output import Output
+
+__all__ = ["CHECKSUM_OF_NOTHING", "ExistingFile", "FileLayout", "MemberLayout", "TableMode"]
+
+TableMode = Literal["large", "every", "none"]
+
+CHECKSUM_OF_NOTHING: Final = content_checksum(b"")
+
+
+@dataclass(slots=True)
+class ExistingFile:
+    """What a file holds that is to be continued."""
+
+    tables: TableMode
+    """Which tables it has."""
+    dictionary: Dictionary | None
+    end: int = 0
+    """Where new records begin: behind the last frame."""
+    has_table: bool = False
+    """Whether it ends in a table of all its frames."""
+    stored: array[int] = field(default_factory=lambda: array("I"))
+    """Stored size of each frame, as a file table lists it; the other two likewise."""
+    contents: array[int] = field(default_factory=lambda: array("I"))
+    checksums: array[int] = field(default_factory=lambda: array("I"))
+
+
+class _State(NamedTuple):
+    """What was done so far."""
+
+    step: int
+    """Number of the last step."""
+    offset: int
+    entries: int
+    record_offset: int
+    record_index: int
+    in_record: bool
+    covered: bool
+    member: tuple[int, int]
+
+
+class FileLayout:
+    """Appends frames to an output and remembers their sizes for the tables.
+
+    What is done in steps (`once`) takes effect step by step: what a failure or a signal left of one is undone
+    before the next, so the output is always known to hold whole steps and nothing else.
+
+    Args:
+        output: Where the frames go.
+        tables: Which tables to write.
+        existing: What the file holds already.
+    """
+
+    def __init__(self, output: Output, tables: TableMode, existing: ExistingFile | None = None) -> None:
+        self._output = output
+        self._tables: TableMode = tables
+        self._begin = output.begin
+        self.offset = output.begin
+        """Offset in the output of what is written next."""
+        self._stored = array("I")
+        self._contents = array("I")
+        self._checksums = array("I")
+        self._record_offset = output.begin
+        self._record_index = 0
+        self._in_record = False
+        self._covered = False
+        self._member = 0, 0
+        """CRC-32 and length of the current record's content, in a gzip member."""
+        if existing is not None:
+            self.offset = self._record_offset = existing.end
+            self._stored, self._contents = existing.stored, existing.contents
+            self._checksums = existing.checksums
+            self._record_index = len(existing.stored)
+            self._covered = existing.has_table
+        self._done = self._state(0)
+        self._dirty = False
+
+    def once(self, number: int, step: Callable[[], None]) -> None:
+        """Do a step, unless it or a later one was done.
+
+        Raises:
+            SeekWarcError: An earlier step failed, and cannot be undone.
+        """
+        if number > self._done.step:
+            self._undo()
+            self._dirty = True
+            step()
+            self._done = self._state(number)
+            self._dirty = False
+
+    def settle(self) -> None:
+        """Undo what is left of a step that failed, and take back a record that is not at its end.
+
+        Raises:
+            SeekWarcError: That cannot be done.
+        """
+        self._undo()
+        if self._in_record:
+            self.abandon_record()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is to be undone."""
+        return not self._dirty and not self._in_record
+
+    def _state(self, step: int) -> _State:
+        return _State(
+            step,
+            self.offset,
+            len(self._stored),
+            self._record_offset,
+            self._record_index,
+            self._in_record,
+            self._covered,
+            self._member,
+        )
+
+    def _undo(self) -> None:
+        if not self._dirty:
+            return
+        done = self._done
+        if not self._output.roll_back(done.offset - self._begin):
+            raise SeekWarcError(f"{self._output.name}: writing failed before; the file cannot go on")
+        self.offset = done.offset
+        for entries in (self._stored, self._contents, self._checksums):
+            del entries[done.entries :]
+        self._record_offset, self._record_index = done.record_offset, done.record_index
+        self._in_record, self._covered, self._member = done.in_record, done.covered, done.member
+        self._dirty = False
+
+    @property
+    def most_size(self) -> int:
+        """Bytes of the file if it ended here: its table included, where it may get one."""
+        table = built_table_size(len(self._stored)) if self._tables == "large" else 0
+        return self.offset - self._begin + table
+
+    def add(self, frame: EncodedFrame) -> None:
+        """Append a frame of the current record."""
+        self._append(frame.data, frame.content_size, frame.checksum)
+
+    def add_skippable(self, frame: bytes) -> None:
+        """Append a frame without content."""
+        self._append(frame, 0, CHECKSUM_OF_NOTHING)
+
+    def _append(self, data: bytes, content_size: int, checksum: int) -> None:
+        self._output.write(data)
+        self.note(len(data), content_size, checksum)
+
+    def pour(self, data: bytes) -> None:
+        """Append bytes of frames that `note` accounts for."""
+        self._output.write(data)
+
+    def note(self, stored_size: int, content_size: int, checksum: int) -> None:
+        """Account for a frame that was appended to the output."""
+        self.offset += stored_size
+        self._covered = False
+        if self._tables != "none":
+            self._stored.append(stored_size)
+            self._contents.append(content_size)
+            self._checksums.append(checksum)
+
+    def begin_record(self) -> int:
+        """Begin a record and return its offset."""
+        self._record_offset = self.offset
+        self._record_index = len(self._stored)
+        self._in_record = True
+        return self.offset
+
+    def end_record(self, *, large: bool, regular: bool = True) -> int:
+        """End the record, with its table where it gets one, and return how many bytes it takes.
+
+        Args:
+            large: The record has more than one frame.
+            regular: It ends as records should. Readers reject the table of one that does not.
+        """
+        if regular and (self._tables == "every" or (self._tables == "large" and large)):
+            first = self._record_index
+            table = SeekTable(self._stored[first:], self._contents[first:], self._checksums[first:])
+            self.add_skippable(table.build())
+            # The last nine bytes then already describe the whole file.
+            self._covered = self._record_offset == self._begin
+        self._in_record = False
+        return self.offset - self._record_offset
+
+    def abandon_record(self) -> None:
+        """Take back what was written of the current record.
+
+        Raises:
+            SeekWarcError: The output cannot be rolled back.
+        """
+        self._dirty = True
+        self._done = self._done._replace(
+            offset=self._record_offset,
+            entries=self._record_index,
+            record_offset=self._record_offset,
+            record_index=self._record_index,
+            in_record=False,
+            covered=False,
+        )
+        self._undo()
+
+    def end_file(self) -> None:
+        """Append the file table, where the mode asks for one and no record's table serves as such."""
+        if self._tables != "large" or self._covered:
+            return
+        if len(self._stored) <= MAX_ENTRIES:
+            self.add_skippable(SeekTable(self._stored, self._contents, self._checksums).build())
+        else:
+            # Too many frames for any table. The file must still not end in the last record's own:
+            # generic readers would take that for the whole file's.
+            self.add_skippable(skippable_frame(PADDING_MAGIC, b""))
+
+
+class MemberLayout(FileLayout):
+    """Puts each record into a gzip member of its own, made of parts (WARC 1.1, annex D)."""
+
+    def begin_record(self) -> int:
+        """See `FileLayout.begin_record`."""
+        offset = super().begin_record()
+        self._output.write(GZIP_HEADER)
+        self.offset += len(GZIP_HEADER)
+        self._member = 0, 0
+        return offset
+
+    def note(self, stored_size: int, content_size: int, checksum: int) -> None:
+        """See `FileLayout.note`."""
+        super().note(stored_size, content_size, checksum)
+        crc, size = self._member
+        self._member = combined_crc(crc, checksum, content_size) if size else checksum, size + content_size
+
+    def end_record(self, *, large: bool, regular: bool = True) -> int:
+        """See `FileLayout.end_record`."""
+        trailer = gzip_trailer(*self._member)
+        self._output.write(trailer)
+        self.offset += len(trailer)
+        return super().end_record(large=large, regular=regular)

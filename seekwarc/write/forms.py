@@ -1,0 +1,118 @@
+"""The three forms of a WARC file, and which of them a name asks for.
+
+Source: WARC 1.1, annexes A (names) and D (.warc.gz); "Zstandard Compression for WARC Files 1.0".
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final, NamedTuple
+
+from seekwarc.errors import SourceError
+from seekwarc.frames.deflate import DEFAULT_GZIP_LEVEL, MAX_GZIP_LEVEL, DeflateEncoder, PlainEncoder
+from seekwarc.frames.dictionary import Dictionary
+from seekwarc.frames.encoder import DEFAULT_LEVEL, MAX_LEVEL, MIN_LEVEL, FrameEncoder, RecordEncoder
+from seekwarc.frames.units import Compression
+from seekwarc.write.file_layout import ExistingFile, FileLayout, MemberLayout, TableMode
+from seekwarc.write.output import Output
+
+__all__ = ["Form", "check_form", "compression_of", "form_of"]
+
+OF_ZST_ONLY: Final = ("tables", "dictionary")
+LEVELS: Final = {"zst": (MIN_LEVEL, MAX_LEVEL), "gz": (0, MAX_GZIP_LEVEL), "none": (0, 0)}
+NAMES: Final = {"zst": ".warc.zst", "gz": ".warc.gz", "none": ".warc"}
+OTHERS: Final = frozenset(
+    (
+        ".7z",
+        ".arc",
+        ".br",
+        ".bz2",
+        ".cdx",
+        ".cdxj",
+        ".lz4",
+        ".lzma",
+        ".rar",
+        ".tar",
+        ".tgz",
+        ".wacz",
+        ".xz",
+        ".zip",
+    )
+)
+"""Endings that say what is not written here."""
+
+
+class Form(NamedTuple):
+    """How records are stored."""
+
+    compression: Compression
+    encoder: RecordEncoder
+    tables: TableMode
+
+    def layout(self, output: Output, existing: ExistingFile | None) -> FileLayout:
+        """Return what puts frames, members or plain records into a file."""
+        if self.compression == "gz":
+            return MemberLayout(output, self.tables, existing)
+        return FileLayout(output, self.tables, existing)
+
+
+def compression_of(name: str | os.PathLike[str]) -> Compression:
+    """Return how a file of that name is compressed; "zst" unless the name says otherwise.
+
+    Raises:
+        SourceError: The name says what is not written here.
+    """
+    base = os.path.basename(os.fspath(name)).lower()
+    stem, ending = os.path.splitext(base)
+    inner = os.path.splitext(stem)[1] if ending in (".gz", ".zst", ".zstd") else ending
+    if inner in OTHERS:
+        raise SourceError(
+            f"{os.fspath(name)}: no WARC file is called {inner}; name it .warc.zst, .warc.gz or .warc"
+        )
+    if ending == ".gz":
+        return "gz"
+    return "none" if ending == ".warc" else "zst"
+
+
+def check_form(name: str, compression: Compression, options: dict[str, Any]) -> None:
+    """Refuse options that a file of that compression cannot follow.
+
+    Args:
+        name: Of the file, for messages.
+        compression: Its compression.
+        options: Those of a `Writer`.
+
+    Raises:
+        ValueError: One of them does not go with it.
+    """
+    if compression != "zst":
+        for option in OF_ZST_ONLY:
+            if options[option] not in (None, "none"):
+                raise ValueError(
+                    f"{name}: {option} is for .warc.zst; a {NAMES[compression]} has no such thing"
+                )
+    level, (low, high) = options["level"], LEVELS[compression]
+    if level is None:
+        return
+    if compression == "none":
+        raise ValueError(f"{name}: level is for compressed files; a .warc is not compressed")
+    if not low <= level <= high:
+        raise ValueError(f"level is {level}, not within {low} to {high}")
+
+
+def form_of(
+    compression: Compression, level: int | None, dictionary: Dictionary | None, tables: TableMode | None
+) -> Form:
+    """Return how records are stored.
+
+    Args:
+        compression: Of the file.
+        level: Compression level; None for the usual one.
+        dictionary: For all frames of a .warc.zst.
+        tables: Which seek tables a .warc.zst gets.
+    """
+    if compression == "gz":
+        return Form("gz", DeflateEncoder(DEFAULT_GZIP_LEVEL if level is None else level), "none")
+    if compression == "none":
+        return Form("none", PlainEncoder(), "none")
+    return Form("zst", FrameEncoder(DEFAULT_LEVEL if level is None else level, dictionary), tables or "large")

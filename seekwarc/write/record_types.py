@@ -1,0 +1,322 @@
+"""Writing each type of record with the fields that clause 6 of WARC 1.1 gives it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, TypedDict, Unpack
+
+from seekwarc.format.dates import WarcDate, format_date
+from seekwarc.format.digest import Digest
+from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
+from seekwarc.format.warc import format_fields
+from seekwarc.format.zstd import Buffer
+from seekwarc.write.block_reader import Block, ReadableStream
+from seekwarc.write.header import Headers, bracketed, pairs_of
+from seekwarc.write.message import refuse_message_fields, response_head, with_head
+from seekwarc.write.written import Written
+
+__all__ = ["CommonFields", "TypedWrites"]
+
+
+RecordId = str | Written
+"""A record: what `write_*` returned for it, or its WARC-Record-ID with or without angle brackets."""
+
+
+class CommonFields(TypedDict, total=False):
+    """What most types of record may have. IDs are taken with or without angle brackets."""
+
+    date: datetime | WarcDate | str | None
+    """WARC-Date; the current second unless given."""
+    record_id: str | None
+    """WARC-Record-ID; a random one unless given."""
+    length: int | None
+    """Bytes to take from a stream; all that it has unless given."""
+    concurrent_to: RecordId | Iterable[RecordId]
+    """Records of the same capture event: what `write_*` returned for them, or their IDs."""
+    ip_address: str
+    truncated: str
+    """Why the block was cut off: "length", "time", "disconnect" or "unspecified"."""
+    warcinfo_id: RecordId
+    identified_payload_type: str
+    """Type that an independent check of the payload found."""
+    headers: Headers
+    """Further fields."""
+
+
+_FIELDS = {
+    "ip_address": "WARC-IP-Address",
+    "truncated": "WARC-Truncated",
+    "identified_payload_type": "WARC-Identified-Payload-Type",
+    "profile": "WARC-Profile",
+    "payload_digest": "WARC-Payload-Digest",
+    "refers_to_target_uri": "WARC-Refers-To-Target-URI",
+    "segment_number": "WARC-Segment-Number",
+    "total_length": "WARC-Segment-Total-Length",
+}
+_IDS = {
+    "warcinfo_id": "WARC-Warcinfo-ID",
+    "refers_to": "WARC-Refers-To",
+    "origin_id": "WARC-Segment-Origin-ID",
+}
+_PASSED_ON = ("date", "record_id", "length")
+_KNOWN = {*_FIELDS, *_IDS, *_PASSED_ON, "refers_to_date", "concurrent_to", "headers"}
+
+
+class TypedWrites:
+    """A method for each type of record. All of them end in `write`."""
+
+    @abstractmethod
+    def write(
+        self,
+        type: str,  # noqa: A002
+        *,
+        target_uri: str | None = None,
+        block: Block = b"",
+        content_type: str | None = None,
+        date: datetime | WarcDate | str | None = None,
+        record_id: str | None = None,
+        length: int | None = None,
+        headers: Headers = (),
+    ) -> Written:
+        """Write a record."""
+
+    def write_response(
+        self,
+        target_uri: str,
+        block: Block,
+        *,
+        status: int | None = None,
+        reason: str | None = None,
+        http_headers: Headers = (),
+        content_type: str | None = None,
+        **common: Unpack[CommonFields],
+    ) -> Written:
+        """Write a response as it was received (clause 6.3).
+
+            out.write_response(uri, page, status=200, http_headers={"Content-Type": "text/html"})
+
+        Args:
+            target_uri: What was requested.
+            block: For http and https the whole message, status line and header fields included; with
+                `status` the body alone, and the rest is put before it.
+            status: HTTP status code.
+            reason: The words after it; the usual ones unless given.
+            http_headers: Fields of the HTTP message. They must describe the body as it is given: one that a
+                client has dechunked or decompressed has no such coding any more. (`headers` is for the WARC
+                record.)
+            content_type: "application/http; msgtype=response" for http and https unless given.
+            **common: See `CommonFields`.
+        """
+        length = common.get("length")
+        if status is not None:
+            common["headers"] = pairs_of(common.get("headers", ()))
+            refuse_message_fields(common["headers"])
+            head = response_head(status, reason, http_headers, block, length)
+            block = with_head(head, block)
+            if length is not None:
+                common["length"] = len(head) + length
+        elif reason is not None or pairs_of(http_headers):
+            raise TypeError("reason and http_headers need status: without it, the block is the whole message")
+        kind = content_type or _http_type(target_uri, "response")
+        return self._write("response", target_uri, block, kind, dict(common))
+
+    def write_request(
+        self,
+        target_uri: str,
+        block: Block,
+        *,
+        content_type: str | None = None,
+        **common: Unpack[CommonFields],
+    ) -> Written:
+        """Write a request as it was sent (clause 6.5).
+
+        Args:
+            target_uri: What was requested.
+            block: For http and https the whole message, request line and header fields included.
+            content_type: "application/http; msgtype=request" for http and https unless given.
+            **common: See `CommonFields`.
+        """
+        kind = content_type or _http_type(target_uri, "request")
+        return self._write("request", target_uri, block, kind, dict(common))
+
+    def write_resource(
+        self,
+        target_uri: str,
+        block: Block,
+        content_type: str | None,
+        **common: Unpack[CommonFields],
+    ) -> Written:
+        """Write a resource without anything of the protocol that brought it (clause 6.4).
+
+        Args:
+            target_uri: Where it is from.
+            block: The resource.
+            content_type: Its type.
+            **common: See `CommonFields`.
+        """
+        return self._write("resource", target_uri, block, content_type, dict(common))
+
+    def write_metadata(
+        self,
+        block: Headers | Buffer | ReadableStream,
+        *,
+        target_uri: str | None = None,
+        content_type: str | None = None,
+        refers_to: RecordId | None = None,
+        **common: Unpack[CommonFields],
+    ) -> Written:
+        """Write what describes another record (clause 6.6).
+
+        Args:
+            block: Fields, which make an application/warc-fields block, or a block of another type.
+            target_uri: The other record's target URI.
+            content_type: Type of a block that is not given as fields.
+            refers_to: The other record's ID, where it is not of the same capture event.
+            **common: See `CommonFields`.
+        """
+        more = {**common, "refers_to": refers_to}
+        if isinstance(block, bytes | bytearray | memoryview) or hasattr(block, "read"):
+            return self._write("metadata", target_uri, block, content_type, more)
+        made = format_fields(pairs_of(block))
+        return self._write("metadata", target_uri, made, content_type or "application/warc-fields", more)
+
+    def write_revisit(
+        self,
+        target_uri: str,
+        block: Block = b"",
+        *,
+        profile: str = IDENTICAL_PAYLOAD_DIGEST,
+        payload_digest: Digest | str | None = None,
+        refers_to: RecordId | None = None,
+        refers_to_target_uri: str | None = None,
+        refers_to_date: datetime | WarcDate | str | None = None,
+        content_type: str | None = None,
+        **common: Unpack[CommonFields],
+    ) -> Written:
+        """Write that something archived before was met again (clause 6.7).
+
+        Args:
+            target_uri: What was requested.
+            block: The head of the HTTP response, or nothing.
+            profile: WARC-Profile.
+            payload_digest: Of the payload that is left out; the profile identical-payload-digest needs it.
+            refers_to: ID of the record that has the payload.
+            refers_to_target_uri: That record's target URI.
+            refers_to_date: That record's date.
+            content_type: "application/http; msgtype=response" for a block from http or https unless given.
+            **common: See `CommonFields`.
+        """
+        more: dict[str, Any] = {
+            **common,
+            "profile": profile,
+            "payload_digest": payload_digest,
+            "refers_to": refers_to,
+            "refers_to_target_uri": refers_to_target_uri,
+            "refers_to_date": refers_to_date,
+        }
+        if profile == IDENTICAL_PAYLOAD_DIGEST:
+            more.setdefault("truncated", "length")
+        if content_type is None and block != b"":
+            content_type = _http_type(target_uri, "response")
+        return self._write("revisit", target_uri, block, content_type, more)
+
+    def write_conversion(
+        self,
+        target_uri: str,
+        block: Block,
+        content_type: str,
+        *,
+        refers_to: RecordId | None = None,
+        **common: Unpack[CommonFields],
+    ) -> Written:
+        """Write another version of what a record holds, made to keep it usable (clause 6.8).
+
+        Args:
+            target_uri: The other record's target URI.
+            block: The new version.
+            content_type: Its type.
+            refers_to: The other record's ID.
+            **common: See `CommonFields`.
+        """
+        return self._write("conversion", target_uri, block, content_type, {**common, "refers_to": refers_to})
+
+    def write_continuation(
+        self,
+        target_uri: str,
+        block: Block,
+        *,
+        origin_id: RecordId,
+        segment_number: int,
+        total_length: int | None = None,
+        **common: Unpack[CommonFields],
+    ) -> Written:
+        """Write a segment of a record that began in another file (clauses 6.9 and 7).
+
+        A writer with `max_file_size` writes segments by itself.
+
+        Args:
+            target_uri: Target URI of the whole record.
+            block: The next part of its block.
+            origin_id: ID of its first segment.
+            segment_number: 2 or more.
+            total_length: Bytes of all segments' blocks; in the last segment only.
+            **common: See `CommonFields`.
+        """
+        more = {
+            **common,
+            "origin_id": origin_id,
+            "segment_number": segment_number,
+            "total_length": total_length,
+        }
+        return self._write("continuation", target_uri, block, None, more)
+
+    def _write(
+        self,
+        kind: str,
+        target_uri: str | None,
+        block: Any,  # noqa: ANN401
+        content_type: str | None,
+        more: dict[str, Any],
+    ) -> Written:
+        unknown = sorted(set(more) - _KNOWN)
+        if unknown:
+            raise TypeError(f"a record of type {kind!r} takes no argument {unknown[0]!r}")
+        fields = [
+            (_FIELDS[name], str(value))
+            for name, value in more.items()
+            if name in _FIELDS and value is not None
+        ]
+        fields += [
+            (_IDS[name], _id_of(name, value))
+            for name, value in more.items()
+            if name in _IDS and value is not None
+        ]
+        if more.get("refers_to_date") is not None:
+            fields.append(("WARC-Refers-To-Date", format_date(more["refers_to_date"])))
+        concurrent = more.get("concurrent_to", ())
+        for record in [concurrent] if isinstance(concurrent, str | Written) else concurrent:
+            fields.append(("WARC-Concurrent-To", _id_of("concurrent_to", record)))
+        return self.write(
+            kind,
+            target_uri=target_uri,
+            block=block,
+            content_type=content_type,
+            headers=[*fields, *pairs_of(more.get("headers", ()))],
+            **{name: more[name] for name in _PASSED_ON if name in more},
+        )
+
+
+def _id_of(name: str, record: object) -> str:
+    if isinstance(record, Written):
+        return bracketed(record.id)
+    if isinstance(record, str):
+        return bracketed(record)
+    raise TypeError(f"{name} must be what write_* returned, or a record ID, not {type(record).__name__}")
+
+
+def _http_type(target_uri: str, message: str) -> str | None:
+    """Return the type of an HTTP message, which http and https URIs are answered with."""
+    is_http = target_uri.lower().startswith(("http:", "https:", "<http:", "<https:"))
+    return f"application/http; msgtype={message}" if is_http else None

@@ -1,0 +1,300 @@
+"""How a record comes into a file: its digests, whether it is met again, whether it must be segmented.
+
+Source: WARC 1.1, clauses 5.8, 5.9, 6.7.2 and 7.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Final, NamedTuple
+
+from seekwarc.errors import FormatError
+from seekwarc.format.dates import format_date
+from seekwarc.format.digest import Digest, Hasher, WrittenAlgorithm
+from seekwarc.format.fields import DefinedFields
+from seekwarc.format.http import HttpHead, is_http_block, parse_http_head
+from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
+from seekwarc.format.warc import RECORD_END, RecordHeader, format_fields
+from seekwarc.format.words import counted
+from seekwarc.format.zstd import Buffer
+from seekwarc.read.digests import BlockDigests
+from seekwarc.write.assembly import OWN_TABLE, stored_bound
+from seekwarc.write.block_reader import BlockSource, ReadableStream
+from seekwarc.write.dedup import Capture, Deduplicator
+from seekwarc.write.header import HeaderDraft, Headers, bracketed, new_id, pairs_of
+from seekwarc.write.series import MARGIN, FileSeries, SingleFile
+from seekwarc.write.spool import SpooledBlock
+from seekwarc.write.written import Written
+
+__all__ = ["Recorder"]
+
+LONGEST: Final = 10**13
+"""More bytes than a block may have."""
+
+
+class _Block(NamedTuple):
+    """The block of a record that is being written."""
+
+    source: BlockSource
+    beginning: bytes | memoryview
+    """More than a frame of it, or all of it."""
+    is_whole: bool
+    http: HttpHead | None
+    length: int | None
+    """How long it is, where that is known."""
+
+
+class Recorder:
+    """Completes records and puts them where they belong.
+
+    Args:
+        files: Where they go.
+        frame_size: Most content bytes of a frame.
+        digest: Algorithm of the digests that are added, or None to add none.
+        dedup: Knows payloads that were archived before.
+    """
+
+    def __init__(
+        self,
+        files: SingleFile,
+        *,
+        frame_size: int,
+        digest: WrittenAlgorithm | None,
+        dedup: Deduplicator | None,
+    ) -> None:
+        self._files = files
+        self._series = files if isinstance(files, FileSeries) else None
+        self._frame_size = frame_size
+        self._digest: WrittenAlgorithm | None = digest
+        self._dedup = dedup
+
+    def write(self, draft: HeaderDraft, block: Buffer | ReadableStream, length: int | None) -> Written:
+        """Write a record whose header is complete but for digests and Content-Length.
+
+        Args:
+            draft: Its header.
+            block: Its block.
+            length: Bytes to take of a stream; all that it has where None.
+        """
+        if draft.get("WARC-Type") != "warcinfo":
+            self._files.begin()
+        opened = self._open(block, length, draft)
+        if len(opened.beginning) <= self._frame_size:
+            return self._write_small(draft, opened)
+        if self._series is not None or not (opened.is_whole or self._can_stream(length)):
+            return self._write_spooled(draft, opened)
+        digests = self._digests(draft, opened.http)
+        if opened.is_whole:
+            digests.add(opened.beginning)
+            length = len(opened.beginning)
+        revisit = self._complete(draft, digests, digests.block)
+        if revisit is not None:
+            return self._write_revisit(revisit, draft, opened)
+        header = draft.header(length or 0)
+        return self._noted(draft, self._files.current.assembly.add(header, opened.source, RECORD_END))
+
+    def warcinfo(self, fields: Headers, headers: Headers, filename: str | None) -> tuple[HeaderDraft, bytes]:
+        """Build a warcinfo record (clause 6.2): its header but for Content-Length, and its block.
+
+        Raises:
+            RuleError: The standard does not allow such a record.
+            ValueError: A field that cannot stand in a header.
+        """
+        draft = HeaderDraft(headers)
+        draft.add("WARC-Type", "warcinfo")
+        draft.add("WARC-Record-ID", new_id())
+        draft.add("WARC-Date", format_date(None))
+        draft.add("WARC-Filename", filename or None)
+        draft.add("Content-Type", "application/warc-fields")
+        draft.refuse_what_breaks_rules()
+        block = format_fields(pairs_of(fields))
+        digests = self._digests(draft, None)
+        digests.add(block)
+        self._complete(draft, digests, digests.block)
+        return draft, block
+
+    def _can_stream(self, length: int | None) -> bool:
+        """Tell whether the header can be written before the block has been read."""
+        return self._digest is None and length is not None
+
+    def _open(self, block: Buffer | ReadableStream, length: int | None, draft: HeaderDraft) -> _Block:
+        source = BlockSource(block, length)
+        # All of the block where it is at hand already, or small.
+        whole = _as_bytes(block, length)
+        beginning = source.peek(self._frame_size + 1) if whole is None else whole
+        is_whole = whole is not None or len(beginning) <= self._frame_size
+        is_http = is_http_block(draft.get("Content-Type"))
+        http = parse_http_head(beginning, whole=is_whole) if is_http else None
+        return _Block(source, beginning, is_whole, http, length)
+
+    def _digests(self, draft: HeaderDraft, http: HttpHead | None) -> BlockDigests:
+        """Return what makes the digests of a record: of its payload too, where that is a response's."""
+        if self._digest is None:
+            return BlockDigests(None)
+        kind = draft.get("WARC-Type")
+        is_response = kind == "response" and http is not None and http.status is not None
+        has_payload = is_response or (kind == "resource" and self._dedup is not None)
+        if draft.get("WARC-Segment-Number") is not None:
+            has_payload = False  # The digest would have to be that of the whole record (clause 5.9).
+        return BlockDigests(
+            http if is_response else None,
+            block=hashlib.new(self._digest),
+            payload=hashlib.new(self._digest) if has_payload else None,
+        )
+
+    def _complete(
+        self, draft: HeaderDraft, digests: BlockDigests, block: Hasher | None
+    ) -> HeaderDraft | None:
+        """Add the digests, and return the header of a revisit, if the payload was archived before."""
+        payload_is_whole = digests.finish()
+        if self._digest is None:
+            return None
+        if block is not None:
+            draft.add("WARC-Block-Digest", str(Digest.of(self._digest, block.digest())))
+        if digests.payload is None or not payload_is_whole:
+            return None
+        draft.add("WARC-Payload-Digest", str(Digest.of(self._digest, digests.payload.digest())))
+        stated = draft.get("WARC-Payload-Digest")
+        if self._dedup is None or stated is None or not digests.payload_size:
+            return None
+        if draft.get("WARC-Truncated") is not None:
+            return None
+        original = self._dedup.find(Digest.parse(stated))
+        return _revisit_of(draft, original) if original is not None else None
+
+    def _noted(self, draft: HeaderDraft, written: Written) -> Written:
+        """Take note of a payload that was written, for those that come after it."""
+        is_whole = draft.get("WARC-Truncated") is None and draft.get("WARC-Segment-Number") is None
+        if self._dedup is not None and is_whole and written.type in ("response", "resource"):
+            digest, uri = DefinedFields(written.header).payload_digest, written.target_uri
+            if digest is not None and uri:
+                self._dedup.add(digest, Capture(written.id, uri, written.header["WARC-Date"]))
+        return written
+
+    def _write_small(self, draft: HeaderDraft, block: _Block) -> Written:
+        digests = self._digests(draft, block.http)
+        digests.add(block.beginning)
+        revisit = self._complete(draft, digests, digests.block)
+        if revisit is not None:
+            return self._write_revisit(revisit, draft, block)
+        header = draft.header(len(block.beginning))
+        file = self._files.room_for(stored_bound(len(header.raw) + len(block.beginning)))
+        return self._noted(draft, file.assembly.add(header, block.source, RECORD_END))
+
+    def _write_revisit(self, revisit: HeaderDraft, draft: HeaderDraft, block: _Block) -> Written:
+        """Write that a payload was met again: the header and, of a response, the HTTP head."""
+        head = b""
+        if draft.get("WARC-Type") == "response" and block.http is not None:
+            head = bytes(block.beginning[: block.http.size])
+            revisit.add("Content-Type", draft.get("Content-Type"))
+        return self._write_small(revisit, _Block(BlockSource(head, None), head, True, None, None))
+
+    def _write_spooled(self, draft: HeaderDraft, block: _Block) -> Written:
+        """Write a record whose block has to be read before its header is known, or where it goes."""
+        digests = self._digests(draft, block.http)
+        # The spool makes those of the block, of each segment its own.
+        digests.block = None
+        series, heads, limits = self._series, (0, 0), None
+        if series is not None:
+            heads = self._heads(draft, block)
+            if draft.get("WARC-Target-URI") is not None and draft.get("WARC-Segment-Number") is None:
+                limits = series.limits(*heads, self._frame_size)
+        with self._files.current.assembly.spool(
+            block.source, block.http, digests.add, block.length, limits=limits, algorithm=self._digest
+        ) as spooled:
+            is_one = len(spooled.segments) == 1
+            revisit = self._complete(draft, digests, spooled.segments[0].block if is_one else None)
+            if revisit is not None:
+                return self._write_revisit(revisit, draft, block)
+            if series is not None and not is_one:
+                return self._noted(draft, self._write_segments(series, draft, spooled))
+            file = self._files.room_for(spooled.most_size + heads[0] + OWN_TABLE + MARGIN)
+            return self._noted(draft, file.assembly.add_spooled(draft.header(spooled.length), spooled))
+
+    def _heads(self, draft: HeaderDraft, block: _Block) -> tuple[int, int]:
+        """Return what stands in front of the block of a first segment, and of a later one, stored."""
+        assembly = self._files.current.assembly
+        # As long as any, and as hard to compress.
+        digest = None
+        if self._digest is not None:
+            digest = str(Digest.of(self._digest, os.urandom(hashlib.new(self._digest).digest_size)))
+        first = HeaderDraft(draft)
+        first.add("WARC-Payload-Digest", digest)
+        later = self._continuation(draft)
+        for part in (first, later):
+            part.add("WARC-Segment-Number", "1")
+            part.add("WARC-Block-Digest", digest)
+        later.add("WARC-Segment-Total-Length", str(LONGEST))
+        later.add("WARC-Truncated", draft.get("WARC-Truncated"))
+        lead = bytes(block.beginning[: block.http.size]) if block.http is not None else b""
+        origin, continuation = (assembly.stored_size(part.header(LONGEST).raw) for part in (first, later))
+        return origin + assembly.stored_size(lead), continuation
+
+    def _continuation(self, draft: HeaderDraft) -> HeaderDraft:
+        """Begin the header of a segment that is not the first."""
+        part = HeaderDraft()
+        part.add("WARC-Type", "continuation")
+        part.add("WARC-Record-ID", new_id())
+        part.add("WARC-Date", draft.get("WARC-Date"))
+        part.add("WARC-Target-URI", draft.get("WARC-Target-URI"))
+        part.add("WARC-Segment-Origin-ID", draft.get("WARC-Record-ID"))
+        return part
+
+    def _write_segments(self, series: FileSeries, draft: HeaderDraft, block: SpooledBlock) -> Written:
+        """Write a record that no file has room for as segments (clause 7)."""
+
+        def header(number: int) -> RecordHeader:
+            segment = block.segments[number]
+            part = self._continuation(draft) if number else draft.without("WARC-Truncated")
+            part.add("WARC-Segment-Number", str(number + 1))
+            if number == len(block.segments) - 1:
+                part.add("WARC-Segment-Total-Length", str(block.length))
+                part.add("WARC-Truncated", draft.get("WARC-Truncated"))
+            part = part.without("WARC-Block-Digest", "Content-Length")
+            if self._digest is not None and segment.block is not None:
+                part.add("WARC-Block-Digest", str(Digest.of(self._digest, segment.block.digest())))
+            return part.header(segment.length)
+
+        return series.write_segments(
+            len(block.segments),
+            lambda file, number: file.assembly.add_spooled(header(number), block, number),
+        )
+
+
+def _revisit_of(draft: HeaderDraft, original: Capture) -> HeaderDraft | None:
+    """Turn the header of a record into that of a revisit (clause 6.7.2).
+
+    Returns:
+        None where the original bears what may not stand in a header: then the payload is stored again.
+    """
+    again = draft.without("WARC-Type", "WARC-Block-Digest", "Content-Length", "Content-Type")
+    revisit = HeaderDraft([("WARC-Type", "revisit"), *again])
+    revisit.add("WARC-Profile", IDENTICAL_PAYLOAD_DIGEST)
+    revisit.add("WARC-Truncated", "length")
+    revisit.add("WARC-Refers-To", bracketed(original.id))
+    revisit.add("WARC-Refers-To-Target-URI", original.target_uri)
+    revisit.add("WARC-Refers-To-Date", original.date)
+    try:
+        revisit.refuse_what_breaks_rules()
+    except ValueError:
+        return None
+    return revisit
+
+
+def _as_bytes(block: Buffer | ReadableStream, length: int | None) -> memoryview | None:
+    """Return a block that is bytes as such, None for a stream.
+
+    Raises:
+        FormatError: It has fewer or more bytes than it should.
+    """
+    if not isinstance(block, bytes | bytearray | memoryview):
+        return None
+    view = memoryview(block).cast("B")
+    if length is not None and length > len(view):
+        raise FormatError(
+            f"the block ended after {counted(len(view), 'byte')}, its Content-Length is {length}"
+        )
+    if length is not None and length < len(view):
+        raise FormatError(f"the block has {counted(len(view), 'byte')}, its Content-Length is {length}")
+    return view

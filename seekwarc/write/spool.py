@@ -1,0 +1,256 @@
+"""Blocks put aside, compressed, until the header that goes in front of them is known.
+
+A block that is too large for one file is cut into segments on the way (WARC 1.1, clause 7).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Self
+
+from seekwarc.errors import SourceError
+from seekwarc.format.digest import Hasher, WrittenAlgorithm
+from seekwarc.format.http import HttpHead
+from seekwarc.format.warc import RECORD_END
+from seekwarc.frames.encoder import MAX_FRAME_SIZE, SMALL_FRAME_SIZE, EncodedFrame, RecordEncoder
+from seekwarc.write.block_reader import BlockSource
+from seekwarc.write.file_layout import FileLayout
+from seekwarc.write.output import Output
+
+__all__ = [
+    "MERGED_LEAD",
+    "BlockShape",
+    "Segment",
+    "SegmentLimits",
+    "SpooledBlock",
+    "block_shape",
+    "with_trailer",
+]
+
+MOST_TABLE_ENTRIES: Final = 1 << 20
+"""Frames are made larger rather than that a record of known length gets a longer table."""
+MERGED_LEAD: Final = 4 << 10
+"""Bytes of the block that share the header's frame where that must hold some: little to decode."""
+HEAD_ENTRIES: Final = 4
+"""Entries that the header, the HTTP head and a shorter first and last chunk may take."""
+SPOOL_IN_MEMORY: Final = 8 << 20
+COPY_SIZE: Final = 1 << 20
+TRAILER_MARGIN: Final = 64
+"""What a frame may grow by when the line breaks behind a segment are added to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockShape:
+    """How a large block is cut into frames."""
+
+    frame: int
+    """Content of a frame of the block."""
+    small: int
+    """Content of such a frame where it does not compress."""
+    lead: bytes
+    """Beginning of the block: its HTTP head, or what goes into the header's frame."""
+    first: int
+    """Content of the first frame behind the lead."""
+    merged: bool
+    """Whether the lead shares a frame with the record header."""
+
+
+def block_shape(
+    source: BlockSource, http: HttpHead | None, length: int | None, *, frame_size: int, merged: bool
+) -> BlockShape:
+    """Choose how a block is cut, and read its lead.
+
+    Args:
+        source: The block.
+        http: The HTTP head that it begins with.
+        length: Its length, where that is known.
+        frame_size: Content of a frame.
+        merged: The record header must share its frame with the beginning of the block.
+    """
+    frame, small = frame_size, min(SMALL_FRAME_SIZE, frame_size)
+    while (
+        length is not None
+        and small < MAX_FRAME_SIZE
+        and -(-length // frame) * -(-frame // small) > MOST_TABLE_ENTRIES - HEAD_ENTRIES
+    ):
+        small = min(small * 2, MAX_FRAME_SIZE)
+        frame = max(frame, small)
+    lead_size = first = 0
+    if http is not None:
+        lead_size = http.size
+    elif merged:
+        lead_size = MERGED_LEAD
+        first = frame - lead_size
+    return BlockShape(frame, small, source.read(lead_size), first or frame, merged)
+
+
+def with_trailer(
+    chunks: Iterator[tuple[bytes, bool]], trailer: Callable[[], bytes]
+) -> Iterator[tuple[bytes, int]]:
+    """Yield the chunks of a block, the last with what follows the block, and how many bytes that is."""
+    for chunk, last in chunks:
+        if not last:
+            yield chunk, 0
+            continue
+        end = trailer()
+        content = chunk + end
+        if len(content) > MAX_FRAME_SIZE:
+            yield content[: len(content) // 2], 0
+            content = content[len(content) // 2 :]
+        yield content, len(end)
+
+
+class SegmentLimits(NamedTuple):
+    """Stored bytes that the frames of a segment's block may take, their entries in tables included."""
+
+    first: int
+    following: int
+
+
+@dataclass(slots=True)
+class Segment:
+    """A part of a block that goes into one record, as frames of the spool."""
+
+    start: int
+    """Where its frames begin in the spool."""
+    block: Hasher | None
+    """Digest of its part of the block."""
+    length: int = 0
+    """Bytes of the block in it."""
+    stored_size: int = 0
+    frames: list[tuple[int, int, int]] = field(default_factory=list)
+    """(stored size, content size, checksum) of each frame."""
+
+
+class SpooledBlock:
+    """A block as compressed frames in a temporary file.
+
+    Args:
+        output: Names the place where there is room for as much.
+        shape: How it is cut; the lead is not among the frames, for it goes in front of them.
+        encoder: Makes the last frame of a segment anew, with the line breaks behind it.
+        limits: How much a segment may take; None to make only one.
+        entry_size: What each frame takes in tables.
+        algorithm: Of the digests of the segments; None to make none.
+    """
+
+    def __init__(
+        self,
+        output: Output,
+        shape: BlockShape,
+        encoder: RecordEncoder,
+        *,
+        limits: SegmentLimits | None = None,
+        entry_size: int = 0,
+        algorithm: WrittenAlgorithm | None = None,
+    ) -> None:
+        self.shape = shape
+        self._entry_size = entry_size
+        self._name = output.name
+        self._encoder = encoder
+        self._limits = limits
+        self._algorithm = algorithm
+        self._file = tempfile.SpooledTemporaryFile(  # noqa: SIM115
+            SPOOL_IN_MEMORY, dir=output.spool_directory
+        )
+        self._pending: tuple[EncodedFrame, memoryview] | None = None
+        self.segments: list[Segment] = []
+        self._begin_segment(0)
+        self._count(memoryview(shape.lead))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+    @property
+    def length(self) -> int:
+        """Bytes of the block, the lead included."""
+        return sum(segment.length for segment in self.segments)
+
+    @property
+    def most_size(self) -> int:
+        """What the frames take in a file, their entries in tables included."""
+        return sum(it.stored_size + self._entry_size * len(it.frames) for it in self.segments)
+
+    def add(self, frame: EncodedFrame, part: memoryview) -> None:
+        """Put a frame aside.
+
+        Args:
+            frame: The frame.
+            part: The bytes of the block in it.
+
+        Raises:
+            SourceError: There is no room for it.
+        """
+        if self._limits is None:
+            self._store(frame, part)
+            return
+        # One frame is held back: should it be a segment's last, the line breaks go into it.
+        if self._pending is not None:
+            before, before_part = self._pending
+            if self._would_overflow(self._limits, before, frame):
+                self._store_last(before_part)
+                self._begin_segment(self.segments[-1].start + self.segments[-1].stored_size)
+            else:
+                self._store(before, before_part)
+        self._pending = frame, part
+
+    def finish(self) -> None:
+        """End the block."""
+        if self._pending is not None:
+            self._store(*self._pending)
+            self._pending = None
+
+    def pour(self, layout: FileLayout, segment: Segment) -> None:
+        """Append the frames of a segment to a file, in order."""
+        self._file.seek(segment.start)
+        left = segment.stored_size
+        while left and (data := self._file.read(min(COPY_SIZE, left))):
+            layout.pour(data)
+            left -= len(data)
+        for frame in segment.frames:
+            layout.note(*frame)
+
+    def _would_overflow(self, limits: SegmentLimits, *frames: EncodedFrame) -> bool:
+        segment = self.segments[-1]
+        limit = limits.following if len(self.segments) > 1 else limits.first
+        used = segment.stored_size + sum(len(frame.data) for frame in frames) + TRAILER_MARGIN
+        # One entry more: the last frame may have to be cut in two for the line breaks behind it.
+        return used + self._entry_size * (len(segment.frames) + len(frames) + 1) > limit
+
+    def _store_last(self, part: memoryview) -> None:
+        """Put the last frame of a segment aside, with the line breaks behind it."""
+        if len(part) + len(RECORD_END) > MAX_FRAME_SIZE:
+            half = len(part) // 2
+            self._store(self._encoder.encode_smallest(part[:half]), part[:half])
+            part = part[half:]
+        self._store(self._encoder.encode_smallest(bytes(part) + RECORD_END), part)
+
+    def _begin_segment(self, start: int) -> None:
+        digest = hashlib.new(self._algorithm) if self._algorithm is not None else None
+        self.segments.append(Segment(start, digest))
+
+    def _count(self, part: memoryview) -> None:
+        segment = self.segments[-1]
+        segment.length += len(part)
+        if segment.block is not None:
+            segment.block.update(part)
+
+    def _store(self, frame: EncodedFrame, part: memoryview) -> None:
+        try:
+            self._file.write(frame.data)
+        except OSError as error:
+            raise SourceError(
+                f"{self._name}: frames cannot be put aside: {error.strerror or error}"
+            ) from error
+        segment = self.segments[-1]
+        segment.frames.append((len(frame.data), frame.content_size, frame.checksum))
+        segment.stored_size += len(frame.data)
+        self._count(part)

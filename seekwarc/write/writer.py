@@ -1,0 +1,419 @@
+"""Writing .warc.zst files whose large records can be read by range.
+
+Source: spec-notes/seekable-records.md, sections 2 to 4.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import partial
+from types import TracebackType
+from typing import Final, Self
+
+from seekwarc.errors import SeekWarcError
+from seekwarc.format.dates import WarcDate, format_date
+from seekwarc.format.digest import WrittenAlgorithm
+from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
+from seekwarc.frames.dictionary import Dictionary
+from seekwarc.frames.encoder import OrderedWork
+from seekwarc.frames.units import Compression
+from seekwarc.write.assembly import RecordAssembly, stored_bound
+from seekwarc.write.block_reader import Block, BlockSource, as_stream
+from seekwarc.write.dedup import Deduplicator
+from seekwarc.write.file_layout import ExistingFile, TableMode
+from seekwarc.write.forms import check_form, compression_of, form_of
+from seekwarc.write.header import HeaderDraft, Headers, bracketed, new_id, pairs_of
+from seekwarc.write.numbering import ExistingSeries
+from seekwarc.write.options import check_options, check_range
+from seekwarc.write.output import Output
+from seekwarc.write.record_types import TypedWrites
+from seekwarc.write.recorder import Recorder
+from seekwarc.write.series import FileSeries, RecordFile, SingleFile
+from seekwarc.write.targets import OnError, Target, find_target, new_output
+from seekwarc.write.unfinished import OpenOutput
+from seekwarc.write.written import Written
+
+__all__ = ["Writer", "Written"]
+
+DEFAULT_FRAME_SIZE: Final = 1 << 20
+LEAST_FRAMES: Final = 3
+"""A file of a series must have room for a segment of more than one frame."""
+OWN_FIELDS: Final = ("warc-record-id", "warc-filename")
+"""What a warcinfo record does not share with that of the next file."""
+DEFAULT_WARCINFO: Final = {"software": "seekwarc", "format": "WARC File Format 1.1"}
+
+
+class Writer(TypedWrites):
+    """Writes .warc.zst files.
+
+    While "crawl.warc.zst" is written it is called "crawl.warc.zst.open"; it gets its name when it is whole.
+    Each record is written whole or not at all: what was written stays whatever ends the program, and leaving
+    a `with` block by an exception finishes the file with it. Into a file object, which may be a pipe, the
+    file is written as it comes.
+
+    Several threads may share a writer: each record is written while the others wait.
+
+        with seekwarc.open("crawl.warc.zst", "w") as out:
+            out.write_resource("urn:example:1", b"Hello", "text/plain")
+
+    Args:
+        target: A path or a binary file object.
+        compression: "zst", "gz" (one gzip member a record) or "none"; as the target's name ends, .warc.zst,
+            .warc.gz or .warc, unless given. Only a .warc.zst can be read by range.
+        level: Compression level, -7 to 22 (3 unless given); of gzip 0 to 9 (6).
+        frame_size: Most content bytes of a frame, 64 KiB to 8 MiB. Larger frames compress better, smaller
+            ones cost less to read a little from.
+        threads: Threads that compress; the number of cores, four at most, unless given. The file is the
+            same whatever the number.
+        dictionary: Dictionary for all frames; it is stored at the head of the file.
+        compress_dictionary: Whether it is stored compressed.
+        tables: "large" gives large records a seek table, and the file one at its end; "every" gives one to
+            each record (the profile of iipc/warc-specifications#118); "none" writes none. "large" unless
+            given; a file that is continued stays what it is.
+        digest: Algorithm of the digests that are added, or None to add none.
+        max_file_size: Stored bytes that a file may have. With it, "crawl.warc.zst" becomes
+            "crawl-00000.warc.zst" and so on, each with a warcinfo record at its head; a record that fits
+            into no file of that size is written as segments (WARC 1.1, clause 7).
+        existing: What becomes of a file of that name, or files of the series: "error" refuses to begin,
+            "overwrite" replaces them when the new one is whole, "number" starts the series after them.
+        on_error: What becomes of the records when an exception leaves the `with` block, or closing fails:
+            "keep" finishes the file with those that are whole, and adds a note with its name to the
+            exception; "discard" leaves nothing, as a converter should, which can begin again. Files of a
+            series then get their names together, when the last one is whole.
+        dedup: Knows payloads that were archived before, such as a `Duplicates`: a response or resource with
+            one of these is written as a revisit (WARC 1.1, clause 6.7.2). Needs digests.
+        append: Continue the .warc.zst file at that path, or the last one of the series, with its dictionary
+            and tables; also one that a writer left unfinished. A new one where there is none. The records
+            that are there are never touched.
+        repair: When continuing, cut off a record at the end that is not whole, as a crash leaves it. Its
+            bytes are kept in a file beside, which a `FormatWarning` names.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range.
+        TargetExistsError: There is such a file, or what a writer that was stopped left of it.
+        SourceError: The target cannot be written to, or another process is writing to it.
+        FormatError: The file to be continued is damaged, or cannot be continued.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        compression: Compression | None = None,
+        level: int | None = None,
+        frame_size: int = DEFAULT_FRAME_SIZE,
+        threads: int | None = None,
+        dictionary: Dictionary | bytes | None = None,
+        compress_dictionary: bool = True,
+        tables: TableMode | None = None,
+        digest: WrittenAlgorithm | None = "sha1",
+        max_file_size: int | None = None,
+        dedup: Deduplicator | None = None,
+        existing: ExistingSeries = "error",
+        on_error: OnError = "keep",
+        append: bool = False,
+        repair: bool = False,
+    ) -> None:
+        given = dict(locals())
+        check_options(given)
+        if isinstance(dictionary, bytes):
+            dictionary = Dictionary(dictionary)
+        self._on_error = on_error
+        self._warcinfo: tuple[Headers, Headers] = (DEFAULT_WARCINFO, ())
+        self._head: Written | None = None
+        self._closed = False
+        self._lock = threading.RLock()
+        self._writing = False
+        if compression is None:
+            name = target.name if isinstance(target, Output) else target
+            compression = compression_of(name) if isinstance(name, str | os.PathLike) else "zst"
+        check_form(_name_of(target), compression, given)
+        found = find_target(
+            target,
+            compression,
+            is_series=max_file_size is not None,
+            existing=existing,
+            append=append,
+            repair=repair,
+        )
+        self._work = OrderedWork(threads or min(os.cpu_count() or 1, 4))
+        made: list[OpenOutput] = []
+        try:
+            before = found.continued.existing if found.continued is not None else None
+            if before is not None and compression == "zst":
+                tables, dictionary = _as_before(before, tables, dictionary)
+            frame = dictionary.frame(compress=compress_dictionary) if dictionary is not None else None
+            assemble = partial(
+                RecordAssembly,
+                form=form_of(compression, level, dictionary, tables),
+                work=self._work,
+                frame_size=frame_size,
+            )
+
+            def new_file(target: Target) -> RecordFile:
+                return RecordFile(new_output(target, existing, on_error, made), assemble, frame)
+
+            first = None
+            if found.continued is not None:
+                again = frame if before is None else None
+                first = RecordFile(found.continued.output, partial(assemble, existing=before), again)
+            self._files: SingleFile
+            if found.names is None or max_file_size is None:
+                self._files = SingleFile(first or new_file(found.target))
+            else:
+                least = LEAST_FRAMES * stored_bound(frame_size) + len(frame or b"")
+                check_range("max_file_size", max_file_size, least, 1 << 62)
+                self._files = FileSeries(
+                    found.names,
+                    max_file_size,
+                    new_file,
+                    self._begin_file,
+                    lambda file: self._head_size(file, frame),
+                    first=first,
+                    made=made,
+                    together=on_error == "discard",
+                )
+        except BaseException:
+            self._work.close()
+            for output in made:
+                output.discard()
+            if found.continued is not None:
+                found.continued.output.leave()
+            raise
+        self._recorder = Recorder(self._files, frame_size=frame_size, digest=digest, dedup=dedup)
+
+    def __repr__(self) -> str:
+        return f"<Writer to {self.name}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self._end_by(error)
+
+    def _end_by(self, error: BaseException) -> None:
+        """Keep or discard what was written, as was asked, and tell the error about it."""
+        if self._on_error == "discard":
+            self.abort()
+            return
+        with self._lock:
+            if not self._closed:
+                error.add_note(self._files.keep())
+                self._shut()
+
+    def _shut(self) -> None:
+        self._closed = True
+        self._work.close()
+
+    def write(
+        self,
+        type: str,  # noqa: A002
+        *,
+        target_uri: str | None = None,
+        block: Block = b"",
+        content_type: str | None = None,
+        date: datetime | WarcDate | str | None = None,
+        record_id: str | None = None,
+        length: int | None = None,
+        headers: Headers = (),
+    ) -> Written:
+        """Write a record, with the fields added that every record must have.
+
+        `write_response` and its like know what each type of record needs; all of them end here.
+
+        WARC-Record-ID, WARC-Date, Content-Length, WARC-Block-Digest and, for an HTTP response,
+        WARC-Payload-Digest (of its body, chunked coding undone) are added unless `headers` has them. A
+        stream is read once and never kept: where its length or digest must stand in front of it, its
+        *compressed* frames are put aside in a temporary file.
+
+        Args:
+            type: WARC-Type (clause 6): "response", "resource", "request", ...
+            target_uri: WARC-Target-URI.
+            block: The block's bytes, a binary file of them, or an iterable of pieces of them.
+            content_type: Content-Type of the block.
+            date: WARC-Date; an aware datetime, or the field's text. The current second unless given.
+            record_id: WARC-Record-ID, with or without angle brackets; a random `urn:uuid:` unless given.
+            length: Bytes to take from a stream; all that it has unless given.
+            headers: Further fields, in order. They win over what would be added.
+
+        Raises:
+            RuleError: The standard does not allow such a record.
+            ValueError: A field that cannot stand in a header.
+            FormatError: The stream is shorter than `length`. The file then goes on as if the record had not
+                been begun.
+            SourceError: The file cannot be written.
+        """
+        stream = as_stream(block)
+        draft = HeaderDraft(headers)
+        draft.add("WARC-Type", type)
+        draft.add("WARC-Record-ID", bracketed(record_id) if record_id else new_id())
+        draft.add("WARC-Date", format_date(date))
+        draft.add("WARC-Target-URI", target_uri)
+        draft.add("Content-Type", content_type)
+        # Whatever may not be written is refused before gigabytes have been read for it.
+        draft.refuse_what_breaks_rules()
+        stated = draft.get("Content-Length")
+        if stated is not None:
+            length = int(stated)
+        if length is not None and length < 0:
+            raise ValueError(f"length is {length}")
+        with self._lock, self._turn():
+            return self._recorder.write(draft, stream, length)
+
+    def write_warcinfo(
+        self, fields: Headers, *, filename: str | None = None, headers: Headers = ()
+    ) -> Written:
+        """Write a warcinfo record (clause 6.2), which describes the records behind it.
+
+        With `max_file_size`, each file that follows begins with the same.
+
+        Args:
+            fields: Contents of the block, such as {"software": ..., "format": ...}.
+            filename: WARC-Filename; the base name of the path written to unless given.
+            headers: Further fields of the record header.
+        """
+        fields, headers = pairs_of(fields), pairs_of(headers)
+        # Files that follow have IDs and names of their own.
+        again = [field for field in headers if field[0].lower() not in OWN_FIELDS]
+        with self._lock, self._turn():
+            name = self._filename(self._files.current, filename)
+            draft, block = self._recorder.warcinfo(fields, headers, name)
+            before = self._files.current
+            self._warcinfo = (fields, headers)
+            file = self._files.room_for(stored_bound(len(draft.header(len(block)).raw) + len(block)))
+            self._warcinfo = (fields, again)
+            # A new file has it at its head already.
+            return self._head if file is not before and self._head else _add_warcinfo(file, draft, block)
+
+    def _begin_file(self, file: RecordFile) -> Written:
+        draft, block = self._recorder.warcinfo(*self._warcinfo, self._filename(file, None))
+        self._head = _add_warcinfo(file, draft, block)
+        return self._head
+
+    def _head_size(self, file: RecordFile, dictionary_frame: bytes | None) -> int:
+        draft, block = self._recorder.warcinfo(*self._warcinfo, self._filename(file, None))
+        return file.assembly.head_size(draft.header(len(block)).raw + block + RECORD_END, dictionary_frame)
+
+    @staticmethod
+    def _filename(file: RecordFile, given: str | None) -> str | None:
+        return os.path.basename(file.name) if given is None and file.is_path else given
+
+    def write_raw(
+        self,
+        header: bytes | RecordHeader,
+        block: Block,
+        *,
+        trailer: bytes | Callable[[], bytes] = RECORD_END,
+    ) -> Written:
+        """Write a record byte for byte, as a converter does. Nothing is added or checked.
+
+        Args:
+            header: The record header, from the version line to the blank line.
+            block: As many bytes as its Content-Length says, or a binary stream that begins with them.
+            trailer: What follows the block. A function is called once the block has been read.
+
+        Raises:
+            FormatError: The header cannot be parsed, or the stream is shorter than it says. The file then
+                goes on as if the record had not been begun.
+            SourceError: The file cannot be written.
+        """
+        parsed = header if isinstance(header, RecordHeader) else parse_record_header(header)
+        with self._lock, self._turn():
+            if parsed.get("WARC-Type") != "warcinfo":
+                self._files.begin()
+            file = self._files.room_for(stored_bound(len(parsed.raw) + parsed.content_length))
+            return file.assembly.add(parsed, BlockSource(as_stream(block), parsed.content_length), trailer)
+
+    def flush(self) -> None:
+        """Compress every record so far and hand it to the system: it then outlives this process.
+
+        Raises:
+            SourceError: The file cannot be written.
+        """
+        with self._lock:
+            self._check_open()
+            self._files.current.assembly.flush()
+
+    def close(self) -> None:
+        """Finish the file: write the table at its end, sync it, give it its name. Idempotent.
+
+        Raises:
+            FormatError: No record was written; a WARC file holds at least one.
+            SourceError: The file cannot be written. See `on_error`.
+        """
+        with self._lock:
+            if self._closed:
+                return
+            try:
+                self._files.finish()
+            except BaseException as error:
+                self._end_by(error)
+                raise
+            self._shut()
+
+    def abort(self) -> None:
+        """Give up: leave nothing of what has not got its final name. Idempotent, also after `close`.
+
+        A file that was continued is as it was. Of a series, files that were finished stay.
+        """
+        with self._lock:
+            if not self._closed:
+                self._shut()
+                self._files.discard()
+
+    @property
+    def name(self) -> str:
+        """Name of the file that is being written."""
+        return self._files.current.name
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Write one record, and no other within it."""
+        self._check_open()
+        if self._writing:
+            raise SeekWarcError(f"{self.name}: a block must not write records of its own while it is read")
+        try:
+            self._writing = True
+            yield
+        finally:
+            self._writing = False
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ValueError(f"{self.name}: the writer is closed")
+
+
+def _name_of(target: Target) -> str:
+    if isinstance(target, str | os.PathLike):
+        return os.fspath(target)
+    return str(getattr(target, "name", "<file object>"))
+
+
+def _add_warcinfo(file: RecordFile, draft: HeaderDraft, block: bytes) -> Written:
+    return file.assembly.add(draft.header(len(block)), BlockSource(block, len(block)), RECORD_END)
+
+
+def _as_before(
+    existing: ExistingFile, tables: TableMode | None, dictionary: Dictionary | None
+) -> tuple[TableMode, Dictionary | None]:
+    """Return tables and dictionary of a file that is continued; both must stay what they are."""
+    if tables not in (None, existing.tables):
+        raise ValueError(f'tables is {tables!r}, and the file has "{existing.tables}"')
+    if dictionary is not None and (
+        existing.dictionary is None or dictionary.data != existing.dictionary.data
+    ):
+        raise ValueError("the file has another dictionary, or none, and that cannot be changed any more")
+    return existing.tables, existing.dictionary

@@ -1,0 +1,492 @@
+"""Looking captures up in an index, and opening their records."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import io
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import seekwarc
+from seekwarc import Index, Stats
+from seekwarc.cdx import index as module
+from seekwarc.errors import FormatError, SeekWarcError, SourceError, UnsupportedError
+from seekwarc.format.seektable import TableReference
+from seekwarc.read.place import table_reference
+from seekwarc.tools.index import index
+from tests.support.cdx import cdxj_line, many_lines, tabbed_cluster, wacz_cluster
+from tests.support.foreign import Entry, Foreign
+from tests.support.rangeserver import RangeServer
+from tests.support.sources import Pipe, RecordingSource
+from tests.support.writing import KIB, MIB, noise, text
+
+PAGE = "http://example.org/page"
+DATES = ["20200101000000", "20210101000000", "20210601120000", "20220101000000", "20260101000000"]
+HOSTS = [
+    ("org,example)/", "http://example.org/"),
+    ("org,example)/a", "http://example.org/a"),
+    ("org,example)/a/b", "http://example.org/a/b"),
+    ("org,example)/ab", "http://example.org/ab"),
+    ("org,example,sub)/", "http://sub.example.org/"),
+    ("org,example-2)/", "http://example-2.org/"),
+    ("org,example:8080)/", "http://example.org:8080/"),
+    ("org,exampled)/", "http://exampled.org/"),
+    ("urn:uuid:5", "urn:uuid:5"),
+]
+
+
+def by_date(*dates: str) -> bytes:
+    lines = [cdxj_line("org,example)/page", date, url=PAGE, digest=f"sha1:{date}") for date in dates]
+    around = [cdxj_line("org,example)/pag", "2021"), cdxj_line("org,example)/page2", "2021")]
+    return b"".join(sorted(lines + around))
+
+
+def dates(source: bytes, **options: str) -> list[str]:
+    with Index(source) as found:
+        return [capture.timestamp for capture in found.lookup(PAGE, **options)]
+
+
+def test_captures_come_in_the_order_of_their_dates() -> None:
+    assert dates(by_date(*DATES)) == DATES
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "expected"),
+    [
+        ("2021", None, DATES[1:]),
+        (None, "2021", DATES[:3]),
+        ("2021", "2021", DATES[1:3]),
+        ("2021-01-02", "2022", DATES[2:4]),
+        ("20210601120000", "20210601120000", DATES[2:3]),
+        ("20210601120001", "2021", []),
+        ("2021-06-01T12:00:00Z", "2021-06-01T12:00:00Z", DATES[2:3]),
+        ("2022", "2021", []),
+        ("1999", "1999", []),
+        ("2099", None, []),
+    ],
+)
+def test_dates_are_bounds_and_short_ones_mean_all_of_it(since: str, until: str, expected: list[str]) -> None:
+    given = {name: date for name, date in {"since": since, "until": until}.items() if date is not None}
+    assert dates(by_date(*DATES), **given) == expected
+    assert sorted(dates(by_date(*DATES), closest="2021", **given)) == expected
+    with Index(by_date(*DATES)) as found:
+        captures = found.lookup(PAGE, match="prefix", **given)
+        assert [it.timestamp for it in captures if it.uri == PAGE] == expected
+
+
+@pytest.mark.parametrize("closest", ["1999", "2021", "20210317", "2021-06-01T12:00:00Z", "2024", "9999"])
+def test_the_closest_come_first(closest: str) -> None:
+    found = dates(by_date(*DATES), closest=closest)
+    wanted = seekwarc.format.cdxj.date_of_digits(seekwarc.format.cdxj.date_digits(closest)).nanoseconds
+
+    def distance(date: str) -> int:
+        return abs(seekwarc.format.cdxj.date_of_digits(date).nanoseconds - wanted)
+
+    assert found == sorted(DATES, key=distance)
+
+
+def test_the_closest_of_very_many_take_few_reads() -> None:
+    moments = [f"{2000 + n // 3600}010100{n // 60 % 60:02}{n % 60:02}" for n in range(72_000)]
+    lines = [cdxj_line("org,example)/page", moment, url=PAGE) for moment in moments]
+    source = RecordingSource(b"".join(lines), "a.cdxj")
+    assert lines == sorted(lines)
+    with Index(source) as found:
+        captures = found.lookup(PAGE, closest="2010", since="2005", until="2015")
+        assert next(captures).timestamp == "20100101000000"
+        assert len(source.requests) < 14
+
+
+@pytest.mark.parametrize(
+    ("uri", "match", "expected"),
+    [
+        ("http://example.org/a", "exact", [1]),
+        ("https://www.EXAMPLE.org:443/A/", "exact", [1]),
+        ("http://example.org/a", "prefix", [1, 2, 3]),
+        ("http://example.org/a/", "prefix", [2]),
+        ("http://example.org/", "prefix", [0, 1, 2, 3]),
+        ("http://example.org/a/b", "host", [0, 1, 2, 3]),
+        ("example.org", "host", [0, 1, 2, 3]),
+        ("example.org", "domain", [0, 1, 2, 3, 4]),
+        ("sub.example.org", "domain", [4]),
+        ("org", "domain", [0, 1, 2, 3, 4, 5, 6, 7]),
+        ("http://example.org:8080/", "host", [6]),
+        ("urn:uuid:5", "exact", [8]),
+        ("http://example.org/none", "exact", []),
+        ("http://zzz.zz/", "prefix", []),
+    ],
+)
+def test_a_match_may_be_wider_than_the_uri(uri: str, match: str, expected: list[int]) -> None:
+    data = b"".join(sorted(cdxj_line(key, "2020", url=url) for key, url in HOSTS))
+    with Index(data) as found:
+        answer = {capture.uri for capture in found.lookup(uri, match=match)}
+    assert answer == {HOSTS[number][1] for number in expected}
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with Index(by_date(*DATES)) as found:
+        with pytest.raises(ValueError, match="exact"):
+            found.lookup(PAGE, match="prefix", closest="2020")
+        with pytest.raises(ValueError, match="match is 'regex'"):
+            found.lookup(PAGE, match="regex")
+        with pytest.raises(ValueError, match="no host"):
+            found.lookup("urn:uuid:5", match="host")
+        for name in ("since", "until", "closest"):
+            with pytest.raises(ValueError, match="not a date") as caught:
+                found.lookup(PAGE, **{name: "soon"})
+            assert not isinstance(caught.value, SeekWarcError), "nothing is wrong with the file"
+
+
+@pytest.mark.parametrize("make", [tabbed_cluster, wacz_cluster])
+def test_a_cluster_answers_as_the_plain_file(make: Callable, tmp_path: Path) -> None:
+    lines = many_lines(600)
+    (tmp_path / "plain.cdxj").write_bytes(b"".join(lines))
+    with Index(make(tmp_path, lines)) as cluster, Index(tmp_path / "plain.cdxj") as plain:
+        for number in range(0, 200, 17):
+            uri = f"http://site{number % 97}.org/page/{number:07}"
+            for options in ({}, {"closest": "2021"}, {"match": "host"}, {"since": "2021", "until": "2021"}):
+                found = [it.fields for it in cluster.lookup(uri, **options)]
+                assert found
+                assert found == [it.fields for it in plain.lookup(uri, **options)]
+        assert cluster.stats.requests > 0
+
+
+def test_an_empty_index_has_no_captures() -> None:
+    assert dates(b"") == []
+
+
+def test_header_lines_do_not_matter() -> None:
+    assert dates(b'!meta 0 {"format": "cdxj"}\n' + by_date(*DATES)) == DATES
+
+
+def test_a_line_that_cannot_be_read_is_told_with_its_place() -> None:
+    data = by_date(*DATES)
+    bad = data.replace(b'{"url": "http://example.org/page", "digest": "sha1:2022', b'{"url: "sha1:2022')
+    with Index(bad) as found:
+        captures = found.lookup(PAGE)
+        assert [next(captures).timestamp for _ in range(3)] == DATES[:3]
+        with pytest.raises(FormatError, match="JSON of this line") as caught:
+            next(captures)
+        assert bad[caught.value.offset or 0 :].startswith(b"org,example)/page 2022")
+        assert caught.value.source == "<bytes>"
+
+
+def test_a_date_that_is_none_is_told_where_it_counts() -> None:
+    data = by_date("20201399000000", "20210101000000")
+    assert len(dates(data)) == 2
+    with pytest.raises(FormatError, match="date of this line") as caught:
+        dates(data, closest="2020")
+    assert caught.value.offset is not None
+
+
+def test_what_cannot_be_searched_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match=r"\.idx") as caught:
+        Index(b"\x1f\x8b\x08rest")
+    assert caught.value.source == "<bytes>"
+    with pytest.raises(UnsupportedError, match="cdxj-gzip-9") as caught:
+        Index(cdxj_line("!meta", "0", format="cdxj-gzip-9"))
+    assert caught.value.source == "<bytes>"
+    with pytest.raises(SourceError, match="cannot be searched"):
+        Index(Pipe(b"a 2020 {}\n"))
+    with pytest.raises(SourceError, match="cannot be opened"):
+        Index(tmp_path / "none.cdxj")
+
+
+# Records.
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Path:
+    """A folder with two files and their index, made by seekwarc."""
+    for number in (1, 2):
+        with seekwarc.open(tmp_path / f"crawl-{number}.warc.zst", "w", frame_size=64 * KIB) as out:
+            out.write_warcinfo({"software": "test"})
+            for page in range(3):
+                body = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + text(500, seed=page)
+                out.write_response(f"http://example.org/{page}", body, date=f"202{number}-01-01T00:00:00Z")
+            film = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n" + noise(2_000_000, seed=number)
+            out.write_response("http://example.org/film", film, date=f"202{number}-01-01T00:00:00Z")
+    make_index(tmp_path)
+    return tmp_path
+
+
+def make_index(folder: Path) -> None:
+    files = {path.name: path for path in sorted(folder.glob("*.warc*"))}
+    problems: list[FormatError] = []
+    index(files, folder / "crawl.cdxj", complain=problems.append)
+    assert problems == []
+
+
+def test_a_capture_opens_its_record(crawl: Path) -> None:
+    with Index(crawl / "crawl.cdxj") as found:
+        first, second = found.lookup("http://example.org/film")
+        assert first.open().payload.pread(1_000_000, 100) == noise(2_000_000, seed=1)[1_000_000:1_000_100]
+        assert second.open().payload.read() == noise(2_000_000, seed=2)
+        assert (first.source, second.place > first.place) == (str(crawl / "crawl.cdxj"), True)
+
+
+def test_a_capture_is_a_value(crawl: Path) -> None:
+    with Index(crawl / "crawl.cdxj") as found:
+        one, again = (next(found.lookup("http://example.org/0")) for _ in range(2))
+        assert one == again
+        assert one != next(found.lookup("http://example.org/1"))
+        with pytest.raises(AttributeError):
+            one.key = again.key  # type: ignore[misc]
+        assert "_opened" not in repr(one)
+
+
+def test_the_files_may_be_elsewhere(crawl: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = tmp_path_factory.mktemp("index") / "moved.cdxj"
+    (crawl / "crawl.cdxj").rename(other)
+    with Index(other) as found, pytest.raises(SourceError, match=r"crawl-1\.warc\.zst"):
+        next(found.lookup("http://example.org/0")).open()
+    for files in (crawl, str(crawl) + "/"):
+        with Index(other, files=files) as found:
+            assert next(found.lookup("http://example.org/0")).open().payload.read() == text(500, seed=0)
+    with Index(other.read_bytes()) as found, pytest.raises(SeekWarcError, match="`files`"):
+        next(found.lookup("http://example.org/0")).open()
+    with Index(io.BytesIO(other.read_bytes()), files=crawl) as found:
+        assert next(found.lookup("http://example.org/0")).open().payload.read() == text(500, seed=0)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/etc/passwd",
+        "../a.warc",
+        "a/../../b.warc",
+        "http://10.0.0.1/a.warc",
+        "a\0b",
+        "a\\..\\b",
+        "\\\\host\\a",
+    ],
+)
+def test_an_index_leads_to_no_file_outside_of_its_folder(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.cdxj"
+    path.write_bytes(cdxj_line("org,example)/page", "2020", url=PAGE, offset="0", filename=name))
+    with Index(path) as found, pytest.raises(FormatError, match="leads out of the folder"):
+        next(found.lookup(PAGE)).open()
+
+
+def test_a_part_of_a_cluster_is_in_its_folder_too(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.idx"
+    path.write_bytes(b"a 2020\t/etc/passwd\t0\t10\t1\n")
+    with Index(path) as found, pytest.raises(FormatError, match="leads out of the folder"):
+        next(found.lookup("http://example.org/"))
+
+
+@pytest.mark.parametrize(
+    ("target", "folder"),
+    [
+        ("https://example.org/a/b/crawl.cdxj", "https://example.org/a/b"),
+        ("https://example.org/a/crawl.cdxj?X-Signature=abc#x", "https://example.org/a"),
+        ("s3://bucket/crawl.cdxj", "s3://bucket"),
+        ("folder/crawl.cdxj", "folder"),
+        ("crawl.cdxj", "."),
+        (b"", None),
+    ],
+)
+def test_files_are_looked_for_beside_the_index(target: object, folder: str | None) -> None:
+    assert module.folder_of(target) == folder
+
+
+def test_a_line_that_leads_to_another_record_is_told(crawl: Path) -> None:
+    data = (crawl / "crawl.cdxj").read_bytes()
+    lines = [
+        line.replace(b"org,example)/0 ", b"org,example)/0x ").replace(b"example.org/0", b"example.org/0x")
+        for line in data.splitlines(keepends=True)
+    ]
+    with Index(b"".join(lines), files=crawl) as found:
+        with pytest.raises(FormatError, match="the index is not of this file") as caught:
+            next(found.lookup("http://example.org/0x")).open()
+        assert caught.value.source == f"{crawl}/crawl-1.warc.zst"
+    with Index(cdxj_line("org,example)/page", "2020", url=PAGE), files=crawl) as found:
+        with pytest.raises(FormatError, match="names no file") as caught:
+            next(found.lookup(PAGE)).open()
+        assert (caught.value.source, caught.value.offset) == ("<bytes>", 0)
+    with (
+        Index(
+            cdxj_line("org,example)/page", "2020", filename="crawl-1.warc.zst", offset="7"), files=crawl
+        ) as found,
+        pytest.raises(FormatError),
+    ):
+        next(found.lookup(PAGE)).open()
+
+
+def test_opening_costs_what_a_reader_with_offset_and_length_costs(crawl: Path) -> None:
+    with Index(crawl / "crawl.cdxj", cache_size=0) as found:
+        capture = next(found.lookup("http://example.org/film"))
+        record = capture.open()
+        assert record.payload.pread(1_500_000, 1000) == noise(2_000_000, seed=1)[1_500_000:1_501_000]
+        stats: Stats = found._readers["crawl-1.warc.zst"].stats
+        assert stats.requests <= 4
+        assert stats.bytes_fetched < 500_000
+        assert found.stats.requests <= 2
+
+
+def test_records_stay_usable_when_many_files_were_opened_since(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(module, "MOST_READERS", 2)
+    for number in range(8):
+        with seekwarc.open(tmp_path / f"{number}.warc.zst", "w") as out:
+            out.write_resource(f"http://example.org/{number}", text(5000, seed=number), "text/plain")
+    make_index(tmp_path)
+    open_before = len(os.listdir("/proc/self/fd"))
+    with Index(tmp_path / "crawl.cdxj") as found:
+        records = [next(found.lookup(f"http://example.org/{number}")).open() for number in range(8)]
+        assert [record.payload.read() for record in records] == [
+            text(5000, seed=number) for number in range(8)
+        ]
+        del records
+        gc.collect()
+        assert len(os.listdir("/proc/self/fd")) <= open_before + 3
+    assert len(os.listdir("/proc/self/fd")) == open_before
+
+
+def test_a_closed_index_gives_nothing_more(crawl: Path) -> None:
+    found = Index(crawl / "crawl.cdxj")
+    record = next(found.lookup("http://example.org/film")).open()
+    found.close()
+    found.close()
+    with pytest.raises(SourceError, match="closed"):
+        record.payload.pread(1_000_000, 10)
+
+
+def test_one_index_serves_several_threads(crawl: Path) -> None:
+    wrong: list[object] = []
+
+    def run(seed: int) -> None:
+        try:
+            for turn in range(30):
+                page = (seed + turn) % 3
+                for capture in found.lookup(f"http://example.org/{page}"):
+                    if capture.open().payload.read() != text(500, seed=page):
+                        wrong.append(capture)
+        except Exception as error:  # noqa: BLE001
+            wrong.append(error)
+
+    with Index(crawl / "crawl.cdxj") as found:
+        threads = [threading.Thread(target=run, args=[seed]) for seed in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert wrong == []
+
+
+@pytest.mark.needs("module:obstore")
+def test_a_remote_index_is_searched_where_it_is(crawl: Path) -> None:
+    lines = [*many_lines(30_000, filler=500), *(crawl / "crawl.cdxj").read_bytes().splitlines(keepends=True)]
+    data = b"".join(sorted(lines))
+    assert len(data) > 16 * MIB
+    with RangeServer(data) as server, Index(server.url, files=crawl) as found:
+        assert next(found.lookup("http://example.org/1")).open().payload.read() == text(500, seed=1)
+        assert len(server.asked) <= 12
+        assert sum(asked.sent for asked in server.asked) < MIB
+        server.forget()
+        assert next(found.lookup("http://example.org/2")).open().payload.read() == text(500, seed=2)
+        assert len(server.asked) <= 1, "its neighbour"
+
+
+@pytest.mark.parametrize(
+    ("folder", "place"),
+    [
+        ("crawls", "crawls/a b#1.warc.zst"),
+        ("http://example.org/x", "http://example.org/x/a%20b%231.warc.zst"),
+        ("s3://bucket/x", "s3://bucket/x/a b#1.warc.zst"),
+    ],
+)
+def test_names_become_paths_or_urls(folder: str, place: str) -> None:
+    assert module.located(folder, "a b#1.warc.zst", "x.cdxj") == place
+
+
+# The seek table that a line names.
+
+
+def displaced(entries: list[Entry]) -> list[Entry]:
+    """Two contents are wrong, and their sum is right."""
+    made = list(entries)
+    made[2] = (made[2][0], made[2][1] + 10, made[2][2])
+    made[6] = (made[6][0], made[6][1] - 10, made[6][2])
+    return made
+
+
+def index_of(folder: Path, made: Foreign) -> Path:
+    (folder / "a.warc.zst").write_bytes(made.bytes())
+    index({"a.warc.zst": folder / "a.warc.zst"}, folder / "a.cdxj", complain=print)
+    return folder / "a.cdxj"
+
+
+def large(**options: object) -> Foreign:
+    made = Foreign().record(text(500))
+    return made.record(text(40_000, seed=3), cuts=4000, table=options or True).record(text(700))
+
+
+def test_the_table_that_a_line_names_is_the_one_that_is_read(tmp_path: Path) -> None:
+    made = large()
+    with Index(index_of(tmp_path, made)) as found:
+        captures = [*found.lookup("http://example.org/", match="prefix")]
+        assert [it.table is not None for it in captures] == [False, True, False]
+        record = captures[1].open()
+        assert record.seek_table_status == "record"
+        assert record.block.pread(20_000, 100) == made.records[1].block[20_000:20_100]
+        reference = captures[1].table
+    put = made.records[1]
+    stored = made.bytes()[reference.offset : reference.offset + reference.size]
+    assert hashlib.sha256(stored).hexdigest() == reference.sha256
+    source = RecordingSource(made.bytes())
+    with seekwarc.open(source) as archive:
+        record = archive.record_at(put.offset, put.length, table=reference)
+        assert record.block.pread(20_000, 100) == put.block[20_000:20_100]
+        assert source.requests.count((reference.offset, reference.offset + reference.size)) == 1
+
+
+def test_no_other_table_is_believed_than_the_one_that_is_named(tmp_path: Path) -> None:
+    with Index(index_of(tmp_path, large())) as found:
+        capture = next(it for it in found.lookup("http://example.org/1"))
+    made = large(change=displaced)
+    put = made.records[1]
+    with seekwarc.open(made.bytes()) as archive:
+        # Without the index this is what cannot be seen by a short read.
+        assert archive.record_at(put.offset, put.length).block.pread(20_000, 100) != put.block[20_000:20_100]
+        record = archive.record_at(put.offset, put.length, table=capture.table)
+        assert record.block.pread(20_000, 100) == put.block[20_000:20_100]
+        assert record.seek_table_status == "unusable"
+        assert "index" in record.layout.table_problem
+
+
+def test_a_table_that_is_not_that_of_the_frames_is_not_named(tmp_path: Path) -> None:
+    with Index(index_of(tmp_path, large(change=displaced))) as found:
+        assert [it.table for it in found.lookup("http://example.org/", match="prefix")] == [None] * 3
+
+
+def test_the_table_of_another_record_is_not_used() -> None:
+    made = (
+        Foreign().record(text(9000), cuts=1000, table=True).record(text(9000, seed=2), cuts=1000, table=True)
+    )
+    one = made.records[0]
+    with seekwarc.open(made.bytes()) as archive:
+        references = [table_reference(record) for record in archive]
+        record = archive.record_at(one.offset, one.length, table=references[1])
+        assert record.block.read() == one.block
+        assert "another record" in record.layout.table_problem
+
+
+def test_a_table_above_the_limit_is_not_read_on_an_index_s_word() -> None:
+    made = large()
+    put = made.records[1]
+    reference = TableReference(put.offset, 1 << 30, "0" * 64)
+    with seekwarc.open(RecordingSource(made.bytes())) as archive:
+        record = archive.record_at(put.offset, put.length, table=reference)
+        assert record.block.read() == put.block
+        assert "max_table_size" in record.layout.table_problem
+
+
+def test_a_line_that_names_no_table_rightly_is_refused(tmp_path: Path) -> None:
+    path = index_of(tmp_path, large())
+    path.write_bytes(path.read_bytes().replace(b" sha256:", b" md5:"))
+    with Index(path) as found, pytest.raises(FormatError, match="does not name a seek table"):
+        next(it for it in found.lookup("http://example.org/1")).open()

@@ -1,0 +1,179 @@
+"""What a revisit refers to, found through a CDXJ index."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+
+import pytest
+
+import seekwarc
+from seekwarc import Index, ResolvedRevisit
+from seekwarc.cdx import nearby
+from seekwarc.errors import FormatError, NotFoundError, SegmentError, UnsupportedError
+from seekwarc.tools.index import index
+from tests.support.writing import MIB, noise, text
+
+URI = "http://example.org/"
+HEAD = b'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: "one"\r\n\r\n'
+IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+
+
+class Crawl:
+    """Files of one folder, one record each, and their index."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files: dict[str, Path] = {}
+
+    def put(self, write: str, *args: object, **options: object) -> str:
+        name = f"{len(self.files)}.warc.zst"
+        self.files[name] = self.folder / name
+        with seekwarc.open(self.files[name], "w") as out:
+            return getattr(out, write)(*args, **options).id
+
+    def response(self, body: bytes, date: str, uri: str = URI, **options: object) -> str:
+        return self.put("write_response", uri, HEAD + body, date=date, **options)
+
+    def revisit(self, date: str, uri: str = URI, **options: object) -> str:
+        return self.put("write_revisit", uri, HEAD, date=date, **options)
+
+    def opened(self, date: str, uri: str = URI) -> seekwarc.Record:
+        problems: list[FormatError] = []
+        index(self.files, self.folder / "a.cdxj", complain=problems.append)
+        assert problems == []
+        with Index(self.folder / "a.cdxj") as found:
+            record = next(found.lookup(uri, closest=date)).open()
+            record.payload.read()
+            return record
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Crawl:
+    return Crawl(tmp_path)
+
+
+def original_of(record: seekwarc.Record) -> str | None:
+    assert isinstance(record, ResolvedRevisit)
+    return record.original.id
+
+
+def digest_of(body: bytes) -> str:
+    return "sha1:" + base64.b32encode(hashlib.sha1(body).digest()).decode()
+
+
+ONE, OTHER = text(500, seed=1), text(600, seed=2)
+
+
+def test_the_uri_and_date_that_a_revisit_names_lead_to_its_original(crawl: Crawl) -> None:
+    crawl.response(OTHER, "2020-01-01T00:00:00Z", "http://example.org/other")
+    wanted = crawl.response(ONE, "2021-01-01T00:00:00Z", "http://example.org/other")
+    crawl.response(OTHER, "2022-01-01T00:00:00Z")
+    crawl.revisit(
+        "2023-01-01T00:00:00Z",
+        payload_digest=digest_of(ONE),
+        refers_to_target_uri="http://example.org/other",
+        refers_to_date="2021-01-01T00:00:00Z",
+    )
+    record = crawl.opened("2023")
+    assert original_of(record) == wanted
+
+
+def test_a_date_that_is_more_exact_than_an_index_leads_there_too(crawl: Crawl) -> None:
+    wanted = crawl.response(ONE, "2021-01-01T00:00:00.250Z")
+    named = {"refers_to_target_uri": URI, "refers_to_date": "2021-01-01T00:00:00.250Z"}
+    # The head is another one, so that nothing else leads there.
+    head = HEAD.replace(b"one", b"two")
+    crawl.put("write_revisit", URI, head, date="2023-01-01T00:00:00Z", profile=NOT_MODIFIED, **named)
+    assert original_of(crawl.opened("2023")) == wanted
+
+
+def test_the_digest_leads_to_captures_of_the_same_uri(crawl: Crawl) -> None:
+    crawl.response(OTHER, "2020-01-01T00:00:00Z")
+    wanted = crawl.response(ONE, "2021-01-01T00:00:00Z")
+    crawl.response(OTHER, "2022-01-01T00:00:00Z")
+    crawl.revisit("2023-01-01T00:00:00Z", payload_digest=digest_of(ONE))
+    assert original_of(crawl.opened("2023")) == wanted
+
+
+@pytest.mark.parametrize("profile", [NOT_MODIFIED, IDENTICAL])
+def test_a_capture_under_an_alike_uri_will_do(crawl: Crawl, profile: str) -> None:
+    wanted = crawl.response(ONE, "2021-01-01T00:00:00Z", "https://www.example.org/")
+    named = {"refers_to_target_uri": URI, "refers_to_date": "2021-01-01T00:00:00Z"}
+    digest = digest_of(ONE) if profile == IDENTICAL else None
+    crawl.revisit("2023-01-01T00:00:00Z", profile=profile, payload_digest=digest, **named)
+    assert original_of(crawl.opened("2023")) == wanted
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_of_alike_uris_of_one_second_the_same_one_goes_first(crawl: Crawl, scheme: str) -> None:
+    uri = f"{scheme}://example.org/"
+    wanted = crawl.response(ONE, "2021-01-01T00:00:00Z", uri)
+    other = {"http": "https", "https": "http"}[scheme] + "://example.org/"
+    crawl.put("write_response", other, b"HTTP/1.1 301 Moved\r\n\r\n", date="2021-01-01T00:00:00Z")
+    named = {"refers_to_target_uri": uri, "refers_to_date": "2021-01-01T00:00:00Z"}
+    crawl.revisit("2023-01-01T00:00:00Z", profile=NOT_MODIFIED, **named)
+    assert original_of(crawl.opened("2023")) == wanted
+
+
+def test_what_was_not_modified_is_found_by_its_etag(crawl: Crawl) -> None:
+    wanted = crawl.response(ONE, "2021-01-01T00:00:00Z")
+    crawl.put("write_response", URI, HEAD.replace(b"one", b"two") + OTHER, date="2022-01-01T00:00:00Z")
+    crawl.revisit("2023-01-01T00:00:00Z", profile=NOT_MODIFIED)
+    assert original_of(crawl.opened("2023")) == wanted
+
+
+def test_a_revisit_of_a_revisit_leads_to_the_original(crawl: Crawl) -> None:
+    wanted = crawl.response(ONE, "2021-01-01T00:00:00Z", "http://example.org/first")
+    crawl.revisit(
+        "2022-01-01T00:00:00Z",
+        "http://example.org/second",
+        profile=NOT_MODIFIED,
+        refers_to_target_uri="http://example.org/first",
+        refers_to_date="2021-01-01T00:00:00Z",
+    )
+    crawl.revisit(
+        "2023-01-01T00:00:00Z",
+        profile=NOT_MODIFIED,
+        refers_to_target_uri="http://example.org/second",
+        refers_to_date="2022-01-01T00:00:00Z",
+    )
+    assert original_of(crawl.opened("2023")) == wanted
+
+
+def test_an_original_that_is_not_in_the_index_is_not_found(crawl: Crawl) -> None:
+    crawl.response(OTHER, "2021-01-01T00:00:00Z")
+    revisit = crawl.revisit("2023-01-01T00:00:00Z", payload_digest=digest_of(ONE))
+    with pytest.raises(NotFoundError, match="this revisit refers to"):
+        crawl.opened("2023")
+    with Index(crawl.folder / "a.cdxj") as found:
+        assert next(found.lookup(URI, closest="2023")).open(resolve=False).id == revisit
+
+
+def test_a_revisit_of_an_unknown_profile_is_not_interpreted(crawl: Crawl) -> None:
+    crawl.response(ONE, "2021-01-01T00:00:00Z")
+    crawl.revisit("2023-01-01T00:00:00Z", profile="http://example.org/profile")
+    with pytest.raises(UnsupportedError, match="profile"):
+        crawl.opened("2023")
+
+
+def test_a_segmented_record_takes_a_collection(tmp_path: Path) -> None:
+    with seekwarc.open(tmp_path / "a.warc.zst", "w", max_file_size=4 * MIB) as out:
+        out.write_resource(URI, noise(9 * MIB), "video/mp4", date="2021-01-01T00:00:00Z")
+    crawl = Crawl(tmp_path)
+    crawl.files = {path.name: path for path in tmp_path.glob("*.warc.zst")}
+    assert len(crawl.files) > 2
+    with pytest.raises(SegmentError):
+        crawl.opened("2021")
+
+
+def test_no_more_captures_are_looked_at_than_is_good(crawl: Crawl, monkeypatch) -> None:
+    monkeypatch.setattr(nearby, "MOST_LINES", 3)
+    crawl.response(ONE, "2021-01-01T00:00:00Z")
+    for day in range(1, 5):
+        crawl.response(OTHER, f"2023-01-0{day}T00:00:00Z")
+    crawl.revisit("2023-01-09T00:00:00Z", payload_digest=digest_of(ONE))
+    with pytest.raises(NotFoundError):
+        crawl.opened("2023-01-09")

@@ -1,0 +1,112 @@
+"""`seekwarc.read.selection`."""
+
+from __future__ import annotations
+
+import fnmatch
+import io
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import seekwarc
+from seekwarc.read.selection import Selection, http_media_type, matches_pattern
+from tests.support.writing import Repeated
+
+
+def http(status: int, media_type: str | None, body: bytes = b"body") -> bytes:
+    field = f"Content-Type: {media_type}\r\n" if media_type is not None else ""
+    return f"HTTP/1.1 {status} Said\r\n{field}\r\n".encode() + body
+
+
+@pytest.fixture(scope="module")
+def archive():
+    out = io.BytesIO()
+    with seekwarc.open(out, "w") as writer:
+        writer.write_warcinfo({"software": "by hand"})
+        writer.write_response("http://a.org/", http(200, "text/html; charset=utf-8"))
+        writer.write_response("http://a.org/x.png?q=[1]", http(200, "IMAGE/PNG", b"p" * 5000))
+        writer.write_response("http://b.org/gone", http(404, "text/html"))
+        writer.write_response("http://b.org/odd", http(302, "no type at all; x"))
+        writer.write_request("http://b.org/gone", b"GET /gone HTTP/1.1\r\n\r\n")
+        writer.write_resource("http://c.org/y.jpg", b"\xff\xd8", "image/jpeg")
+    with seekwarc.open(out.getvalue()) as archive:
+        yield archive
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({}, [0, 1, 2, 3, 4, 5, 6]),
+        ({"type": "response"}, [1, 2, 3, 4]),
+        ({"type": ["RESOURCE", "request"]}, [5, 6]),
+        ({"status": 200}, [1, 2]),
+        ({"status": ["404", "3xx"]}, [3, 4]),
+        ({"status": "2XX"}, [1, 2]),
+        ({"mime": "text/html"}, [1, 3]),
+        ({"mime": "image/*"}, [2, 6]),
+        ({"mime": ["Image/PNG", "application/warc-fields"]}, [0, 2]),
+        ({"mime": "no type*"}, [4]),
+        ({"uri": "http://a.org/"}, [1]),
+        ({"uri": "http://a.org/*"}, [1, 2]),
+        ({"uri": "*?q=[1]"}, [2]),
+        ({"uri": ["*.jpg", "*gone"]}, [3, 5, 6]),
+        ({"uri": "HTTP://A.ORG/"}, []),
+        ({"min_size": 5000}, [2]),
+        ({"type": "response", "status": 200, "mime": "image/*", "uri": "*a.org*", "min_size": 1}, [2]),
+    ],
+)
+def test_records_are_selected_by_every_condition(archive, wanted, expected) -> None:
+    selection = Selection.of(**wanted)
+    assert [number for number, record in enumerate(archive) if selection.matches(record)] == expected
+    assert bool(selection) == bool(wanted)
+
+
+def test_the_media_type_is_that_of_the_payload(archive) -> None:
+    assert [http_media_type(record) for record in archive] == [
+        "application/warc-fields",
+        "text/html",
+        "image/png",
+        "text/html",
+        "no type at all",
+        None,
+        "image/jpeg",
+    ]
+
+
+@pytest.mark.parametrize("status", ["20", "2000", "ok", "20x", "-20", 20, ""])
+def test_a_status_that_is_none_is_refused(status) -> None:
+    with pytest.raises(ValueError, match="is no HTTP status"):
+        Selection.of(status=status)
+
+
+def test_a_block_is_not_touched_for_what_the_header_tells() -> None:
+    out = io.BytesIO()
+    size = 8 << 20
+    with seekwarc.open(out, "w", digest=None) as writer:
+        for number in range(8):
+            film = Repeated(b"HTTP/1.1 200 OK\r\n\r\n".ljust(1 << 16, b"."), size)
+            writer.write("response", block=film, length=size, target_uri=f"http://a.org/{number}")
+    wanted = Selection.of(type="resource", status=200, mime="image/*")
+    with seekwarc.open(out.getvalue()) as archive:
+        records = list(archive)
+        before = archive.stats.bytes_decoded
+        assert not any(map(wanted.matches, records))
+        assert archive.stats.bytes_decoded == before
+
+
+LETTERS = st.text("ab*", max_size=8)
+
+
+@given(LETTERS, st.text("ab", max_size=12))
+def test_an_asterisk_stands_for_any_text(pattern, text) -> None:
+    expected = re.fullmatch(fnmatch.translate(pattern), text) is not None
+    assert matches_pattern(pattern, text) == expected
+
+
+def test_no_pattern_takes_long() -> None:
+    begin = time.perf_counter()
+    assert not matches_pattern("*a" * 200 + "b", "a" * 100_000)
+    assert time.perf_counter() - begin < 2

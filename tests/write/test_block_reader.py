@@ -1,0 +1,95 @@
+"""The block of a record that is being written."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from seekwarc.errors import FormatError
+from seekwarc.write.block_reader import BlockSource
+from tests.support.writing import HTTP_HEAD, KIB, Pipe, text
+
+BLOCK = text(200_000)
+KINDS = [bytes, bytearray, memoryview, io.BytesIO, Pipe, lambda block: Pipe(block, most=7)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("length", [None, 1000])
+def test_reading_gives_all_that_was_asked_for_until_the_block_ends(kind: Any, length: int | None) -> None:
+    block = BLOCK[:1000]
+    source = BlockSource(kind(block), length)
+    assert source.read(0) == b""
+    assert source.read(1) == block[:1]
+    assert source.read(600) == block[1:601]
+    assert source.read(600) == block[601:]
+    assert source.read(600) == b""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_peeking_keeps_the_bytes(kind: Any) -> None:
+    source = BlockSource(kind(BLOCK[:1000]), None)
+    assert source.peek(10) == BLOCK[:10]
+    assert source.peek(500) == BLOCK[:500]
+    assert source.read(20) == BLOCK[:20]
+    assert source.peek(5000) == BLOCK[20:1000]
+    assert source.peek(5) == BLOCK[20:25]
+    assert source.read(5000) == BLOCK[20:1000]
+    assert source.peek(1) == b""
+
+
+def test_no_byte_behind_the_length_is_read() -> None:
+    stream = io.BytesIO(BLOCK)
+    source = BlockSource(stream, 1000)
+    assert source.peek(64 * KIB) == BLOCK[:1000]
+    assert source.read(64 * KIB) == BLOCK[:1000]
+    assert source.read(1) == b""
+    assert stream.tell() == 1000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_block_shorter_than_its_length_is_an_error(kind: Any) -> None:
+    source = BlockSource(kind(BLOCK[:1000]), 1001)
+    assert source.read(1000) == BLOCK[:1000]
+    with pytest.raises(FormatError, match="ended after 1000 bytes, its Content-Length is 1001"):
+        source.read(1)
+
+
+def test_peeking_behind_the_end_of_a_short_block_is_an_error() -> None:
+    with pytest.raises(FormatError, match="ended after 1000 bytes"):
+        BlockSource(io.BytesIO(BLOCK[:1000]), 2000).peek(1500)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("length", [None, 1000])
+@pytest.mark.parametrize(
+    ("first", "size"), [(100, 100), (1, 999), (1000, 1), (999, 5000), (300, 350), (7, 1)]
+)
+def test_chunks_are_the_first_then_the_others_and_the_last_is_marked(
+    kind: Any, length: int | None, first: int, size: int
+) -> None:
+    block = BLOCK[:1000]
+    chunks = list(BlockSource(kind(block), length).chunks(first, size))
+    assert b"".join(chunk for chunk, _ in chunks) == block
+    assert [last for _, last in chunks] == [False] * (len(chunks) - 1) + [True]
+    assert len(chunks[0][0]) == min(first, 1000)
+    assert {len(chunk) for chunk, _ in chunks[1:-1]} <= {size}
+
+
+def test_chunks_of_an_empty_block_are_none() -> None:
+    assert list(BlockSource(b"", None).chunks(10, 10)) == []
+
+
+def test_an_http_head_is_found_and_kept() -> None:
+    source = BlockSource(Pipe(HTTP_HEAD + BLOCK), None)
+    head = source.http_head()
+    assert head is not None
+    assert head.raw == HTTP_HEAD
+    assert source.read(len(HTTP_HEAD) + 10) == HTTP_HEAD + BLOCK[:10]
+
+
+def test_a_block_without_an_http_head_is_kept_too() -> None:
+    source = BlockSource(Pipe(BLOCK), None)
+    assert source.http_head() is None
+    assert source.read(len(BLOCK)) == BLOCK

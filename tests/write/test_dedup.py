@@ -1,0 +1,249 @@
+"""Payloads that were archived before, in this file or in an older one."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import io
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seekwarc
+from seekwarc.write.dedup import Capture
+from tests.support.series import errors_of, labelled
+from tests.support.writing import DATE, HTTP_HEAD, KIB, RESPONSE, URI, Pipe, noise, record_id, text
+
+ONE = Capture("urn:x:1", "http://example.org/1", "2020-01-02T03:04:05Z")
+TWO = Capture("urn:x:2", "http://example.org/2", "2021-01-02T03:04:05Z")
+PAYLOAD = text(1000)
+SHA1 = hashlib.sha1(PAYLOAD)
+
+
+def digest(text: str) -> seekwarc.Digest:
+    return seekwarc.Digest.parse(text)
+
+
+def record(
+    *fields: tuple[str, str], block: bytes = HTTP_HEAD + PAYLOAD, version: str = "1.0", **changes: str | None
+) -> bytes:
+    """A record as other tools write it: fields are replaced by name, or left out where None."""
+    given: dict[str, str | None] = {
+        "WARC-Type": "response",
+        "WARC-Record-ID": "<urn:x:1>",
+        "WARC-Date": "2020-01-02T03:04:05Z",
+        "WARC-Target-URI": "http://example.org/1",
+        "Content-Type": RESPONSE,
+        "WARC-Payload-Digest": labelled("sha1", PAYLOAD),
+        **{name.replace("_", "-"): value for name, value in changes.items()},
+    }
+    lines = [f"{name}: {value}" for name, value in [*given.items(), *fields] if value is not None]
+    head = "\r\n".join([f"WARC/{version}", *lines, f"Content-Length: {len(block)}", "", ""])
+    return head.encode() + block + b"\r\n\r\n"
+
+
+def seeded(*archives: bytes) -> seekwarc.Duplicates:
+    known = seekwarc.Duplicates()
+    for data in archives:
+        with seekwarc.open(data) as archive:
+            known.add_archive(archive)
+    return known
+
+
+def written(known: seekwarc.Duplicates, block: Any = HTTP_HEAD + PAYLOAD) -> seekwarc.Written:
+    with seekwarc.Writer(io.BytesIO(), dedup=known, frame_size=64 * KIB) as writer:
+        return writer.write_response(URI, block)
+
+
+# In memory.
+
+
+def test_what_was_added_is_found() -> None:
+    known = seekwarc.Duplicates()
+    assert known.find(digest("sha1:abc")) is None
+    assert len(known) == 0
+    known.add(digest("sha1:abc"), ONE)
+    known.add(digest("md5:abc"), TWO)
+    assert known.find(digest("sha1:abc")) == ONE
+    assert known.find(digest("md5:abc")) == TWO
+    assert known.find(digest("sha1:abd")) is None
+    assert len(known) == 2
+
+
+def test_the_first_record_with_a_payload_is_kept() -> None:
+    known = seekwarc.Duplicates()
+    for capture in (ONE, TWO):
+        known.add(digest("sha1:abc"), capture)
+    assert known.find(digest("sha1:abc")) == ONE
+    assert len(known) == 1
+
+
+@pytest.mark.parametrize("prefix", ["sha1", "SHA1", "SHA-1", "sha-1"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        SHA1.hexdigest(),
+        SHA1.hexdigest().upper(),
+        base64.b32encode(SHA1.digest()).decode(),
+        base64.b32encode(SHA1.digest()).decode().lower(),
+        base64.b64encode(SHA1.digest()).decode(),
+    ],
+)
+def test_a_digest_is_the_same_in_all_its_spellings(prefix: str, value: str) -> None:
+    known = seekwarc.Duplicates()
+    known.add(digest(labelled("sha1", PAYLOAD)), ONE)
+    assert known.find(digest(f"{prefix}:{value}")) == ONE
+
+
+def test_payloads_take_little_memory() -> None:
+    known = seekwarc.Duplicates()
+    count = 5000
+    tracemalloc.start()
+    for number in range(count):
+        value = hashlib.sha1(b"%d" % number).hexdigest()
+        capture = Capture(record_id(number), f"http://example.org/page/{number}", f"{number:04}-01-01")
+        known.add(digest(f"sha1:{value}"), capture)
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert len(known) == count
+    assert taken / count < 700
+
+
+# Older files.
+
+
+@pytest.mark.parametrize("wrap", [bytes, Pipe])
+@pytest.mark.parametrize("size", [1000, 300_000])
+def test_payloads_of_an_older_file_are_met_again(wrap: Any, size: int, tmp_path: Path) -> None:
+    block = HTTP_HEAD + noise(size)
+    path = tmp_path / "old.warc.zst"
+    with seekwarc.Writer(path, frame_size=64 * KIB) as writer:
+        writer.write_warcinfo({"software": "test"})
+        original = writer.write_response("http://example.org/first", block, date=DATE)
+    known = seekwarc.Duplicates()
+    with seekwarc.open(path) as archive:
+        known.add_archive(archive)
+    again = written(known, wrap(block))
+    assert again.type == "revisit"
+    assert again.refers_to_id == original.id
+    assert again.header["WARC-Refers-To-Target-URI"] == "http://example.org/first"
+    assert again.header["WARC-Refers-To-Date"] == DATE
+    assert errors_of(again.header) == []
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_the_older_file_may_be_of_any_tool(pack: Any) -> None:
+    again = written(seeded(pack(record())))
+    assert again.type == "revisit"
+    assert again.refers_to_id == "urn:x:1"
+
+
+def test_a_target_uri_in_brackets_is_referred_to_without_them() -> None:
+    """WARC 1.0 has brackets round every URI, WARC 1.1 none round this."""
+    again = written(seeded(record(WARC_Target_URI="<http://example.org/1>")))
+    assert again.header["WARC-Refers-To-Target-URI"] == "http://example.org/1"
+    assert errors_of(again.header) == []
+
+
+def test_resources_are_found_by_their_block_where_no_payload_digest_is_stated() -> None:
+    old = record(
+        ("WARC-Block-Digest", labelled("sha1", PAYLOAD)),
+        block=PAYLOAD,
+        WARC_Type="resource",
+        WARC_Payload_Digest=None,
+        Content_Type="text/plain",
+    )
+    known = seeded(old)
+    assert known.find(digest(labelled("sha1", PAYLOAD))) == ONE
+    assert written(known).type == "revisit"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"WARC_Type": "request"},
+        {"WARC_Type": "metadata"},
+        {"WARC_Type": "revisit"},
+        {"WARC_Type": "conversion"},
+        {"WARC_Type": None},
+        {"WARC_Record_ID": None},
+        {"WARC_Target_URI": None},
+        {"WARC_Date": None},
+        {"WARC_Payload_Digest": None},
+        {"WARC_Truncated": "time"},
+        {"WARC_Segment_Number": "1"},
+    ],
+)
+def test_records_that_cannot_be_referred_to_are_passed_over(changes: dict[str, str | None]) -> None:
+    known = seeded(record(**changes))
+    assert len(known) == 0
+    assert written(known).type == "response"
+
+
+def test_a_response_is_not_found_by_its_block() -> None:
+    old = record(("WARC-Block-Digest", labelled("sha1", HTTP_HEAD + PAYLOAD)), WARC_Payload_Digest=None)
+    assert len(seeded(old)) == 0
+
+
+def test_an_empty_payload_of_an_older_file_is_not_met_again() -> None:
+    old = record(block=HTTP_HEAD, WARC_Payload_Digest=labelled("sha1", b""))
+    assert written(seeded(old), HTTP_HEAD).type == "response"
+
+
+def test_of_several_files_the_first_wins() -> None:
+    known = seeded(record(), record(WARC_Record_ID="<urn:x:2>"))
+    assert len(known) == 1
+    assert written(known).refers_to_id == "urn:x:1"
+
+
+def test_a_revisit_in_an_older_file_leads_to_nothing_where_its_original_is_elsewhere() -> None:
+    known = seekwarc.Duplicates()
+    target = io.BytesIO()
+    with seekwarc.Writer(target, dedup=seeded(record())) as writer:
+        writer.write_response(URI, HTTP_HEAD + PAYLOAD)
+    with seekwarc.open(target.getvalue()) as archive:
+        known.add_archive(archive)
+    assert len(known) == 0
+
+
+def test_damage_is_told() -> None:
+    target = io.BytesIO()
+    with seekwarc.Writer(target) as writer:
+        writer.write_response(URI, HTTP_HEAD + PAYLOAD)
+    data = bytearray(target.getvalue())
+    data[20] ^= 0xFF
+    with pytest.raises(seekwarc.FormatError):
+        seeded(bytes(data))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"WARC_Payload_Digest": "none"},
+        {"WARC_Segment_Number": "first"},
+        {"WARC_Type": "resource", "WARC_Payload_Digest": None, "WARC_Block_Digest": "none"},
+    ],
+)
+def test_a_value_that_makes_no_sense_does_not_hide_what_stands_behind_it(changes: dict[str, Any]) -> None:
+    known = seeded(record(**changes) + record(WARC_Record_ID="<urn:x:2>"))
+    assert written(known).refers_to_id == "urn:x:2"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"WARC_Target_URI": "http://example.org/ä"},
+        {"WARC_Target_URI": "http://example.org/a b"},
+        {"WARC_Target_URI": "no uri"},
+        {"WARC_Date": "20200102030405"},
+        {"WARC_Date": "2020-01-02T03:04:05+01:00"},
+        {"WARC_Record_ID": "<no uri>"},
+        {"WARC_Record_ID": "<urn:x: 1>"},
+    ],
+)
+def test_what_breaks_the_rules_in_an_older_file_does_not_come_into_a_new_one(changes: dict[str, Any]) -> None:
+    again = written(seeded(record(**changes)))
+    assert errors_of(again.header) == []

@@ -1,0 +1,172 @@
+"""Headers that are put together: what is given wins, what is missing is added, the forbidden refused."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import Any
+
+import pytest
+
+import seekwarc
+from seekwarc.write.header import HeaderDraft, bracketed, new_id, pairs_of
+from tests.support.writing import DATE, URI
+
+GIVEN = [
+    ("WARC-Type", "resource"),
+    ("WARC-Record-ID", "<urn:x:1>"),
+    ("WARC-Date", DATE),
+    ("WARC-Target-URI", URI),
+]
+
+
+def draft(*fields: tuple[str, str], without: str = "") -> HeaderDraft:
+    return HeaderDraft([*(field for field in GIVEN if field[0] != without), *fields])
+
+
+# Pairs, brackets, identifiers.
+
+
+@pytest.mark.parametrize("make", [dict, list, iter, tuple])
+def test_fields_come_as_a_mapping_or_as_pairs(make: Any) -> None:
+    assert pairs_of(make([("a", "1"), ("b", "2")])) == [("a", "1"), ("b", "2")]
+
+
+def test_pairs_may_repeat() -> None:
+    assert pairs_of((("a", "1"), ("a", "2"))) == [("a", "1"), ("a", "2")]
+
+
+@pytest.mark.parametrize("given", ["urn:x:1", "<urn:x:1>"])
+def test_an_identifier_gets_one_pair_of_brackets(given: str) -> None:
+    assert bracketed(given) == "<urn:x:1>"
+
+
+def test_new_identifiers_are_random_uuids() -> None:
+    ids = [new_id() for _ in range(100)]
+    assert len(set(ids)) == 100
+    for one in ids:
+        match = re.fullmatch("<urn:uuid:(.*)>", one)
+        assert match is not None
+        assert uuid.UUID(match[1]).version == 4
+
+
+# What is added.
+
+
+def test_what_is_added_stands_in_front_of_what_was_given() -> None:
+    fields = HeaderDraft({"X-Own": "1"})
+    fields.add("WARC-Type", "resource")
+    fields.add("WARC-Date", DATE)
+    assert list(fields) == [("WARC-Type", "resource"), ("WARC-Date", DATE), ("X-Own", "1")]
+    assert list(fields) == list(fields)
+
+
+@pytest.mark.parametrize("name", ["WARC-Date", "warc-date", "WARC-DATE"])
+def test_what_was_given_wins_whatever_its_case(name: str) -> None:
+    fields = HeaderDraft({name: "2020"})
+    fields.add("WARC-Date", DATE)
+    assert list(fields) == [(name, "2020")]
+    assert fields.get("WARC-Date") == fields.get(name.swapcase()) == "2020"
+
+
+def test_a_field_without_a_value_is_not_added() -> None:
+    fields = HeaderDraft()
+    fields.add("WARC-Target-URI", None)
+    assert list(fields) == []
+    assert fields.get("WARC-Target-URI") is None
+
+
+def test_the_first_of_several_values_is_got() -> None:
+    fields = HeaderDraft([("WARC-Concurrent-To", "<urn:x:1>"), ("warc-concurrent-to", "<urn:x:2>")])
+    assert fields.get("WARC-Concurrent-To") == "<urn:x:1>"
+
+
+def test_a_draft_without_some_fields_leaves_the_other_as_it_was() -> None:
+    fields = draft(("warc-date", "2020"), ("X", "1"), without="WARC-Date")
+    fields.add("Content-Type", "text/plain")
+    before = list(fields)
+    rest = fields.without("WARC-DATE", "content-type", "Not-There")
+    assert [name for name, _ in rest] == ["WARC-Type", "WARC-Record-ID", "WARC-Target-URI", "X"]
+    assert list(fields) == before
+    rest.add("WARC-Date", DATE)
+    assert rest.get("WARC-Date") == DATE
+
+
+# The header.
+
+
+def test_a_header_has_the_length_of_its_block() -> None:
+    header = draft(("X-Own", "é")).header(17)
+    assert isinstance(header, seekwarc.RecordHeader)
+    assert header.content_length == 17
+    assert list(header.items()) == [("Content-Length", "17"), *GIVEN, ("X-Own", "é")]
+    assert header.raw.startswith(b"WARC/1.1\r\n")
+    assert header.raw.endswith(b"\r\n\r\n")
+
+
+def test_a_length_that_was_given_stays() -> None:
+    header = draft(("content-length", "017")).header(17)
+    assert header.get_all("Content-Length") == ("017",)
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize("kind", ["resource", "x-of-an-extension"])
+def test_a_header_that_lacks_nothing_is_taken(kind: str) -> None:
+    fields = draft(("WARC-Type", kind), ("X-Own", "any thing"), ("x-own", ""), without="WARC-Type")
+    fields.refuse_what_breaks_rules()
+    assert fields.get("Content-Length") is None, "its length is not known yet"
+
+
+@pytest.mark.parametrize("name", ["WARC-Type", "WARC-Record-ID", "WARC-Date", "WARC-Target-URI"])
+def test_a_field_that_is_missing_is_told(name: str) -> None:
+    with pytest.raises(seekwarc.RuleError, match=f"{name} is missing.*WARC 1.1, clause 5"):
+        draft(without=name).refuse_what_breaks_rules()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("WARC-Refers-To", "<urn:x:2>", "WARC-Refers-To is forbidden in a 'resource' record"),
+        ("warc-filename", "a.warc", "WARC-Filename is forbidden in a 'resource' record"),
+        ("WARC-Date", DATE, "WARC-Date stands 2 times in a 'resource' record"),
+        ("WARC-Warcinfo-ID", "urn:x:2", "WARC-Warcinfo-ID is 'urn:x:2' in a 'resource' record, not a URI in"),
+        ("WARC-IP-Address", "example.org", "WARC-IP-Address is 'example.org'"),
+        ("WARC-Block-Digest", "nothing", "WARC-Block-Digest is 'nothing'"),
+        ("Content-Length", "-1", "Content-Length is '-1'"),
+        ("Content-Type", "text", "Content-Type is 'text'"),
+        ("WARC-Segment-Number", "2", "WARC-Segment-Number is not 1 in a 'resource' record"),
+    ],
+)
+def test_what_the_standard_forbids_is_told_by_field_and_type(name: str, value: str, told: str) -> None:
+    with pytest.raises(seekwarc.RuleError, match=re.escape(told)):
+        draft((name, value)).refuse_what_breaks_rules()
+
+
+def test_an_error_is_a_value_error_too() -> None:
+    with pytest.raises(ValueError, match="missing"):
+        HeaderDraft().refuse_what_breaks_rules()
+
+
+@pytest.mark.parametrize("value", ["a\x1b[2J", "a\x7f", "\x01", "\udcff"])
+def test_a_value_with_a_control_character_or_bytes_that_are_no_utf_8_is_refused(value: str) -> None:
+    with pytest.raises(seekwarc.RuleError, match=r"value of X-Own .*WARC 1\.1, clause 4"):
+        draft(("X-Own", value)).refuse_what_breaks_rules()
+
+
+def test_a_value_may_have_a_tab_in_it() -> None:
+    draft(("X-Own", "a\tb")).refuse_what_breaks_rules()
+
+
+@pytest.mark.parametrize("field", [("X Y", "a"), ("", "a"), ("X", "a\r\nb"), ("X", "a\0")])
+def test_what_cannot_stand_in_a_header_is_no_question_of_rules(field: tuple[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"line break or NUL|cannot name a field") as refused:
+        draft(field).refuse_what_breaks_rules()
+    assert not isinstance(refused.value, seekwarc.RuleError)
+
+
+def test_what_should_be_but_need_not_is_taken() -> None:
+    fields = draft()
+    fields.refuse_what_breaks_rules()
+    assert fields.get("Content-Type") is None

@@ -1,0 +1,41 @@
+"""What a writer is pointed at, and what it finds there."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seekwarc.write.output import FileObjectOutput, PathOutput
+from seekwarc.write.targets import find_target, new_output
+from seekwarc.write.unfinished import OpenOutput
+
+NEW: dict[str, Any] = {"existing": "error", "append": False, "repair": False}
+
+
+def test_a_new_file_outlives_its_writer_where_that_is_asked(tmp_path: Path) -> None:
+    made: list[OpenOutput] = []
+    for on_error, kind in (("keep", OpenOutput), ("discard", PathOutput)):
+        output = new_output(tmp_path / "a.warc.zst", "error", on_error, made)
+        assert type(output) is kind
+        output.discard()
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("target", [io.BytesIO(), "/dev/null"])
+def test_devices_and_file_objects_are_written_to_in_place(target: Any) -> None:
+    output = new_output(target, "error", "keep", [])
+    assert isinstance(output, FileObjectOutput)
+    output.discard()
+
+
+def test_nothing_is_opened_that_is_not_continued(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.zst"
+    found = find_target(path, "zst", is_series=False, **NEW)
+    assert found == (path, None, None)
+    found = find_target(path, "zst", is_series=True, **NEW)
+    assert found.names is not None
+    assert found.continued is None
+    assert list(tmp_path.iterdir()) == []

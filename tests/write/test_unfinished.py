@@ -1,0 +1,131 @@
+"""Files that can be seen while they are written, and outlive the writer that did not finish them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+import seekwarc
+from seekwarc.write.unfinished import OpenOutput, unfinished_name
+
+
+def begun(path: Path, data: bytes = b"some", **options) -> OpenOutput:
+    output = OpenOutput(path, **options)
+    output.write(data)
+    return output
+
+
+def test_an_unfinished_file_can_be_seen(tmp_path: Path) -> None:
+    output = begun(tmp_path / "a.warc.zst")
+    output.flush()
+    assert os.listdir(tmp_path) == ["a.warc.zst.open"]
+    assert (tmp_path / "a.warc.zst.open").read_bytes() == b"some"
+    output.commit()
+    output.commit()
+    output.discard()
+    assert os.listdir(tmp_path) == ["a.warc.zst"]
+    assert (tmp_path / "a.warc.zst").read_bytes() == b"some"
+
+
+def test_a_discarded_file_is_removed(tmp_path: Path) -> None:
+    begun(tmp_path / "a.warc.zst").discard()
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_is_left_holds_all_that_was_written(tmp_path: Path) -> None:
+    begun(tmp_path / "a.warc.zst").leave()
+    assert (tmp_path / "a.warc.zst.open").read_bytes() == b"some"
+
+
+@pytest.mark.parametrize("existing", ["error", "overwrite"])
+def test_two_writers_of_one_name_are_refused(existing: str, tmp_path: Path) -> None:
+    first = begun(tmp_path / "a.warc.zst")
+    for resume in (False, True):
+        with pytest.raises(seekwarc.SourceError, match=r"a\.warc\.zst: another process is writing to it"):
+            OpenOutput(tmp_path / "a.warc.zst", existing=existing, resume=resume)
+    first.commit()
+    assert (tmp_path / "a.warc.zst").read_bytes() == b"some"
+
+
+def test_what_was_left_is_named_with_what_saves_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.zst"
+    begun(path).leave()
+    told = rf'{path}\.open; continue it with .*"a", repair=True.*`seekwarc recover {path}\.open {path}`'
+    with pytest.raises(seekwarc.TargetExistsError, match=told):
+        OpenOutput(path)
+    assert (tmp_path / "a.warc.zst.open").read_bytes() == b"some"
+    begun(path, b"new", existing="overwrite").commit()
+    assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["a.warc.zst"]
+
+
+def test_what_was_left_is_resumed_or_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.zst"
+    begun(path, b"some torn").leave()
+    output = OpenOutput(path, resume=True)
+    output.go_to(4)
+    output.write(b" more")
+    output.flush()
+    output.discard()
+    assert (tmp_path / "a.warc.zst.open").read_bytes() == b"some"
+    output = OpenOutput(path, resume=True)
+    output.go_to(4)
+    output.write(b" more")
+    output.commit()
+    assert path.read_bytes() == b"some more"
+
+
+def test_an_existing_file_is_replaced_only_where_that_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.zst"
+    path.write_bytes(b"before")
+    path.chmod(0o600)
+    with pytest.raises(FileExistsError, match="exists already"):
+        OpenOutput(path)
+    output = begun(path, existing="overwrite")
+    assert stat.S_IMODE((tmp_path / "a.warc.zst.open").stat().st_mode) == 0o600
+    assert path.read_bytes() == b"before"
+    output.commit()
+    assert path.read_bytes() == b"some"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_file_made_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.zst"
+    output = begun(path)
+    path.write_bytes(b"of another")
+    with pytest.raises(FileExistsError, match="meanwhile"):
+        output.commit()
+    output.leave()
+    assert path.read_bytes() == b"of another"
+    assert (tmp_path / "a.warc.zst.open").read_bytes() == b"some"
+
+
+def test_a_commit_that_was_interrupted_can_be_repeated(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "a.warc.zst"
+    for number, name in enumerate(("fsync", "link", "unlink", "replace")):
+        path.unlink(missing_ok=True)
+        existing = "overwrite" if name == "replace" else "error"
+        output = begun(path, b"%d" % number, existing=existing)
+        real = getattr(os, name)
+
+        def interrupted(*words, real=real) -> None:
+            real(*words)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(os, name, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            output.commit()
+        monkeypatch.undo()
+        output.commit()
+        assert path.read_bytes() == b"%d" % number
+        assert os.listdir(tmp_path) == ["a.warc.zst"]
+
+
+def test_a_long_name_loses_its_last_letters(tmp_path: Path) -> None:
+    name = "ä" * 123 + ".warc.zst"
+    assert len(os.fsencode(os.path.basename(unfinished_name(name)))) <= 255
+    begun(tmp_path / name).commit()
+    assert os.listdir(tmp_path) == [name]
