@@ -104,7 +104,9 @@ def framed_record_at(
         record_header = file.parse_header(content[:end], offset)
         if record_size(record_header) == len(content):
             return Record(record_header, SinglePlace(file, offset, len(frame)), length=length)
-    place = FramedPlace(file, offset, length=length, head=head, table=table)
+    # A table that was made to displace frames cannot be told by a short read: only looking at all frames can.
+    walks = file.strict and table is None and not file.source.is_far
+    place = FramedPlace(file, offset, length=length, head=head, walks=walks, table=table)
     record = Record(record_header, place, length=length)
     _tell_of_frame(file, record, header, content, len(frame))
     return record

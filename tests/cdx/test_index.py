@@ -458,6 +458,16 @@ def test_no_other_table_is_believed_than_the_one_that_is_named(tmp_path: Path) -
         assert "index" in record.layout.table_problem
 
 
+def test_read_strictly_no_table_is_believed_that_lists_other_frames(tmp_path: Path) -> None:
+    made = large(change=displaced)
+    put = made.records[1]
+    (tmp_path / "a.warc.zst").write_bytes(made.bytes())
+    with seekwarc.open(tmp_path / "a.warc.zst", strict=True) as archive:
+        record = archive.record_at(put.offset, put.length)
+        assert record.block.pread(20_000, 100) == put.block[20_000:20_100]
+        assert record.seek_table_status == "unusable"
+
+
 def test_a_table_that_is_not_that_of_the_frames_is_not_named(tmp_path: Path) -> None:
     with Index(index_of(tmp_path, large(change=displaced))) as found:
         assert [it.table for it in found.lookup("http://example.org/", match="prefix")] == [None] * 3
