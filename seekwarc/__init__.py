@@ -12,7 +12,7 @@ See README.md for what it is for, and spec-notes/ for what goes on disk.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 if TYPE_CHECKING:
     import os
@@ -60,12 +60,16 @@ if TYPE_CHECKING:
     from seekwarc.frames.run import ReadPlan
     from seekwarc.read.digests import DigestCheck, DigestVerdict
     from seekwarc.read.extent import Extent
+    from seekwarc.read.options import ReaderOptions
     from seekwarc.read.reader import Reader
-    from seekwarc.read.record import Record, TableStatus
+    from seekwarc.read.record import Record, Relations, TableStatus
     from seekwarc.storage.diskcache import DiskCache
     from seekwarc.storage.filesystem import FileSystemSource
+    from seekwarc.storage.plan import ReadPolicy
     from seekwarc.storage.source import RangeSource, Stats
-    from seekwarc.write.dedup import Duplicates
+    from seekwarc.write.dedup import Deduplicator, Duplicates
+    from seekwarc.write.file_layout import TableMode
+    from seekwarc.write.options import WriterOptions
     from seekwarc.write.writer import Writer
     from seekwarc.write.written import Written
 
@@ -80,6 +84,7 @@ __all__ = [
     "Capture",
     "ChecksumError",
     "Collection",
+    "Deduplicator",
     "Dictionary",
     "Digest",
     "DigestCheck",
@@ -103,7 +108,9 @@ __all__ = [
     "RangeNotSupportedError",
     "RangeSource",
     "ReadPlan",
+    "ReadPolicy",
     "Reader",
+    "ReaderOptions",
     "Record",
     "RecordHeader",
     "RecordIndex",
@@ -116,12 +123,14 @@ __all__ = [
     "SourceError",
     "SourceTimeoutError",
     "Stats",
+    "TableMode",
     "TableStatus",
     "TargetExistsError",
     "TruncatedError",
     "UnsupportedError",
     "WarcDate",
     "Writer",
+    "WriterOptions",
     "Written",
     "check_header",
     "open",
@@ -140,6 +149,7 @@ _HOMES = {
     "AsyncWriter": "seekwarc.aio.writer",
     "Capture": "seekwarc.cdx.index",
     "Collection": "seekwarc.collection.collection",
+    "Deduplicator": "seekwarc.write.dedup",
     "Dictionary": "seekwarc.frames.dictionary",
     "Digest": "seekwarc.format.digest",
     "DigestCheck": "seekwarc.read.digests",
@@ -157,16 +167,20 @@ _HOMES = {
     "MemoryIndex": "seekwarc.collection.record_index",
     "RangeSource": "seekwarc.storage.source",
     "ReadPlan": "seekwarc.frames.run",
+    "ReadPolicy": "seekwarc.storage.plan",
     "Reader": "seekwarc.read.reader",
+    "ReaderOptions": "seekwarc.read.options",
     "Record": "seekwarc.read.record",
     "RecordHeader": "seekwarc.format.warc",
     "RecordIndex": "seekwarc.collection.record_index",
     "ResolvedRevisit": "seekwarc.collection.segments",
     "SeekTable": "seekwarc.format.seektable",
     "Stats": "seekwarc.storage.source",
+    "TableMode": "seekwarc.write.file_layout",
     "TableStatus": "seekwarc.read.record",
     "WarcDate": "seekwarc.format.dates",
     "Writer": "seekwarc.write.writer",
+    "WriterOptions": "seekwarc.write.options",
     "Written": "seekwarc.write.written",
     "check_header": "seekwarc.format.check",
 }
@@ -188,7 +202,9 @@ def __dir__() -> list[str]:
 def open(  # noqa: A001
     target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
     mode: Literal["r"] = "r",
-    **options: Any,  # noqa: ANN401
+    *,
+    relations: Relations | None = None,
+    **options: Unpack[ReaderOptions],
 ) -> Reader: ...
 
 
@@ -196,7 +212,7 @@ def open(  # noqa: A001
 def open(  # noqa: A001
     target: str | os.PathLike[str] | BinaryIO,
     mode: Literal["w", "a"],
-    **options: Any,  # noqa: ANN401
+    **options: Unpack[WriterOptions],
 ) -> Writer: ...
 
 

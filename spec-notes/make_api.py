@@ -15,6 +15,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -226,11 +227,24 @@ def members(home: str, node: ast.ClassDef) -> Iterator[str]:
             seen.add(name)
 
 
+def alias(name: str, home: str, *, prefix: str) -> Iterator[str]:
+    """Yield the paragraphs of another name for a type."""
+    body = module(home).tree.body
+    for item, after in pairwise(body):
+        if isinstance(item, ast.Assign) and ast.unparse(item.targets[0]) == name:
+            assert isinstance(after, ast.Expr)
+            yield f"### `{prefix}{name}`"
+            yield f"`{ast.unparse(item.value)}`. {ast.literal_eval(after.value)}"
+            return
+    raise LookupError(f"{home}.{name}")
+
+
 def entry(name: str, home: str, *, prefix: str = "") -> Iterator[str]:
     """Yield the paragraphs of one public name."""
     found = find(home, name)
     if found is None:
-        raise LookupError(f"{home}.{name}")
+        yield from alias(name, home, prefix=prefix)
+        return
     home, node = found
     if isinstance(node, ast.ClassDef):
         init = next(

@@ -10,10 +10,11 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, Unpack
 
 from seekwarc.aio.background import InThreads, Opened, Threads, in_threads
 from seekwarc.cdx.index import Capture, Index, Match
+from seekwarc.cdx.zipnum import MAX_BLOCK_SIZE
 from seekwarc.collection.collection import Collection
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.fields import DefinedFields
@@ -22,8 +23,9 @@ from seekwarc.format.seektable import TableReference
 from seekwarc.format.values import MediaType
 from seekwarc.frames.run import ReadPlan
 from seekwarc.read.extent import Extent
+from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
-from seekwarc.read.record import Record
+from seekwarc.read.record import Record, Relations
 from seekwarc.storage.source import RangeSource, Stats
 
 if TYPE_CHECKING:
@@ -56,9 +58,10 @@ class AsyncReader(Opened[Reader]):
         target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
         *,
         concurrency: int = CONCURRENCY,
-        **options: Any,  # noqa: ANN401
+        relations: Relations | None = None,
+        **options: Unpack[ReaderOptions],
     ) -> None:
-        super().__init__(partial(Reader, target, **options), concurrency)
+        super().__init__(partial(Reader, target, relations=relations, **options), concurrency)
 
     @property
     def name(self) -> str:
@@ -106,9 +109,10 @@ class AsyncCollection(Opened[Collection]):
         files: Iterable[str | os.PathLike[str] | bytes | BinaryIO | RangeSource],
         *,
         concurrency: int = CONCURRENCY,
-        **options: Any,  # noqa: ANN401
+        index: RecordIndex | None = None,
+        **options: Unpack[ReaderOptions],
     ) -> None:
-        super().__init__(partial(Collection, list(files), **options), concurrency)
+        super().__init__(partial(Collection, list(files), index=index, **options), concurrency)
 
     async def __aiter__(self) -> AsyncIterator[AsyncRecord]:
         """Yield every stored record of every file, in order; errors as from `Collection`."""
@@ -158,9 +162,12 @@ class AsyncIndex(Opened[Index]):
         target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
         *,
         concurrency: int = CONCURRENCY,
-        **options: Any,  # noqa: ANN401
+        files: str | os.PathLike[str] | None = None,
+        max_block_size: int = MAX_BLOCK_SIZE,
+        **options: Unpack[ReaderOptions],
     ) -> None:
-        super().__init__(partial(Index, target, **options), concurrency)
+        opening = partial(Index, target, files=files, max_block_size=max_block_size, **options)
+        super().__init__(opening, concurrency)
 
     @property
     def name(self) -> str:

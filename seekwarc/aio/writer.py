@@ -10,9 +10,10 @@ from collections.abc import AsyncIterable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from seekwarc.errors import SeekWarcError
+from seekwarc.write.options import WriterOptions
 from seekwarc.write.targets import Target
 from seekwarc.write.writer import Writer
 
@@ -46,8 +47,8 @@ class AsyncWriter:
         **options: As for `Writer`; `append=True` is mode "a".
     """
 
-    def __init__(self, target: Target, **options: Any) -> None:  # noqa: ANN401
-        self._open: Callable[[], Writer] = partial(Writer, target, **options)
+    def __init__(self, target: Target, *, append: bool = False, **options: Unpack[WriterOptions]) -> None:
+        self._open: Callable[[], Writer] = partial(Writer, target, append=append, **options)
         self._thread = ThreadPoolExecutor(1, "seekwarc-async-writer")
         self._writer: Writer | None = None
         self._loop: asyncio.AbstractEventLoop | None = None

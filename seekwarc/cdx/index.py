@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
 from types import TracebackType
-from typing import Any, BinaryIO, Final, Literal, Self
+from typing import BinaryIO, Final, Literal, Self, Unpack
 from urllib.parse import quote, urlsplit
 
 from seekwarc.cdx.lines import SortedLines, StoredLine, StoredLines
@@ -24,6 +24,7 @@ from seekwarc.format.cdxj import CdxjLine, date_digits, date_of_digits, timestam
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.seektable import TableReference
 from seekwarc.format.surt import surt
+from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.fetch import Fetcher
@@ -97,7 +98,7 @@ class Index:
         *,
         files: str | os.PathLike[str] | None = None,
         max_block_size: int = MAX_BLOCK_SIZE,
-        **options: Any,  # noqa: ANN401
+        **options: Unpack[ReaderOptions],
     ) -> None:
         folder = folder_of(target)
         source = Fetcher(open_source(target), Stats())
@@ -114,7 +115,7 @@ class Index:
         source: Fetcher,
         folder: str | None,
         files: str | None,
-        options: dict[str, Any],
+        options: ReaderOptions,
         max_block_size: int,
     ) -> None:
         self.name = source.name
@@ -129,11 +130,11 @@ class Index:
         self._opened = ExitStack()
         self._opened.callback(source.close)
 
-    def __getstate__(self) -> tuple[Fetcher, str | None, str | None, dict[str, Any], int]:
+    def __getstate__(self) -> tuple[Fetcher, str | None, str | None, ReaderOptions, int]:
         folders = _absolute(self._folder), _absolute(self._files)
         return self._source, *folders, self._options, self._max_block_size
 
-    def __setstate__(self, state: tuple[Fetcher, str | None, str | None, dict[str, Any], int]) -> None:
+    def __setstate__(self, state: tuple[Fetcher, str | None, str | None, ReaderOptions, int]) -> None:
         self._set_up(*state)
 
     def __copy__(self) -> Self:

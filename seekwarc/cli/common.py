@@ -7,11 +7,12 @@ import json
 import re
 import sys
 from contextlib import closing
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Unpack
 
 from seekwarc.errors import NotFoundError, RangeError, SeekWarcError, SourceError
 from seekwarc.frames.decoder import WINDOW_LIMITS
 from seekwarc.frames.dictionary import StoredDictionary, read_dictionary
+from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.source import RangeSource, open_source
@@ -207,7 +208,7 @@ def existing_option(options: argparse.Namespace) -> Existing:
     return "overwrite" if options.force else "error"
 
 
-def open_archive(name: str, **limits: Any) -> Reader:  # noqa: ANN401
+def open_archive(name: str, **limits: Unpack[ReadLimits]) -> Reader:
     """Open the file that a command names, with `limit_options` for a reader."""
     return Reader(open_source(input_target(name)), **limits)
 
@@ -260,14 +261,16 @@ def _window_size(text: str) -> int:
     return size
 
 
-def limit_options(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the limits that were given, as a `Reader` takes them; none for a verb that has not got them."""
-    given = {
-        "max_window_size": getattr(options, "max_window", None),
-        "max_dictionary_size": getattr(options, "max_dictionary", None),
-        "max_table_size": getattr(options, "max_table", None),
-    }
-    return {name: size for name, size in given.items() if size is not None}
+def limit_options(options: argparse.Namespace) -> ReadLimits:
+    """Return the limits that were given, as a `Reader` takes them: none where the verb has no such option."""
+    limits: ReadLimits = {}
+    if getattr(options, "max_window", None) is not None:
+        limits["max_window_size"] = options.max_window
+    if getattr(options, "max_dictionary", None) is not None:
+        limits["max_dictionary_size"] = options.max_dictionary
+    if getattr(options, "max_table", None) is not None:
+        limits["max_table_size"] = options.max_table
+    return limits
 
 
 def add_record_arguments(
@@ -409,7 +412,7 @@ def writer_options(options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-def dictionary_at(name: str, **limits: Any) -> StoredDictionary:  # noqa: ANN401
+def dictionary_at(name: str, **limits: Unpack[ReadLimits]) -> StoredDictionary:
     """Read a dictionary from a file that is one, or that has one at its head.
 
     Args:
@@ -421,4 +424,8 @@ def dictionary_at(name: str, **limits: Any) -> StoredDictionary:  # noqa: ANN401
         FormatError: There is no dictionary.
     """
     with closing(open_source(input_target(name))) as source:
-        return read_dictionary(source, **limits)
+        return read_dictionary(
+            source,
+            max_dictionary_size=limits.get("max_dictionary_size"),
+            max_window_size=limits.get("max_window_size"),
+        )

@@ -46,9 +46,10 @@ from seekwarc.cli.common import (
 )
 from seekwarc.errors import FormatError, SeekWarcError, SourceError, TargetExistsError
 from seekwarc.format.words import counted
-from seekwarc.frames.dictionary import Dictionary
+from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL
 from seekwarc.frames.units import Compression
+from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.tools.convert import Conversion, convert, holds_same, refuse_same_file
 from seekwarc.tools.outcome import Job, Status
@@ -126,7 +127,7 @@ class _Converting:
 
     compression: Compression
     settings: dict[str, Any]
-    limits: dict[str, Any]
+    limits: ReadLimits
     level: int
     verify: bool
     existing: Existing
@@ -171,8 +172,8 @@ class _Converting:
             TargetExistsError: It was not, or is not.
         """
         if self.verify:
-            limits = {name: size for name, size in self.limits.items() if name == "max_dictionary_size"}
-            sound = holds_same(source, target, watch=desk.watch, **limits)
+            most = self.limits.get("max_dictionary_size", MAX_DICTIONARY_SIZE)
+            sound = holds_same(source, target, watch=desk.watch, max_dictionary_size=most)
         else:
             sound = check_age(target, source) and _begins_well(target)
         if not sound:

@@ -20,7 +20,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from seekwarc.cli.batch import add_batch_arguments, check_age, planned_jobs, run_batch
 from seekwarc.cli.common import (
@@ -36,6 +36,7 @@ from seekwarc.cli.common import (
 from seekwarc.errors import FormatError, SeekWarcError, TargetExistsError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.words import counted
+from seekwarc.read.options import ReadLimits
 from seekwarc.tools.batch import archives_in
 from seekwarc.tools.convert import refuse_same_file
 from seekwarc.tools.index import Indexing, file_name, index
@@ -151,7 +152,7 @@ class _Indexing:
     stated_digests: bool
     dir_root: str | None
     stdin_name: str | None
-    limits: dict[str, Any]
+    limits: ReadLimits
     existing: Existing
     skips: bool
     """Whether an index that is there is passed over if it is sound, and not older than its file."""

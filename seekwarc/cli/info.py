@@ -15,7 +15,7 @@ import json
 import shutil
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seekwarc.cli.batch import add_batch_arguments, run_batch
 from seekwarc.cli.common import (
@@ -32,6 +32,7 @@ from seekwarc.cli.common import (
 )
 from seekwarc.errors import NotFoundError
 from seekwarc.format.words import counted
+from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import TableStatus
 from seekwarc.storage.source import open_source
@@ -109,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
 class _Describing:
     """The work on one file; see `tools.work.Work`."""
 
-    limits: dict[str, Any]
+    limits: ReadLimits
 
     def __call__(self, job: Job, desk: Desk) -> tuple[Status, FileSummary]:
         source = desk.watch(open_source(input_target(job.source)), "reading")

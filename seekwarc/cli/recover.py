@@ -43,6 +43,7 @@ from seekwarc.cli.common import (
 from seekwarc.errors import FormatError, TargetExistsError
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
+from seekwarc.read.options import ReadLimits
 from seekwarc.storage.source import RangeSource, open_source
 from seekwarc.tools.aside import revocable, searchable
 from seekwarc.tools.convert import content_digest, refuse_same_file
@@ -119,7 +120,7 @@ class _Recovering:
     partial: bool
     source_dictionary: Dictionary | None
     settings: dict[str, Any]
-    limits: dict[str, Any]
+    limits: ReadLimits
     existing: Existing
     skips: bool
     """Whether a target that is there is passed over if it is sound, and not older than its source."""

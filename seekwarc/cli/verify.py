@@ -17,7 +17,6 @@ import argparse
 import json
 import sys
 from dataclasses import dataclass
-from typing import Any
 
 from seekwarc.cli.batch import add_batch_arguments, run_batch
 from seekwarc.cli.common import (
@@ -28,6 +27,7 @@ from seekwarc.cli.common import (
     printable,
 )
 from seekwarc.format.words import counted
+from seekwarc.read.options import ReadLimits
 from seekwarc.storage.source import open_source
 from seekwarc.tools.aside import searchable
 from seekwarc.tools.batch import archives_in
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 class _Verifying:
     """The work on one file; see `tools.work.Work`."""
 
-    limits: dict[str, Any]
+    limits: ReadLimits
     strict: bool
 
     def __call__(self, job: Job, desk: Desk) -> tuple[Status, Verification]:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, BinaryIO, Final, Self
+from typing import BinaryIO, Final, Self, Unpack
 
 from seekwarc.collection.record_index import Entry, MemoryIndex, RecordIndex
 from seekwarc.collection.revisits import candidates_of
@@ -21,6 +21,7 @@ from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.values import without_brackets
 from seekwarc.format.words import counted
+from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.source import RangeSource
@@ -56,7 +57,7 @@ class Collection:
         files: Iterable[Target],
         *,
         index: RecordIndex | None = None,
-        **options: Any,  # noqa: ANN401
+        **options: Unpack[ReaderOptions],
     ) -> None:
         readers: dict[str, Reader] = {}
         with ExitStack() as opened:

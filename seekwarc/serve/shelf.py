@@ -19,7 +19,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self, Unpack
 from urllib.parse import urlsplit
 
 from seekwarc.cdx.index import folder_of, located
@@ -28,6 +28,7 @@ from seekwarc.collection.record_index import entry_of
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, SourceError, UnsupportedError
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
+from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.serve.catalogue import Catalogue, Row, key_of
@@ -84,7 +85,7 @@ class Shelf:
     def __init__(
         self,
         targets: Sequence[str | os.PathLike[str] | RangeSource],
-        **options: Any,  # noqa: ANN401
+        **options: Unpack[ReadLimits],
     ) -> None:
         with ExitStack() as opened:
             sources = [_open(target, opened) for target in targets if not is_index(target)]

@@ -18,17 +18,19 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal, Unpack
 
 from seekwarc.errors import FormatError
 
 if TYPE_CHECKING:
+    from seekwarc.read.options import ReadLimits
     from seekwarc.storage.source import RangeSource
     from seekwarc.tools.concat import Concatenation
     from seekwarc.tools.convert import Conversion
     from seekwarc.tools.index import Indexing
     from seekwarc.tools.recover import Recovery
     from seekwarc.tools.verify import Problem, Verification
+    from seekwarc.write.options import FrameOptions, RecordOptions
 
 __all__ = ["concat", "convert", "index", "recover", "verify"]
 
@@ -53,7 +55,7 @@ def verify(
     target: Path | bytes | BinaryIO | RangeSource,
     *,
     on_problem: Callable[[Problem], object] = lambda _: None,
-    **limits: Any,  # noqa: ANN401
+    **limits: Unpack[ReadLimits],
 ) -> Verification:
     """Check a file: its grammar, every checksum, every seek table, the rules of WARC, every digest.
 
@@ -86,7 +88,7 @@ def convert(
     compression: Literal["zst", "gz", "none"] | None = None,
     verify: bool = True,
     existing: Existing = "error",
-    **options: Any,  # noqa: ANN401
+    **options: Unpack[FrameOptions],
 ) -> Conversion:
     """Write all records of a file into another, byte for byte, compressed in another way.
 
@@ -132,7 +134,7 @@ def index(
     on_problem: Callable[[FormatError], object] | None = None,
     post_append: bool = False,
     existing: Existing = "error",
-    **limits: Any,  # noqa: ANN401
+    **limits: Unpack[ReadLimits],
 ) -> Indexing:
     """Write the sorted CDXJ index of files, for `seekwarc.Index`, pywb and others.
 
@@ -176,7 +178,7 @@ def recover(
     *,
     partial: bool = False,
     existing: Existing = "error",
-    **options: Any,  # noqa: ANN401
+    **options: Unpack[RecordOptions],
 ) -> Recovery:
     """Write all intact records of a damaged file into a new .warc.zst.
 
@@ -206,7 +208,7 @@ def concat(
     *,
     verify: bool = True,
     existing: Existing = "error",
-    **limits: Any,  # noqa: ANN401
+    **limits: Unpack[ReadLimits],
 ) -> Concatenation:
     """Join files into one .warc.zst that holds all their records in order, byte for byte.
 

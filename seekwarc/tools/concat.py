@@ -10,10 +10,11 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import BinaryIO, Unpack
 
 from seekwarc.errors import SourceError
 from seekwarc.frames.encoder import OrderedWork
+from seekwarc.read.options import ReadLimits
 from seekwarc.tools.convert import refuse_same_file
 from seekwarc.tools.copied import CopiedFile
 from seekwarc.tools.copying import CopySettings, Recompressed, Tally
@@ -61,7 +62,7 @@ def concat(
     threads: int | None = None,
     announce: Callable[[str], object] = lambda _: None,
     watch: Watch = lambda source, _: source,
-    **limits: Any,  # noqa: ANN401
+    **limits: Unpack[ReadLimits],
 ) -> Concatenation:
     """Join files into one .warc.zst that holds all their records in order, byte for byte.
 

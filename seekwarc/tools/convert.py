@@ -6,21 +6,22 @@ import hashlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, BinaryIO, Final, Protocol
+from typing import BinaryIO, Final, Protocol, Unpack
 
 from seekwarc.errors import ChecksumError, FormatError, SourceError
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.source import PipeSource, RangeSource, Stats, open_source
 from seekwarc.tools.sinks import RecordSink, gzip_sink, plain_sink
 from seekwarc.write.files import Existing
+from seekwarc.write.options import FrameOptions
 from seekwarc.write.output import Output, PathOutput, open_output
 from seekwarc.write.writer import Writer
 
@@ -206,8 +207,8 @@ def convert(
     existing: Existing = "error",
     watch: Watch = _unwatched,
     see: Callable[[Record], object] | None = None,
-    limits: Mapping[str, Any] = MappingProxyType({}),
-    **options: Any,  # noqa: ANN401
+    limits: ReadLimits | None = None,
+    **options: Unpack[FrameOptions],
 ) -> Conversion:
     """Copy a WARC file into another compression. Every byte of its content stays as it was.
 
@@ -238,7 +239,7 @@ def convert(
 
     stored = open_source(source)
     refuse_same_file(stored.name, target)
-    with Reader(watch(stored, "converting"), **limits) as archive:
+    with Reader(watch(stored, "converting"), **(limits or {})) as archive:
         records = archive.in_order(tap)
         output = _CheckedOutput(
             open_output(target, existing=existing), digest.hexdigest if verify else None, watch
@@ -274,7 +275,7 @@ def convert(
         )
 
 
-def _sink(output: Output, compression: Compression, options: dict[str, Any]) -> RecordSink:
+def _sink(output: Output, compression: Compression, options: FrameOptions) -> RecordSink:
     if compression == "zst":
         return Writer(output, compression="zst", **options)
     level = options.pop("level", None)

@@ -23,6 +23,7 @@ from seekwarc.errors import (
     SourceError,
     TargetExistsError,
 )
+from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Selection, http_media_type
@@ -148,7 +149,7 @@ class Extractor:
         decoded: bool = True,
         max_size: int = MAX_SIZE,
         force: bool = False,
-        limits: dict[str, Any] | None = None,
+        limits: ReadLimits | None = None,
     ) -> None:
         self.files = files
         self._folder = folder

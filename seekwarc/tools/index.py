@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final, Unpack
 from urllib.parse import unquote, urlsplit
 
 from seekwarc.errors import FormatError
@@ -23,6 +23,7 @@ from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
 from seekwarc.format.post import MAX_BODY_SIZE, body_query, with_query
 from seekwarc.format.surt import surt
+from seekwarc.read.options import ReadLimits
 from seekwarc.read.place import table_reference
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
@@ -68,7 +69,7 @@ def index(
     existing: Existing = "error",
     memory: int = MEMORY,
     watch: Callable[[RangeSource, str], RangeSource] = lambda source, _: source,
-    **limits: Any,  # noqa: ANN401
+    **limits: Unpack[ReadLimits],
 ) -> Indexing:
     """Write the CDXJ index of files. Under its name it appears when it is whole.
 

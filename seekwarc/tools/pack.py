@@ -9,11 +9,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO, Unpack
 
 from seekwarc import __version__
 from seekwarc.errors import SourceError
 from seekwarc.write.numbering import ExistingSeries
+from seekwarc.write.options import RecordOptions
 from seekwarc.write.writer import Writer
 from seekwarc.write.written import Written
 
@@ -72,7 +73,7 @@ def pack(
     base_uri: str | None = None,
     existing: ExistingSeries = "error",
     opened: Callable[[Path, BinaryIO], BinaryIO] = lambda _, file: file,
-    **options: Any,  # noqa: ANN401
+    **options: Unpack[RecordOptions],
 ) -> list[tuple[Path, Written]]:
     """Write each file as a `resource` record (WARC 1.1, clause 6.4), behind a warcinfo record.
 

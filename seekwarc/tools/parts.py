@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE, parse_frame_header, parse_skippable_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.units import Compression, detect
 from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.options import ReadLimits
 from seekwarc.storage.source import RangeSource, Stats, open_source
 from seekwarc.tools.aside import searchable
 from seekwarc.tools.stored import LooseRecord, StoredRecord, StoredRecords, has_table_each, loose_records
@@ -40,7 +41,7 @@ class Part:
     dictionary: Dictionary | None
     has_table_each: bool | None
     """Whether each record has a seek table and the file has none; None where both look the same."""
-    limits: dict[str, Any]
+    limits: ReadLimits
     """Limits of reading, as a `Reader` takes them."""
 
     def problem(self, dictionary: Dictionary | None) -> str | None:
@@ -91,7 +92,7 @@ class Part:
 
 @contextlib.contextmanager
 def parts_of(
-    targets: Sequence[PartTarget], directory: str | None, limits: dict[str, Any]
+    targets: Sequence[PartTarget], directory: str | None, limits: ReadLimits
 ) -> Iterator[list[Part]]:
     """Look at files that are to be read later, each for itself: not all of them are open at the same time.
 
@@ -113,7 +114,7 @@ def parts_of(
 def _part(
     target: PartTarget,
     directory: str | None,
-    limits: dict[str, Any],
+    limits: ReadLimits,
     stack: ExitStack,
     known: dict[bytes, Dictionary],
 ) -> Part:

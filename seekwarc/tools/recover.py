@@ -7,9 +7,9 @@ shows inside it. The damaged file is never written to.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Final, cast
+from typing import BinaryIO, Final, Unpack, cast
 
 from seekwarc.errors import FormatError, NotFoundError, SourceError, TruncatedError
 from seekwarc.format.digest import Hasher
@@ -19,6 +19,7 @@ from seekwarc.frames.encoder import MAX_FRAME_SIZE
 from seekwarc.frames.scan import Window
 from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.options import ReadLimits
 from seekwarc.read.record import Record
 from seekwarc.read.search import RecordSearch
 from seekwarc.storage.source import RangeSource, Stats, open_source
@@ -26,6 +27,7 @@ from seekwarc.tools.convert import refuse_same_file
 from seekwarc.tools.examine import Damage, Intact, examine
 from seekwarc.write.files import Existing
 from seekwarc.write.forms import compression_of
+from seekwarc.write.options import RecordOptions
 from seekwarc.write.output import Output, open_output
 from seekwarc.write.writer import Writer
 
@@ -73,9 +75,9 @@ def recover(
     partial: bool = False,
     existing: Existing = "error",
     source_dictionary: Dictionary | None = None,
-    limits: Mapping[str, Any] | None = None,
+    limits: ReadLimits | None = None,
     watch: Callable[[RangeSource, str], RangeSource] = lambda source, _: source,
-    **options: Any,  # noqa: ANN401
+    **options: Unpack[RecordOptions],
 ) -> Recovery:
     """Write the intact records of a damaged file into a new .warc.zst.
 
@@ -117,7 +119,7 @@ class _Saver:
         self._partial = partial
         self._result = Recovery(file.name)
 
-    def save(self, target: Output, options: dict[str, Any]) -> Recovery:
+    def save(self, target: Output, options: RecordOptions) -> Recovery:
         file, result = self._file, self._result
         compression, begin = self._find_first()
         dictionary = None
@@ -127,10 +129,10 @@ class _Saver:
             except FormatError as error:
                 text = f"{error.message}; give the dictionary, if another file has it"
                 result.losses.append(Loss(0, begin, text, None))
-        settings = {"on_error": "discard", **options}
+        settings: RecordOptions = {**options}
         if compression_of(target.name) == "zst":
             settings.setdefault("dictionary", dictionary)
-        with Writer(target, **settings) as writer:
+        with Writer(target, on_error="discard", **settings) as writer:
             for stretch in examine(file, compression, lambda *it: self._copy(writer, *it), begin=begin):
                 if isinstance(stretch, Intact):
                     result.records += 1

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self, Unpack
 
 from seekwarc.errors import FormatError, SourceError, TargetExistsError
 from seekwarc.frames.encoder import OrderedWork
+from seekwarc.read.options import ReadLimits
 from seekwarc.tools.copied import CopiedFile
 from seekwarc.tools.copying import CopySettings, Recompressed, Tally
 from seekwarc.tools.parts import PartTarget, Watch, parts_of, table_mode_of
@@ -84,7 +85,7 @@ def split(
     threads: int | None = None,
     announce: Callable[[str], object] = lambda _: None,
     watch: Watch = lambda source, _: source,
-    **limits: Any,  # noqa: ANN401
+    **limits: Unpack[ReadLimits],
 ) -> Splitting:
     """Cut a file into files that hold its records in order, byte for byte.
 

@@ -12,7 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, Unpack
 
 from seekwarc.errors import FormatError
 from seekwarc.format.http import HttpHead, is_http_block, parse_http_head
@@ -20,6 +20,7 @@ from seekwarc.format.warc import RECORD_END
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import MIN_DICTIONARY_SIZE, Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL, MAX_LEVEL, MIN_LEVEL, FrameEncoder
+from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.storage.source import RangeSource, open_source
 
@@ -289,7 +290,7 @@ def train(
     level: int = DEFAULT_LEVEL,
     samples: int | None = None,
     watch: Watch | None = None,
-    **limits: Any,  # noqa: ANN401
+    **limits: Unpack[ReadLimits],
 ) -> Training:
     """Train a dictionary on records of WARC files, which are read once and in order.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from queue import SimpleQueue
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final, Unpack
 
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.format.check import check_header
@@ -22,6 +22,7 @@ from seekwarc.frames.audit import FrameAudit
 from seekwarc.frames.scan import Window
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.digests import DigestVerdict
+from seekwarc.read.options import ReadLimits
 from seekwarc.read.record import Record
 from seekwarc.storage.source import RangeSource, Stats, open_source
 from seekwarc.tools.examine import Damage, Intact, examine
@@ -182,7 +183,7 @@ class Verifier:
         target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
         *,
         watch: Callable[[RangeSource, str], RangeSource] = lambda source, _: source,
-        **options: Any,  # noqa: ANN401
+        **options: Unpack[ReadLimits],
     ) -> None:
         source = open_source(target)
         if source.size is None:

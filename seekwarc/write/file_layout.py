@@ -22,6 +22,7 @@ from seekwarc.write.output import Output
 __all__ = ["CHECKSUM_OF_NOTHING", "ExistingFile", "FileLayout", "MemberLayout", "TableMode"]
 
 TableMode = Literal["large", "every", "none"]
+"""Which records get a seek table: those of several frames, and the file one for all; every record; none."""
 
 CHECKSUM_OF_NOTHING: Final = content_checksum(b"")
 

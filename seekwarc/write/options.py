@@ -2,12 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, MAX_LEVEL, MIN_FRAME_SIZE, MIN_LEVEL
 
-__all__ = ["check_options", "check_range"]
+if TYPE_CHECKING:
+    from seekwarc.format.digest import WrittenAlgorithm
+    from seekwarc.frames.units import Compression
+    from seekwarc.write.dedup import Deduplicator
+    from seekwarc.write.file_layout import TableMode
+    from seekwarc.write.numbering import ExistingSeries
+    from seekwarc.write.targets import OnError
+
+__all__ = ["FrameOptions", "RecordOptions", "WriterOptions", "check_options", "check_range"]
+
+
+class FrameOptions(TypedDict, total=False):
+    """How records are compressed; each as `Writer` has it."""
+
+    level: int | None
+    frame_size: int
+    threads: int | None
+    dictionary: Dictionary | bytes | None
+    compress_dictionary: bool
+    tables: TableMode | None
+
+
+class RecordOptions(FrameOptions, total=False):
+    """How records are made and where they go, too; each as `Writer` has it."""
+
+    compression: Compression | None
+    digest: WrittenAlgorithm | None
+    max_file_size: int | None
+    dedup: Deduplicator | None
+
+
+class WriterOptions(RecordOptions, total=False):
+    """What a `Writer` may be told; each as `Writer` has it.
+
+    Example:
+        def crawl(path: Path, **options: Unpack[seekwarc.WriterOptions]) -> None:
+            with seekwarc.open(path, "w", **options) as out:
+                out.write_response(uri, body, status=200)
+    """
+
+    existing: ExistingSeries
+    on_error: OnError
+    repair: bool
+
 
 _NUMBERS: Final = {
     "level": (MIN_LEVEL, MAX_LEVEL),

@@ -1,0 +1,36 @@
+"""What may be said about reading, as type checkers know it: a misspelt option is found before it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from seekwarc.errors import FormatError
+    from seekwarc.storage.diskcache import DiskCache
+
+__all__ = ["ReadLimits", "ReaderOptions"]
+
+
+class ReadLimits(TypedDict, total=False):
+    """How much memory a file may ask for, in bytes; each as `Reader` has it."""
+
+    max_window_size: int
+    max_dictionary_size: int
+    max_table_size: int
+
+
+class ReaderOptions(ReadLimits, total=False):
+    """How a file is read; each as `Reader` has it.
+
+    Example:
+        def pages(path: Path, **options: Unpack[seekwarc.ReaderOptions]) -> Iterator[Record]:
+            with seekwarc.open(path, **options) as archive:
+                yield from archive.records(mime="text/html")
+    """
+
+    threads: int | None
+    cache_size: int
+    strict: bool
+    on_error: Literal["raise", "skip"] | Callable[[FormatError], object]
+    disk_cache: DiskCache | None
