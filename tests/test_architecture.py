@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -228,3 +229,25 @@ def test_every_file_has_tests_where_one_looks_for_them(module: str) -> None:
 def test_exceptions_are_still_needed() -> None:
     stale = [name for name in NO_TESTS_OF_THEIR_OWN if name not in MODULES and name != "seekwarc.serve"]
     assert stale == []
+
+
+# The pages that tell what each room is for.
+
+ROOMS = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+def test_each_room_says_what_it_is_for(room: Path) -> None:
+    text = (room / "README.md").read_text()
+    assert text.startswith(f"# {room.name}: ")
+    assert len(text.split()) < 400
+    assert f"| `{room.name}/` |" in (PACKAGE / "README.md").read_text()
+
+
+@pytest.mark.parametrize("page", sorted(PACKAGE.rglob("README.md")), ids=lambda page: page.parent.name)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    for name in re.findall(r"[\w/]+\.py\b", page.read_text()):
+        places = [page.parent, PACKAGE, PACKAGE.parent]
+        # In the drawing of how a record is written, a room is named once a line.
+        places += [room for room in ROOMS if page.parent == PACKAGE]
+        assert any((place / name).is_file() for place in places), name
