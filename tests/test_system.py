@@ -300,7 +300,6 @@ def test_every_module_is_imported_without_posix() -> None:
 
 SUITES = {
     "storage": ["storage"],
-    "frames": ["frames"],
     "reading": ["read/test_reader.py", "read/test_extent.py", "read/test_copies.py"],
     "sampling": ["read/test_gzip_members.py", "read/test_sampling.py"],
     "writing": ["write/test_output.py", "write/test_record_types.py", "write/test_series.py"],
