@@ -300,12 +300,10 @@ def test_every_module_is_imported_without_posix() -> None:
 
 SUITES = {
     "storage": ["storage"],
-    "reading": ["read/test_reader.py", "read/test_extent.py", "read/test_copies.py"],
-    "sampling": ["read/test_gzip_members.py", "read/test_sampling.py"],
+    "reading": ["read/test_reader.py", "read/test_copies.py"],
     "writing": ["write/test_output.py", "write/test_record_types.py", "write/test_series.py"],
     "append": ["write/test_append.py", "-k", "another or giving_up or gone_on or refused"],
-    "converting": ["tools/test_convert.py", "tools/test_batch.py"],
-    "extracting": ["tools/test_extract.py", "tools/test_pack.py", "tools/test_names.py"],
+    "tools": ["tools/test_batch.py", "tools/test_extract.py", "tools/test_pack.py", "tools/test_names.py"],
     "command": ["cli/test_main.py", "cli/test_ls.py", "cli/test_lookup.py"],
 }
 FEW = ["storage/test_source.py", "storage/test_openfiles.py", "write/test_written.py"]

@@ -272,6 +272,7 @@ def test_a_signal_leaves_nothing(start, crawl, tmp_path, number, status) -> None
     assert (stdout, stderr) == (b"", b"seekwarc: stopped\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_in_the_middle_leaves_nothing(start, other, tmp_path, number, status) -> None:
     process = start("concat", *[other] * 3000, "-o", tmp_path / "new.warc.zst")

@@ -117,6 +117,7 @@ def test_an_interrupt_leaves_no_index(start, crawl, tmp_path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_ends_it_quietly(tmp_path) -> None:
     made = Foreign()
     for _ in range(6000):

@@ -77,6 +77,7 @@ def test_a_player_that_is_paused_does_not_keep_it(serve, crawl) -> None:
         assert time.monotonic() - started < 3
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_work_that_takes_long(serve, tmp_path) -> None:
     body = b"01\r\nx\r\n" * 6_000_000 + b"0\r\n\r\n"
     head = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nTransfer-Encoding: chunked\r\n\r\n"

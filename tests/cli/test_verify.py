@@ -295,6 +295,7 @@ def test_who_reads_no_further_ends_it(tmp_path) -> None:
     assert stderr == b""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_it(start, tmp_path, number, status) -> None:
     made = Foreign().record(b"first", checksum=False)
@@ -310,6 +311,7 @@ def test_a_signal_ends_it(start, tmp_path, number, status) -> None:
     assert b" records, " not in stdout
 
 
+@pytest.mark.slow
 def test_problems_are_printed_as_they_are_found(start, tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     made = Foreign().record(b"first", checksum=False)

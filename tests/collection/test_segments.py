@@ -563,6 +563,7 @@ MOST_TABLE = 64 * KIB
 """Stored bytes that are read of a segment's own table, or to see that the file's is right."""
 
 
+@pytest.mark.slow
 def test_a_range_of_300_mib_in_three_files_costs_what_its_frames_cost(tmp_path: Path) -> None:
     begin = time.monotonic()
     stream = Repeated(noise(MIB), 300 * MIB)

@@ -200,6 +200,7 @@ def test_the_data_come_back_however_the_body_is_cut(made: tuple[bytes, bytes], c
     assert not decoder.plain
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(bodies(), st.lists(st.integers(0, 5000), max_size=20))
 def test_any_body_in_any_pieces_gives_what_a_naive_decoder_finds(body: bytes, cuts: list[int]) -> None:
@@ -295,6 +296,7 @@ def test_long_lines_byte_by_byte_take_no_time(line: bytes) -> None:
 # The line in front of a chunk.
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(bodies(), st.integers(0, 10), st.booleans())
 def test_the_line_in_front_of_a_chunk(body: bytes, position: int, first: bool) -> None:

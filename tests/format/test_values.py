@@ -49,6 +49,7 @@ def uris(draw: st.DrawFn) -> str:
     return uri
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(uris())
 def test_uris_of_the_grammar(uri: str) -> None:

@@ -35,6 +35,7 @@ def stream(data: bytes, compression: str, **options: object) -> ContentStream:
 # The stream.
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(strategies.layouts(), st.data())
 def test_reads_go_forward_through_the_content(made: Foreign, data: st.DataObject) -> None:

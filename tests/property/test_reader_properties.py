@@ -41,6 +41,7 @@ def examples(count: int) -> settings:
 # Any layout.
 
 
+@pytest.mark.slow
 @examples(150)
 @given(strategies.layouts(), st.data())
 def test_a_range_is_a_slice_of_the_block_whatever_the_layout(made: Foreign, data: st.DataObject) -> None:

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -106,6 +107,7 @@ def check_ranges(extent: seekwarc.Extent, expected: bytes, data: st.DataObject) 
         assert extent.pread(start, length, verify=verify) == expected[start : start + length]
 
 
+@pytest.mark.slow
 @given(records=st.lists(raw_records(), min_size=1, max_size=6), options=OPTIONS, data=st.data())
 @ROUND_TRIP
 def test_raw_records_come_back_byte_for_byte(
@@ -130,6 +132,7 @@ def test_raw_records_come_back_byte_for_byte(
         check_ranges(record.payload, block[head:], data)
 
 
+@pytest.mark.slow
 @given(
     items=st.lists(
         st.tuples(
@@ -179,6 +182,7 @@ HOSTILE_VALUES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(
     kind=st.sampled_from([*sorted(RECORD_TYPES), "x-own", ""]),
     target_uri=st.one_of(st.none(), URIS, field_values),
@@ -222,6 +226,7 @@ def series_items(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @given(
     items=st.lists(series_items(), min_size=1, max_size=12),
     options=st.fixed_dictionaries(

@@ -99,6 +99,7 @@ reads = st.lists(
 edge_lists = st.lists(st.integers(1, 1500), max_size=12).map(tuple)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(bodies(), edge_lists, reads, st.integers(0, 8))
 def test_any_range_of_any_body_is_what_a_naive_decoder_finds(
@@ -145,6 +146,7 @@ def test_random_access_finds_what_reading_in_order_finds(
     assert (chunks.problem is None) is (decoder.complete or decoder.plain or not body)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     bodies(),

@@ -370,6 +370,7 @@ def test_a_payload_is_read_decoded_in_one_call(n: int) -> None:
         assert payload.read(n) == (stored if n < 0 else stored[:n])
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2 * len(BLOCK)), st.integers(0, 2 * len(BLOCK)))
 def test_ranges_of_a_decoded_payload_are_its_slices(start: int, length: int) -> None:

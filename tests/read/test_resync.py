@@ -115,6 +115,7 @@ def test_going_to_a_record_that_claims_too_much_gives_what_it_has() -> None:
         archive.record_at(offset).block.read()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [1, 2, 7])
 def test_lengths_beyond_the_end_cost_one_pass_in_all(every: int) -> None:
     many = [

@@ -26,6 +26,7 @@ def test_an_address_has_uri_and_date_of_the_capture() -> None:
     )
 
 
+@pytest.mark.slow
 @given(st.text(min_size=1))
 def test_any_uri_comes_back_from_its_address(uri: str) -> None:
     address = capture_address(uri, DATE)

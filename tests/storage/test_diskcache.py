@@ -191,6 +191,7 @@ def _crowd(folder: str, seed: int) -> int:
     return len(source.requests)
 
 
+@pytest.mark.slow
 def test_processes_share_a_folder(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     with context.Pool(3) as pool:

@@ -54,6 +54,7 @@ def test_the_file_that_was_opened_first_is_closed_first(sources, tmp_path) -> No
     assert open_in(tmp_path) == {"0", "1", "2"}
 
 
+@pytest.mark.slow
 @shows_open_files
 def test_sources_that_are_gone_take_no_room(few, sources, tmp_path) -> None:
     first = LocalFileSource(tmp_path / "0")

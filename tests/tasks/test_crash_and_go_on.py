@@ -51,6 +51,7 @@ def pages(folder: Path) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGINT", "exception"])
 def test_a_crawl_that_crashed_goes_on_and_has_lost_nothing(how: str, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_a_hundred_records_cost_their_own_bytes(bucket: str, tmp_path: Path) -> 
     assert fetched <= 1.2 * own
 
 
+@pytest.mark.slow
 @pytest.mark.needs("module:moto", "module:boto3", "module:obstore", "module:flask_cors")
 def test_a_sample_without_an_index_reads_little_more(bucket: str, tmp_path: Path) -> None:
     import boto3  # noqa: PLC0415

@@ -595,6 +595,7 @@ def test_limits_of_reading_can_be_raised() -> None:
 FORMS = st.sampled_from(["bytes", "bytes", "bytes", "gzip", "plain"])
 
 
+@pytest.mark.slow
 @given(made=st.lists(st.tuples(layouts(), FORMS), min_size=1, max_size=4), threads=st.sampled_from([1, 2]))
 @settings(
     deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

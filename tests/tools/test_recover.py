@@ -363,6 +363,7 @@ def test_what_is_saved_does_not_depend_on_false_tables(saved, first) -> None:
             assert found == without, (number, mutant.kind, start)
 
 
+@pytest.mark.slow
 def test_a_damaged_table_costs_nothing(saved) -> None:
     made = some_records(table=True).file_table()
     data = made.bytes()

@@ -32,6 +32,7 @@ def shuffled(count: int) -> Iterator[bytes]:
         yield b"%032x %b\n" % (rng.randrange(1 << 100), b"x" * 160)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_input(tmp_path: Path) -> None:
     def peak(count: int) -> int:
         tracemalloc.start()

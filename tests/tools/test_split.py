@@ -500,6 +500,7 @@ def test_a_missing_folder_is_told(tmp_path) -> None:
 # Any files.
 
 
+@pytest.mark.slow
 @given(
     made=st.lists(layouts(), min_size=1, max_size=3),
     records=st.one_of(st.none(), st.integers(1, 5)),

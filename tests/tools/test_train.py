@@ -228,6 +228,7 @@ class _Endless:
         pass
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_whatever_the_file() -> None:
     source = _Endless(3000)
     assert source.size > 250 << 20
