@@ -301,20 +301,18 @@ def test_every_module_is_imported_without_posix() -> None:
 SUITES = {
     "storage": ["storage"],
     "reading": ["read/test_reader.py", "read/test_copies.py"],
-    "writing": ["write/test_output.py", "write/test_record_types.py", "write/test_series.py"],
+    "writing": ["write/test_output.py", "write/test_record_types.py", "write/test_written.py"],
     "append": ["write/test_append.py", "-k", "another or giving_up or gone_on or refused"],
     "tools": ["tools/test_batch.py", "tools/test_extract.py", "tools/test_pack.py", "tools/test_names.py"],
     "command": ["cli/test_main.py", "cli/test_ls.py", "cli/test_lookup.py"],
 }
-FEW = ["storage/test_source.py", "storage/test_openfiles.py", "write/test_written.py"]
-"""Those that are always run: reading from files and returning what was written, in two seconds."""
 
 
+@pytest.mark.slow
 @pytest.mark.posix
-@pytest.mark.parametrize(
-    "words", [FEW, *(pytest.param(words, id=name, marks=pytest.mark.slow) for name, words in SUITES.items())]
-)
-def test_tests_pass_without_posix(words) -> None:
+@pytest.mark.parametrize("suite", SUITES)
+def test_tests_pass_without_posix(suite) -> None:
+    words = SUITES[suite]
     paths = [TESTS / word if (TESTS / word).exists() else word for word in words]
     options = ["-q", "-x", "-p", "no:cacheprovider", "-m", "not posix"]
     done = run_without_posix("-m", "pytest", *options, *paths, cwd=PACKAGE.parent)

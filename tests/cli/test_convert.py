@@ -284,6 +284,7 @@ def broken_sources(crawl) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -215,6 +215,7 @@ UNDECODED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", UNDECODED, ids=lambda body: repr(body[:9]))
 @every_form
 @pytest.mark.parametrize("most", [1, 100_000])
@@ -254,6 +255,7 @@ def most_of(form: str, body: bytes) -> bytes:
     return zlib.decompressobj(wbits).decompress(body)
 
 
+@pytest.mark.slow
 @every_form
 @pytest.mark.parametrize("most", [1, 7, 100_000])
 def test_a_body_cut_anywhere_gives_what_it_holds(form: str, most: int) -> None:
@@ -335,6 +337,7 @@ def open_end(form: str, content: bytes) -> bytes:
     return deflate.compress(content) + deflate.flush(zlib.Z_FULL_FLUSH) + b"\x07"
 
 
+@pytest.mark.slow
 @every_form
 @pytest.mark.parametrize("most", [10, 100_000])
 @pytest.mark.parametrize(

@@ -209,6 +209,7 @@ def test_a_large_record_that_is_the_first_takes_no_more(page: bytes, http: bool,
         assert spans(source.reads)[0] <= MOST_HEAD
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame_size", [64 * KIB, 8 * MIB])
 @pytest.mark.parametrize("page", [text(MIB), noise(MIB)], ids=["text", "noise"])
 def test_other_frame_sizes_take_no_more(page: bytes, frame_size: int) -> None:

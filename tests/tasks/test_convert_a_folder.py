@@ -40,6 +40,7 @@ def convert(folder: Path, target: Path) -> tuple[int, dict[str, dict]]:
     return done.returncode, {Path(line["file"]).name: line for line in lines if "file" in line}
 
 
+@pytest.mark.slow
 @pytest.mark.needs("zstd")
 def test_a_folder_is_converted_with_a_report(folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "seekable"

@@ -44,6 +44,7 @@ def duration_of(film: Path) -> float:
     return float(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("ffmpeg")
 def test_five_seconds_are_cut_from_an_archived_film(film: Path, address: str, tmp_path: Path) -> None:
     cuts = {name: tmp_path / f"{name}.mp4" for name in ("archived", "file")}

@@ -164,6 +164,7 @@ def test_a_source_that_fails_leaves_nothing(tmp_path, to) -> None:
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", ["zst", "gz", "none"])
 @pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
 @pytest.mark.parametrize("length", [0, 1, 30, 400, 1_000_000, 2_400_000])

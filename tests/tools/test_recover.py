@@ -344,6 +344,7 @@ def test_a_table_that_swallows_a_record_hides_nothing(saved, damage) -> None:
             assert saved(data + seek_table(false))[1] == wanted, (last, content)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
 @pytest.mark.parametrize("first", range(0, 80, 20))
 def test_what_is_saved_does_not_depend_on_false_tables(saved, first) -> None:

@@ -87,6 +87,7 @@ def test_the_same_files_make_the_same_dictionary() -> None:
     assert content_of(train([first], size=SIZE)) not in made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["plain", "gzip", "pipe", "source", "with a dictionary", "many frames"])
 def test_it_does_not_matter_how_the_records_are_stored(form) -> None:
     made = pages(300)
@@ -254,6 +255,7 @@ def test_the_gain_is_measured_on_records_that_were_not_trained_on() -> None:
     assert training.samples + gain.measured == 500
 
 
+@pytest.mark.slow
 def test_the_gain_is_that_of_the_whole_file() -> None:
     data = pages(2000).bytes()
     training = train([data], size=SIZE)

@@ -595,6 +595,7 @@ def test_what_cannot_go_on_is_refused_and_stays_as_it_is(tmp_path, name) -> None
     assert os.listdir(tmp_path) == [path.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tables", MODES)
 def test_a_file_cut_anywhere_is_refused_or_goes_on_right(tmp_path, tables) -> None:
     """Never is anything written behind half a frame or half a record."""
@@ -656,6 +657,7 @@ def test_file_objects_are_refused(tmp_path) -> None:
 # After a crash.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("unfinished", [True, False])
 def test_a_torn_record_is_cut_off_and_kept_where_that_is_asked(tmp_path, tables, unfinished) -> None:

@@ -71,6 +71,7 @@ def test_frames_that_do_not_compress_cost_next_to_nothing_in_size() -> None:
     assert len(data) < len(block) * 1.0005 + 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("size", [8 * MIB - 4, 8 * MIB, 16 * MIB, 16 * MIB + 1])
 @pytest.mark.parametrize("make", [text, noise])
