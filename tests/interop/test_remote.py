@@ -560,8 +560,9 @@ def test_the_disk_cache_saves_what_was_fetched_before(noisy: Crawl, tmp_path: Pa
         cache = seekwarc.DiskCache(tmp_path, limit=64 * MIB)
         with seekwarc.open(server.url, disk_cache=cache) as archive:
             archive.record_at(place.offset, place.length).payload.pread(5 * MIB, 4 * MIB)
-            assert archive.stats.bytes_fetched == fetched[0], "another version is another object"
-    assert fetched[0] > 4 * MIB
+            fetched.append(archive.stats.bytes_fetched)
+    # Which of two requests side by side comes first decides whether a block that both touch is fetched twice.
+    assert min(fetched[0], fetched[2]) > 4 * MIB, "another version is another object"
     assert fetched[1] < 512 * KIB
 
 
