@@ -291,7 +291,7 @@ def test_it_is_truncated_where_its_last_segment_says_so(first: str | None, last:
 # What is in it.
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_ranges_are_those_of_the_whole(data: st.DataObject) -> None:
     block = data.draw(st.sampled_from([BLOCK, BLOCK[:300], HTTP_HEAD, b"x"]))
@@ -349,7 +349,7 @@ def chunked(body: bytes, *sizes: int) -> bytes:
 CHUNKED_HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_chunks_may_be_cut_anywhere(data: st.DataObject) -> None:
     body = text(data.draw(st.sampled_from([30, 2000, 60_000])))

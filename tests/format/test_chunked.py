@@ -201,7 +201,7 @@ def test_the_data_come_back_however_the_body_is_cut(made: tuple[bytes, bytes], c
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(bodies(), st.lists(st.integers(0, 5000), max_size=20))
 def test_any_body_in_any_pieces_gives_what_a_naive_decoder_finds(body: bytes, cuts: list[int]) -> None:
     assert_is_as_expected(body, cuts)
@@ -297,7 +297,7 @@ def test_long_lines_byte_by_byte_take_no_time(line: bytes) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(bodies(), st.integers(0, 10), st.booleans())
 def test_the_line_in_front_of_a_chunk(body: bytes, position: int, first: bool) -> None:
     position = min(position, len(body))
@@ -362,7 +362,7 @@ def many_small(draw: st.DrawFn) -> bytes:
     return (body + b"0\r\n\r\n")[: -cut or None] if cut else body + b"0\r\n\r\n"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.one_of(many_small(), bodies()), st.integers(0, 20_000), st.integers(0, 5000))
 def test_chunks_are_passed_as_if_one_by_one(body: bytes, most: int, short: int) -> None:
     line = parse_chunk_line(body, 0, first=True)

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from seekwarc.errors import FormatError
@@ -67,7 +67,6 @@ def digests(draw: st.DrawFn) -> tuple[str, bytes, str]:
     return name, raw, f"{label}:{spelt}"
 
 
-@settings(deadline=None)
 @given(digests())
 # All characters of these are in each alphabet: the size that the algorithm has must decide.
 @example(("blake2b", bytes(64), "blake2b:" + "A" * 86))
@@ -187,7 +186,6 @@ labels = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(labels, st.one_of(st.text(max_size=140), st.text("0123456789abcdefABCDEF=", max_size=140)))
 @example("blake2b-999", "00" * 124)
 @example("blake2b-0", "=")

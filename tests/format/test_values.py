@@ -275,7 +275,6 @@ def test_encoded_words_are_decoded(text: str, expected: str) -> None:
     assert decode_words(text) == expected
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), min_size=1, max_size=15))
 def test_what_was_encoded_comes_back(text: str) -> None:
     raw = text.encode()
@@ -314,7 +313,6 @@ words = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(words, st.text(max_size=8), st.just("\u2028"), st.just("\x85")), max_size=6))
 def test_any_text_can_be_asked_for_its_words(parts: list[str]) -> None:
     text = "".join(parts)

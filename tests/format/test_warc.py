@@ -231,7 +231,7 @@ odd_lines = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(odd_lines, max_size=8), st.sampled_from([b"\r\n", b"\n"]))
 @example([b"CONTENT-LENGTH: 12", b"Content-Length: 13"], b"\r\n")
 @example([b"Content-Length: 12 ", b"Content-Length: 13"], b"\r\n")

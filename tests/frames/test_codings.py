@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.errors import FormatError, LimitError, SourceError, TruncatedError, UnsupportedError
@@ -103,7 +103,6 @@ CONTENT = words(400)
 
 
 @every_form
-@settings(deadline=None)
 @given(content=st.binary(max_size=3000), repeats=st.integers(1, 200), data=st.data())
 def test_the_content_comes_back_in_pieces_of_any_size(
     form: str, content: bytes, repeats: int, data: st.DataObject
@@ -121,7 +120,6 @@ def test_the_content_comes_back_in_pieces_of_any_size(
 
 
 @BROTLI
-@settings(deadline=None)
 @given(st.binary(max_size=2000), st.lists(st.sampled_from(list(ENCODE)), max_size=5), st.integers(1, 9999))
 def test_codings_over_each_other_are_undone_from_last_to_first(
     content: bytes, forms: list[str], most: int
@@ -351,7 +349,6 @@ def test_all_that_comes_before_the_damage_is_given(form: str, content: bytes, mo
 
 
 @every_form
-@settings(deadline=None)
 @given(body=st.binary(max_size=2000), start=st.booleans())
 def test_any_bytes_end_in_one_of_the_known_ways(form: str, body: bytes, start: bool) -> None:
     if start:

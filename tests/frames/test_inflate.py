@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import seekwarc
@@ -50,7 +50,6 @@ def inflated(data: bytes, step: int, most: int, use: GzipCodec) -> tuple[bytes, 
     return out, inflater.unused_data + data[position:]
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=4000), st.binary(max_size=40), st.integers(1, 500), st.integers(1, 500))
 @pytest.mark.parametrize("name", [pytest.param(CODECS[0], marks=pytest.mark.needs(CODECS[0])), CODECS[1]])
 def test_members_are_decompressed_in_any_steps(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc import SeekTable
@@ -75,7 +75,6 @@ def frames(content: bytes = CONTENT, size: int = FRAME, **options: bool) -> Fore
 ranges = st.tuples(st.integers(0, len(CONTENT)), st.integers(0, len(CONTENT))).map(sorted)
 
 
-@settings(deadline=None)
 @given(
     st.lists(ranges, min_size=1, max_size=5),
     st.booleans(),

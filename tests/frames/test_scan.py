@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.errors import FormatError, TruncatedError
@@ -31,7 +31,6 @@ def test_a_window_answers_as_the_source_would(steps: list[tuple[int, int]]) -> N
 
 
 @pytest.mark.slow
-@settings(deadline=None)  # A pipe that gives a byte at a time takes 200,000 reads.
 @given(st.lists(st.tuples(st.integers(0, 5000), st.integers(1, 5000)), max_size=25), st.integers(1, 5000))
 def test_a_window_goes_forward_through_a_pipe(steps: list[tuple[int, int]], most: int) -> None:
     window = Window(open_source(Pipe(DATA, most=most)))
@@ -85,7 +84,6 @@ def test_the_end_of_a_source() -> None:
 # Frames.
 
 
-@settings(deadline=None)
 @given(strategies.layouts(), st.booleans())
 def test_the_frames_of_a_file_are_those_that_were_put_in(made: Foreign, pipe: bool) -> None:
     source = open_source(Pipe(made.bytes()) if pipe else made.bytes())
@@ -224,7 +222,6 @@ def scanned(source: Fetcher, offset: int, size: int) -> list[tuple[int, int]] | 
     return list(zip(run.stored_sizes, run.content_sizes, strict=True))
 
 
-@settings(deadline=None)
 @given(
     st.lists(FRAME_KINDS, min_size=1, max_size=12),
     st.integers(0, 2_000_000),

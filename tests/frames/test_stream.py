@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.errors import FormatError
@@ -36,7 +36,6 @@ def stream(data: bytes, compression: str, **options: object) -> ContentStream:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(strategies.layouts(), st.data())
 def test_reads_go_forward_through_the_content(made: Foreign, data: st.DataObject) -> None:
     content = b"".join(put.header + put.block + CRLF2 for put in made.records)

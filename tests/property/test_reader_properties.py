@@ -35,7 +35,7 @@ def no_hang():
 
 def examples(count: int) -> settings:
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    return settings(max_examples=count, deadline=None, suppress_health_check=slow)
+    return settings(max_examples=count, suppress_health_check=slow)
 
 
 # Any layout.

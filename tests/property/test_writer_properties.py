@@ -94,7 +94,7 @@ OPTIONS = st.fixed_dictionaries(
     }
 )
 ROUND_TRIP = settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
@@ -188,7 +188,7 @@ HOSTILE_VALUES = st.one_of(
     target_uri=st.one_of(st.none(), URIS, field_values),
     fields=st.lists(st.tuples(HOSTILE_NAMES, HOSTILE_VALUES), max_size=4),
 )
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_any_fields_are_refused_or_written_as_the_standard_has_them(
     kind: str, target_uri: str | None, fields: list[tuple[str, str]]
 ) -> None:

@@ -64,7 +64,7 @@ def block(request, form) -> seekwarc.Extent:
 EXTENTS = [extent(), extent(in_chunks=True)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(EXTENTS), st.integers(0, 210_000), st.integers(0, 210_000), st.booleans())
 def test_a_range_is_what_stands_there(block, start, length, verify) -> None:
     assert block.pread(start, length, verify=verify) == BLOCK[start : start + length]
@@ -232,7 +232,7 @@ def test_a_long_read_makes_room_as_bytes_come(block, step, monkeypatch) -> None:
 # As a file.
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.sampled_from(EXTENTS),
     st.lists(
@@ -371,7 +371,7 @@ def test_a_payload_is_read_decoded_in_one_call(n: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 2 * len(BLOCK)), st.integers(0, 2 * len(BLOCK)))
 def test_ranges_of_a_decoded_payload_are_its_slices(start: int, length: int) -> None:
     with seekwarc.open(gzip_chunked().bytes()) as archive:

@@ -24,7 +24,7 @@ def crawl(sizes: list[int], make: Callable[[int], bytes] = text) -> Foreign:
     return made.gzip()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(SIZES), min_size=1, max_size=8), st.sampled_from([text, noise]))
 def test_records_of_any_size_are_as_reading_in_order_has_them(sizes: list[int], make: Callable) -> None:
     made = crawl(sizes, make)

@@ -170,7 +170,6 @@ def test_bytes_and_lines_that_are_no_fields() -> None:
     assert with_fields(b"Content-Type: application/warc-fields").warc_fields == ()
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_block_can_be_taken_apart(block: bytes) -> None:
     record = with_fields(b"Content-Type: application/warc-fields", block=block)
@@ -529,7 +528,7 @@ heads = st.lists(
 ).map(b"".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.one_of(heads, st.binary(max_size=50)), st.integers(0, 60), st.sampled_from([HEADER, REQUEST]))
 def test_any_block_has_a_payload(block: bytes, cut: int, header: bytes) -> None:
     found = []

@@ -201,7 +201,7 @@ def test_payloads_go_through_the_same_door(client, found) -> None:
 words = st.text(max_size=12) | st.integers(-5, 10**20).map(str)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.data())
 def test_whatever_is_asked_the_answer_is_described(client, data) -> None:
     rows = client.get("/api/records").json["records"]

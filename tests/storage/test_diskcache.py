@@ -35,7 +35,7 @@ def files(folder: Path) -> list[Path]:
 ranges = st.lists(st.tuples(st.integers(0, len(DATA)), st.integers(0, len(DATA))).map(sorted), max_size=5)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(wanted=ranges)
 def test_any_range_is_a_slice(tmp_path_factory: pytest.TempPathFactory, wanted: list[list[int]]) -> None:
     cache = DiskCache(tmp_path_factory.mktemp("cache"))

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.errors import SourceError
@@ -29,7 +29,6 @@ ranges = st.lists(st.tuples(st.integers(0, 2_900_000), st.integers(0, 90_000)), 
 )
 
 
-@settings(deadline=None)
 @given(ranges, st.booleans())
 def test_ranges_come_in_order_and_whole(wanted: list[tuple[int, int]], remote: bool) -> None:
     reading, stats = fetcher(RemoteFake(DATA) if remote else RecordingSource(DATA))

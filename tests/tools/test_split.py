@@ -507,9 +507,7 @@ def test_a_missing_folder_is_told(tmp_path) -> None:
     repeat=st.booleans(),
     infos=st.sets(st.integers(0, 10)),
 )
-@settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_any_file_is_cut(made: list[Foreign], records: int | None, repeat: bool, infos: set[int]) -> None:
     first = made[0]
     whole = first.bytes()
