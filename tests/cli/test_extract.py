@@ -157,7 +157,7 @@ def test_an_interrupt_leaves_whole_files_that_are_listed(
 ) -> None:
     folder = tmp_path / "new"
     process = start("extract", many_payloads, "-o", folder)
-    wait_for(lambda: folder.exists() and len(os.listdir(folder)) > 20)
+    wait_for(lambda: len(list(folder.glob("*.bin"))) >= 20)
     time.sleep(after * random.random())
     process.send_signal(number)
     stderr = process.communicate(timeout=20)[1]
