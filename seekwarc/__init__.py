@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from seekwarc.storage.filesystem import FileSystemSource
     from seekwarc.storage.plan import ReadPolicy
     from seekwarc.storage.source import RangeSource, Stats
-    from seekwarc.write.dedup import Deduplicator, Duplicates
+    from seekwarc.write.dedup import Deduplicator, Duplicates, Original
     from seekwarc.write.file_layout import TableMode
     from seekwarc.write.options import WriterOptions
     from seekwarc.write.writer import Writer
@@ -104,6 +104,7 @@ __all__ = [
     "MediaType",
     "MemoryIndex",
     "NotFoundError",
+    "Original",
     "RangeError",
     "RangeNotSupportedError",
     "RangeSource",
@@ -165,6 +166,7 @@ _HOMES = {
     "JoinedRecord": "seekwarc.collection.segments",
     "MediaType": "seekwarc.format.values",
     "MemoryIndex": "seekwarc.collection.record_index",
+    "Original": "seekwarc.write.dedup",
     "RangeSource": "seekwarc.storage.source",
     "ReadPlan": "seekwarc.frames.run",
     "ReadPolicy": "seekwarc.storage.plan",

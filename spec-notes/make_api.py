@@ -39,7 +39,7 @@ Everything here is imported from `seekwarc`, the functions at the end from `seek
 | target URI | `record.rec_headers.get_header("WARC-Target-URI")` | `record.headers["WARC-Target-URI"]` | \
 `record.target_uri` |
 | any field of the header | `record.rec_headers.get_header(name)` | `record.headers.get(name)` | \
-`record.headers.get(name)` |
+`record.header.get(name)` |
 | status | `record.http_headers.get_statuscode()` (text) | `record.http_headers.status_code` | `record.http.status` |
 | field of the HTTP head | `record.http_headers.get_header(name)` | `record.http_headers.get(name)` | \
 `record.http[name]`, `.get(name)` |

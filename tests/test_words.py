@@ -24,7 +24,7 @@ INSTEAD = {
 }
 """Each expression, and what an experienced engineer would write."""
 CONSTANTS = re.compile(
-    r"\b(?:[A-Z]+_)*(?:MOST|LONGEST|LARGEST|LEAST)(?:_[A-Z]+)+\b|\b_?[A-Z]+_(?:MOST|LEAST)\b"
+    r"\b_?(?:[A-Z]+_)*(?:MOST|LONGEST|LARGEST|LEAST)(?:_[A-Z]+)+\b|\b_?[A-Z]+_(?:MOST|LEAST)\b"
 )
 """Names of bounds that should begin with MAX or MIN."""
 

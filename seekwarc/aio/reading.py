@@ -246,7 +246,7 @@ class AsyncRecord(InThreads, DefinedFields):
 
     @property
     def headers(self) -> RecordHeader:
-        """The record header."""
+        """The same as `header`, under the name that FastWARC has for it."""
         return self.header
 
     @property

@@ -163,7 +163,7 @@ class Record(DefinedFields):
 
     @property
     def headers(self) -> RecordHeader:
-        """The record header."""
+        """The same as `header`, under the name that FastWARC has for it."""
         return self.header
 
     @property

@@ -21,7 +21,7 @@ from seekwarc.format.zstd import Buffer
 from seekwarc.read.digests import BlockDigests
 from seekwarc.write.assembly import OWN_TABLE, stored_bound
 from seekwarc.write.block_reader import BlockSource, ReadableStream
-from seekwarc.write.dedup import Capture, Deduplicator
+from seekwarc.write.dedup import Deduplicator, Original
 from seekwarc.write.header import HeaderDraft, Headers, bracketed, new_id, pairs_of
 from seekwarc.write.series import MARGIN, FileSeries, SingleFile
 from seekwarc.write.spool import SpooledBlock
@@ -169,7 +169,7 @@ class Recorder:
         if self._dedup is not None and is_whole and written.type in ("response", "resource"):
             digest, uri = DefinedFields(written.header).payload_digest, written.target_uri
             if digest is not None and uri:
-                self._dedup.add(digest, Capture(written.id, uri, written.header["WARC-Date"]))
+                self._dedup.add(digest, Original(written.id, uri, written.header["WARC-Date"]))
         return written
 
     def _write_small(self, draft: HeaderDraft, block: _Block) -> Written:
@@ -262,7 +262,7 @@ class Recorder:
         )
 
 
-def _revisit_of(draft: HeaderDraft, original: Capture) -> HeaderDraft | None:
+def _revisit_of(draft: HeaderDraft, original: Original) -> HeaderDraft | None:
     """Turn the header of a record into that of a revisit (clause 6.7.2).
 
     Returns:

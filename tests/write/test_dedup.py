@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import seekwarc
-from seekwarc.write.dedup import Capture
+from seekwarc.write.dedup import Original
 from tests.support.series import errors_of, labelled
 from tests.support.writing import DATE, HTTP_HEAD, KIB, RESPONSE, URI, Pipe, noise, record_id, text
 
-ONE = Capture("urn:x:1", "http://example.org/1", "2020-01-02T03:04:05Z")
-TWO = Capture("urn:x:2", "http://example.org/2", "2021-01-02T03:04:05Z")
+ONE = Original("urn:x:1", "http://example.org/1", "2020-01-02T03:04:05Z")
+TWO = Original("urn:x:2", "http://example.org/2", "2021-01-02T03:04:05Z")
 PAYLOAD = text(1000)
 SHA1 = hashlib.sha1(PAYLOAD)
 
@@ -104,7 +104,7 @@ def test_payloads_take_little_memory() -> None:
     tracemalloc.start()
     for number in range(count):
         value = hashlib.sha1(b"%d" % number).hexdigest()
-        capture = Capture(record_id(number), f"http://example.org/page/{number}", f"{number:04}-01-01")
+        capture = Original(record_id(number), f"http://example.org/page/{number}", f"{number:04}-01-01")
         known.add(digest(f"sha1:{value}"), capture)
     taken = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()

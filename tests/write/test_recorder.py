@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import seekwarc
-from seekwarc.write.dedup import Capture
+from seekwarc.write.dedup import Original
 from tests.support.series import (
     MAX,
     Found,
@@ -399,15 +399,15 @@ class Known:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.told: list[tuple[str, Capture]] = []
+        self.told: list[tuple[str, Original]] = []
 
-    def find(self, digest: seekwarc.Digest) -> Capture | None:
+    def find(self, digest: seekwarc.Digest) -> Original | None:
         self.asked.append(str(digest))
         known = str(digest) == labelled("sha1", b"known")
-        return Capture("urn:x:1", "http://example.org/first", "2020-01-02T03:04:05Z") if known else None
+        return Original("urn:x:1", "http://example.org/first", "2020-01-02T03:04:05Z") if known else None
 
-    def add(self, digest: seekwarc.Digest, capture: Capture) -> None:
-        self.told.append((str(digest), capture))
+    def add(self, digest: seekwarc.Digest, original: Original) -> None:
+        self.told.append((str(digest), original))
 
 
 def test_anything_that_knows_payloads_may_be_asked() -> None:
@@ -418,7 +418,7 @@ def test_anything_that_knows_payloads_may_be_asked() -> None:
     assert again["WARC-Refers-To-Target-URI"] == "http://example.org/first"
     assert again["WARC-Refers-To-Date"] == "2020-01-02T03:04:05Z"
     assert known.asked == [labelled("sha1", b"new"), labelled("sha1", b"known")]
-    assert known.told == [(labelled("sha1", b"new"), Capture(record_id(0), URI, DATE))]
+    assert known.told == [(labelled("sha1", b"new"), Original(record_id(0), URI, DATE))]
 
 
 # Series.
