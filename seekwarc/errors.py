@@ -30,7 +30,15 @@ __all__ = [
 
 
 class SeekWarcError(Exception):
-    """Base of all errors raised by seekwarc."""
+    """Base of all errors raised by seekwarc.
+
+    Example:
+        >>> try:
+        ...     seekwarc.open("missing.warc.zst")
+        ... except seekwarc.SeekWarcError as error:
+        ...     print(type(error).__name__, isinstance(error, OSError))
+        SourceError True
+    """
 
 
 class FormatError(SeekWarcError, ValueError):

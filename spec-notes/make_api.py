@@ -175,7 +175,11 @@ def described(node: Node) -> str:
     lines = (ast.get_docstring(node) or "").splitlines()
     out: list[str] = []
     section = False
-    for line in lines:
+    for number, line in enumerate(lines):
+        if line == "Example:":
+            code = textwrap.dedent("\n".join(lines[number + 1 :]))
+            out += ["```python", code, "```"]
+            break
         if line in SECTIONS:
             section = True
             out += ["", f"**{line[:-1]}**", ""]

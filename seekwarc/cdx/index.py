@@ -46,7 +46,14 @@ BEHIND_DIGITS: Final = b":"
 
 @dataclass(frozen=True, slots=True)
 class Capture(CdxjLine):
-    """A line of an index, and the way to its record."""
+    """A line of an index, and the way to its record.
+
+    Example:
+        >>> with seekwarc.Index("crawl.cdxj") as index:
+        ...     for capture in index.lookup("http://example.org/film.mp4"):
+        ...         print(capture.timestamp, capture.status, capture.mime, capture.open().payload.size)
+        20261116060001 200 video/mp4 3145728
+    """
 
     source: str
     """Name of the file that the line is in."""
@@ -90,6 +97,12 @@ class Index:
 
     Attributes:
         stats: What reading the index has cost so far; WARC files are not counted.
+
+    Example:
+        >>> with seekwarc.Index("crawl.cdxj") as index:
+        ...     for capture in index.lookup("http://example.org/", since="2026-11-17"):
+        ...         print(capture.timestamp, capture.mime, capture.open().payload.size)
+        20261117060000 warc/revisit 23000
     """
 
     def __init__(

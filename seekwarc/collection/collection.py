@@ -50,6 +50,12 @@ class Collection:
     Raises:
         SourceError: A file cannot be opened.
         ValueError: Two files have the same name.
+
+    Example:
+        >>> with seekwarc.Collection(["crawl.warc.zst"]) as crawl:
+        ...     record = crawl.open_record(uri="http://example.org/", date="2026-11-17")
+        ...     print(record.type, record.payload.pread(3, 9))
+        revisit b'The same '
     """
 
     def __init__(

@@ -24,7 +24,15 @@ PAYLOAD_IS_BLOCK = ("resource", "conversion")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One record as an index has it. IDs come without angle brackets."""
+    """One record as an index has it. IDs come without angle brackets.
+
+    Example:
+        >>> with seekwarc.Collection(["crawl.warc.zst"]) as crawl:
+        ...     for entry in crawl.index.by_uri("http://example.org/"):
+        ...         print(entry.type, entry.date, crawl.record(entry).size)
+        response 2026-11-16T06:00:00Z 23393
+        revisit 2026-11-17T06:00:00Z 611
+    """
 
     file: str
     """Name of the file that the record is in."""
@@ -48,7 +56,14 @@ class Entry:
 
 
 class RecordIndex(Protocol):
-    """What a collection asks for records. No order is promised."""
+    """What a collection asks for records. No order is promised.
+
+    Example:
+        >>> with seekwarc.Collection(["crawl.warc.zst"]) as crawl:
+        ...     index: seekwarc.RecordIndex = crawl.index
+        ...     print([entry.type for entry in index.referring_to("urn:x:2")])
+        ['metadata']
+    """
 
     def by_id(self, record_id: str) -> Sequence[Entry]:
         """Return the records with an ID: one, unless files hold copies."""
@@ -70,7 +85,16 @@ class RecordIndex(Protocol):
 
 
 class MemoryIndex:
-    """A `RecordIndex` in memory, about a kilobyte a record."""
+    """A `RecordIndex` in memory, about a kilobyte a record.
+
+    Example:
+        >>> index = seekwarc.MemoryIndex()
+        >>> with seekwarc.open("crawl.warc.zst") as archive:
+        ...     index.add_archive(archive)
+        >>> with seekwarc.Collection(["crawl.warc.zst"], index=index) as crawl:
+        ...     print(crawl.open_record("urn:x:2").target_uri)
+        http://example.org/film.mp4
+    """
 
     def __init__(self) -> None:
         self._by_id: defaultdict[str, list[Entry]] = defaultdict(list)

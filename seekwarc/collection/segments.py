@@ -38,6 +38,12 @@ class ResolvedRevisit(Record):
 
     Attributes:
         original: The record that has the payload.
+
+    Example:
+        >>> with seekwarc.Collection(["crawl.warc.zst"]) as crawl:
+        ...     again = crawl.open_record("urn:x:4")
+        ...     print(again.type, again.original.id, again.payload.size)
+        revisit urn:x:1 23000
     """
 
     __slots__ = ("original",)
@@ -72,6 +78,12 @@ class JoinedRecord(Record):
 
     Attributes:
         segments: The records that it is stored as, in order.
+
+    Example:
+        >>> with seekwarc.Collection(["large-00000.warc.zst", "large-00001.warc.zst"]) as crawl:
+        ...     film = crawl.open_record("urn:x:5")
+        ...     print(len(film.segments), film.payload.size, len(film.payload.pread(1_500_000, 1_000_000)))
+        2 6291456 1000000
     """
 
     __slots__ = ("segments",)

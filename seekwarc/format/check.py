@@ -26,7 +26,15 @@ __all__ = ["Finding", "check_fields", "check_header"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule that a record header breaks."""
+    r"""A rule that a record header breaks.
+
+    Example:
+        >>> short = b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: 0\r\n\r\n\r\n\r\n"
+        >>> with seekwarc.open(short) as archive:
+        ...     findings = seekwarc.check_header(next(iter(archive)).header)
+        >>> print(findings[0])
+        WARC-Record-ID is missing in a 'response' record (WARC 1.1, clause 5.2)
+    """
 
     code: str
     """What kind of finding: "missing", "forbidden", "repeated", "form" or "condition"."""

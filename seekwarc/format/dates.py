@@ -41,6 +41,13 @@ class WarcDate:
         nanoseconds: Nanoseconds from 1970-01-01T00:00:00Z to the instant at which it begins.
         precision: Its smallest unit that is written.
         text: The date as it is written.
+
+    Example:
+        >>> day, second = map(seekwarc.WarcDate.parse, ("2026-11-16", "2026-11-16T06:00:00Z"))
+        >>> day < second, day.precision
+        (True, 'day')
+        >>> second.datetime.isoformat()
+        '2026-11-16T06:00:00+00:00'
     """
 
     nanoseconds: int

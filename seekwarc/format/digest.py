@@ -63,6 +63,13 @@ class Digest:
     Attributes:
         algorithm: Name of the algorithm, as it is written.
         value: The digest, as it is written.
+
+    Example:
+        >>> digest = seekwarc.Digest.parse("sha1:2JMJ7L5RSW3YVVLMLQCJ6YXKYVWU4QQY")
+        >>> digest.algorithm, digest.raw[:4].hex()
+        ('sha1', 'd2589faf')
+        >>> digest.key == seekwarc.Digest.parse(f"SHA1:{digest.raw.hex()}").key
+        True
     """
 
     algorithm: str

@@ -47,6 +47,12 @@ class HttpHead(FieldMapping):
         raw: All bytes of the head, blank line included.
         status: Status code of a response, None for a request.
         start: Offset of the head in the block: not 0 behind interim responses (1xx).
+
+    Example:
+        >>> with seekwarc.open("crawl.warc.zst") as archive:
+        ...     head = next(archive.records(type="response")).http
+        >>> head.status, head["content-type"], "Set-Cookie" in head
+        (200, 'text/html', False)
     """
 
     raw: bytes

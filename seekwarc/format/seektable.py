@@ -131,6 +131,15 @@ class SeekTable:
         stored_sizes: Bytes each frame takes in the file.
         content_sizes: Bytes each frame decompresses to; 0 for skippable frames.
         checksums: Low 32 bits of XXH64 of each frame's content, or None.
+
+    Example:
+        >>> table = seekwarc.SeekTable([600, 400], [1000, 1000])
+        >>> table.locate(1500, 1600)
+        range(1, 2)
+        >>> table[1].stored_start, table[1].content_start
+        (600, 1000)
+        >>> seekwarc.SeekTable.parse(table.build())[1] == table[1]
+        True
     """
 
     def __init__(

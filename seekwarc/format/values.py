@@ -44,6 +44,12 @@ class MediaType:
     Attributes:
         essence: Type and subtype, such as "application/http".
         parameters: (attribute, value) pairs in order, such as ("msgtype", "response").
+
+    Example:
+        >>> with seekwarc.open("crawl.warc.zst") as archive:
+        ...     kind = next(archive.records(type="response")).media_type
+        >>> kind.essence, kind.parameters
+        ('application/http', (('msgtype', 'response'),))
     """
 
     essence: str

@@ -162,6 +162,12 @@ class RecordHeader(FieldMapping):
         raw: All bytes of the header, from the version line to the blank line, both included.
         content_length: Length of the block in bytes (clause 5.3); the first value where the field is
             repeated.
+
+    Example:
+        >>> with seekwarc.open("crawl.warc.zst") as archive:
+        ...     header = next(archive.records(type="revisit")).header
+        >>> header["warc-type"], header.version, header.content_length
+        ('revisit', '1.1', 67)
     """
 
     __slots__ = ("content_length", "raw")

@@ -64,6 +64,15 @@ class Dictionary:
 
     Raises:
         FormatError: `data` is not such a dictionary. Raw content is not allowed in WARC files.
+
+    Example:
+        >>> samples = [f"WARC-Type: response, WARC-Record-ID: <urn:x:{n}>".encode() * 4 for n in range(999)]
+        >>> dictionary = seekwarc.Dictionary.train(samples, size=4096)
+        >>> with seekwarc.open("trained.warc.zst", "w", dictionary=dictionary) as out:
+        ...     written = out.write_resource("urn:x:1", b"Hello", "text/plain")
+        >>> with seekwarc.open("trained.warc.zst") as archive:
+        ...     archive.dictionary.id == dictionary.id
+        True
     """
 
     data: bytes

@@ -39,7 +39,15 @@ SHARE_AHEAD: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class ReadPlan:
-    """What a read of some content range costs, told before any frame is fetched."""
+    """What a read of some content range costs, told before any frame is fetched.
+
+    Example:
+        >>> with seekwarc.open("crawl.warc.zst") as archive:
+        ...     film = next(archive.records(uri="*/film.mp4")).payload
+        ...     plan = film.plan(2_000_000, 2_000_100)
+        >>> plan.frames, plan.bytes_decoded
+        (1, 131072)
+    """
 
     ranges: tuple[tuple[int, int], ...]
     """Stored byte ranges [start, stop) that would be fetched, caches left out of account."""

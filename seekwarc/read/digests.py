@@ -103,7 +103,14 @@ class DigestedRecord(Protocol):
 
 
 class DigestVerdict(StrEnum):
-    """What came of checking a digest."""
+    """What came of checking a digest.
+
+    Example:
+        >>> with seekwarc.open("crawl.warc.zst") as archive:
+        ...     *_, payload = next(archive.records(type="revisit")).check_digests()
+        >>> payload.verdict, payload.verdict.is_good
+        (<DigestVerdict.ELSEWHERE: 'elsewhere'>, True)
+    """
 
     VALID = "valid"
     INVALID = "invalid"
@@ -127,7 +134,14 @@ class DigestVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DigestCheck:
-    """A digest of a record, and what came of checking it."""
+    """A digest of a record, and what came of checking it.
+
+    Example:
+        >>> with seekwarc.open("crawl.warc.zst") as archive:
+        ...     checks = next(archive.records(type="response")).check_digests()
+        >>> [(check.field, check.verdict.value) for check in checks]
+        [('WARC-Block-Digest', 'valid'), ('WARC-Payload-Digest', 'valid')]
+    """
 
     field: str
     """WARC-Block-Digest or WARC-Payload-Digest."""

@@ -43,6 +43,17 @@ class Extent:
 
     Attributes:
         codings: See above.
+
+    Example:
+        >>> with seekwarc.open("crawl.warc.zst") as archive:
+        ...     film = next(archive.records(uri="*/film.mp4")).payload
+        ...     print(film.size, len(film.pread(2_000_000, 65_536)))
+        ...     with film.open() as file:
+        ...         position = file.seek(-4096, 2)
+        ...         end = file.read()
+        3145728 65536
+        >>> print(film.media_type.essence, len(end))
+        video/mp4 4096
     """
 
     __slots__ = ("_fields", "_span", "_truncated", "codings")

@@ -23,10 +23,13 @@ class ReadLimits(TypedDict, total=False):
 class ReaderOptions(ReadLimits, total=False):
     """How a file is read; each as `Reader` has it.
 
+    A function that hands them on takes `**options: Unpack[seekwarc.ReaderOptions]`.
+
     Example:
-        def pages(path: Path, **options: Unpack[seekwarc.ReaderOptions]) -> Iterator[Record]:
-            with seekwarc.open(path, **options) as archive:
-                yield from archive.records(mime="text/html")
+        >>> options: seekwarc.ReaderOptions = {"threads": 1, "strict": True}
+        >>> with seekwarc.open("crawl.warc.zst", **options) as archive:
+        ...     sum(1 for record in archive)
+        5
     """
 
     threads: int | None

@@ -69,6 +69,16 @@ class Reader:
     Raises:
         ValueError: `on_error` is none of these.
         SourceError: The target cannot be opened. Of a URL this is not known before the first read.
+
+    Example:
+        >>> with seekwarc.open("crawl.warc.zst") as archive:
+        ...     for record in archive.records(type="response"):
+        ...         print(record.target_uri, record.payload.size)
+        ...     last = archive.record_at(record.offset)
+        ...     print(last.payload.pread(2_000_000, 4).hex())
+        http://example.org/ 23000
+        http://example.org/film.mp4 3145728
+        7f009972
     """
 
     def __init__(

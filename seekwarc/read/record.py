@@ -25,7 +25,13 @@ __all__ = ["CUT_OFF", "Layout", "Place", "Record", "Relations", "TableStatus"]
 
 
 class TableStatus(StrEnum):
-    """How a record's frames became known."""
+    """How a record's frames became known.
+
+    Example:
+        >>> with seekwarc.open("crawl.warc.zst") as archive:
+        ...     print(*(record.seek_table_status.value for record in archive.records(type="response")))
+        single record
+    """
 
     RECORD = "record"
     """From the record's own seek table."""
@@ -118,6 +124,14 @@ class Record(DefinedFields):
     Attributes:
         header: The record header, exactly as it stands in the file.
         place: Where the record lies, and how it is reached.
+
+    Example:
+        >>> with seekwarc.open("crawl.warc.zst") as archive:
+        ...     record = next(archive.records(uri="http://example.org/film.mp4"))
+        ...     print(record.type, record.date.datetime.year, record.http.status, record.payload.size)
+        ...     print(record.payload.pread(2_000_000, 4).hex())
+        response 2026 200 3145728
+        7f009972
     """
 
     __slots__ = ("_http", "_layout", "_length", "_payload", "_problem", "place")

@@ -1,0 +1,128 @@
+"""The examples in docstrings: each public class has one, and all of them run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import random
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import seekwarc
+from seekwarc import tools
+from seekwarc.serve.served import ServedRecord
+from tests.test_architecture import MODULES
+
+FILM = random.Random(4).randbytes(3 << 20)
+PAGE = b"<p>The same every day.\n" * 1000
+HTML, VIDEO = {"Content-Type": "text/html"}, {"Content-Type": "video/mp4"}
+
+NO_EXAMPLE: set[str] = {
+    "seekwarc.AsyncCapture",
+    "seekwarc.AsyncCollection",
+    "seekwarc.AsyncExtent",
+    "seekwarc.AsyncIndex",
+    "seekwarc.AsyncReader",
+    "seekwarc.AsyncRecord",
+    "seekwarc.AsyncWriter",
+    "seekwarc.Deduplicator",
+    "seekwarc.DiskCache",
+    "seekwarc.Duplicates",
+    "seekwarc.FileSystemSource",
+    "seekwarc.Original",
+    "seekwarc.RangeSource",
+    "seekwarc.ReadPolicy",
+    "seekwarc.Stats",
+    "seekwarc.Writer",
+    "seekwarc.WriterOptions",
+    "seekwarc.Written",
+    "seekwarc.serve.served.ServedRecord",
+    "seekwarc.tools.concat.Concatenation",
+    "seekwarc.tools.convert.Conversion",
+    "seekwarc.tools.convert.Watch",
+    "seekwarc.tools.index.Indexing",
+    "seekwarc.tools.recover.Loss",
+    "seekwarc.tools.recover.Recovery",
+    "seekwarc.tools.verify.Problem",
+    "seekwarc.tools.verify.ProblemKind",
+    "seekwarc.tools.verify.ProblemSeverity",
+    "seekwarc.tools.verify.Verification",
+    "seekwarc.tools.verify.Verifier",
+}
+"""Public classes that still have no example."""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make the files that examples speak of: a crawl, its index, and a series with a large record."""
+    folder = tmp_path_factory.mktemp("examples")
+    with seekwarc.open(folder / "crawl.warc.zst", "w", dedup=seekwarc.Duplicates()) as out:
+        out.write_warcinfo({"software": "crawler/1.0"})
+        uri = "http://example.org/"
+        out.write_response(
+            uri, PAGE, status=200, http_headers=HTML, date="2026-11-16T06:00:00Z", record_id="urn:x:1"
+        )
+        out.write_response(
+            f"{uri}film.mp4",
+            FILM,
+            status=200,
+            http_headers=VIDEO,
+            date="2026-11-16T06:00:01Z",
+            record_id="urn:x:2",
+        )
+        out.write_metadata(
+            {"via": uri}, refers_to="urn:x:2", record_id="urn:x:3", date="2026-11-16T06:00:02Z"
+        )
+        out.write_response(
+            uri, PAGE, status=200, http_headers=HTML, date="2026-11-17T06:00:00Z", record_id="urn:x:4"
+        )
+    tools.index([folder / "crawl.warc.zst"], folder / "crawl.cdxj")
+    with seekwarc.open(folder / "large.warc.zst", "w", max_file_size=4 << 20) as out:
+        out.write_resource("http://example.org/film.mp4", FILM * 2, "video/mp4", record_id="urn:x:5")
+    return folder
+
+
+def with_examples() -> list[str]:
+    return [name for name, path in MODULES.items() if ">>> " in path.read_text()]
+
+
+@pytest.mark.parametrize("name", with_examples())
+def test_examples_of_module_run(
+    name: str, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = importlib.import_module(name)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+    for test in doctest.DocTestFinder(exclude_empty=True).find(
+        module, name, extraglobs={"seekwarc": seekwarc}
+    ):
+        folder = tmp_path / test.name
+        shutil.copytree(files, folder)
+        monkeypatch.chdir(folder)
+        said: list[str] = []
+        runner.run(test, out=said.append)
+        assert runner.summarize(verbose=False).failed == 0, "".join(said)
+
+
+def public_classes() -> dict[str, type]:
+    """Return what is public and is a class, but for errors, of which the first speaks for all."""
+    named = {f"seekwarc.{name}": getattr(seekwarc, name) for name in seekwarc.__all__}
+    modules: list[ModuleType] = [importlib.import_module(f"seekwarc.tools.{name}") for name in tools.__all__]
+    named |= {f"{it.__name__}.{name}": getattr(it, name) for it in modules for name in it.__all__}
+    named["seekwarc.serve.served.ServedRecord"] = ServedRecord
+    return {
+        name: it
+        for name, it in named.items()
+        if isinstance(it, type) and (it is seekwarc.SeekWarcError or not issubclass(it, BaseException))
+    }
+
+
+@pytest.mark.parametrize("name", sorted(public_classes().keys() - NO_EXAMPLE))
+def test_public_class_has_an_example(name: str) -> None:
+    assert ">>> " in (public_classes()[name].__doc__ or "")
+
+
+def test_classes_without_an_example_are_still_without() -> None:
+    assert {name for name in NO_EXAMPLE if ">>> " in (public_classes()[name].__doc__ or "")} == set()
