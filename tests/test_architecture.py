@@ -75,6 +75,8 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.collection": "a docstring",
     "seekwarc.cdx": "a docstring",
     "seekwarc.write": "a docstring",
+    "seekwarc.write.file_head": "tested by tests/write/test_series.py",
+    "seekwarc.write.record_file": "tested by tests/write/test_series.py and test_interrupted.py",
     "seekwarc.aio": "a docstring",
     "seekwarc.aio.background": "tested by tests/aio/test_reading.py",
     "seekwarc.tools": "tested as tests/tools/test_init.py",

@@ -193,7 +193,7 @@ class _Converting:
         Writer(io.BytesIO(), **self.settings).abort()
         target = output_target(job.target or "")
         if isinstance(target, str) and not is_special(target):
-            PathOutput(target, existing=self.existing).discard()
+            PathOutput(target, existing=self.existing).abort()
 
 
 def _begins_well(name: str) -> bool:

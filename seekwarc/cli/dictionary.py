@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         output.write(found.dictionary.data)
     except BaseException:
-        output.discard()
+        output.abort()
         raise
     output.commit()
     told = {"file": options.file, "target": options.output}

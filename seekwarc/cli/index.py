@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
             )
             made = [part for part in parts.values() if os.path.exists(part)]
             if not made or (len(made) < len(parts) and not options.keep_going):
-                output.discard()
+                output.abort()
                 return status
             count = 0
             for line in sorted_lines(_lines_of(made), folder=output.spool_directory):
@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
                 count += 1
             output.commit()
     except BaseException:
-        output.discard()
+        output.abort()
         raise
     if output.spool_directory is not None and not options.json:
         report(f"{target}: {counted(count, 'capture')}", target=target)

@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         )
         output.write(done.dictionary.data)
     except BaseException:
-        output.discard()
+        output.abort()
         raise
     output.commit()
     shown = done_json(target=options.output, **_json(done)) if options.json else _text(done)

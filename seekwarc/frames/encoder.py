@@ -198,13 +198,13 @@ class OrderedWork:
         self._waiting.popleft()
         self._delivered += 1
 
-    def drop(self, submitted: int = 0) -> None:
+    def rollback(self, submitted: int = 0) -> None:
         """Forget what is still waiting, but for the first `submitted` of all jobs and marks ever."""
         while self._waiting and self.submitted > submitted:
             self._waiting.pop()
 
     def close(self) -> None:
         """Stop the threads; what is still waiting is dropped."""
-        self.drop()
+        self.rollback()
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)

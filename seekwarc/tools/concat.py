@@ -16,9 +16,8 @@ from seekwarc.errors import SourceError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.options import ReadLimits
 from seekwarc.tools.convert import refuse_same_file
-from seekwarc.tools.copied import CopiedFile
-from seekwarc.tools.copying import CopySettings, Recompressed, Tally
-from seekwarc.tools.parts import PartTarget, Watch, parts_of, table_mode_of
+from seekwarc.tools.copy_inputs import PartTarget, Watch, parts_of, table_mode_of
+from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
 from seekwarc.write.file_layout import TableMode
 from seekwarc.write.files import Existing
 from seekwarc.write.forms import compression_of
@@ -68,8 +67,9 @@ def concat(
 
     Frames are copied, not compressed anew, from every .warc.zst that has the dictionary of the first file,
     or none as that has. The records of all other files are compressed anew, with the first file's dictionary,
-    and so are records whose frames break a rule of the format, or would not fit (see `tools.copied`). Seek
-    tables are made anew. Extension frames are kept, but for those among records that are compressed anew.
+    and so are records whose frames break a rule of the format, or would not fit (see `tools.copy_target`).
+    Seek tables are made again. Extension frames are kept, but for those among records that are compressed
+    again.
     As with `cat`, the records of a file without a warcinfo record come to stand behind that of another file,
     and will be taken to belong to it (WARC 1.1, clause 6.2).
 
@@ -113,14 +113,14 @@ def concat(
             settings = CopySettings(tables, first.dictionary, first.dictionary_frame(), verify)
             tally = Tally()
             with closing(OrderedWork(threads or min(os.cpu_count() or 1, 4))) as work:
-                file = CopiedFile(output, work, settings, tally)
+                file = CopyTarget(output, work, settings, tally)
                 for part in parts:
                     with closing(part.records(first.dictionary, watch, "joining")) as records:
                         for record in records:
                             file.add(record)
                 file.finish()
     except BaseException:
-        output.discard()
+        output.abort()
         raise
     return Concatenation(
         files=len(parts),

@@ -120,7 +120,7 @@ class _CheckedOutput:
     def flush(self) -> None:
         self._output.flush()
 
-    def roll_back(self, size: int) -> bool:  # noqa: ARG002
+    def rollback(self, size: int) -> bool:  # noqa: ARG002
         # A record that cannot be read ends the conversion; there is nothing to go on with.
         return False
 
@@ -129,7 +129,7 @@ class _CheckedOutput:
             if self._expected is not None:
                 self._compare(self._expected())
         except BaseException:
-            self.discard()
+            self.abort()
             raise
         self._output.commit()
 
@@ -156,10 +156,10 @@ class _CheckedOutput:
                 return content_digest(source, max_dictionary_size=ANY_SIZE)
         raise TypeError(f"{self.name} cannot be read back")
 
-    def discard(self) -> None:
+    def abort(self) -> None:
         if self._passing is not None:
             self._passing.close()
-        self._output.discard()
+        self._output.abort()
 
 
 class _PassingDigest:
@@ -247,7 +247,7 @@ def convert(
         try:
             sink = _sink(output, compression, options)
         except BaseException:
-            output.discard()
+            output.abort()
             raise
         count = 0
 

@@ -114,7 +114,7 @@ def index(
             written += 1
         output.commit()
     except BaseException:
-        output.discard()
+        output.abort()
         raise
     return Indexing(written, problems)
 

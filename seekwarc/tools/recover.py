@@ -107,7 +107,7 @@ def recover(
         try:
             return _Saver(file, partial=partial).save(output, options)
         except BaseException:
-            output.discard()
+            output.abort()
             raise
     finally:
         file.close()

@@ -103,7 +103,7 @@ class StreamSink:
         """See `RecordSink.abort`."""
         if not self._closed:
             self._closed = True
-            self._output.discard()
+            self._output.abort()
 
 
 def plain_sink(output: Output) -> StreamSink:

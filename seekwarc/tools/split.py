@@ -18,10 +18,9 @@ from typing import Final, Self, Unpack
 from seekwarc.errors import FormatError, SourceError, TargetExistsError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.options import ReadLimits
-from seekwarc.tools.copied import CopiedFile
-from seekwarc.tools.copying import CopySettings, Recompressed, Tally
-from seekwarc.tools.parts import PartTarget, Watch, parts_of, table_mode_of
-from seekwarc.tools.stored import LooseRecord, StoredRecord
+from seekwarc.tools.copy_inputs import PartTarget, Watch, parts_of, table_mode_of
+from seekwarc.tools.copy_source import LooseRecord, StoredRecord
+from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
 from seekwarc.write.files import Existing, give_name, sync_folder
 from seekwarc.write.numbering import numbered_names
 from seekwarc.write.output import PathOutput
@@ -141,7 +140,7 @@ def split(
             closing(part.records(part.dictionary, watch, "splitting")) as records,
         ):
             pieces = _Pieces(
-                lambda: CopiedFile(workshop.begin(), work, settings, tally),
+                lambda: CopyTarget(workshop.begin(), work, settings, tally),
                 max_size,
                 max_records,
                 repeat_warcinfo=repeat_warcinfo,
@@ -210,7 +209,7 @@ class _Workshop:
         except BaseException:
             if self._existing == "error":
                 for name in self._made:
-                    self._withdraw(name)
+                    self._abort_named(name)
             raise
 
     def _name(self, name: str) -> None:
@@ -221,7 +220,7 @@ class _Workshop:
         except OSError as error:
             raise SourceError(f"{name}: cannot be written: {error.strerror}") from error
 
-    def _withdraw(self, name: str) -> None:
+    def _abort_named(self, name: str) -> None:
         """Remove a file that was named, unless it is another one of that name."""
         hidden = self._hidden_path(name)
         with contextlib.suppress(OSError):
@@ -244,7 +243,7 @@ class _Pieces:
 
     def __init__(
         self,
-        begin: Callable[[], CopiedFile],
+        begin: Callable[[], CopyTarget],
         max_size: int | None,
         max_records: int | None,
         *,
@@ -256,7 +255,7 @@ class _Pieces:
         self._max_records = max_records
         self._repeat_warcinfo = repeat_warcinfo
         self._warcinfo: StoredRecord | LooseRecord | None = None
-        self._current: CopiedFile | None = None
+        self._current: CopyTarget | None = None
         self._records = 0
         self._others = 0
         """How many of the records are no warcinfo records."""
@@ -270,7 +269,7 @@ class _Pieces:
         if error is None:
             self._finish()
         elif self._current is not None:
-            self._current.discard()
+            self._current.abort()
 
     def add(self, record: StoredRecord | LooseRecord) -> None:
         """Add a record to the current file, or to a new one that begins with its warcinfo record."""
@@ -291,7 +290,7 @@ class _Pieces:
         self._records += 1
         self._others += not is_warcinfo
 
-    def _is_full(self, current: CopiedFile, record: StoredRecord | LooseRecord) -> bool:
+    def _is_full(self, current: CopyTarget, record: StoredRecord | LooseRecord) -> bool:
         if self._max_records is not None and self._records >= self._max_records:
             return True
         if self._max_size is None or not self._others:

@@ -50,7 +50,7 @@ class Desk:
         try:
             yield output
         except BaseException:
-            output.discard()
+            output.abort()
             raise
 
 

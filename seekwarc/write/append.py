@@ -268,7 +268,7 @@ def _note(found: ExistingFile, window: Window, frame: Frame) -> None:
 
 
 class AppendOutput(FileOutput):
-    """The end of a file that is there. `discard` leaves the file as it was.
+    """The end of a file that is there. `abort` leaves the file as it was.
 
     Nobody else can append to it from now on. Before anything is written, `go_to` its end.
 
@@ -302,8 +302,8 @@ class AppendOutput(FileOutput):
         except OSError as error:
             raise (error if isinstance(error, SourceError) else self._failed(error)) from error
 
-    def discard(self) -> None:
-        """See `Output.discard`."""
+    def abort(self) -> None:
+        """See `Output.abort`."""
         # While the lock is held: after it another may write.
         with contextlib.suppress(OSError, ValueError):
             if self._kept is not None:

@@ -68,7 +68,7 @@ class RecordAssembly:
     """Turns records into frames in order, in parallel, with bounded memory.
 
     A record is in the file once the method that adds it has returned, whatever happens afterwards; one whose
-    method raises is not. Wherever an exception comes from, be it Ctrl-C between any two lines here, `settle`
+    method raises is not. Wherever an exception comes from, be it Ctrl-C between any two lines, `rollback`
     leaves exactly the whole records, and so does the next record.
 
     Args:
@@ -77,6 +77,12 @@ class RecordAssembly:
         work: Threads to make them in.
         frame_size: Most content bytes of a frame of a block.
         existing: What the file holds already.
+
+    Attributes:
+        layout: Puts frames into the file. For copied frames, which come in order by `submit`.
+        encoder: Makes the frames.
+        records: Records so far; one stands for all that were there before.
+        is_bare: Whether nothing but warcinfo records stands in the file.
     """
 
     def __init__(
@@ -89,19 +95,17 @@ class RecordAssembly:
         existing: ExistingFile | None = None,
     ) -> None:
         self._output = output
-        self._encoder = form.encoder
+        self.encoder = form.encoder
         self._work = work
         self._frame_size = frame_size
         self._tables: TableMode = form.tables
         self._has_ends = form.tables == "every" or form.compression == "gz"
-        self._layout = form.layout(output, existing)
+        self.layout = form.layout(output, existing)
         self._entry_size = ENTRY_SIZES[form.tables]
         self._batch: list[_SmallRecord] = []
         self._batch_size = 0
         self.records = self._before = 0 if existing is None else 1
-        """Records so far; one stands for all that were there before."""
         self.is_bare = existing is None
-        """Whether nothing but warcinfo records stands in the file."""
         self._steps = itertools.count(1)
         self._accepted = self._delivered = (0, 0)
         """Content bytes and records that were added, and those of them that are in the output."""
@@ -111,27 +115,27 @@ class RecordAssembly:
         self._unsettled = False
         self._closed = False
 
-    def head_size(self, warcinfo: bytes, dictionary_frame: bytes | None) -> int:
-        """Return what a file takes that holds a dictionary and a warcinfo record and nothing else."""
+    def head_size(self, warcinfo: bytes) -> int:
+        """Return the compressed size of a file that holds a warcinfo record and nothing else."""
         # In a .warc.gz, what a member has beside its content.
         own_table = OWN_TABLE + self._entry_size if self._has_ends else 0
         table = built_table_size(2) if self._tables == "large" else 0
-        return len(dictionary_frame or b"") + self.stored_size(warcinfo) + own_table + table
+        return self.stored_size(warcinfo) + own_table + table
 
     @property
     def most_size(self) -> int:
         """What the file has at the most if it ends now; exact but for the table at its end after `flush`."""
         size, records = (a - d for a, d in zip(self._accepted, self._delivered, strict=True))
         waiting = stored_bound(size) + RECORD_OVERHEAD * records
-        return self._layout.most_size + (waiting if records else 0)
+        return self.layout.most_size + (waiting if records else 0)
 
     def stored_size(self, content: bytes) -> int:
         """Return what a frame of its own takes for some content, its entries in tables included."""
-        return len(self._encoder.encode(content).data) + self._entry_size if content else 0
+        return len(self.encoder.encode(content).data) + self._entry_size if content else 0
 
     def add_extension(self, frame: bytes) -> None:
         """Append a skippable frame."""
-        self._layout.once(next(self._steps), lambda: self._layout.add_skippable(frame))
+        self.layout.once(next(self._steps), lambda: self.layout.add_skippable(frame))
 
     def add(self, header: RecordHeader, source: BlockSource, trailer: Trailer) -> Written:
         """Add a record whose header is complete."""
@@ -170,11 +174,13 @@ class RecordAssembly:
         """
         # What waits of other records goes into the file first: should this block fail, its own is dropped.
         self.flush()
-        shape = block_shape(source, http, length, frame_size=self._frame_size, merged=self._merged)
+        shape = block_shape(
+            source, http, length, frame_size=self._frame_size, merged=self.merges_first_header
+        )
         block = SpooledBlock(
             self._output,
             shape,
-            self._encoder,
+            self.encoder,
             limits=limits,
             entry_size=self._entry_size,
             algorithm=algorithm,
@@ -191,7 +197,7 @@ class RecordAssembly:
             for content, trailing in with_trailer(observed(), lambda: RECORD_END):
                 part = memoryview(content)[: len(content) - trailing]
                 self._work.submit(
-                    partial(self._encoder.encode_chunk, content, shape.small),
+                    partial(self.encoder.encode_chunk, content, shape.small),
                     partial(_add_parts, block, part),
                 )
             self._work.drain()
@@ -199,7 +205,7 @@ class RecordAssembly:
             self._begun, self._unsettled = None, False
         except BaseException:
             # Nothing of the record is in the file yet, only in the spool.
-            self._work.drop(self._begun or 0)
+            self._work.rollback(self._begun or 0)
             block.__exit__()
             self._begun, self._unsettled = None, False
             raise
@@ -219,15 +225,15 @@ class RecordAssembly:
         heads = _head_contents(header, block.shape) if number == 0 else (header.raw,)
 
         def emit() -> None:
-            offset = self._layout.begin_record()
+            offset = self.layout.begin_record()
             for content in heads:
-                self._layout.add(self._encoder.encode(content))
-            block.pour(self._layout, segment)
-            written.place(offset, self._layout.end_record(large=True))
+                self.layout.add(self.encoder.encode(content))
+            block.pour(self.layout, segment)
+            written.place(offset, self.layout.end_record(large=True))
             self._last = written
 
         with self._all_or_nothing():
-            self._layout.once(next(self._steps), emit)
+            self.layout.once(next(self._steps), emit)
             self._count(header)
         return written
 
@@ -245,19 +251,19 @@ class RecordAssembly:
         self._output.flush()
         self._unsettled = False
 
-    def settle(self) -> None:
-        """Take back the record that did not come to its end; bring all others into the output.
+    def rollback(self) -> None:
+        """Undo the record that has not been completed; bring all others into the output.
 
         Raises:
             SourceError: The file cannot be written.
             SeekWarcError: It cannot go on.
         """
         if self._begun is not None:
-            self._work.drop(self._begun)
-        if self._begun is not None or not self._layout.is_settled:
+            self._work.rollback(self._begun)
+        if self._begun is not None or self.layout.needs_rollback:
             self._submit_batch()
             self._work.drain()
-            self._layout.settle()
+            self.layout.rollback()
             self._accepted = self._delivered
         if self._last is not None and self._last.type != "warcinfo":
             self.is_bare = False
@@ -270,12 +276,12 @@ class RecordAssembly:
             SeekWarcError: The output cannot be rolled back.
         """
         try:
-            self.settle()
+            self.rollback()
             self.flush()
         except (SeekWarcError, OSError):
-            self._work.drop()
+            self._work.rollback()
             self._batch = []
-            self._layout.settle()
+            self.layout.rollback()
 
     def end_file(self) -> None:
         """Write what stands at the end of the file.
@@ -286,10 +292,10 @@ class RecordAssembly:
         self.flush()
         if not self.has_records:
             raise FormatError("no record was written, so no file was made", source=self._output.name)
-        self._layout.once(sys.maxsize, self._layout.end_file)
+        self.layout.once(sys.maxsize, self.layout.end_file)
         if self.records == 1 and self._last is not None and self._last.offset == self._output.begin:
             # The file table lists the one record's frames and nothing else: it is that record's own.
-            self._last.place(self._output.begin, self._layout.offset - self._output.begin)
+            self._last.place(self._output.begin, self.layout.offset - self._output.begin)
 
     @property
     def is_closed(self) -> bool:
@@ -314,7 +320,7 @@ class RecordAssembly:
         if self._closed:
             raise SeekWarcError(f"{self._output.name}: the writer is closed")
         if self._unsettled:
-            self.settle()
+            self.rollback()
 
     @contextlib.contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -326,7 +332,7 @@ class RecordAssembly:
         except BaseException:
             # Where that fails, the next record says so.
             with contextlib.suppress(SeekWarcError, OSError):
-                self.settle()
+                self.rollback()
             raise
         self._unsettled = False
 
@@ -348,34 +354,39 @@ class RecordAssembly:
         step = next(self._steps)
         self._batch.append(_SmallRecord(step, contents, trailer == RECORD_END, written, self._accepted))
 
+    def submit(self) -> None:
+        """Hand every record so far to the threads; what is submitted to them next follows in the file."""
+        self._check()
+        self._submit_batch()
+
     def _submit_batch(self) -> None:
         batch = tuple(self._batch)
         if not batch:
             return
 
         def encode() -> list[list[EncodedFrame]]:
-            return [[self._encoder.encode(c) for c in record.contents] for record in batch]
+            return [[self.encoder.encode(c) for c in record.contents] for record in batch]
 
         def deliver(encoded: list[list[EncodedFrame]]) -> None:
             for record, frames in zip(batch, encoded, strict=True):
-                self._layout.once(record.step, partial(self._place, record, frames))
+                self.layout.once(record.step, partial(self._place, record, frames))
 
         self._work.submit(encode, deliver)
         # Were this interrupted, the batch would be submitted again; but no step is done twice.
         self._batch, self._batch_size = [], 0
 
     def _place(self, record: _SmallRecord, frames: list[EncodedFrame]) -> None:
-        offset = self._layout.begin_record()
+        offset = self.layout.begin_record()
         for frame in frames:
-            self._layout.add(frame)
-        record.written.place(offset, self._layout.end_record(large=False, regular=record.regular))
+            self.layout.add(frame)
+        record.written.place(offset, self.layout.end_record(large=False, regular=record.regular))
         self._last = record.written
         self._delivered = record.accepted
 
     # Large records.
 
     @property
-    def _merged(self) -> bool:
+    def merges_first_header(self) -> bool:
         """Whether the record header shares its frame with the beginning of the block.
 
         So it must be at the head of a file that will end in a file table: a reader of the profile of
@@ -387,7 +398,7 @@ class RecordAssembly:
         self, header: RecordHeader, source: BlockSource, trailer: Trailer, written: Written
     ) -> None:
         self._submit_batch()
-        layout = self._layout
+        layout = self.layout
         begun, ended = -1, RECORD_END
 
         def begin() -> None:
@@ -411,33 +422,33 @@ class RecordAssembly:
         self._mark_step(begin)
         http = source.http_head() if is_http_block(header.get("Content-Type")) else None
         shape = block_shape(
-            source, http, header.content_length, frame_size=self._frame_size, merged=self._merged
+            source, http, header.content_length, frame_size=self._frame_size, merged=self.merges_first_header
         )
         heads = _head_contents(header, shape)
-        self._submit_step(lambda: [self._encoder.encode(content) for content in heads], self._add_frames)
+        self._submit_step(lambda: [self.encoder.encode(content) for content in heads], self._add_frames)
         for content, _ in with_trailer(source.chunks(shape.first, shape.frame), end_of_block):
-            self._submit_step(partial(self._encoder.encode_chunk, content, shape.small), self._add_frames)
+            self._submit_step(partial(self.encoder.encode_chunk, content, shape.small), self._add_frames)
         self._mark_step(end)
         self._begun = None
 
     def _add_frames(self, frames: list[EncodedFrame]) -> None:
         for frame in frames:
-            self._layout.add(frame)
+            self.layout.add(frame)
 
     def _submit_step(
         self, encode: Callable[[], list[EncodedFrame]], deliver: Callable[[list[EncodedFrame]], None]
     ) -> None:
         number = next(self._steps)
-        self._work.submit(encode, lambda frames: self._layout.once(number, lambda: deliver(frames)))
+        self._work.submit(encode, lambda frames: self.layout.once(number, lambda: deliver(frames)))
 
     def _mark_step(self, step: Callable[[], None]) -> None:
         number = next(self._steps)
-        self._work.mark(lambda: self._layout.once(number, step))
+        self._work.mark(lambda: self.layout.once(number, step))
 
-    def take_back(self) -> None:
-        """Take the only record that is no warcinfo out of the file again, added by `add_spooled`."""
-        self.settle()
-        self._layout.abandon_record()
+    def rollback_segment(self) -> None:
+        """Undo the only record that is not a warcinfo record, which `add_spooled` added."""
+        self.rollback()
+        self.layout.rollback_record()
         self.records -= 1
         self.is_bare = True
 

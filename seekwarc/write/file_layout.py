@@ -101,26 +101,26 @@ class FileLayout:
             SeekWarcError: An earlier step failed, and cannot be undone.
         """
         if number > self._done.step:
-            self._undo()
+            self._rollback_step()
             self._dirty = True
             step()
             self._done = self._state(number)
             self._dirty = False
 
-    def settle(self) -> None:
-        """Undo what is left of a step that failed, and take back a record that is not at its end.
+    def rollback(self) -> None:
+        """Undo what is left of a step that failed, and the record that has not been ended.
 
         Raises:
             SeekWarcError: That cannot be done.
         """
-        self._undo()
+        self._rollback_step()
         if self._in_record:
-            self.abandon_record()
+            self.rollback_record()
 
     @property
-    def is_settled(self) -> bool:
-        """Whether nothing is to be undone."""
-        return not self._dirty and not self._in_record
+    def needs_rollback(self) -> bool:
+        """Whether a step has failed, or a record has not been ended."""
+        return self._dirty or self._in_record
 
     def _state(self, step: int) -> _State:
         return _State(
@@ -134,11 +134,11 @@ class FileLayout:
             self._member,
         )
 
-    def _undo(self) -> None:
+    def _rollback_step(self) -> None:
         if not self._dirty:
             return
         done = self._done
-        if not self._output.roll_back(done.offset - self._begin):
+        if not self._output.rollback(done.offset - self._begin):
             raise SeekWarcError(f"{self._output.name}: writing failed before; the file cannot go on")
         self.offset = done.offset
         for entries in (self._stored, self._contents, self._checksums):
@@ -148,10 +148,15 @@ class FileLayout:
         self._dirty = False
 
     @property
+    def size(self) -> int:
+        """Bytes of the file so far."""
+        return self.offset - self._begin
+
+    @property
     def most_size(self) -> int:
         """Bytes of the file if it ended here: its table included, where it may get one."""
         table = built_table_size(len(self._stored)) if self._tables == "large" else 0
-        return self.offset - self._begin + table
+        return self.size + table
 
     def add(self, frame: EncodedFrame) -> None:
         """Append a frame of the current record."""
@@ -201,8 +206,8 @@ class FileLayout:
         self._in_record = False
         return self.offset - self._record_offset
 
-    def abandon_record(self) -> None:
-        """Take back what was written of the current record.
+    def rollback_record(self) -> None:
+        """Undo what was written of the current record.
 
         Raises:
             SeekWarcError: The output cannot be rolled back.
@@ -216,7 +221,7 @@ class FileLayout:
             in_record=False,
             covered=False,
         )
-        self._undo()
+        self._rollback_step()
 
     def end_file(self) -> None:
         """Append the file table, where the mode asks for one and no record's table serves as such."""

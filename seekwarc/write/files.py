@@ -36,7 +36,7 @@ Existing = Literal["error", "overwrite"]
 class FileOutput:
     """Appends to an open file at offsets of its own.
 
-    What a signal interrupts leaves at most bytes after the end that is known here: `roll_back` cuts them off,
+    What a signal interrupts leaves at most bytes after the end that is known here: `rollback` cuts them off,
     and the next write goes over them.
 
     Args:
@@ -80,8 +80,8 @@ class FileOutput:
         except OSError as error:
             raise self._failed(error) from error
 
-    def roll_back(self, size: int) -> bool:
-        """See `Output.roll_back`."""
+    def rollback(self, size: int) -> bool:
+        """See `Output.rollback`."""
         end, waiting = self._state
         try:
             self._file.truncate(min(end, size))

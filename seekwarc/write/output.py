@@ -50,13 +50,13 @@ class Output(Protocol):
     def flush(self) -> None:
         """Hand everything to the system, so that it outlives this process."""
 
-    def roll_back(self, size: int) -> bool:
+    def rollback(self, size: int) -> bool:
         """Cut the output back to `size` bytes; False where that cannot be done."""
 
     def commit(self) -> None:
         """Make what was written the final file."""
 
-    def discard(self) -> None:
+    def abort(self) -> None:
         """Leave nothing under the final name."""
 
 
@@ -136,11 +136,11 @@ class PathOutput(FileOutput):
             self._take_away.detach()
             sync_folder(os.path.dirname(self._target))
         except OSError as error:
-            self.discard()
+            self.abort()
             raise (error if isinstance(error, SourceError) else self._failed(error)) from error
 
-    def discard(self) -> None:
-        """See `Output.discard`."""
+    def abort(self) -> None:
+        """See `Output.abort`."""
         with contextlib.suppress(OSError):
             self._file.close()
         self._take_away()
@@ -152,7 +152,7 @@ class PathOutput(FileOutput):
         except OSError:
             return False
 
-    def withdraw(self) -> None:
+    def abort_committed(self) -> None:
         """Remove the final file, where `commit` has made it."""
         if self._is_named:
             with contextlib.suppress(OSError):
@@ -190,8 +190,8 @@ class FileObjectOutput:
         if flush is not None:
             self._guarded(flush)
 
-    def roll_back(self, size: int) -> bool:
-        """See `Output.roll_back`."""
+    def rollback(self, size: int) -> bool:
+        """See `Output.rollback`."""
         if size == self.size:
             return True
         if not self._seekable:
@@ -209,10 +209,10 @@ class FileObjectOutput:
         try:
             self.flush()
         finally:
-            self.discard()
+            self.abort()
 
-    def discard(self) -> None:
-        """See `Output.discard`: what went into the object cannot be taken back."""
+    def abort(self) -> None:
+        """See `Output.abort`: what went into the object cannot be taken back."""
         if self._owned:
             with contextlib.suppress(OSError):
                 self._file.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
@@ -12,8 +12,8 @@ from seekwarc.format.digest import Digest
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
 from seekwarc.format.warc import format_fields
 from seekwarc.format.zstd import Buffer
-from seekwarc.write.block_reader import Block, ReadableStream
-from seekwarc.write.header import Headers, bracketed, pairs_of
+from seekwarc.write.block_reader import Block, ReadableStream, as_stream
+from seekwarc.write.header import HeaderDraft, Headers, bracketed, new_id, pairs_of
 from seekwarc.write.message import refuse_message_fields, response_head, with_head
 from seekwarc.write.written import Written
 
@@ -64,10 +64,13 @@ _PASSED_ON = ("date", "record_id", "length")
 _KNOWN = {*_FIELDS, *_IDS, *_PASSED_ON, "refers_to_date", "concurrent_to", "headers"}
 
 
-class TypedWrites:
+class TypedWrites(ABC):
     """A method for each type of record. All of them end in `write`."""
 
     @abstractmethod
+    def _write_draft(self, draft: HeaderDraft, block: Buffer | ReadableStream, length: int | None) -> Written:
+        """Write a record whose header is complete but for digests and Content-Length."""
+
     def write(
         self,
         type: str,  # noqa: A002
@@ -80,7 +83,47 @@ class TypedWrites:
         length: int | None = None,
         headers: Headers = (),
     ) -> Written:
-        """Write a record."""
+        """Write a record, with the fields added that every record must have.
+
+        `write_response` and its like know what each type of record needs; all of them end here.
+
+        WARC-Record-ID, WARC-Date, Content-Length, WARC-Block-Digest and, for an HTTP response,
+        WARC-Payload-Digest (of its body, chunked coding undone) are added unless `headers` has them. A
+        stream is read once and never kept: where its length or digest must stand in front of it, its
+        *compressed* frames are put aside in a temporary file.
+
+        Args:
+            type: WARC-Type (clause 6): "response", "resource", "request", ...
+            target_uri: WARC-Target-URI.
+            block: The block's bytes, a binary file of them, or an iterable of pieces of them.
+            content_type: Content-Type of the block.
+            date: WARC-Date; an aware datetime, or the field's text. The current second unless given.
+            record_id: WARC-Record-ID, with or without angle brackets; a random `urn:uuid:` unless given.
+            length: Bytes to take from a stream; all that it has unless given.
+            headers: Further fields, in order. They win over what would be added.
+
+        Raises:
+            RuleError: The standard does not allow such a record.
+            ValueError: A field that cannot stand in a header.
+            FormatError: The stream is shorter than `length`. The file then goes on as if the record had not
+                been begun.
+            SourceError: The file cannot be written.
+        """
+        stream = as_stream(block)
+        draft = HeaderDraft(headers)
+        draft.add("WARC-Type", type)
+        draft.add("WARC-Record-ID", bracketed(record_id) if record_id else new_id())
+        draft.add("WARC-Date", format_date(date))
+        draft.add("WARC-Target-URI", target_uri)
+        draft.add("Content-Type", content_type)
+        # Whatever may not be written is refused before gigabytes have been read for it.
+        draft.refuse_what_breaks_rules()
+        stated = draft.get("Content-Length")
+        if stated is not None:
+            length = int(stated)
+        if length is not None and length < 0:
+            raise ValueError(f"length is {length}")
+        return self._write_draft(draft, stream, length)
 
     def write_response(
         self,

@@ -10,20 +10,19 @@ import os
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
-from seekwarc.format.dates import format_date
 from seekwarc.format.digest import Digest, Hasher, WrittenAlgorithm
 from seekwarc.format.fields import DefinedFields
 from seekwarc.format.http import HttpHead, is_http_block, parse_http_head
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
-from seekwarc.format.warc import RECORD_END, RecordHeader, format_fields
+from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.format.words import counted
 from seekwarc.format.zstd import Buffer
 from seekwarc.read.digests import BlockDigests
 from seekwarc.write.assembly import OWN_TABLE, stored_bound
 from seekwarc.write.block_reader import BlockSource, ReadableStream
 from seekwarc.write.dedup import Deduplicator, Original
-from seekwarc.write.header import HeaderDraft, Headers, bracketed, new_id, pairs_of
-from seekwarc.write.series import MARGIN, FileSeries, SingleFile
+from seekwarc.write.header import HeaderDraft, bracketed, new_id
+from seekwarc.write.series import MARGIN, FileSeries
 from seekwarc.write.spool import SpooledBlock
 from seekwarc.write.written import Written
 
@@ -57,14 +56,13 @@ class Recorder:
 
     def __init__(
         self,
-        files: SingleFile,
+        files: FileSeries,
         *,
         frame_size: int,
         digest: WrittenAlgorithm | None,
         dedup: Deduplicator | None,
     ) -> None:
         self._files = files
-        self._series = files if isinstance(files, FileSeries) else None
         self._frame_size = frame_size
         self._digest: WrittenAlgorithm | None = digest
         self._dedup = dedup
@@ -82,7 +80,7 @@ class Recorder:
         opened = self._open(block, length, draft)
         if len(opened.beginning) <= self._frame_size:
             return self._write_small(draft, opened)
-        if self._series is not None or not (opened.is_whole or self._can_stream(length)):
+        if self._files.max_size is not None or not (opened.is_whole or self._can_stream(length)):
             return self._write_spooled(draft, opened)
         digests = self._digests(draft, opened.http)
         if opened.is_whole:
@@ -93,26 +91,6 @@ class Recorder:
             return self._write_revisit(revisit, draft, opened)
         header = draft.header(length or 0)
         return self._noted(draft, self._files.current.assembly.add(header, opened.source, RECORD_END))
-
-    def warcinfo(self, fields: Headers, headers: Headers, filename: str | None) -> tuple[HeaderDraft, bytes]:
-        """Build a warcinfo record (clause 6.2): its header but for Content-Length, and its block.
-
-        Raises:
-            RuleError: The standard does not allow such a record.
-            ValueError: A field that cannot stand in a header.
-        """
-        draft = HeaderDraft(headers)
-        draft.add("WARC-Type", "warcinfo")
-        draft.add("WARC-Record-ID", new_id())
-        draft.add("WARC-Date", format_date(None))
-        draft.add("WARC-Filename", filename or None)
-        draft.add("Content-Type", "application/warc-fields")
-        draft.refuse_what_breaks_rules()
-        block = format_fields(pairs_of(fields))
-        digests = self._digests(draft, None)
-        digests.add(block)
-        self._complete(draft, digests, digests.block)
-        return draft, block
 
     def _can_stream(self, length: int | None) -> bool:
         """Tell whether the header can be written before the block has been read."""
@@ -195,11 +173,11 @@ class Recorder:
         digests = self._digests(draft, block.http)
         # The spool makes those of the block, of each segment its own.
         digests.block = None
-        series, heads, limits = self._series, (0, 0), None
-        if series is not None:
+        heads, limits = (0, 0), None
+        if self._files.max_size is not None:
             heads = self._heads(draft, block)
             if draft.get("WARC-Target-URI") is not None and draft.get("WARC-Segment-Number") is None:
-                limits = series.limits(*heads, self._frame_size)
+                limits = self._files.limits(*heads, self._frame_size)
         with self._files.current.assembly.spool(
             block.source, block.http, digests.add, block.length, limits=limits, algorithm=self._digest
         ) as spooled:
@@ -207,8 +185,8 @@ class Recorder:
             revisit = self._complete(draft, digests, spooled.segments[0].block if is_one else None)
             if revisit is not None:
                 return self._write_revisit(revisit, draft, block)
-            if series is not None and not is_one:
-                return self._noted(draft, self._write_segments(series, draft, spooled))
+            if not is_one:
+                return self._noted(draft, self._write_segments(draft, spooled))
             file = self._files.room_for(spooled.most_size + heads[0] + OWN_TABLE + MARGIN)
             return self._noted(draft, file.assembly.add_spooled(draft.header(spooled.length), spooled))
 
@@ -241,7 +219,7 @@ class Recorder:
         part.add("WARC-Segment-Origin-ID", draft.get("WARC-Record-ID"))
         return part
 
-    def _write_segments(self, series: FileSeries, draft: HeaderDraft, block: SpooledBlock) -> Written:
+    def _write_segments(self, draft: HeaderDraft, block: SpooledBlock) -> Written:
         """Write a record that no file has room for as segments (clause 7)."""
 
         def header(number: int) -> RecordHeader:
@@ -256,7 +234,7 @@ class Recorder:
                 part.add("WARC-Block-Digest", str(Digest.of(self._digest, segment.block.digest())))
             return part.header(segment.length)
 
-        return series.write_segments(
+        return self._files.write_segments(
             len(block.segments),
             lambda file, number: file.assembly.add_spooled(header(number), block, number),
         )

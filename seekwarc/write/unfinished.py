@@ -32,13 +32,13 @@ MAX_NAME: Final = 255
 class OpenOutput(FileOutput):
     """A file that can be seen while it is written: "a.warc.zst" is "a.warc.zst.open" until it is whole.
 
-    No other process writes to it meanwhile. Where this one ends before `commit` or `discard`, the file stays.
+    No other process writes to it meanwhile. Where this one ends before `commit` or `abort`, the file stays.
 
     Args:
         path: The final path.
         existing: Whether a file of that name, and what an earlier writer left, is replaced or refused.
         resume: Go on with what an earlier writer left.
-        made: Where the output is noted before its file is made, for who must be able to discard it whatever
+        made: Where the output is noted before its file is made, so that it can be aborted whatever
             interrupts the making.
 
     Attributes:
@@ -133,8 +133,8 @@ class OpenOutput(FileOutput):
         except OSError as error:
             raise (error if isinstance(error, SourceError) else self._failed(error)) from error
 
-    def discard(self) -> None:
-        """See `Output.discard`: what was resumed stays as it was found."""
+    def abort(self) -> None:
+        """See `Output.abort`: what was resumed stays as it was found."""
         if self._opened is None or self._opened.closed:
             return
         with contextlib.suppress(OSError):

@@ -9,42 +9,40 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
 from seekwarc.errors import SeekWarcError
-from seekwarc.format.dates import WarcDate, format_date
 from seekwarc.format.digest import WrittenAlgorithm
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
+from seekwarc.format.zstd import Buffer
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.frames.units import Compression
 from seekwarc.write.assembly import RecordAssembly, stored_bound
-from seekwarc.write.block_reader import Block, BlockSource, as_stream
+from seekwarc.write.block_reader import Block, BlockSource, ReadableStream, as_stream
 from seekwarc.write.dedup import Deduplicator
+from seekwarc.write.file_head import FileHead
 from seekwarc.write.file_layout import ExistingFile, TableMode
 from seekwarc.write.forms import check_form, compression_of, form_of
-from seekwarc.write.header import HeaderDraft, Headers, bracketed, new_id, pairs_of
+from seekwarc.write.header import HeaderDraft, Headers, pairs_of
 from seekwarc.write.numbering import ExistingSeries
 from seekwarc.write.options import check_options, check_range
 from seekwarc.write.output import Output
+from seekwarc.write.record_file import FileMaker, RecordFile
 from seekwarc.write.record_types import TypedWrites
 from seekwarc.write.recorder import Recorder
-from seekwarc.write.series import FileSeries, RecordFile, SingleFile
-from seekwarc.write.targets import OnError, Target, find_target, new_output
-from seekwarc.write.unfinished import OpenOutput
+from seekwarc.write.series import FileSeries
+from seekwarc.write.targets import OnError, Target, find_target
 from seekwarc.write.written import Written
 
 __all__ = ["Writer", "Written"]
 
 DEFAULT_FRAME_SIZE: Final = 1 << 20
-LEAST_FRAMES: Final = 3
+MIN_FRAMES: Final = 3
 """A file of a series must have room for a segment of more than one frame."""
-OWN_FIELDS: Final = ("warc-record-id", "warc-filename")
-"""What a warcinfo record does not share with that of the next file."""
-DEFAULT_WARCINFO: Final = {"software": "seekwarc", "format": "WARC File Format 1.1"}
+DEFAULT_WARCINFO: Final = [("software", "seekwarc"), ("format", "WARC File Format 1.1")]
 
 
 class Writer(TypedWrites):
@@ -124,8 +122,7 @@ class Writer(TypedWrites):
         if isinstance(dictionary, bytes):
             dictionary = Dictionary(dictionary)
         self._on_error = on_error
-        self._warcinfo: tuple[Headers, Headers] = (DEFAULT_WARCINFO, ())
-        self._head: Written | None = None
+        self._digest: WrittenAlgorithm | None = digest
         self._closed = False
         self._lock = threading.RLock()
         self._writing = False
@@ -142,7 +139,7 @@ class Writer(TypedWrites):
             repair=repair,
         )
         self._work = OrderedWork(threads or min(os.cpu_count() or 1, 4))
-        made: list[OpenOutput] = []
+        maker: FileMaker | None = None
         try:
             before = found.continued.existing if found.continued is not None else None
             if before is not None and compression == "zst":
@@ -154,34 +151,30 @@ class Writer(TypedWrites):
                 work=self._work,
                 frame_size=frame_size,
             )
-
-            def new_file(target: Target) -> RecordFile:
-                return RecordFile(new_output(target, existing, on_error, made), assemble, frame)
-
-            first = None
-            if found.continued is not None:
-                again = frame if before is None else None
-                first = RecordFile(found.continued.output, partial(assemble, existing=before), again)
-            self._files: SingleFile
-            if found.names is None or max_file_size is None:
-                self._files = SingleFile(first or new_file(found.target))
-            else:
-                least = LEAST_FRAMES * stored_bound(frame_size) + len(frame or b"")
+            if max_file_size is not None:
+                least = MIN_FRAMES * stored_bound(frame_size) + len(frame or b"")
                 check_range("max_file_size", max_file_size, least, 1 << 62)
-                self._files = FileSeries(
-                    found.names,
-                    max_file_size,
-                    new_file,
-                    self._begin_file,
-                    lambda file: self._head_size(file, frame),
-                    first=first,
-                    made=made,
-                    together=on_error == "discard",
+            maker = FileMaker(existing, on_error, assemble, frame)
+            if found.continued is not None:
+                first = RecordFile(
+                    found.continued.output,
+                    partial(assemble, existing=before),
+                    frame if before is None else None,
                 )
+            else:
+                first = maker.make(found.target if found.names is None else found.names.take())
+            self._files = FileSeries(
+                first,
+                FileHead(DEFAULT_WARCINFO, digest),
+                maker,
+                names=found.names,
+                max_size=max_file_size,
+                together=on_error == "discard",
+            )
         except BaseException:
             self._work.close()
-            for output in made:
-                output.discard()
+            if maker is not None:
+                maker.abort_pending()
             if found.continued is not None:
                 found.continued.output.leave()
             raise
@@ -218,60 +211,9 @@ class Writer(TypedWrites):
         self._closed = True
         self._work.close()
 
-    def write(
-        self,
-        type: str,  # noqa: A002
-        *,
-        target_uri: str | None = None,
-        block: Block = b"",
-        content_type: str | None = None,
-        date: datetime | WarcDate | str | None = None,
-        record_id: str | None = None,
-        length: int | None = None,
-        headers: Headers = (),
-    ) -> Written:
-        """Write a record, with the fields added that every record must have.
-
-        `write_response` and its like know what each type of record needs; all of them end here.
-
-        WARC-Record-ID, WARC-Date, Content-Length, WARC-Block-Digest and, for an HTTP response,
-        WARC-Payload-Digest (of its body, chunked coding undone) are added unless `headers` has them. A
-        stream is read once and never kept: where its length or digest must stand in front of it, its
-        *compressed* frames are put aside in a temporary file.
-
-        Args:
-            type: WARC-Type (clause 6): "response", "resource", "request", ...
-            target_uri: WARC-Target-URI.
-            block: The block's bytes, a binary file of them, or an iterable of pieces of them.
-            content_type: Content-Type of the block.
-            date: WARC-Date; an aware datetime, or the field's text. The current second unless given.
-            record_id: WARC-Record-ID, with or without angle brackets; a random `urn:uuid:` unless given.
-            length: Bytes to take from a stream; all that it has unless given.
-            headers: Further fields, in order. They win over what would be added.
-
-        Raises:
-            RuleError: The standard does not allow such a record.
-            ValueError: A field that cannot stand in a header.
-            FormatError: The stream is shorter than `length`. The file then goes on as if the record had not
-                been begun.
-            SourceError: The file cannot be written.
-        """
-        stream = as_stream(block)
-        draft = HeaderDraft(headers)
-        draft.add("WARC-Type", type)
-        draft.add("WARC-Record-ID", bracketed(record_id) if record_id else new_id())
-        draft.add("WARC-Date", format_date(date))
-        draft.add("WARC-Target-URI", target_uri)
-        draft.add("Content-Type", content_type)
-        # Whatever may not be written is refused before gigabytes have been read for it.
-        draft.refuse_what_breaks_rules()
-        stated = draft.get("Content-Length")
-        if stated is not None:
-            length = int(stated)
-        if length is not None and length < 0:
-            raise ValueError(f"length is {length}")
+    def _write_draft(self, draft: HeaderDraft, block: Buffer | ReadableStream, length: int | None) -> Written:
         with self._lock, self._turn():
-            return self._recorder.write(draft, stream, length)
+            return self._recorder.write(draft, block, length)
 
     def write_warcinfo(
         self, fields: Headers, *, filename: str | None = None, headers: Headers = ()
@@ -285,31 +227,9 @@ class Writer(TypedWrites):
             filename: WARC-Filename; the base name of the path written to unless given.
             headers: Further fields of the record header.
         """
-        fields, headers = pairs_of(fields), pairs_of(headers)
-        # Files that follow have IDs and names of their own.
-        again = [field for field in headers if field[0].lower() not in OWN_FIELDS]
+        head = FileHead(pairs_of(fields), self._digest, tuple(pairs_of(headers)), filename)
         with self._lock, self._turn():
-            name = self._filename(self._files.current, filename)
-            draft, block = self._recorder.warcinfo(fields, headers, name)
-            before = self._files.current
-            self._warcinfo = (fields, headers)
-            file = self._files.room_for(stored_bound(len(draft.header(len(block)).raw) + len(block)))
-            self._warcinfo = (fields, again)
-            # A new file has it at its head already.
-            return self._head if file is not before and self._head else _add_warcinfo(file, draft, block)
-
-    def _begin_file(self, file: RecordFile) -> Written:
-        draft, block = self._recorder.warcinfo(*self._warcinfo, self._filename(file, None))
-        self._head = _add_warcinfo(file, draft, block)
-        return self._head
-
-    def _head_size(self, file: RecordFile, dictionary_frame: bytes | None) -> int:
-        draft, block = self._recorder.warcinfo(*self._warcinfo, self._filename(file, None))
-        return file.assembly.head_size(draft.header(len(block)).raw + block + RECORD_END, dictionary_frame)
-
-    @staticmethod
-    def _filename(file: RecordFile, given: str | None) -> str | None:
-        return os.path.basename(file.name) if given is None and file.is_path else given
+            return self._files.write_warcinfo(head)
 
     def write_raw(
         self,
@@ -372,7 +292,7 @@ class Writer(TypedWrites):
         with self._lock:
             if not self._closed:
                 self._shut()
-                self._files.discard()
+                self._files.abort()
 
     @property
     def name(self) -> str:
@@ -400,10 +320,6 @@ def _name_of(target: Target) -> str:
     if isinstance(target, str | os.PathLike):
         return os.fspath(target)
     return str(getattr(target, "name", "<file object>"))
-
-
-def _add_warcinfo(file: RecordFile, draft: HeaderDraft, block: bytes) -> Written:
-    return file.assembly.add(draft.header(len(block)), BlockSource(block, len(block)), RECORD_END)
 
 
 def _as_before(

@@ -22,8 +22,8 @@ from seekwarc.errors import (
 from seekwarc.frames.encoder import FrameEncoder
 from seekwarc.storage.source import BytesSource, LocalFileSource
 from seekwarc.tools.concat import Concatenation, concat
-from seekwarc.tools.copying import Recompressed
-from seekwarc.tools.parts import PartTarget
+from seekwarc.tools.copy_inputs import PartTarget
+from seekwarc.tools.copy_target import Recompressed
 from tests.support.foreign import (
     DICTIONARY_FRAME,
     Foreign,

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import seekwarc
 from seekwarc.errors import ChecksumError, FormatError, SourceError, TargetExistsError
 from seekwarc.tools.concat import concat
-from seekwarc.tools.copying import Recompressed
-from seekwarc.tools.parts import parts_of, table_mode_of
+from seekwarc.tools.copy_inputs import parts_of, table_mode_of
+from seekwarc.tools.copy_target import Recompressed
 from seekwarc.tools.split import Piece, Splitting, split
 from tests.support.foreign import Foreign, noise, text, warc_header
 from tests.support.joined import FoundRecord, assert_right, decompressed

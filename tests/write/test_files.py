@@ -29,7 +29,7 @@ def test_what_is_rolled_back_is_gone_and_the_rest_stays(steps, tmp_path_factory)
                 assert path.read_bytes() == expected
             elif isinstance(step, int):
                 expected = expected[:step]
-                assert output.roll_back(len(expected))
+                assert output.rollback(len(expected))
             else:
                 output.write(step)
                 expected += step
@@ -93,4 +93,4 @@ def test_an_existing_target_is_refused_where_that_is_asked(tmp_path: Path) -> No
     output.commit()
     assert path.read_bytes() == b"after"
     for special in ("/dev/null", os.fspath(tmp_path / "new")):
-        open_output(special, existing="error").discard()
+        open_output(special, existing="error").abort()

@@ -207,6 +207,16 @@ def test_a_file_name_that_is_given_is_that_of_the_one_file(how: str, tmp_path: P
     assert names == ["other.warc.zst", "crawl-00001.warc.zst", "crawl-00002.warc.zst"]
 
 
+def test_a_given_file_name_stays_if_a_new_file_begins_with_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as writer:
+        for number in range(13):
+            put(writer, **small(number))
+        info = writer.write_warcinfo({"a": noise(50_000).hex()}, filename="other.warc.zst")
+    *_, last = files_in(tmp_path)
+    assert [record["WARC-Filename"] for record in last.records] == ["other.warc.zst"]
+    assert last.records[0].header == info.header
+
+
 def test_no_two_warcinfo_records_have_one_id(tmp_path: Path) -> None:
     with opened(tmp_path) as writer:
         writer.write_warcinfo({"a": "1"}, headers={"WARC-Record-ID": "<urn:x:1>"})
@@ -301,7 +311,7 @@ def test_a_file_whose_warcinfo_record_came_out_longer_is_begun_with_and_not_pass
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = (f"<urn:x:{noise(30, number).hex() * bool(number)}:{number}>" for number in itertools.count())
-    monkeypatch.setattr("seekwarc.write.recorder.new_id", lambda: next(ids))
+    monkeypatch.setattr("seekwarc.write.file_head.new_id", lambda: next(ids))
     with opened(tmp_path) as writer:
         for number in range(14):
             put(writer, **small(number))

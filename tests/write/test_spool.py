@@ -263,7 +263,7 @@ def test_the_temporary_file_lies_beside_the_target_and_is_gone_afterwards(
     with spooled(noise(300_000), output=output) as spool:
         assert poured(spool)[0] == noise(300_000) + b"\r\n\r\n"
     assert os.listdir(tmp_path) == before
-    output.discard()
+    output.abort()
 
 
 def test_a_full_disk_is_a_source_error_that_names_the_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ def test_a_new_file_outlives_its_writer_where_that_is_asked(tmp_path: Path) -> N
     for on_error, kind in (("keep", OpenOutput), ("discard", PathOutput)):
         output = new_output(tmp_path / "a.warc.zst", "error", on_error, made)
         assert type(output) is kind
-        output.discard()
+        output.abort()
     assert len(made) == 1
 
 
@@ -28,7 +28,7 @@ def test_a_new_file_outlives_its_writer_where_that_is_asked(tmp_path: Path) -> N
 def test_devices_and_file_objects_are_written_to_in_place(target: Any) -> None:
     output = new_output(target, "error", "keep", [])
     assert isinstance(output, FileObjectOutput)
-    output.discard()
+    output.abort()
 
 
 def test_nothing_is_opened_that_is_not_continued(tmp_path: Path) -> None:

@@ -25,13 +25,13 @@ def test_an_unfinished_file_can_be_seen(tmp_path: Path) -> None:
     assert (tmp_path / "a.warc.zst.open").read_bytes() == b"some"
     output.commit()
     output.commit()
-    output.discard()
+    output.abort()
     assert os.listdir(tmp_path) == ["a.warc.zst"]
     assert (tmp_path / "a.warc.zst").read_bytes() == b"some"
 
 
-def test_a_discarded_file_is_removed(tmp_path: Path) -> None:
-    begun(tmp_path / "a.warc.zst").discard()
+def test_an_aborted_file_is_removed(tmp_path: Path) -> None:
+    begun(tmp_path / "a.warc.zst").abort()
     assert os.listdir(tmp_path) == []
 
 
@@ -69,7 +69,7 @@ def test_what_was_left_is_resumed_or_stays_as_it_was(tmp_path: Path) -> None:
     output.go_to(4)
     output.write(b" more")
     output.flush()
-    output.discard()
+    output.abort()
     assert (tmp_path / "a.warc.zst.open").read_bytes() == b"some"
     output = OpenOutput(path, resume=True)
     output.go_to(4)

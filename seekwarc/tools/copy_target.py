@@ -1,31 +1,45 @@
-"""Frames of other files copied into a new one, verified on the way, with right seek tables."""
+"""A new .warc.zst file made of records of other files, whose frames are copied where that can be done.
+
+What makes a record that is copied fit into its new file (spec-notes/seekable-records.md, sections 2 to 5):
+
+- Its seek table is made anew from its frames, and so is the one at the end of the file.
+- The first record of a file that ends in a table must not have its header in a frame of its own, if it has
+  more frames (section 2.5). Of such a record the first two frames are made anew; all others are copied.
+- A small record is one frame (section 2.2). One in several, as files with a table for each record have
+  them, is compressed anew; in a file of that mode it is the other way round (section 4.2).
+- What was the first record of another file stays as it is, its header in one frame with what follows:
+  readers have no trouble with that, and nothing would be gained by undoing it.
+"""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.http import is_http_block, parse_http_head
 from seekwarc.format.words import counted
 from seekwarc.format.zstd import parse_frame_header
 from seekwarc.frames.dictionary import Dictionary
-from seekwarc.frames.encoder import MAX_FRAME_SIZE, EncodedFrame, OrderedWork
+from seekwarc.frames.encoder import MAX_FRAME_SIZE, MIN_FRAME_SIZE, EncodedFrame, OrderedWork
 from seekwarc.frames.scan import Window
 from seekwarc.frames.units import Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.tools.stored import FrameList, StoredRecord
-from seekwarc.write.assembly import ENTRY_SIZES, OWN_TABLE, RecordAssembly
+from seekwarc.tools.copy_source import FrameList, LooseRecord, StoredRecord
+from seekwarc.write.assembly import ENTRY_SIZES, OWN_TABLE, RecordAssembly, stored_bound
+from seekwarc.write.block_reader import BlockSource
 from seekwarc.write.file_layout import CHECKSUM_OF_NOTHING, TableMode
 from seekwarc.write.forms import form_of
-from seekwarc.write.output import Output
+from seekwarc.write.output import Output, open_output
+from seekwarc.write.record_file import RecordFile
 from seekwarc.write.spool import MERGED_LEAD
 from seekwarc.write.writer import DEFAULT_FRAME_SIZE
 
-__all__ = ["CopyAssembly", "CopySettings", "Recompressed", "Tally", "copied_bound"]
+__all__ = ["CopySettings", "CopyTarget", "FrameCopier", "Recompressed", "Tally", "copied_bound"]
 
 RUN: Final = 1 << 20
 """Frames are read, verified and written about as much at a time."""
@@ -35,6 +49,10 @@ CHECKSUM_SIZE: Final = 4
 
 FIRST: Final = "the first record of a file with a table (its first two frames only)"
 """Why some of a record's frames are made anew."""
+
+IN_SEVERAL: Final = "a small record in several frames"
+NOT_APART: Final = "the record header has no frame of its own"
+FIRST_LARGE: Final = "the first record of a file with a table, in frames of more than 8 MiB"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,39 +110,34 @@ class _Entry(NamedTuple):
     checksum: int
 
 
-class CopyAssembly(RecordAssembly):
-    """Takes records as they are stored, beside those that it makes frames of itself.
+class FrameCopier:
+    """Copies the frames of records into a file that others are compressed into.
+
+    Jobs of both kinds go through the same ordered work, so the records are in the order of the calls.
 
     Args:
-        output: Where the file is written.
-        work: Threads to verify and compress in.
-        settings: What the file is to be like.
+        assembly: What compresses the other records.
+        work: Threads that it works in, to verify in.
         tally: Counts what is copied.
+        verify: Whether frames are decoded while they are copied.
     """
 
     def __init__(
-        self,
-        output: Output,
-        work: OrderedWork,
-        settings: CopySettings,
-        tally: Tally,
+        self, assembly: RecordAssembly, work: OrderedWork, tally: Tally, *, verify: bool = True
     ) -> None:
-        form = form_of("zst", None, settings.dictionary, settings.tables)
-        super().__init__(output, form, work, frame_size=DEFAULT_FRAME_SIZE)
-        self._verify = settings.verify
+        self._assembly = assembly
+        self._layout = assembly.layout
+        self._work = work
         self._tally = tally
+        self._verify = verify
         self._expected = 0
+        """Bytes that records take which are copied and not yet in the file, at the most."""
         self._marked = 0
 
     @property
     def most_size(self) -> int:
-        """See `RecordAssembly.most_size`."""
-        return super().most_size + self._expected
-
-    @property
-    def file_size(self) -> int:
-        """Bytes of the file so far."""
-        return self._layout.offset - self._output.begin
+        """See `RecordAssembly.most_size`; what is being copied is counted."""
+        return self._assembly.most_size + self._expected
 
     def copy(self, record: StoredRecord) -> None:
         """Add a record by copying its frames.
@@ -132,41 +145,39 @@ class CopyAssembly(RecordAssembly):
         Raises:
             ChecksumError: One of them is damaged. Others are found so in later calls.
         """
-        self._check()
-        self._submit_batch()
+        self._assembly.submit()
         bound = copied_bound(record)
         self._expected += bound
         if record.data:
             self._tally.bytes_copied += len(record.data)
             self._mark(partial(self._add_single, record, bound), len(record.data))
         else:
-            self._mark(self._begin_copy)
+            self._mark(self._begin_record)
             large = record.data_frames > 1
-            if large and self._merged and record.header_is_apart:
+            if large and self._assembly.merges_first_header and record.header_is_apart:
                 large = self._copy_with_merged_head(record)
             else:
                 self._copy_frames(record.file, record.frames, 0, len(record.frames))
-            self._mark(partial(self._end_copy, bound, large=large))
+            self._mark(partial(self._end_record, bound, large=large))
         self.copy_extensions(record)
-        self.records += 1
+        self._assembly.records += 1
 
     def copy_extensions(self, record: StoredRecord) -> None:
         """Copy the extension frames that stand behind a record."""
         if record.behind:
-            self._submit_batch()
+            self._assembly.submit()
             self._copy_frames(record.file, record.behind, 0, len(record.behind))
 
     def _add_single(self, record: StoredRecord, bound: int) -> None:
         self._layout.begin_record()
         self._layout.add(EncodedFrame(record.data, record.frames.contents[0]))
-        self._end_copy(bound, large=False)
+        self._end_record(bound, large=False)
 
-    def _begin_copy(self) -> None:
+    def _begin_record(self) -> None:
         self._layout.begin_record()
 
-    def _end_copy(self, bound: int, *, large: bool) -> None:
+    def _end_record(self, bound: int, *, large: bool) -> None:
         self._layout.end_record(large=large)
-        self._last = None
         self._expected -= bound
 
     def _mark(self, step: Callable[[], None], size: int = 0) -> None:
@@ -192,10 +203,10 @@ class CopyAssembly(RecordAssembly):
         if is_http_block(record.header.get("Content-Type")):
             http = parse_http_head(block, whole=record.data_frames == 2)
             lead = http.size if http is not None else lead
-        self._add_frame(self._encoder.encode(record.header.raw + block[:lead]))
+        self._add_frame(self._assembly.encoder.encode(record.header.raw + block[:lead]))
         self._copy_frames(record.file, frames, 1, second)
         if lead < len(block):
-            self._add_frame(self._encoder.encode(block[lead:]))
+            self._add_frame(self._assembly.encoder.encode(block[lead:]))
         self._copy_frames(record.file, frames, second + 1, len(frames))
         self._tally.add_reason(record.file.name, FIRST, len(record.header.raw) + len(block))
         return record.data_frames > 2 or lead < len(block)
@@ -242,6 +253,121 @@ class CopyAssembly(RecordAssembly):
             tail = (tail + data)[-CHECKSUM_SIZE:]
         checksum = int.from_bytes(tail, "little") if content else CHECKSUM_OF_NOTHING
         self._layout.note(stored, content, checksum)
+
+
+class CopyTarget:
+    """A file that is being made of records of other files.
+
+    Whoever makes it calls `finish`, or `abort` where anything went wrong.
+
+    Args:
+        target: Where it goes.
+        work: Threads to verify and compress in.
+        settings: What it is to be like.
+        tally: Counts what was copied.
+
+    Raises:
+        SourceError: The target cannot be written to.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str] | BinaryIO | Output,
+        work: OrderedWork,
+        settings: CopySettings,
+        tally: Tally,
+    ) -> None:
+        form = form_of("zst", None, settings.dictionary, settings.tables)
+        assemble = partial(RecordAssembly, form=form, work=work, frame_size=DEFAULT_FRAME_SIZE)
+        self._file = RecordFile(open_output(target), assemble, settings.dictionary_frame)
+        self._assembly = self._file.assembly
+        self._copier = FrameCopier(self._assembly, work, tally, verify=settings.verify)
+        self.name = self._file.name
+        self._tables = settings.tables
+        self._tally = tally
+        self._is_settled = True
+
+    @property
+    def records(self) -> int:
+        """Records in it."""
+        return self._assembly.records
+
+    @property
+    def size(self) -> int:
+        """Stored bytes, once it is finished."""
+        return self._assembly.layout.size
+
+    def add(self, record: StoredRecord | LooseRecord, *, again: bool = False) -> None:
+        """Add a record, by copying its frames if that can be done.
+
+        Args:
+            record: The record.
+            again: It is in another file already, and not counted as one more.
+
+        Raises:
+            FormatError: It is damaged.
+            SourceError: The file cannot be written.
+        """
+        self._tally.records += not again
+        reason = record.reason if isinstance(record, LooseRecord) else self._misfit(record)
+        # What is compressed anew may have another size than was thought.
+        self._is_settled &= reason is None and self.records > 0
+        if isinstance(record, StoredRecord) and reason is None:
+            self._copier.copy(record)
+            return
+        loose = record if isinstance(record, LooseRecord) else record.loose(reason or "")
+        self._assembly.add(
+            loose.header, BlockSource(loose.open_block(), loose.header.content_length), loose.trailer
+        )
+        self._tally.add_reason(
+            loose.source,
+            loose.reason,
+            len(loose.header.raw) + loose.header.content_length,
+            records=0 if again else 1,
+        )
+        if isinstance(record, StoredRecord):
+            self._copier.copy_extensions(record)
+
+    def has_room(self, record: StoredRecord | LooseRecord, max_size: int) -> bool:
+        """Tell whether the file would have at most `max_size` bytes with this record."""
+        if isinstance(record, StoredRecord):
+            bound = copied_bound(record)
+        else:
+            bound = stored_bound(len(record.header.raw) + record.header.content_length)
+        if not self._is_settled or self._copier.most_size + bound > max_size:
+            # Known exactly once everything is in the file.
+            self._assembly.flush()
+            self._is_settled = True
+        return self._copier.most_size + bound <= max_size
+
+    def _misfit(self, record: StoredRecord) -> str | None:
+        """Tell why a record's frames do not fit into this file."""
+        count, length = record.data_frames, record.header.content_length
+        if self._tables == "every":
+            if not length:
+                return IN_SEVERAL if count > 1 else None
+            return None if count > 1 and record.header_is_apart else NOT_APART
+        if count == 1:
+            return None
+        with_block_in_one = count == 2 and record.header_is_apart and record.size <= MAX_FRAME_SIZE
+        if length <= MIN_FRAME_SIZE or with_block_in_one:
+            return IN_SEVERAL
+        second = max(record.frames.stored[record.second], record.frames.contents[record.second])
+        if not self.records and record.header_is_apart and second > MAX_FRAME_SIZE:
+            return FIRST_LARGE
+        return None
+
+    def finish(self) -> None:
+        """See `RecordFile.finish`; where that fails, leave nothing."""
+        try:
+            self._file.finish()
+        except BaseException:
+            self.abort()
+            raise
+
+    def abort(self) -> None:
+        """See `RecordFile.abort`."""
+        self._file.abort()
 
 
 def copied_bound(record: StoredRecord) -> int:

@@ -13,8 +13,8 @@ import pytest
 from seekwarc.errors import FormatError, LimitError, SourceError, UnsupportedError
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.storage.source import LocalFileSource, RangeSource
-from seekwarc.tools.parts import Part, PartTarget, parts_of, table_mode_of
-from seekwarc.tools.stored import LooseRecord, StoredRecord
+from seekwarc.tools.copy_inputs import Part, PartTarget, parts_of, table_mode_of
+from seekwarc.tools.copy_source import LooseRecord, StoredRecord
 from tests.support.foreign import (
     DICTIONARY_FRAME,
     Foreign,

@@ -11,7 +11,7 @@ from seekwarc.errors import FormatError, LimitError, TruncatedError
 from seekwarc.format.warc import RECORD_END
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.storage.source import BytesSource, Stats
-from seekwarc.tools.stored import (
+from seekwarc.tools.copy_source import (
     FrameList,
     LooseRecord,
     StoredRecord,
@@ -187,7 +187,7 @@ def test_frames_without_content_are_left_out() -> None:
 
 
 def test_an_extension_frame_that_no_table_can_list_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr("seekwarc.tools.stored.MOST_LISTED", 1000)
+    monkeypatch.setattr("seekwarc.tools.copy_source.MOST_LISTED", 1000)
     made = Foreign().record(b"x").extension(data=bytes(2000))
     with pytest.raises(LimitError, match=r"^some.warc.zst, offset \d+: an extension frame of 2008 bytes"):
         found_in(made)
@@ -241,7 +241,7 @@ def test_frames_that_do_not_name_the_dictionary_are_read() -> None:
 
 
 def test_frames_too_large_for_a_table_are_read(monkeypatch) -> None:
-    monkeypatch.setattr("seekwarc.tools.stored.MOST_LISTED", 2000)
+    monkeypatch.setattr("seekwarc.tools.copy_source.MOST_LISTED", 2000)
     made = Foreign().record(text(3000)).record(text(1000)).record(text(3000), cuts=1000)
     first, second, third = found_in(made)
     assert first.reason == "a frame of 4 GiB or more fits into no seek table"

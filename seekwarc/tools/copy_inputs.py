@@ -16,7 +16,7 @@ from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits
 from seekwarc.storage.source import RangeSource, Stats, open_source
 from seekwarc.tools.aside import searchable
-from seekwarc.tools.stored import LooseRecord, StoredRecord, StoredRecords, has_table_each, loose_records
+from seekwarc.tools.copy_source import LooseRecord, StoredRecord, StoredRecords, has_table_each, loose_records
 from seekwarc.write.file_layout import TableMode
 
 __all__ = ["Part", "PartTarget", "Watch", "parts_of", "table_mode_of"]

@@ -1,0 +1,163 @@
+"""One file that is being written, from its first byte to its name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from seekwarc.errors import SeekWarcError
+from seekwarc.format.words import counted
+from seekwarc.write.append import AppendOutput
+from seekwarc.write.assembly import RecordAssembly
+from seekwarc.write.numbering import ExistingSeries
+from seekwarc.write.output import Output, PathOutput
+from seekwarc.write.targets import OnError, Target, new_output
+from seekwarc.write.unfinished import OpenOutput, save_hint
+
+__all__ = ["Assemble", "FileMaker", "RecordFile"]
+
+Assemble: TypeAlias = Callable[[Output], RecordAssembly]
+"""Makes what puts records into an output."""
+
+
+class RecordFile:
+    """A file that is being written. The caller ends it by `finish`, `keep` or `abort`; each is idempotent.
+
+    Args:
+        output: Where it is written.
+        assemble: Makes what puts records into it.
+        dictionary_frame: The dictionary, to be written before the first record.
+
+    Raises:
+        SourceError: The output cannot be written to.
+    """
+
+    def __init__(self, output: Output, assemble: Assemble, dictionary_frame: bytes | None = None) -> None:
+        self._output = output
+        self.name = output.name
+        self.is_path = output.spool_directory is not None
+        try:
+            self.assembly = assemble(output)
+            if dictionary_frame is not None:
+                self.assembly.add_extension(dictionary_frame)
+        except BaseException:
+            output.abort()
+            raise
+
+    def finish(self) -> None:
+        """End the file and give it its name.
+
+        Raises:
+            FormatError: There is no record in it.
+            SourceError: It cannot be written.
+        """
+        self.seal()
+        self._output.commit()
+
+    def seal(self) -> None:
+        """End the file; `finish` then gives it its name."""
+        if not self.assembly.is_closed:
+            self.assembly.end_file()
+            self.assembly.close()
+        if isinstance(self._output, PathOutput):
+            self._output.seal()
+
+    def keep(self) -> str | None:
+        """Finish the file with all records that are whole; return what was kept, None if there are none.
+
+        If it cannot be finished, what could be written of it stays.
+        """
+        assembly = self.assembly
+        try:
+            if not assembly.is_closed:
+                assembly.keep_what_fits()
+            if not assembly.has_records:
+                self.abort()
+                return None
+            self.finish()
+        except (SeekWarcError, OSError) as error:
+            assembly.close()
+            return self._unfinished(error)
+        return f"{self.name}: kept with {counted(assembly.added, 'record')}, each of them whole"
+
+    def _unfinished(self, error: Exception) -> str:
+        """Leave the file as it is, and return how to continue it."""
+        if isinstance(self._output, OpenOutput):
+            self._output.leave()
+            return f"{error}; what was written is in {self._output.unfinished}: {save_hint(self.name)}"
+        if isinstance(self._output, AppendOutput):
+            self._output.leave()
+            name = os.path.basename(self.name)
+            return f'{error}; `seekwarc.open({name!r}, "a", repair=True)` continues what was written of it'
+        self._output.abort()
+        return f"{error}; what was written to it cannot be undone"
+
+    def abort(self) -> None:
+        """Leave nothing under the final name."""
+        self.assembly.close()
+        self._output.abort()
+
+    def abort_committed(self) -> None:
+        """Abort the file even if it has its name already."""
+        self.abort()
+        if isinstance(self._output, PathOutput):
+            self._output.abort_committed()
+
+    def is_written_to(self, output: Output) -> bool:
+        """Tell whether this is the output of the file."""
+        return self._output is output
+
+
+class FileMaker:
+    """Makes the files of a writer, which are all alike.
+
+    A signal may come between any two lines, also after a file was opened and before the caller has noted it.
+    So each output is listed here before it is opened, and stays until the caller says that it has the file.
+
+    Args:
+        existing: What becomes of files that are there.
+        on_error: "keep" makes files that outlive their writer.
+        assemble: Makes what puts records into them.
+        dictionary_frame: The dictionary, to be written before the first record of each.
+    """
+
+    def __init__(
+        self,
+        existing: ExistingSeries,
+        on_error: OnError,
+        assemble: Assemble,
+        dictionary_frame: bytes | None,
+    ) -> None:
+        self._existing: ExistingSeries = existing
+        self._on_error: OnError = on_error
+        self._assemble = assemble
+        self._dictionary_frame = dictionary_frame
+        self._pending: list[OpenOutput] = []
+
+    @property
+    def dictionary_size(self) -> int:
+        """Bytes of each file that its dictionary takes."""
+        return len(self._dictionary_frame or b"")
+
+    def make(self, target: Target) -> RecordFile:
+        """Make a file; call `settle` or `abort_pending` next.
+
+        Raises:
+            TargetExistsError: There is such a file, and it is not to be replaced.
+            SourceError: The target cannot be written to.
+            TypeError: `target` is nothing to write to.
+        """
+        output = new_output(target, self._existing, self._on_error, self._pending)
+        return RecordFile(output, self._assemble, self._dictionary_frame)
+
+    def settle(self) -> None:
+        """Forget the files that were made: the caller has them, and ends them."""
+        self._pending.clear()
+
+    def abort_pending(self, files: Sequence[RecordFile] = ()) -> None:
+        """Abort every file that was made and is not among those that the caller has."""
+        while self._pending:
+            if not any(file.is_written_to(self._pending[-1]) for file in files):
+                self._pending[-1].abort()
+            self._pending.pop()
