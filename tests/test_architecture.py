@@ -61,7 +61,7 @@ HEAVY = {
 }
 """What `import seekwarc` must not cost."""
 
-MOST_LINES = 500
+MAX_LINES = 500
 """A longer file cannot be read in one sitting."""
 
 NO_TESTS_OF_THEIR_OWN = {
@@ -183,7 +183,7 @@ def test_one_verb_does_not_load_the_others() -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_no_file_is_too_long_to_read(module: str) -> None:
     lines = len(MODULES[module].read_text().splitlines())
-    assert lines <= MOST_LINES, f"{MODULES[module].relative_to(PACKAGE)} has {lines} lines"
+    assert lines <= MAX_LINES, f"{MODULES[module].relative_to(PACKAGE)} has {lines} lines"
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -242,7 +242,9 @@ ROOMS = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 def test_each_room_says_what_it_is_for(room: Path) -> None:
     text = (room / "README.md").read_text()
     assert text.startswith(f"# {room.name}: ")
-    assert len(text.split()) < 400
+    # What users need of the room has its length; the rest fits a page.
+    purpose, _, work = text.partition("## Working on it")
+    assert len(purpose.partition("\n## ")[0].split()) + len(work.split()) < 400
     assert f"| `{room.name}/` |" in (PACKAGE / "README.md").read_text()
 
 

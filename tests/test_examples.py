@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import random
 import shutil
 from pathlib import Path
@@ -99,7 +100,7 @@ def test_examples_of_module_run(
         module, name, extraglobs={"seekwarc": seekwarc}
     ):
         folder = tmp_path / test.name
-        shutil.copytree(files, folder)
+        shutil.copytree(files, folder, copy_function=os.link)  # Examples change no file.
         monkeypatch.chdir(folder)
         said: list[str] = []
         runner.run(test, out=said.append)

@@ -1,9 +1,11 @@
-"""The examples of README.md, run as a reader would run them."""
+"""The examples of README.md and of the pages of the rooms, run as a reader would run them."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,8 +14,10 @@ from typing import NamedTuple
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
-LEAST_EXAMPLES = 5
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+CHAPTERS = sorted((ROOT / "seekwarc").glob("*/README.md"))
+MIN_EXAMPLES = 5
 _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<code>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -25,14 +29,14 @@ class Example(NamedTuple):
     kind: str
     code: str
 
-    def run(self, namespace: dict[str, object]) -> None:
+    def run(self, namespace: dict[str, object], page: Path = README) -> None:
         """Run it in the current folder."""
         if self.kind == "console":
             for command in commands_of(self.code):
                 run_command(command)
         else:
-            # Line numbers of the README, so that a traceback leads there.
-            exec(compile("\n" * (self.line - 1) + self.code, str(README), "exec"), namespace)
+            # Line numbers of the page, so that a traceback leads there.
+            exec(compile("\n" * (self.line - 1) + self.code, str(page), "exec"), namespace)
 
 
 def examples_of(text: str) -> Iterator[Example]:
@@ -44,7 +48,7 @@ def examples_of(text: str) -> Iterator[Example]:
 
 
 def commands_of(code: str) -> list[str]:
-    """Return what is typed in a console: lines that begin with `$ `, and those behind a backslash."""
+    """Return what is typed in a console: lines that begin with `$ `, and those that a backslash continues."""
     commands: list[str] = []
     for line in code.splitlines():
         if line.startswith("$ "):
@@ -65,20 +69,77 @@ def run_command(command: str) -> None:
     assert done.returncode == 0, f"$ {command}\n{done.stdout.decode()}{done.stderr.decode()}"
 
 
-def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def run_examples(page: Path, folder: Path) -> None:
+    """Run the examples of a page in a folder, in order."""
     namespace: dict[str, object] = {"__name__": "__main__"}
-    for example in examples_of(README.read_text()):
-        try:
-            example.run(namespace)
-        except Exception as error:
-            raise AssertionError(f"{README.name}, line {example.line}: {error}") from error
+    with contextlib.chdir(folder):
+        for example in examples_of(page.read_text()):
+            try:
+                example.run(namespace, page)
+            except Exception as error:
+                raise AssertionError(f"{page}, line {example.line}: {error}") from error
+
+
+@pytest.fixture(scope="module")
+def first_steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder in which the examples of README.md were run, with the files that they make."""
+    folder = tmp_path_factory.mktemp("readme")
+    run_examples(README, folder)
+    return folder
+
+
+def test_examples_of_readme_run(first_steps: Path) -> None:
+    assert {"crawl.warc.zst", "crawl.cdxj"} <= {path.name for path in first_steps.iterdir()}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in CHAPTERS if list(examples_of(page.read_text()))],
+    ids=lambda page: page.parent.name,
+)
+def test_examples_of_chapter_go_on_with_the_files_of_readme(
+    page: Path, first_steps: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "copy"
+    # Linked: examples replace files, if at all, and never change one.
+    shutil.copytree(first_steps, folder, copy_function=os.link)
+    run_examples(page, folder)
 
 
 def test_there_are_examples() -> None:
-    text = README.read_text()
-    if len(text.splitlines()) > 10:
-        assert len(list(examples_of(text))) >= LEAST_EXAMPLES
+    assert len(list(examples_of(README.read_text()))) >= MIN_EXAMPLES
+    assert sum(len(list(examples_of(page.read_text()))) for page in CHAPTERS) > 2 * MIN_EXAMPLES
+
+
+LINK = re.compile(r"\]\(([^)#:]*)(?:#([\w-]+))?\)")
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Return the names that a page's titles have in links, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", [README, *CHAPTERS], ids=lambda page: page.parent.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, anchor in LINK.findall(page.read_text()):
+        there = (page.parent / target).resolve() if target else page
+        assert there.exists(), f"{page}: {target}"
+        if anchor:
+            assert anchor in anchors_of(there), f"{page}: {target}#{anchor}"
+
+
+def test_readme_leads_to_every_chapter() -> None:
+    linked = {target for target, _ in LINK.findall(README.read_text())}
+    for page in CHAPTERS:
+        if "## Using it" in page.read_text():
+            assert str(page.relative_to(ROOT)) in linked
+
+
+@pytest.mark.parametrize("page", CHAPTERS, ids=lambda page: page.parent.name)
+def test_chapter_tells_users_first_and_then_contributors(page: Path) -> None:
+    titles = re.findall(r"^## (.+)$", page.read_text(), re.MULTILINE)
+    assert [title.partition(":")[0] for title in titles] in (["Using it", "Working on it"], ["Working on it"])
 
 
 # That blocks are found, for a test that runs nothing passes too.

@@ -1,7 +1,7 @@
 """Measure seekwarc beside other tools on the same data, in turn; how its cost grows; and its instructions.
 
-    python -m tests.benchmarks                  the table of README: ten minutes on two cores, and the time
-                                                to make the data, the first time
+    python -m tests.benchmarks                  the table of spec-notes/benchmarks.md: ten minutes on two
+                                                cores, and the time to make the data, the first time
     python -m tests.benchmarks --growth         sizes, seek tables, numbers of records, threads: a minute
     python -m tests.benchmarks --instructions   hot paths under valgrind, against the counts that are kept
 

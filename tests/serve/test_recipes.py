@@ -1,4 +1,4 @@
-"""The recipes of README: range answers in Flask, aiohttp and Django, and of an index in Starlette."""
+"""The recipes of seekwarc/serve/README.md: range answers in Flask, aiohttp, Django and Starlette."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +17,8 @@ from seekwarc.tools.index import index as make_index
 from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, PAGE, response
 from tests.test_readme import _FENCE as FENCE
-from tests.test_readme import README
 
+README = Path(seekwarc.__file__).parent / "serve" / "README.md"
 Ask = Callable[[str, dict[str, str]], tuple[int, dict[str, str], bytes]]
 
 
@@ -38,7 +39,7 @@ def revisit(crawl):
 
 
 def recipe(framework: str, **given: object) -> dict[str, Any]:
-    """Run the block of README that imports a framework, and return what it defines."""
+    """Run the block of the page that imports a framework, and return what it defines."""
     (code,) = [it["code"] for it in FENCE.finditer(README.read_text()) if f"from {framework}" in it["code"]]
     namespace: dict[str, Any] = {"__name__": "recipe", **given}
     exec(compile(code, str(README), "exec"), namespace)
