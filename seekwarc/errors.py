@@ -2,7 +2,7 @@
 
 Every error that seekwarc raises on purpose is a `SeekWarcError`. Each also derives from the built-in
 exception a caller would expect, so `except ValueError` and `except OSError` do what they say.
-Messages name the file, the byte offset in it and, where there is one, the way out.
+Each knows the file and the byte offset that it is about, where there are any; its message says what to do.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ __all__ = [
     "SourceChangedError",
     "SourceError",
     "SourceTimeoutError",
+    "TargetError",
     "TargetExistsError",
     "TruncatedError",
     "UnsupportedError",
@@ -32,22 +33,22 @@ __all__ = [
 class SeekWarcError(Exception):
     """Base of all errors raised by seekwarc.
 
+    Args:
+        message: What is wrong, without the place.
+        source: Name of the file or object that the error is about, where known.
+        offset: Byte offset in the stored file, where known.
+
+    Attributes:
+        message: See above.
+        source: See above.
+        offset: See above.
+
     Example:
         >>> try:
         ...     seekwarc.open("missing.warc.zst")
         ... except seekwarc.SeekWarcError as error:
-        ...     print(type(error).__name__, isinstance(error, OSError))
-        SourceError True
-    """
-
-
-class FormatError(SeekWarcError, ValueError):
-    """The bytes are not what the format allows.
-
-    Attributes:
-        message: What is wrong, without the place.
-        source: Name of the file or object, where known.
-        offset: Byte offset in the stored file, where known.
+        ...     print(type(error).__name__, isinstance(error, OSError), error.source)
+        SourceError True missing.warc.zst
     """
 
     def __init__(self, message: str, *, source: str | None = None, offset: int | None = None) -> None:
@@ -63,12 +64,14 @@ class FormatError(SeekWarcError, ValueError):
         return ": ".join([", ".join(place), self.message] if place else [self.message])
 
     def located(self, source: str | None, offset: int | None) -> Self:
-        """Return the same error with the place filled in where it was not known."""
-        return type(self)(
-            self.message,
-            source=self.source if self.source is not None else source,
-            offset=self.offset if self.offset is not None else offset,
-        )
+        """Fill in the place where it is not known yet, and return the error."""
+        self.source = self.source if self.source is not None else source
+        self.offset = self.offset if self.offset is not None else offset
+        return self
+
+
+class FormatError(SeekWarcError, ValueError):
+    """The bytes are not what the format allows."""
 
 
 class TruncatedError(FormatError):
@@ -96,11 +99,11 @@ class RuleError(SeekWarcError, ValueError):
 
 
 class SourceError(SeekWarcError, OSError):
-    """Bytes could not be had from where they are stored."""
+    """Stored bytes are unavailable: a file cannot be opened or read, or a server does not send them."""
 
 
 class SourceChangedError(SourceError):
-    """The object is no longer the one that was opened; open it anew."""
+    """The object is no longer the one that was opened; open it again."""
 
 
 class RangeNotSupportedError(SourceError):
@@ -108,19 +111,23 @@ class RangeNotSupportedError(SourceError):
 
 
 class SourceTimeoutError(SourceError, TimeoutError):
-    """Bytes did not come in time, however often they were asked for."""
+    """The bytes did not come in time, after every retry."""
 
 
-class TargetExistsError(SourceError, FileExistsError):
-    """A file of that name is there, and nobody said that it may be replaced."""
+class TargetError(SeekWarcError, OSError):
+    """A file cannot be written: its folder is missing, the disk is full, another process writes to it."""
+
+
+class TargetExistsError(TargetError, FileExistsError):
+    """A file of that name exists, and the caller did not say that it may be replaced."""
 
 
 class NotFoundError(SeekWarcError, LookupError):
-    """No record answers to what was asked for."""
+    """No record matches what was asked for."""
 
 
 class RangeError(SeekWarcError, ValueError):
-    """A byte range that cannot be meant: negative, inverted, or not a range at all."""
+    """A byte range that is invalid: negative, inverted, or not a range at all."""
 
 
 class FormatWarning(UserWarning):

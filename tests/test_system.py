@@ -265,7 +265,7 @@ with seekwarc.open(path, "a") as writer:
     writer.write_resource("http://example.org/2", b"two", content_type="text/plain")
     try:
         seekwarc.open(path, "a")
-    except seekwarc.SourceError as error:
+    except seekwarc.TargetError as error:
         assert "another process is writing to it" in str(error), error
     else:
         raise AssertionError("two wrote to one file")

@@ -32,7 +32,6 @@ NOT_YET_CLEAN: set[str] = {
     "seekwarc/cdx",
     "seekwarc/cli",
     "seekwarc/collection",
-    "seekwarc/errors.py",
     "seekwarc/format",
     "seekwarc/frames",
     "seekwarc/read",

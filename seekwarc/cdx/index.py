@@ -366,7 +366,7 @@ def located(folder: str | None, name: str, index: str) -> str:
         SeekWarcError: There is no folder.
     """
     if folder is None:
-        raise SeekWarcError(f"{index}: where {name} is cannot be told; say it with `files`")
+        raise SeekWarcError(f"where {name} is cannot be told; say it with `files`", source=index)
     parts = name.replace("\\", "/").split("/")
     if not parts[0] or "\0" in name or "://" in name or ".." in parts:
         raise FormatError(

@@ -83,7 +83,7 @@ class StoredLines:
 
     def __init__(self, source: RangeSource) -> None:
         if source.size is None:
-            raise SourceError(f"{source.name}: a pipe cannot be searched; store it in a file first")
+            raise SourceError("a pipe cannot be searched; store it in a file first", source=source.name)
         self.name = source.name
         self._source = source
         self._size: int = source.size
@@ -246,7 +246,9 @@ class StoredLines:
         data = self._source.read(start, stop)
         if len(data) < stop - start:
             end = start + len(data)
-            raise SourceError(f"{self.name}: ends at {end}, and should have {counted(self._size, 'byte')}")
+            raise SourceError(
+                f"ends at {end}, and should have {counted(self._size, 'byte')}", source=self.name
+            )
         return data
 
     def _too_long(self, offset: int) -> LimitError:

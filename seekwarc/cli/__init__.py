@@ -21,7 +21,7 @@ from seekwarc.errors import (
     FormatWarning,
     NotFoundError,
     SeekWarcError,
-    SourceError,
+    TargetError,
 )
 from seekwarc.system import SIGPIPE, configure_text, interrupt_after, is_broken_pipe
 
@@ -137,7 +137,7 @@ def _status_of(verb: str | None, words: list[str]) -> int:
     """Run a verb; tell what went wrong, and return the exit status."""
     try:
         if sys.stdout is None:
-            raise SourceError("standard output is closed")
+            raise TargetError("standard output is closed")
         if verb is None:
             print(FIRST_COMMANDS, end="")
         status = 0 if verb is None else _run(verb, words)

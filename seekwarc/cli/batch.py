@@ -13,7 +13,7 @@ from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from seekwarc.cli.common import printable, progress_is_seen, report, watch
-from seekwarc.errors import SeekWarcError, SourceError
+from seekwarc.errors import SeekWarcError, SourceError, TargetError
 from seekwarc.format.words import counted
 from seekwarc.tools.batch import jobs_into, run
 from seekwarc.tools.outcome import Job, Outcome, Status
@@ -99,7 +99,7 @@ def check_age(target: str, source: str) -> bool:
     try:
         return os.stat(target).st_mtime_ns >= os.stat(source).st_mtime_ns
     except OSError as error:
-        raise SourceError(f"{error.filename}: cannot be read: {error.strerror}") from error
+        raise SourceError(f"cannot be read: {error.strerror}", source=error.filename) from error
 
 
 def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> list[Job]:
@@ -111,7 +111,7 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
 
     Raises:
         SeekWarcError: The names are too few or too many.
-        SourceError: Names collide, or DIR cannot be created.
+        TargetError: Names collide, or DIR cannot be created.
     """
     if options.to_dir is not None:
         if options.output is not None:
@@ -120,13 +120,13 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
         try:
             os.makedirs(options.to_dir, exist_ok=True)
         except OSError as error:
-            raise SourceError(f"{options.to_dir}: cannot be created: {error.strerror}") from error
+            raise TargetError(f"cannot be created: {error.strerror}", source=options.to_dir) from error
         return jobs
     sources, target = options.files, options.output
     if target is None:
         *sources, target = sources
     if not sources:
-        raise SeekWarcError(f"{target}: name the new file too, or a folder for new files with --to-dir")
+        raise SeekWarcError("name the new file too, or a folder for new files with --to-dir", source=target)
     if len(sources) > 1:
         raise SeekWarcError(
             f"{len(sources)} files do not go into one: name a folder for new files with --to-dir"
@@ -134,7 +134,7 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
     for name, place in ((sources[0], "is a directory"), (target, "cannot be written: is a directory")):
         if "://" not in name and os.path.isdir(name):
             raise SourceError(
-                f"{name}: {place}; for the files in a folder name one for new files with --to-dir"
+                f"{place}; for the files in a folder name one for new files with --to-dir", source=name
             )
     return [Job(sources[0], target)]
 

@@ -127,7 +127,7 @@ def _run_with_index(options: argparse.Namespace) -> int:
                 _print(_part(record, options.part), options)
                 return 0
         at = f" of {options.date}; --closest takes the nearest" if options.date is not None else ""
-        raise NotFoundError(f"{index.name}: no capture of {options.uri}{at}")
+        raise NotFoundError(f"no capture of {options.uri}{at}", source=index.name)
 
 
 def _print_logical(archive: Reader, record: Record, options: argparse.Namespace) -> None:
@@ -137,7 +137,7 @@ def _print_logical(archive: Reader, record: Record, options: argparse.Namespace)
 
     if archive.size is None:
         raise NotFoundError(
-            f"{archive.name}: a pipe cannot be searched for other records; store it in a file"
+            "a pipe cannot be searched for other records; store it in a file", source=archive.name
         )
     with Collection([options.file, *options.others], **limit_options(options)) as collection:
         try:

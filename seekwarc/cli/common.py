@@ -9,7 +9,7 @@ import sys
 from contextlib import closing
 from typing import Any, BinaryIO, Final, Unpack
 
-from seekwarc.errors import NotFoundError, RangeError, SeekWarcError, SourceError
+from seekwarc.errors import NotFoundError, RangeError, SeekWarcError, SourceError, TargetError
 from seekwarc.frames.decoder import WINDOW_LIMITS
 from seekwarc.frames.dictionary import StoredDictionary, read_dictionary
 from seekwarc.read.options import ReadLimits
@@ -185,14 +185,14 @@ def output_target(name: str) -> str | BinaryIO:
     """Return what a writer opens for a file name, in which `-` is standard output.
 
     Raises:
-        SourceError: The name is empty, or standard output is a terminal.
+        TargetError: The name is empty, or standard output is a terminal.
     """
     if not name:
-        raise SourceError("the name of the new file is empty")
+        raise TargetError("the name of the new file is empty")
     if name not in STANDARD_OUTPUT:
         return name
     if sys.stdout.isatty():
-        raise SourceError("standard output is a terminal; name a file, or send it into a pipe")
+        raise TargetError("standard output is a terminal; name a file, or send it into a pipe")
     return sys.stdout.buffer
 
 
@@ -341,7 +341,7 @@ def wanted_record(archive: Reader, options: argparse.Namespace) -> Record | None
             if record.id == wanted:
                 return record
         raise NotFoundError(
-            f"{archive.name}: no record has the ID {wanted}; `seekwarc ls --json` lists the IDs"
+            f"no record has the ID {wanted}; `seekwarc ls --json` lists the IDs", source=archive.name
         )
     if options.uri is not None:
         return _by_uri(archive, options.uri)
@@ -359,7 +359,7 @@ def _by_uri(archive: Reader, wanted: str) -> Record:
         if len(near) < MAX_NEAR and wanted.lower() in uri.lower() and uri not in near:
             near.append(uri)
     hint = f"did you mean {' or '.join(near)}?" if near else "`seekwarc ls` lists what it holds"
-    raise NotFoundError(f"{archive.name}: no response or resource has the URI {wanted}; {hint}")
+    raise NotFoundError(f"no response or resource has the URI {wanted}; {hint}", source=archive.name)
 
 
 def add_writer_arguments(parser: argparse.ArgumentParser, *, train: bool = False) -> None:

@@ -47,7 +47,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     if options.output.lower().endswith((".gz", ".warc")):
         raise SeekWarcError(
-            f"{options.output}: joined files become a .warc.zst; name it so (`seekwarc convert` makes others)"
+            "joined files become a .warc.zst; name it so (`seekwarc convert` makes others)",
+            source=options.output,
         )
     if options.files.count("-") > 1:
         raise SeekWarcError("standard input can be read once only")

@@ -178,7 +178,7 @@ class _Converting:
             sound = check_age(target, source) and _begins_well(target)
         if not sound:
             raise TargetExistsError(
-                f"{target}: exists already, and is not what {source} becomes; --force replaces it"
+                f"exists already, and is not what {source} becomes; --force replaces it", source=target
             )
 
     def _check_before_training(self, job: Job) -> None:
@@ -187,8 +187,9 @@ class _Converting:
             raise SeekWarcError(f"a file of compression {self.compression!r} takes no dictionary")
         if _is_pipe(input_target(job.source)):
             raise SourceError(
-                f"{job.source}: a pipe cannot be read twice, to train and to convert; store it in a file, or "
-                "make a dictionary of other files with `seekwarc train`"
+                "a pipe cannot be read twice, to train and to convert; store it in a file, or "
+                "make a dictionary of other files with `seekwarc train`",
+                source=job.source,
             )
         Writer(io.BytesIO(), **self.settings).abort()
         target = output_target(job.target or "")
@@ -221,7 +222,7 @@ def _compression(options: argparse.Namespace, target: str) -> Compression:
         return "none"
     if name.endswith((".zst", ".zstd")) or name in STANDARD_OUTPUT:
         return "zst"
-    raise SeekWarcError(f"{target}: name it .warc.zst, .warc.gz or .warc, or say --to")
+    raise SeekWarcError("name it .warc.zst, .warc.gz or .warc, or say --to", source=target)
 
 
 def _fields(made: _Made | None) -> dict[str, object]:

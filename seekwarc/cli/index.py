@@ -180,8 +180,8 @@ class _Indexing:
             if self.skips and os.path.lexists(target):
                 if not (check_age(target, job.source) and _is_sound(target)):
                     raise TargetExistsError(
-                        f"{target}: exists already, and is damaged or older than {job.source}; "
-                        "--force replaces it"
+                        f"exists already, and is damaged or older than {job.source}; --force replaces it",
+                        source=target,
                     )
                 return Status.SKIPPED, None
             with desk.output(target, self.existing) as output:

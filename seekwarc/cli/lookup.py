@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
             found += 1
             sys.stdout.write(show(capture) + "\n")
         if not found:
-            raise NotFoundError(f"{index.name}: no such capture of {options.uri}")
+            raise NotFoundError(f"no such capture of {options.uri}", source=index.name)
     return 0
 
 

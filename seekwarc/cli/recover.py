@@ -171,7 +171,7 @@ def _check_existing(source: str, target: str, desk: Desk) -> None:
             sound = False
     if not sound:
         raise TargetExistsError(
-            f"{target}: exists already, and is damaged or older than {source}; --force replaces it"
+            f"exists already, and is damaged or older than {source}; --force replaces it", source=target
         )
 
 

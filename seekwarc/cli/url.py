@@ -73,8 +73,9 @@ def _in_archive(options: argparse.Namespace) -> tuple[str, WarcDate]:
                 found.append(date)
         if not found:
             raise NotFoundError(
-                f"{archive.name}: no response, resource or revisit has the URI {options.uri}; "
-                "`seekwarc ls` lists what is there"
+                f"no response, resource or revisit has the URI {options.uri}; "
+                "`seekwarc ls` lists what is there",
+                source=archive.name,
             )
     wanted = date_of_digits(options.date or LATEST).nanoseconds
     return options.uri, min(found, key=lambda date: abs(date.nanoseconds - wanted))
@@ -87,7 +88,7 @@ def _in_index(options: argparse.Namespace) -> tuple[str, WarcDate]:
     with Index(options.file) as index:
         for capture in index.lookup(options.uri, closest=options.date or LATEST):
             return capture.uri or options.uri, capture.date
-        raise NotFoundError(f"{index.name}: no capture of {options.uri}; `seekwarc lookup` finds others")
+        raise NotFoundError(f"no capture of {options.uri}; `seekwarc lookup` finds others", source=index.name)
 
 
 def _date(text: str) -> str:

@@ -293,6 +293,8 @@ class Collection:
         if damage is not None:
             raise damage
         raise NotFoundError(
-            f"{revisit.source}, offset {revisit.offset}: the record that this revisit refers to is not in "
-            f"these files: {revisit.refers_to_id or revisit.refers_to_target_uri or revisit.target_uri}"
+            "the record that this revisit refers to is not in these files: "
+            f"{revisit.refers_to_id or revisit.refers_to_target_uri or revisit.target_uri}",
+            source=revisit.source,
+            offset=revisit.offset,
         )

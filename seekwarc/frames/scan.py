@@ -353,7 +353,9 @@ class _Peeks:
         try:
             self._data = data = self._read(self._step, position)
         except OSError as error:
-            raise SourceError(f"{self._source.name}: cannot read at offset {position}: {error}") from error
+            raise SourceError(
+                f"cannot be read: {error}", source=self._source.name, offset=position
+            ) from error
         self._reads += 1
         self._fetched += len(data)
         self._base = position

@@ -269,7 +269,7 @@ class Reader:
     def _in_order(self, tap: Callable[[bytes], object] | None, *, tolerant: bool) -> StreamedRecords:
         file = self._file
         if file.source.is_pipe and self._passed:
-            raise SourceError(f"{self.name}: a pipe can be read once only")
+            raise SourceError("a pipe can be read once only", source=self.name)
         self._passed = True
         file.open_whole(tables=False)
         window = file.window()

@@ -327,7 +327,7 @@ class Record(DefinedFields):
         relations = cast("Relations | None", self.place.file.relations)
         if relations is None:
             raise SeekWarcError(
-                f"{self.source}: how records are related takes an index; open the files as a Collection"
+                "how records are related takes an index; open the files as a Collection", source=self.source
             )
         return relations
 

@@ -222,7 +222,7 @@ class _IndexedCaptures:
                 return ServedRecord(capture.open())
             except (NotFoundError, UnsupportedError) as error:
                 return ServedRecord(capture.open(resolve=False), problem=str(error))
-        raise NotFoundError(f"{self._index.name}: no capture of {uri}")
+        raise NotFoundError(f"no capture of {uri}", source=self._index.name)
 
 
 class _PartEndpoint:

@@ -35,12 +35,12 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
     match = _SCHEME.match(url)
     scheme = match[1].lower() if match else ""
     if scheme not in SCHEMES:
-        raise SourceError(f"{shown_url(url)}: the schemes that can be read are {', '.join(SCHEMES)}")
+        raise SourceError(f"the schemes that can be read are {', '.join(SCHEMES)}", source=shown_url(url))
     try:
         from obstore import store  # noqa: PLC0415 - heavy, and only installed with the extra `remote`
     except ImportError as error:
         raise SourceError(
-            f"{shown_url(url)}: reading from servers takes obstore: pip install 'seekwarc[remote]'"
+            "reading from servers takes obstore: pip install 'seekwarc[remote]'", source=shown_url(url)
         ) from error
     try:
         parts = urlsplit(url)
@@ -49,10 +49,10 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
     except ValueError:
         host, credentials = None, False
     if not host:
-        raise SourceError(f"{shown_url(url)}: this is no URL of an object")
+        raise SourceError("this is no URL of an object", source=shown_url(url))
     if credentials and scheme in ("http", "https", "s3", "gs"):
         raise SourceError(
-            f"{shown_url(url)}: credentials have no place in a URL; use environment or configuration"
+            "credentials have no place in a URL; use environment or configuration", source=shown_url(url)
         )
     options: dict[str, Any] = {
         "client_options": {
@@ -73,7 +73,7 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
         return store.from_url(url.removesuffix(key), **options), key
     except Exception:  # noqa: BLE001 - the text of whatever it is may hold the URL
         raise SourceError(
-            f"{shown_url(url)}: this is no URL of an object, or its store is not configured"
+            "this is no URL of an object, or its store is not configured", source=shown_url(url)
         ) from None
 
 

@@ -49,7 +49,7 @@ class DiskCache:
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
         except OSError as error:
-            raise SourceError(f"{self._folder}: cannot be a cache folder: {error.strerror}") from error
+            raise SourceError(f"cannot be a cache folder: {error.strerror}", source=self._folder) from error
 
     def _set_up(self, folder: str, limit: int) -> None:
         self._folder = folder

@@ -248,7 +248,7 @@ class Fetcher:
         """Have something done in one of the threads that wait for answers."""
         with self._lock:
             if self._closed:
-                raise SourceError(f"{self.name}: the archive is closed")
+                raise SourceError("the archive is closed", source=self.name)
             if self._pool is None or self._process != os.getpid():
                 # The threads of a pool are not there in a forked child, which would wait for them for ever.
                 self._process = os.getpid()

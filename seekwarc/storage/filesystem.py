@@ -51,10 +51,10 @@ class FileSystemSource:
             info = file_system.info(path)
         except Exception as error:  # noqa: BLE001 - each file system has errors of its own
             # Their texts may hold credentials.
-            raise SourceError(f"{shown_url(path)}: cannot be opened: {type(error).__name__}") from None
+            raise SourceError(f"cannot be opened: {type(error).__name__}", source=shown_url(path)) from None
         size = info.get("size")
         if info.get("type") == "directory" or not isinstance(size, int):
-            raise SourceError(f"{self.name}: this is no file whose size is known")
+            raise SourceError("this is no file whose size is known", source=self.name)
         self.size: int = size
 
     def read(self, start: int, stop: int) -> bytes:
@@ -69,11 +69,15 @@ class FileSystemSource:
         try:
             data = self._file_system.cat_file(self._path, start=start, end=stop)
         except Exception as error:  # noqa: BLE001 - see above
-            raise SourceError(f"{self.name}: cannot read at offset {start}: {type(error).__name__}") from None
+            raise SourceError(
+                f"cannot be read: {type(error).__name__}", source=self.name, offset=start
+            ) from None
         if len(data) != stop - start:
             raise RangeNotSupportedError(
-                f"{self.name}: {len(data)} bytes came where {stop - start} were asked for at offset {start}: "
-                "the file changed, or its server does not send byte ranges"
+                f"{len(data)} bytes came where {stop - start} were asked for: the file changed, or its "
+                "server does not send byte ranges",
+                source=self.name,
+                offset=start,
             )
         return data
 

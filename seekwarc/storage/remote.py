@@ -66,8 +66,9 @@ class _Forks:
     def check(cls, name: str) -> None:
         if cls.lost:
             raise SourceError(
-                f"{name}: obstore was used before this process was forked, and its threads were not copied; "
-                'start processes with multiprocessing.get_context("spawn")'
+                "obstore was used before this process was forked, and its threads were not copied; "
+                'start processes with multiprocessing.get_context("spawn")',
+                source=name,
             )
         cls.used = True
 
@@ -383,15 +384,18 @@ class RemoteSource:
         return start, stop
 
     def _is_closed(self) -> SourceError:
-        return SourceError(f"{self.name}: the archive is closed")
+        return SourceError("the archive is closed", source=self.name)
 
     def _changed(self) -> SourceChangedError:
-        return SourceChangedError(f"{self.name}: the object was replaced since it was opened; open it again")
+        return SourceChangedError(
+            "the object was replaced since it was opened; open it again", source=self.name
+        )
 
     def _refused(self, why: str) -> RangeNotSupportedError:
         return RangeNotSupportedError(
-            f"{self.name}: the server does not send the byte range it is asked for: {why}; "
-            "download the file and open that"
+            f"the server does not send the byte range it is asked for: {why}; "
+            "download the file and open that",
+            source=self.name,
         )
 
     def _error(self, failure: Failure, offset: int | None) -> SourceError:
@@ -399,8 +403,8 @@ class RemoteSource:
             return self._changed()
         if failure.kind is RangeNotSupportedError:
             return self._refused(failure.text)
-        where = "its end" if offset is None else f"at offset {offset}"
-        return failure.kind(f"{self.name}: cannot read {where}: {failure.text}")
+        what = "its end cannot be read" if offset is None else "cannot be read"
+        return failure.kind(f"{what}: {failure.text}", source=self.name, offset=offset)
 
 
 def _version_of(result: GetResult) -> _Version:

@@ -195,20 +195,20 @@ class LocalFileSource:
         try:
             descriptor = _Descriptor(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
         except OSError as error:
-            raise SourceError(f"{self.name}: cannot be opened: {error.strerror}") from error
+            raise SourceError(f"cannot be opened: {error.strerror}", source=self.name) from error
         status = os.fstat(descriptor.number)
         return descriptor, status.st_size, status.st_mtime_ns
 
     def _reopen(self) -> _Descriptor:
         with self._lock:
             if self._closed:
-                raise SourceError(f"{self.name}: the archive is closed")
+                raise SourceError("the archive is closed", source=self.name)
             if self._descriptor is None:
                 descriptor, *found = self._open(self._path)
                 if found != [self.size, self._modified]:
                     raise SourceChangedError(
-                        f"{self.name}: the file was changed or replaced since the archive was opened; "
-                        "open it again"
+                        "the file was changed or replaced since the archive was opened; open it again",
+                        source=self.name,
                     )
                 self._descriptor = descriptor
                 OPEN_FILES.add(self)
@@ -233,7 +233,7 @@ class LocalFileSource:
         try:
             return _read_fully(pread, start, stop)
         except OSError as error:
-            raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
+            raise SourceError(f"cannot be read: {error}", source=self.name, offset=start) from error
 
     def small_reads(self) -> SmallReads:
         """Return what makes very many small reads in a row in a fraction of the time of `read`."""
@@ -251,7 +251,7 @@ class LocalFileSource:
                     break
                 filled += count
         except OSError as error:
-            raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
+            raise SourceError(f"cannot be read: {error}", source=self.name, offset=start) from error
         return filled
 
     def close(self) -> None:
@@ -309,7 +309,7 @@ class FileObjectSource(_OpenedElsewhere):
             with self._lock:
                 return _read_fully(self._seek_and_read, start, stop)
         except (OSError, ValueError) as error:
-            raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
+            raise SourceError(f"cannot be read: {error}", source=self.name, offset=start) from error
 
     def _seek_and_read(self, start: int, stop: int) -> bytes:
         self._file.seek(start)
@@ -341,8 +341,9 @@ class PipeSource(_OpenedElsewhere):
         with self._lock:
             if start < self._position:
                 raise SourceError(
-                    f"{self.name}: offset {start} has gone by, and a pipe cannot be read twice; "
-                    "store it in a file first"
+                    "was passed already, and a pipe cannot be read twice; store it in a file first",
+                    source=self.name,
+                    offset=start,
                 )
             try:
                 while self._position < start:
@@ -351,7 +352,7 @@ class PipeSource(_OpenedElsewhere):
                         return b""
                 return _read_fully(self._take, start, stop)
             except (OSError, ValueError) as error:
-                raise SourceError(f"{self.name}: cannot read at offset {start}: {error}") from error
+                raise SourceError(f"cannot be read: {error}", source=self.name, offset=start) from error
 
     def _take(self, start: int, stop: int) -> bytes:
         data = read_some(self._file, stop - start)
@@ -428,7 +429,7 @@ def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource)
 
 def _open_path(path: str | os.PathLike[str]) -> RangeSource:
     if os.path.isdir(path):
-        raise SourceError(f"{os.fspath(path)}: is a directory, not a WARC file")
+        raise SourceError("is a directory, not a WARC file", source=os.fspath(path))
     if os.path.isfile(path) or not os.path.exists(path):
         return LocalFileSource(path)
     return PipeSource(open(path, "rb"), owned=True)

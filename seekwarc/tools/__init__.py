@@ -105,7 +105,8 @@ def convert(
 
     Raises:
         FormatError: The source is damaged or no WARC file. Nothing stays under the target's name.
-        SourceError: The source cannot be read, or the target not be written.
+        SourceError: The source cannot be read.
+        TargetError: The target cannot be written.
         TargetExistsError: There is a file of the target's name.
         ValueError: The target's name does not tell the compression, and none is given.
     """
@@ -152,7 +153,8 @@ def index(
 
     Raises:
         FormatError: A file is damaged, and there is no `on_problem`.
-        SourceError: A file cannot be read, or the index not be written.
+        SourceError: A file cannot be read.
+        TargetError: The index cannot be written.
         TargetExistsError: There is a file of the index's name.
         ValueError: Two files have the same last name.
     """
@@ -194,7 +196,8 @@ def recover(
 
     Raises:
         NotFoundError: No record is intact.
-        SourceError: The source cannot be read, or is a pipe, or the target not be written.
+        SourceError: The source cannot be read, or is a pipe.
+        TargetError: The target cannot be written.
         TargetExistsError: There is a file of the target's name.
     """
     from seekwarc.tools.recover import recover as run  # noqa: PLC0415
@@ -226,7 +229,8 @@ def concat(
 
     Raises:
         FormatError: A file is damaged or no WARC file. Nothing stays under the target's name.
-        SourceError: A file cannot be read, or the target not be written.
+        SourceError: A file cannot be read.
+        TargetError: The target cannot be written.
         TargetExistsError: There is a file of the target's name.
         ValueError: There is nothing to join.
     """

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import BinaryIO, Final, cast
 
-from seekwarc.errors import SourceError
+from seekwarc.errors import SeekWarcError, TargetError
 from seekwarc.storage.source import FileObjectSource, RangeSource
 from seekwarc.write.files import write_all
 from seekwarc.write.output import FileObjectOutput
@@ -38,7 +38,8 @@ def searchable(
             since a pipe of something else may have no end.
 
     Raises:
-        SourceError: The pipe cannot be read, or there is no room for the copy.
+        SourceError: The pipe cannot be read.
+        TargetError: There is no room for the copy.
 
     Example:
         with searchable(open_source(sys.stdin.buffer)) as source:
@@ -58,11 +59,11 @@ def searchable(
                 position += len(data)
                 data = source.read(position, position + STEP)
             file.flush()
-        except SourceError:
+        except SeekWarcError:
             raise
         except OSError as error:
-            text = f"{source.name}: cannot be put aside: {error.strerror or error}"
-            raise SourceError(text) from error
+            text = f"cannot be put aside: {error.strerror or error}"
+            raise TargetError(text, source=source.name) from error
         copy = FileObjectSource(file)
         copy.name = source.name
         yield copy
@@ -80,14 +81,14 @@ def revocable(target: BinaryIO, directory: str | None = None) -> Iterator[FileOb
         directory: Where the temporary file goes.
 
     Raises:
-        SourceError: There is no room for it, or `target` cannot be written.
+        TargetError: There is no room for it, or `target` cannot be written.
     """
     final = FileObjectOutput(target)
     try:
         # On Windows it is a wrapper, which does all that a file does.
         file = cast("BinaryIO", tempfile.TemporaryFile(dir=directory))  # noqa: SIM115
     except OSError as error:
-        raise SourceError(f"{final.name}: cannot be put aside: {error.strerror or error}") from error
+        raise TargetError(f"cannot be put aside: {error.strerror or error}", source=final.name) from error
     with file:
         output = FileObjectOutput(file)
         output.name = final.name

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from seekwarc.errors import SourceError
+from seekwarc.errors import SourceError, TargetError
 from seekwarc.tools.convert import Watch
 from seekwarc.tools.outcome import Job, Outcome, Status
 from seekwarc.tools.work import Desk, Report, Work, attempt, counting
@@ -48,7 +48,7 @@ def archives_in(names: Iterable[str], *, leave_out: str | None = None) -> Iterat
         is_folder = "://" not in name and os.path.isdir(name)
         found = list(_archives_below(name, leave_out)) if is_folder else [name]
         if not found:
-            raise SourceError(f"{name}: no .warc, .warc.gz or .warc.zst is in this folder")
+            raise SourceError("no .warc, .warc.gz or .warc.zst is in this folder", source=name)
         for file in found:
             key = file if "://" in file or file == "-" else os.path.abspath(file)
             if key not in seen:
@@ -58,7 +58,7 @@ def archives_in(names: Iterable[str], *, leave_out: str | None = None) -> Iterat
 
 def _archives_below(folder: str, leave_out: str | None) -> Iterator[str]:
     def fail(error: OSError) -> None:
-        raise SourceError(f"{error.filename}: cannot be read: {error.strerror}") from error
+        raise SourceError(f"cannot be read: {error.strerror}", source=error.filename) from error
 
     for path, folders, files in os.walk(folder, onerror=fail):
         folders[:] = sorted(it for it in folders if not _is_same(os.path.join(path, it), leave_out))
@@ -91,22 +91,22 @@ def jobs_into(folder: str, names: Iterable[str], rename: Callable[[str], str]) -
         rename: Makes the base name of a target of that of its source.
 
     Raises:
-        SourceError: Two files would get the same name, or a source be replaced; standard input was named.
+        TargetError: Two files would get the same name, or a source be replaced; standard input was named.
     """
     jobs: list[Job] = []
     for source, was_found in archives_in(names, leave_out=folder):
         if source == "-":
-            raise SourceError(
+            raise TargetError(
                 "standard input has no name that a file in a folder could get; name one file with -o"
             )
         base = base_name(source)
         if not base or "/" in base or "\0" in base:
-            raise SourceError(f"{source}: has no name that a file in {folder} could get")
+            raise TargetError(f"has no name that a file in {folder} could get", source=source)
         target = os.path.join(folder, rename(base))
         if _is_same(source, target):
             if was_found:
                 continue
-            raise SourceError(f"{source}: source and target are the same file")
+            raise TargetError("source and target are the same file", source=source)
         jobs.append(Job(source, target))
     _refuse_collisions(jobs, folder)
     return jobs
@@ -122,13 +122,14 @@ def _refuse_collisions(jobs: Sequence[Job], folder: str) -> None:
     if collisions:
         rest = len(collisions) - MAX_LISTED
         listed = [*collisions[:MAX_LISTED], *([f"and {rest} more"] if rest > 0 else [])]
-        raise SourceError(f"{'; '.join(listed)}. Give them different folders; nothing was written")
+        raise TargetError(f"{'; '.join(listed)}. Give them different folders; nothing was written")
     paths = {os.path.realpath(job.source) for job in jobs if "://" not in job.source}
     for job in jobs:
         if os.path.realpath(job.target or "") in paths:
-            raise SourceError(
-                f"{job.target}: would be made of {job.source}, and is itself a file to be read; name another "
-                f"folder than {folder}, nothing was written"
+            raise TargetError(
+                f"would be made of {job.source}, and is itself a file to be read; name another "
+                f"folder than {folder}, nothing was written",
+                source=job.target,
             )
 
 

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import BinaryIO, Unpack
 
-from seekwarc.errors import SourceError
+from seekwarc.errors import TargetError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.options import ReadLimits
 from seekwarc.tools.convert import refuse_same_file
@@ -91,7 +91,8 @@ def concat(
         ValueError: There is nothing to join.
         FormatError: A file is damaged or no WARC file. Nothing stays under the target's name.
         TargetExistsError: There is a file of the target's name.
-        SourceError: A file cannot be read, or the target not be written.
+        SourceError: A file cannot be read.
+        TargetError: The target cannot be written.
     """
     if not sources:
         raise ValueError("there is no file to join")
@@ -99,8 +100,8 @@ def concat(
         if isinstance(source, str | os.PathLike):
             refuse_same_file(os.fspath(source), target)
     if isinstance(target, str | os.PathLike) and compression_of(target) != "zst":
-        raise SourceError(
-            f"{os.fspath(target)}: files are joined into a .warc.zst; name it so, then convert it"
+        raise TargetError(
+            "files are joined into a .warc.zst; name it so, then convert it", source=os.fspath(target)
         )
     output = open_output(target, existing=existing)
     try:

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import BinaryIO, Final, Protocol, Unpack
 
-from seekwarc.errors import ChecksumError, FormatError, SourceError
+from seekwarc.errors import ChecksumError, FormatError, TargetError
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
@@ -227,7 +227,8 @@ def convert(
         FormatError: The source is damaged or no WARC file.
         ChecksumError: The new file did not hold the same; it was not kept.
         TargetExistsError: There is a file of the target's name.
-        SourceError: Either file cannot be read or written.
+        SourceError: The source cannot be read.
+        TargetError: The target cannot be written.
     """
     digest = hashlib.sha256()
     content_size = 0
@@ -318,7 +319,7 @@ def refuse_same_file(name: str, target: object) -> None:
     """Refuse to write a file over the one that it is made from.
 
     Raises:
-        SourceError: `target` is the file called `name`.
+        TargetError: `target` is the file called `name`.
     """
     if (
         isinstance(target, str | os.PathLike)
@@ -326,4 +327,4 @@ def refuse_same_file(name: str, target: object) -> None:
         and os.path.isfile(name)
         and os.path.samefile(name, target)
     ):
-        raise SourceError(f"{name}: source and target are the same file")
+        raise TargetError("source and target are the same file", source=name)

@@ -267,7 +267,7 @@ class CopyTarget:
         tally: Counts what was copied.
 
     Raises:
-        SourceError: The target cannot be written to.
+        TargetError: The target cannot be written to.
     """
 
     def __init__(
@@ -306,7 +306,7 @@ class CopyTarget:
 
         Raises:
             FormatError: It is damaged.
-            SourceError: The file cannot be written.
+            TargetError: The file cannot be written.
         """
         self._tally.records += not again
         reason = record.reason if isinstance(record, LooseRecord) else self._misfit(record)

@@ -82,7 +82,7 @@ def make_example(path: Path, film_size: int, *, existing: Existing = "error") ->
 
     Raises:
         TargetExistsError: There is a file of that name.
-        SourceError: It cannot be written.
+        TargetError: It cannot be written.
     """
     content_type = "application/http; msgtype=response"
     with Writer(path, existing=existing, on_error="discard") as writer:

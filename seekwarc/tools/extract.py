@@ -21,6 +21,7 @@ from seekwarc.errors import (
     NotFoundError,
     SeekWarcError,
     SourceError,
+    TargetError,
     TargetExistsError,
 )
 from seekwarc.read.options import ReadLimits
@@ -130,7 +131,7 @@ class Extractor:
 
     Raises:
         TargetExistsError: The folder is not empty.
-        SourceError: The folder cannot be created or written to.
+        TargetError: The folder cannot be created or written to.
 
     Example:
         with Extractor(["a.warc.gz"], "images", Selection.of(mime="image/*")) as extractor:
@@ -170,8 +171,8 @@ class Extractor:
             os.makedirs(folder, exist_ok=True)
             if not force and os.listdir(folder):
                 raise TargetExistsError(
-                    f"{folder}: is not empty; name a new folder, or replace files "
-                    "of the same names with --force"
+                    "is not empty; name a new folder, or replace files of the same names with --force",
+                    source=folder,
                 )
             manifest = os.path.join(folder, MANIFEST)
             # Never written through: it might be a link to some other file.
@@ -182,7 +183,7 @@ class Extractor:
         except OSError as error:
             if isinstance(error, SeekWarcError):
                 raise
-            raise SourceError(f"{folder}: cannot be written to: {error.strerror}") from error
+            raise TargetError(f"cannot be written to: {error.strerror}", source=folder) from error
 
     def __enter__(self) -> Self:
         return self
@@ -211,7 +212,7 @@ class Extractor:
             What became of each wanted record and of each damage; last, what became of the file.
 
         Raises:
-            SourceError: No file can be written any more, such as on a full disk.
+            TargetError: No file can be written any more, such as on a full disk.
         """
         written, worst = 0, 0
         failure: Failure | None = None
@@ -244,8 +245,6 @@ class Extractor:
                     has_failed = extracted is not None and extracted.failure is not None
                     if extracted is not None:
                         yield extracted
-        except _FolderError:
-            raise
         except (FormatError, SourceError) as error:
             yield from damages
             yield Failure.of(error)
@@ -277,7 +276,7 @@ class Extractor:
                     name, record.offset, target, **told, size=size, sha256=digest, problem=problem
                 )
                 self._give_name(written)
-        except _FolderError:
+        except TargetError:
             raise
         except (SeekWarcError, OSError, ValueError) as error:
             return Extracted(name, record.offset, **told, failure=Failure.of(error))
@@ -290,7 +289,7 @@ class Extractor:
             return record
         if is_pipe:
             raise NotFoundError(
-                f"{record.source}: a pipe cannot be searched for other records; store it in a file"
+                "a pipe cannot be searched for other records; store it in a file", source=record.source
             )
         if self._collection is None:
             self._collection = self._opened.enter_context(self._indexed())
@@ -337,12 +336,12 @@ class Extractor:
         try:
             return open(path, "xb")
         except OSError as error:
-            raise _FolderError(f"{self._folder}: cannot be written to: {error.strerror}") from error
+            raise TargetError(f"cannot be written to: {error.strerror}", source=self._folder) from error
 
     def _give_name(self, written: Extracted) -> None:
         target = os.path.join(self._folder, written.target or "")
         if not self._force and os.path.lexists(target):
-            raise TargetExistsError(f"{target}: is there already; --force replaces it")
+            raise TargetExistsError("is there already; --force replaces it", source=target)
         # Noted first: a signal may come between any two lines.
         self._named = written
         replace(self._unfinished, target)
@@ -355,7 +354,7 @@ class Extractor:
             self._manifest.flush()
         except OSError as error:
             text = f"{os.path.join(self._folder, MANIFEST)}: cannot be written: {error.strerror}"
-            raise _FolderError(text) from error
+            raise TargetError(text) from error
 
     def _too_large(self, record: Record) -> LimitError:
         text = (
@@ -364,12 +363,8 @@ class Extractor:
         return LimitError(text, source=record.source, offset=record.offset)
 
 
-class _FolderError(SourceError):
-    """No file can be written into the folder any more."""
-
-
 def _write_all(out: BinaryIO, data: memoryview) -> None:
     try:
         write_all(out, data)
     except OSError as error:
-        raise _FolderError(f"{out.name}: cannot be written: {error.strerror}") from error
+        raise TargetError(f"cannot be written: {error.strerror}", source=out.name) from error

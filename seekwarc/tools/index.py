@@ -86,7 +86,8 @@ def index(
 
     Raises:
         TargetExistsError: There is a file of the target's name.
-        SourceError: A file cannot be read or written.
+        SourceError: A file cannot be read.
+        TargetError: The index cannot be written.
     """
     for source in sources.values():
         if isinstance(source, str | os.PathLike):

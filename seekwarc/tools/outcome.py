@@ -15,6 +15,7 @@ from seekwarc.errors import (
     LimitError,
     NotFoundError,
     RangeNotSupportedError,
+    SeekWarcError,
     SegmentError,
     SourceChangedError,
     SourceTimeoutError,
@@ -95,7 +96,7 @@ class Failure:
     def of(cls, error: Exception) -> Failure:
         """Describe an error."""
         kind = next(kind for base, kind in _KIND_OF if isinstance(error, base))
-        offset = error.offset if isinstance(error, FormatError) else None
+        offset = error.offset if isinstance(error, SeekWarcError) else None
         is_found = isinstance(error, FormatError | NotFoundError)
         return cls(kind, str(error), offset, FOUND_PROBLEMS if is_found else FAILED)
 

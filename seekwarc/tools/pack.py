@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Unpack
 
 from seekwarc import __version__
-from seekwarc.errors import SourceError
+from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.write.numbering import ExistingSeries
 from seekwarc.write.options import RecordOptions
 from seekwarc.write.writer import Writer
@@ -55,15 +55,16 @@ def files_below(names: Sequence[str]) -> Iterator[Path]:
         elif path.exists():
             # A pipe or a device need not end, and has neither the date nor the type that a record needs.
             raise SourceError(
-                f"{name}: is a pipe or a device, not a file; store it in a file first, or pack it as `-` "
-                "with --stdin-name"
+                "is a pipe or a device, not a file; store it in a file first, or pack it as `-` "
+                "with --stdin-name",
+                source=name,
             )
         else:
-            raise SourceError(f"{name}: no such file")
+            raise SourceError("no such file", source=name)
 
 
 def _raise(error: OSError) -> None:
-    raise SourceError(f"{error.filename}: cannot be read: {error.strerror}") from error
+    raise SourceError(f"cannot be read: {error.strerror}", source=error.filename) from error
 
 
 def pack(
@@ -92,7 +93,8 @@ def pack(
 
     Raises:
         TargetExistsError: There is a file of the target's name.
-        SourceError: A file cannot be read, or the target not be written.
+        SourceError: A file cannot be read.
+        TargetError: The target cannot be written.
     """
     written = []
     with Writer(target, existing=existing, on_error="discard", **options) as writer:
@@ -115,9 +117,9 @@ def pack(
                         block=opened(path, file),
                     )
             except OSError as error:
-                if isinstance(error, SourceError):
+                if isinstance(error, SeekWarcError):
                     raise
-                raise SourceError(f"{path}: cannot be read: {error.strerror or error}") from error
+                raise SourceError(f"cannot be read: {error.strerror or error}", source=str(path)) from error
             written.append((path, record))
     return written
 

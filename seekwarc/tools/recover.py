@@ -95,11 +95,14 @@ def recover(
     Raises:
         NotFoundError: No record is intact.
         TargetExistsError: There is a file of the target's name.
-        SourceError: The source cannot be read, or is a pipe, or the target not be written.
+        SourceError: The source cannot be read, or is a pipe.
+        TargetError: The target cannot be written.
     """
     stored = open_source(source)
     if stored.size is None:
-        raise SourceError(f"{stored.name}: a pipe cannot be searched for records; store it in a file first")
+        raise SourceError(
+            "a pipe cannot be searched for records; store it in a file first", source=stored.name
+        )
     refuse_same_file(stored.name, target)
     file = ArchiveFile(watch(stored, "recovering"), Stats(), dictionary=source_dictionary, **(limits or {}))
     try:
@@ -139,7 +142,7 @@ class _Saver:
                 else:
                     self._lose(writer, compression, stretch)
             if not result.records and not result.truncated:
-                raise NotFoundError(f"{file.name}: no record in it is intact")
+                raise NotFoundError("no record in it is intact", source=file.name)
         return result
 
     def _find_first(self) -> tuple[Compression, int]:
@@ -153,7 +156,7 @@ class _Saver:
                 ((RecordSearch(file, it).behind(0, None), it) for it in COMPRESSIONS), key=_first
             )
             if begin == size:
-                raise NotFoundError(f"{file.name}: no record in it is intact") from error
+                raise NotFoundError("no record in it is intact", source=file.name) from error
             self._result.losses.append(Loss(0, begin, error.message, None))
             return compression, begin
 

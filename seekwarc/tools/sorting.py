@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import IO, Final
 
-from seekwarc.errors import SourceError
+from seekwarc.errors import TargetError
 
 __all__ = ["sorted_lines"]
 
@@ -30,7 +30,7 @@ def sorted_lines(
         folder: Where those are made; the system's place unless given.
 
     Raises:
-        SourceError: A temporary file cannot be written.
+        TargetError: A temporary file cannot be written.
     """
     with ExitStack() as opened:
         runs = _Runs(opened, folder)
@@ -75,7 +75,7 @@ class _Runs:
             run.seek(0)
         except OSError as error:
             place = self._folder or tempfile.gettempdir()
-            raise SourceError(f"{place}: cannot hold what is sorted: {error.strerror}") from error
+            raise TargetError(f"cannot hold what is sorted: {error.strerror}", source=place) from error
         return run
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self, Unpack
 
-from seekwarc.errors import FormatError, SourceError, TargetExistsError
+from seekwarc.errors import FormatError, TargetError, TargetExistsError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.options import ReadLimits
 from seekwarc.tools.copy_inputs import PartTarget, Watch, parts_of, table_mode_of
@@ -118,7 +118,8 @@ def split(
         ValueError: Neither size nor records are given, or a size below 64 KiB, or a pattern that ends in
             ".gz" or ".warc".
         FormatError: The file is damaged or no WARC file. No piece stays.
-        SourceError: The file cannot be read, or a piece not be written, or there is a file of its name.
+        SourceError: The file cannot be read.
+        TargetError: A piece cannot be written, or there is a file of its name.
     """
     if max_size is None and max_records is None:
         raise ValueError("say how large the pieces may be: max_size or max_records")
@@ -170,7 +171,7 @@ class _Workshop:
         existing: What becomes of files that have these names.
 
     Raises:
-        SourceError: The folder is missing or cannot be written to.
+        TargetError: The folder is missing or cannot be written to.
     """
 
     def __init__(self, folder: str, names: Iterator[str], existing: Existing) -> None:
@@ -181,7 +182,7 @@ class _Workshop:
         try:
             self._hidden = tempfile.TemporaryDirectory(".partial", ".split.", folder)
         except OSError as error:
-            raise SourceError(f"{folder}: cannot be written: {error.strerror}") from error
+            raise TargetError(f"cannot be written: {error.strerror}", source=folder) from error
 
     def __enter__(self) -> Self:
         return self
@@ -218,7 +219,7 @@ class _Workshop:
         except TargetExistsError:
             raise
         except OSError as error:
-            raise SourceError(f"{name}: cannot be written: {error.strerror}") from error
+            raise TargetError(f"cannot be written: {error.strerror}", source=name) from error
 
     def _abort_named(self, name: str) -> None:
         """Remove a file that was named, unless it is another one of that name."""
@@ -319,5 +320,6 @@ def _refuse(name: str) -> None:
     # Pieces of an earlier splitting would be taken for pieces of this one.
     if os.path.lexists(name):
         raise TargetExistsError(
-            f"{name}: exists already; remove it, or give the pieces another name, so that they are not mixed"
+            "exists already; remove it, or give the pieces another name, so that they are not mixed",
+            source=name,
         )

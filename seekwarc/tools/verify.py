@@ -187,7 +187,7 @@ class Verifier:
     ) -> None:
         source = open_source(target)
         if source.size is None:
-            raise SourceError(f"{source.name}: a pipe cannot be verified; store it in a file first")
+            raise SourceError("a pipe cannot be verified; store it in a file first", source=source.name)
         self._file = ArchiveFile(watch(source, "verifying"), Stats(), **options)
         # It is among the problems.
         self._file.warned = True

@@ -40,7 +40,7 @@ class Desk:
 
         Raises:
             TargetExistsError: There is such a file, and it is not to be replaced.
-            SourceError: It cannot be written.
+            TargetError: It cannot be written.
         """
         output: Output
         if self.folder is None or not isinstance(target, str):

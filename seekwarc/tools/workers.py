@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Final
 
-from seekwarc.errors import FormatWarning, SourceError
+from seekwarc.errors import FormatWarning, TargetError
 from seekwarc.tools.outcome import DIED, Failure, Job, Outcome, Status
 from seekwarc.tools.work import Desk, Report, Work, attempt, counting
 
@@ -67,7 +67,7 @@ def run_in_processes(
                     tempfile.TemporaryDirectory(prefix=".seekwarc-", suffix=".partial", dir=folder)
                 )
             except OSError as error:
-                raise SourceError(f"{folder}: cannot be written: {error.strerror}") from error
+                raise TargetError(f"cannot be written: {error.strerror}", source=folder) from error
         crew = _Crew(work, report, hidden)
         opened.callback(crew.kill)
         yield from crew.run(jobs, processes, keep_going=keep_going)

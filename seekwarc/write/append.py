@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from seekwarc.errors import (
     FormatError,
     FormatWarning,
-    SourceError,
+    TargetError,
     TargetExistsError,
     TruncatedError,
     UnsupportedError,
@@ -62,7 +62,8 @@ def continued(path: str | os.PathLike[str], *, compression: Compression, repair:
         None where there is neither.
 
     Raises:
-        SourceError: It cannot be read or written, or another process is writing to it.
+        SourceError: It cannot be read.
+        TargetError: It cannot be written, or another process is writing to it.
         UnsupportedError: It has another compression, or is one that no table could be written for.
         FormatError: It is damaged.
     """
@@ -71,8 +72,9 @@ def continued(path: str | os.PathLike[str], *, compression: Compression, repair:
     there = os.path.exists(name)
     if there and os.path.exists(unfinished):
         raise TargetExistsError(
-            f"{name}: a writer that was to replace it left {unfinished}; remove one of the two, or save what "
-            f"is whole in the latter with `seekwarc recover {unfinished} OTHER`"
+            f"a writer that was to replace it left {unfinished}; remove one of the two, or save what "
+            f"is whole in the latter with `seekwarc recover {unfinished} OTHER`",
+            source=name,
         )
     if not there and not os.path.exists(unfinished):
         return None
@@ -105,7 +107,7 @@ def _keep_torn(path: str, end: int) -> None:
             target.flush()
             os.fsync(target.fileno())
     except OSError as error:
-        raise SourceError(f"{kept}: cannot be written: {error.strerror or error}") from error
+        raise TargetError(f"cannot be written: {error.strerror or error}", source=kept) from error
     warnings.warn(
         f"{path}: the last record is cut; its {size - end} bytes from offset {end} on are now in {kept}",
         FormatWarning,
@@ -276,7 +278,7 @@ class AppendOutput(FileOutput):
         path: The file.
 
     Raises:
-        SourceError: It cannot be written to, or another process is writing to it.
+        TargetError: It cannot be written to, or another process is writing to it.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -285,7 +287,7 @@ class AppendOutput(FileOutput):
         try:
             file = open(path, "r+b", buffering=0)  # noqa: SIM115
         except OSError as error:
-            raise SourceError(f"{name}: cannot be written: {error.strerror or error}") from error
+            raise TargetError(f"cannot be written: {error.strerror or error}", source=name) from error
         lock_file(file, name)
         super().__init__(name, file)
 
@@ -300,7 +302,7 @@ class AppendOutput(FileOutput):
             sync(self._file)
             self._file.close()
         except OSError as error:
-            raise (error if isinstance(error, SourceError) else self._failed(error)) from error
+            raise (error if isinstance(error, TargetError) else self._failed(error)) from error
 
     def abort(self) -> None:
         """See `Output.abort`."""

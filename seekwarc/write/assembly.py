@@ -255,7 +255,7 @@ class RecordAssembly:
         """Undo the record that has not been completed; bring all others into the output.
 
         Raises:
-            SourceError: The file cannot be written.
+            TargetError: The file cannot be written.
             SeekWarcError: It cannot go on.
         """
         if self._begun is not None:
@@ -318,7 +318,7 @@ class RecordAssembly:
 
     def _check(self) -> None:
         if self._closed:
-            raise SeekWarcError(f"{self._output.name}: the writer is closed")
+            raise SeekWarcError("the writer is closed", source=self._output.name)
         if self._unsettled:
             self.rollback()
 

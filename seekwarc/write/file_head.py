@@ -60,7 +60,7 @@ class FileHead:
         """Write the record into a file.
 
         Raises:
-            SourceError: The file cannot be written.
+            TargetError: The file cannot be written.
         """
         header, block = self._record(file)
         return file.assembly.add(header, BlockSource(block, len(block)), RECORD_END)

@@ -139,7 +139,7 @@ class FileLayout:
             return
         done = self._done
         if not self._output.rollback(done.offset - self._begin):
-            raise SeekWarcError(f"{self._output.name}: writing failed before; the file cannot go on")
+            raise SeekWarcError("writing failed before; the file cannot go on", source=self._output.name)
         self.offset = done.offset
         for entries in (self._stored, self._contents, self._checksums):
             del entries[done.entries :]

@@ -10,7 +10,7 @@ import os
 import stat
 from typing import IO, BinaryIO, Final, Literal
 
-from seekwarc.errors import SourceError, TargetExistsError
+from seekwarc.errors import TargetError, TargetExistsError
 from seekwarc.system import lock_for_writing, replace
 
 __all__ = [
@@ -97,13 +97,13 @@ class FileOutput:
 
     def leave(self) -> None:
         """Close the file and leave it under the name that it has, with all that can be written."""
-        with contextlib.suppress(OSError, SourceError):
+        with contextlib.suppress(OSError, TargetError):
             self.flush()
         with contextlib.suppress(OSError):
             self._file.close()
 
-    def _failed(self, error: OSError) -> SourceError:
-        return SourceError(f"{self.name}: cannot be written: {error.strerror or error}")
+    def _failed(self, error: OSError) -> TargetError:
+        return TargetError(f"cannot be written: {error.strerror or error}", source=self.name)
 
 
 def refuse_existing(name: str | os.PathLike[str]) -> None:
@@ -114,8 +114,9 @@ def refuse_existing(name: str | os.PathLike[str]) -> None:
     """
     if os.path.isfile(name):
         raise TargetExistsError(
-            f"{os.fspath(name)}: exists already; name another file, or say that it may be replaced "
-            '(`--force`, existing="overwrite")'
+            "exists already; name another file, or say that it may be replaced "
+            '(`--force`, existing="overwrite")',
+            source=os.fspath(name),
         )
 
 
@@ -130,16 +131,16 @@ def lock_file(file: BinaryIO, name: str) -> None:
     """Keep other processes from writing to a file, until it is closed.
 
     Raises:
-        SourceError: One of them does; the file is closed.
+        TargetError: One of them does; the file is closed.
     """
     try:
         lock_for_writing(file)
     except BlockingIOError as error:
         file.close()
-        raise SourceError(f"{name}: another process is writing to it") from error
+        raise TargetError("another process is writing to it", source=name) from error
     except OSError as error:
         file.close()
-        raise SourceError(f"{name}: cannot be locked: {error.strerror or error}") from error
+        raise TargetError(f"cannot be locked: {error.strerror or error}", source=name) from error
 
 
 def is_same(file: BinaryIO, path: str) -> bool:
@@ -164,7 +165,7 @@ def give_name(temporary: str, target: str, name: str, existing: Existing) -> Non
         # Unlike `rename` it never replaces a file.
         os.link(temporary, target)
     except FileExistsError:
-        raise TargetExistsError(f"{name}: another process made such a file meanwhile") from None
+        raise TargetExistsError("another process made such a file meanwhile", source=name) from None
     except OSError:
         # There are file systems without links.
         refuse_existing(target)
@@ -177,12 +178,12 @@ def refuse_place(name: str) -> None:
     """Refuse a target that no file can be made of: a folder, or a URL.
 
     Raises:
-        SourceError: It is one.
+        TargetError: It is one.
     """
     if "://" in name:
-        raise SourceError(f"{name}: writing to URLs is not supported; write a file, and upload that")
+        raise TargetError("writing to URLs is not supported; write a file, and upload that", source=name)
     if os.path.isdir(name):
-        raise SourceError(f"{name}: cannot be written: is a directory")
+        raise TargetError("cannot be written: is a directory", source=name)
 
 
 def mode_for(path: str) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any, Final, NamedTuple
 
-from seekwarc.errors import SourceError
+from seekwarc.errors import TargetError
 from seekwarc.frames.deflate import DEFAULT_GZIP_LEVEL, MAX_GZIP_LEVEL, DeflateEncoder, PlainEncoder
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL, MAX_LEVEL, MIN_LEVEL, FrameEncoder, RecordEncoder
@@ -60,14 +60,14 @@ def compression_of(name: str | os.PathLike[str]) -> Compression:
     """Return how a file of that name is compressed; "zst" unless the name says otherwise.
 
     Raises:
-        SourceError: The name says what is not written here.
+        TargetError: The name says what is not written here.
     """
     base = os.path.basename(os.fspath(name)).lower()
     stem, ending = os.path.splitext(base)
     inner = os.path.splitext(stem)[1] if ending in (".gz", ".zst", ".zstd") else ending
     if inner in OTHERS:
-        raise SourceError(
-            f"{os.fspath(name)}: no WARC file is called {inner}; name it .warc.zst, .warc.gz or .warc"
+        raise TargetError(
+            f"no WARC file is called {inner}; name it .warc.zst, .warc.gz or .warc", source=os.fspath(name)
         )
     if ending == ".gz":
         return "gz"

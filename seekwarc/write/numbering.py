@@ -99,7 +99,9 @@ class SeriesNames:
             if not taken or self._existing == "overwrite":
                 return name
             if self._existing == "error":
-                raise TargetExistsError(f"{name}: exists already; another process writes files of that name")
+                raise TargetExistsError(
+                    "exists already; another process writes files of that name", source=name
+                )
 
     def put_back(self, name: str) -> None:
         """Let a name be given out again."""

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable
 from typing import BinaryIO, Protocol, runtime_checkable
 
-from seekwarc.errors import SourceError
+from seekwarc.errors import TargetError
 from seekwarc.system import is_broken_pipe, set_mode, sync
 from seekwarc.write.files import (
     Existing,
@@ -72,7 +72,7 @@ class PathOutput(FileOutput):
 
     Raises:
         TargetExistsError: There is such a file.
-        SourceError: The folder is missing or cannot be written to.
+        TargetError: The folder is missing or cannot be written to.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class PathOutput(FileOutput):
         try:
             file = open(self._temporary, "xb", 0, opener=_open_private)  # noqa: SIM115
         except OSError as error:
-            raise SourceError(f"{name}: cannot be written: {error.strerror}") from error
+            raise TargetError(f"cannot be written: {error.strerror}", source=name) from error
         opened.append(file)
         super().__init__(name, file)
 
@@ -137,7 +137,7 @@ class PathOutput(FileOutput):
             sync_folder(os.path.dirname(self._target))
         except OSError as error:
             self.abort()
-            raise (error if isinstance(error, SourceError) else self._failed(error)) from error
+            raise (error if isinstance(error, TargetError) else self._failed(error)) from error
 
     def abort(self) -> None:
         """See `Output.abort`."""
@@ -223,7 +223,7 @@ class FileObjectOutput:
         except OSError as error:
             if is_broken_pipe(error):
                 raise
-            raise SourceError(f"{self.name}: cannot be written: {error.strerror or error}") from error
+            raise TargetError(f"cannot be written: {error.strerror or error}", source=self.name) from error
 
 
 def _open_private(path: str, flags: int) -> int:
@@ -251,7 +251,7 @@ def open_output(
 
     Raises:
         TargetExistsError: There is a file of that name.
-        SourceError: The path cannot be written to.
+        TargetError: The path cannot be written to.
         TypeError: `target` is neither.
     """
     if isinstance(target, str | os.PathLike):

@@ -30,7 +30,7 @@ class RecordFile:
         dictionary_frame: The dictionary, to be written before the first record.
 
     Raises:
-        SourceError: The output cannot be written to.
+        TargetError: The output cannot be written to.
     """
 
     def __init__(self, output: Output, assemble: Assemble, dictionary_frame: bytes | None = None) -> None:
@@ -50,7 +50,7 @@ class RecordFile:
 
         Raises:
             FormatError: There is no record in it.
-            SourceError: It cannot be written.
+            TargetError: It cannot be written.
         """
         self.seal()
         self._output.commit()
@@ -145,7 +145,7 @@ class FileMaker:
 
         Raises:
             TargetExistsError: There is such a file, and it is not to be replaced.
-            SourceError: The target cannot be written to.
+            TargetError: The target cannot be written to.
             TypeError: `target` is nothing to write to.
         """
         output = new_output(target, self._existing, self._on_error, self._pending)

@@ -107,7 +107,7 @@ class TypedWrites(ABC):
             ValueError: A field that cannot stand in a header.
             FormatError: The stream is shorter than `length`. The file then goes on as if the record had not
                 been begun.
-            SourceError: The file cannot be written.
+            TargetError: The file cannot be written.
         """
         stream = as_stream(block)
         draft = HeaderDraft(headers)

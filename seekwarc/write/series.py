@@ -76,7 +76,7 @@ class FileSeries:
     def _add_file(self, head: FileHead) -> Written:
         """Make the file that will follow the others, and begin it with a warcinfo record."""
         if self._names is None:
-            raise SeekWarcError(f"{self.current.name}: a file without a name of its own has no next one")
+            raise SeekWarcError("a file without a name of its own has no next one", source=self.current.name)
         name = self._names.take()
         try:
             self._files.append(self._maker.make(name))
@@ -218,7 +218,7 @@ class FileSeries:
 
         Raises:
             FormatError: There is no record in them.
-            SourceError: One cannot be written.
+            TargetError: One cannot be written.
         """
         self._finish_interrupted()
         if self._together:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Self
 
-from seekwarc.errors import SourceError
+from seekwarc.errors import TargetError
 from seekwarc.format.digest import Hasher, WrittenAlgorithm
 from seekwarc.format.http import HttpHead
 from seekwarc.format.warc import RECORD_END
@@ -187,7 +187,7 @@ class SpooledBlock:
             part: The bytes of the block in it.
 
         Raises:
-            SourceError: There is no room for it.
+            TargetError: There is no room for it.
         """
         if self._limits is None:
             self._store(frame, part)
@@ -247,8 +247,8 @@ class SpooledBlock:
         try:
             self._file.write(frame.data)
         except OSError as error:
-            raise SourceError(
-                f"{self._name}: frames cannot be put aside: {error.strerror or error}"
+            raise TargetError(
+                f"frames cannot be put aside: {error.strerror or error}", source=self._name
             ) from error
         segment = self.segments[-1]
         segment.frames.append((len(frame.data), frame.content_size, frame.checksum))

@@ -53,7 +53,7 @@ def find_target(
     Raises:
         ValueError: A file object cannot be continued, or be the first of several.
         TargetExistsError: There are files, and they are not to be replaced.
-        SourceError: What is there cannot be written to.
+        TargetError: What is there cannot be written to.
         FormatError: It is damaged, or cannot be continued.
     """
     if not isinstance(target, str | os.PathLike):
@@ -84,7 +84,7 @@ def new_output(target: Target, existing: ExistingSeries, on_error: OnError, made
 
     Raises:
         TargetExistsError: There is such a file, and it is not to be replaced.
-        SourceError: The target cannot be written to.
+        TargetError: The target cannot be written to.
         TypeError: `target` is nothing to write to.
     """
     if not isinstance(target, str | os.PathLike) or is_special(target):

@@ -7,7 +7,7 @@ import os
 import stat
 from typing import BinaryIO, Final
 
-from seekwarc.errors import SourceError, TargetExistsError
+from seekwarc.errors import TargetError, TargetExistsError
 from seekwarc.system import HOLDS_OPEN_FILES, set_mode, sync
 from seekwarc.write.files import (
     Existing,
@@ -46,7 +46,7 @@ class OpenOutput(FileOutput):
 
     Raises:
         TargetExistsError: There is such a file, or one that an earlier writer left.
-        SourceError: The folder is missing or cannot be written to, or another process writes to the file.
+        TargetError: The folder is missing or cannot be written to, or another process writes to the file.
     """
 
     def __init__(
@@ -82,11 +82,12 @@ class OpenOutput(FileOutput):
             if self._existing == "error":
                 file.close()
                 raise TargetExistsError(
-                    f"{self.name}: a writer that was stopped left {self.unfinished}; {save_hint(self.name)}"
+                    f"a writer that was stopped left {self.unfinished}; {save_hint(self.name)}",
+                    source=self.name,
                 ) from None
             file.truncate(0)
         except OSError as error:
-            raise SourceError(f"{self.name}: cannot be written: {error.strerror}") from error
+            raise TargetError(f"cannot be written: {error.strerror}", source=self.name) from error
         else:
             lock_file(file, self.name)
         return file
@@ -100,12 +101,12 @@ class OpenOutput(FileOutput):
         try:
             file = open(self.unfinished, "r+b", 0)  # noqa: SIM115
         except OSError as error:
-            raise SourceError(f"{self.unfinished}: cannot be written: {error.strerror}") from error
+            raise TargetError(f"cannot be written: {error.strerror}", source=self.unfinished) from error
         lock_file(file, self.name)
         if not is_same(file, self.unfinished):
             # It got its name, or was removed, between these two steps.
             file.close()
-            raise SourceError(f"{self.name}: another process is writing to it")
+            raise TargetError("another process is writing to it", source=self.name)
         return file
 
     def commit(self) -> None:
@@ -131,7 +132,7 @@ class OpenOutput(FileOutput):
             sync_folder(os.path.dirname(self._target))
             self._file.close()
         except OSError as error:
-            raise (error if isinstance(error, SourceError) else self._failed(error)) from error
+            raise (error if isinstance(error, TargetError) else self._failed(error)) from error
 
     def abort(self) -> None:
         """See `Output.abort`: what was resumed stays as it was found."""

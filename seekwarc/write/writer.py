@@ -94,7 +94,7 @@ class Writer(TypedWrites):
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range.
         TargetExistsError: There is such a file, or what a writer that was stopped left of it.
-        SourceError: The target cannot be written to, or another process is writing to it.
+        TargetError: The target cannot be written to, or another process is writing to it.
         FormatError: The file to be continued is damaged, or cannot be continued.
     """
 
@@ -248,7 +248,7 @@ class Writer(TypedWrites):
         Raises:
             FormatError: The header cannot be parsed, or the stream is shorter than it says. The file then
                 goes on as if the record had not been begun.
-            SourceError: The file cannot be written.
+            TargetError: The file cannot be written.
         """
         parsed = header if isinstance(header, RecordHeader) else parse_record_header(header)
         with self._lock, self._turn():
@@ -261,7 +261,7 @@ class Writer(TypedWrites):
         """Compress every record so far and hand it to the system: it then outlives this process.
 
         Raises:
-            SourceError: The file cannot be written.
+            TargetError: The file cannot be written.
         """
         with self._lock:
             self._check_open()
@@ -272,7 +272,7 @@ class Writer(TypedWrites):
 
         Raises:
             FormatError: No record was written; a WARC file holds at least one.
-            SourceError: The file cannot be written. See `on_error`.
+            TargetError: The file cannot be written. See `on_error`.
         """
         with self._lock:
             if self._closed:
@@ -304,7 +304,9 @@ class Writer(TypedWrites):
         """Write one record, and no other within it."""
         self._check_open()
         if self._writing:
-            raise SeekWarcError(f"{self.name}: a block must not write records of its own while it is read")
+            raise SeekWarcError(
+                "a block must not write records of its own while it is read", source=self.name
+            )
         try:
             self._writing = True
             yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from seekwarc.errors import FormatError, SeekWarcError, SourceError
+from seekwarc.errors import FormatError, SeekWarcError, TargetError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.values import without_brackets
 from seekwarc.format.warc import RecordHeader
@@ -114,7 +114,7 @@ class Written:
         if self._length < 0:
             try:
                 self._settle()
-            except SourceError:
+            except TargetError:
                 raise  # It names the file, and why it cannot be written.
             except SeekWarcError as error:
                 raise SeekWarcError(f"the record was not written: {error}") from error

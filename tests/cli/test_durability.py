@@ -79,7 +79,7 @@ def test_where_there_is_no_room_to_append_the_file_is_as_before(bench, tmp_path)
     for room in (new * number // 5 for number in range(5)):
         folder = tmp_path / str(room)
         ending = bench.try_in(folder, APPEND, room=len(before) + room)
-        assert "SourceError: old.warc.zst: cannot be written: File too large" in ending.stderr
+        assert "TargetError: old.warc.zst: cannot be written: File too large" in ending.stderr
         assert (folder / "old.warc.zst").read_bytes() == before
         assert os.listdir(folder) == ["old.warc.zst"]
 

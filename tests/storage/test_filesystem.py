@@ -69,7 +69,7 @@ def test_errors_are_typed_and_tell_no_secrets() -> None:
         raise ValueError("?sig=SECRET")
 
     fake.cat_file = fail
-    with pytest.raises(SourceError, match="fake://a/b: cannot read at offset 5: ValueError"):
+    with pytest.raises(SourceError, match="fake://a/b, offset 5: cannot be read: ValueError"):
         source.read(5, 10)
 
 

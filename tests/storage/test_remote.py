@@ -283,7 +283,7 @@ def test_what_is_wrong_is_refused(
     if pinned:
         source.read(0, 1)
     server.fault = fault
-    with pytest.raises(SourceError, match=f"^{re.escape(server.url)}: .*{re.escape(text)}") as caught:
+    with pytest.raises(SourceError, match=f"^{re.escape(server.url)}[:,] .*{re.escape(text)}") as caught:
         source.read(START, STOP)
     assert type(caught.value) is kind
     assert len(server.asked) <= remote.ATTEMPTS + pinned

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from seekwarc.errors import SourceError
+from seekwarc.errors import TargetError
 from seekwarc.storage.source import BytesSource, open_source
 from seekwarc.tools.aside import searchable
 from tests.support.sources import Pipe
@@ -43,7 +43,7 @@ def test_a_named_pipe_is_closed(tmp_path) -> None:
 
 def test_no_room_for_the_copy_is_told(tmp_path) -> None:
     with (
-        pytest.raises(SourceError, match="<pipe>: cannot be put aside: No such file"),
+        pytest.raises(TargetError, match="<pipe>: cannot be put aside: No such file"),
         searchable(open_source(Pipe(b"data")), str(tmp_path / "missing")),
     ):
         pass

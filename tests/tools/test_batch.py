@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seekwarc.errors import FormatError, SourceError
+from seekwarc.errors import FormatError, SourceError, TargetError
 from seekwarc.tools.batch import archives_in, base_name, jobs_into, run
 from seekwarc.tools.outcome import Job, Outcome, Status
 from seekwarc.tools.work import Desk
@@ -86,14 +86,14 @@ def test_each_file_gets_a_target_in_the_folder(tree) -> None:
 def test_names_that_collide_are_refused_and_listed(tree) -> None:
     (tree / "crawls/b/a.warc.bz2").touch()
     with pytest.raises(
-        SourceError, match=r"crawls/a.warc.gz and crawls/b/a.warc.bz2 would both become new/a"
+        TargetError, match=r"crawls/a.warc.gz and crawls/b/a.warc.bz2 would both become new/a"
     ):
         jobs_into("new", ["crawls/a.warc.gz", "crawls/b/a.warc.bz2"], zst)
     for number in range(5):
         for folder in "pq":
             (tree / folder).mkdir(exist_ok=True)
             (tree / folder / f"{number}.warc.gz").touch()
-    with pytest.raises(SourceError, match=r"2\.warc\.zst; and 2 more\. .*nothing was written"):
+    with pytest.raises(TargetError, match=r"2\.warc\.zst; and 2 more\. .*nothing was written"):
         jobs_into("new", ["p", "q"], zst)
 
 
@@ -101,12 +101,12 @@ def test_in_its_own_folder_what_was_made_is_no_source(tree) -> None:
     (tree / "crawls/a.warc.zst").touch()
     jobs = jobs_into("crawls", ["crawls"], lambda name: "a.warc.zst" if name.startswith("a.") else zst(name))
     assert "crawls/a.warc.zst" not in [job.source for job in jobs]
-    with pytest.raises(SourceError, match="same file"):
+    with pytest.raises(TargetError, match="same file"):
         jobs_into("crawls", ["crawls/a.warc.zst"], lambda name: name)
 
 
 def test_a_target_is_never_one_of_the_sources(tree) -> None:
-    with pytest.raises(SourceError, match=r"crawls/b/c.warc: would be made of crawls/a.warc.gz"):
+    with pytest.raises(TargetError, match=r"crawls/b/c.warc: would be made of crawls/a.warc.gz"):
         jobs_into(
             "crawls/b", ["crawls/a.warc.gz", "crawls/b/c.warc"], {"a.warc.gz": "c.warc", "c.warc": "x"}.get
         )
@@ -114,7 +114,7 @@ def test_a_target_is_never_one_of_the_sources(tree) -> None:
 
 @pytest.mark.parametrize("name", ["-", "https://example.org/", "https://example.org/%2e%2e%2fup.warc.gz"])
 def test_what_has_no_name_for_a_file_is_refused(tree, name) -> None:
-    with pytest.raises(SourceError, match="name"):
+    with pytest.raises(TargetError, match="name"):
         jobs_into("new", [name], lambda base: base)
 
 

@@ -15,6 +15,7 @@ from seekwarc.errors import (
     ChecksumError,
     FormatError,
     SourceError,
+    TargetError,
     TargetExistsError,
     TruncatedError,
     UnsupportedError,
@@ -555,7 +556,7 @@ def test_a_file_is_not_written_over_one_of_its_parts(tmp_path, where) -> None:
     sources.insert(0 if where == "first" else 1, path)
     (tmp_path / "link").symlink_to(path)
     for target in (path, tmp_path / "link"):
-        with pytest.raises(SourceError, match="the same file"):
+        with pytest.raises(TargetError, match="the same file"):
             concat(sources, target)
     assert sorted(os.listdir(tmp_path)) == ["a.warc.zst", "link"]
     assert path.read_bytes() == stored(*RECORDS)
@@ -578,7 +579,7 @@ def test_an_encoder_that_fails_leaves_nothing(tmp_path, monkeypatch) -> None:
 
 
 def test_a_missing_folder_is_told(tmp_path) -> None:
-    with pytest.raises(SourceError, match="cannot be written: No such file"):
+    with pytest.raises(TargetError, match="cannot be written: No such file"):
         concat([stored(SMALL)], tmp_path / "missing" / "new.warc.zst")
 
 

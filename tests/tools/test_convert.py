@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 import seekwarc
-from seekwarc.errors import ChecksumError, FormatError, SourceError, UnsupportedError
+from seekwarc.errors import ChecksumError, FormatError, SourceError, TargetError, UnsupportedError
 from seekwarc.frames.encoder import FrameEncoder
 from seekwarc.storage.source import BytesSource, PipeSource
 from seekwarc.tools.convert import Conversion, content_digest, convert
@@ -203,7 +203,7 @@ def test_a_file_is_not_written_over_itself(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     path.write_bytes(some_records().bytes())
     for source in (path, str(path), seekwarc.storage.source.LocalFileSource(path)):
-        with pytest.raises(SourceError, match="the same file"):
+        with pytest.raises(TargetError, match="the same file"):
             convert(source, path, "zst")
     assert os.listdir(tmp_path) == ["a.warc.zst"]
 

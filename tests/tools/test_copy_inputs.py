@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from seekwarc.errors import FormatError, LimitError, SourceError, UnsupportedError
+from seekwarc.errors import FormatError, LimitError, SourceError, TargetError, UnsupportedError
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.storage.source import LocalFileSource, RangeSource
 from seekwarc.tools.copy_inputs import Part, PartTarget, parts_of, table_mode_of
@@ -153,7 +153,7 @@ def test_a_named_pipe_is_too(tmp_path) -> None:
 
 def test_no_room_for_a_pipe_is_told(tmp_path) -> None:
     with (
-        pytest.raises(SourceError, match="<pipe>: cannot be put aside: No such file"),
+        pytest.raises(TargetError, match="<pipe>: cannot be put aside: No such file"),
         parts_of([Pipe(b"data")], str(tmp_path / "missing"), {}),
     ):
         pass

@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from seekwarc.errors import ChecksumError, FormatError, SourceError, TruncatedError
+from seekwarc.errors import ChecksumError, FormatError, TargetError, TruncatedError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.storage.source import BytesSource, RangeSource, Stats
@@ -150,10 +150,10 @@ def test_a_source_that_fails_is_told() -> None:
     class Failing(RecordingSource):
         def read(self, start: int, stop: int) -> bytes:
             if start > 2_000_000:
-                raise SourceError("the other side is gone")
+                raise TargetError("the other side is gone")
             return super().read(start, stop)
 
-    with pytest.raises(SourceError, match="the other side is gone"):
+    with pytest.raises(TargetError, match="the other side is gone"):
         copy_frames(Failing(mixed().bytes()))
 
 
@@ -478,11 +478,11 @@ def test_a_file_without_records_is_not_made(tmp_path, work) -> None:
 def test_a_full_disk_is_told(work) -> None:
     with open("/dev/full", "wb", buffering=0) as full:
         file = CopyTarget(full, work, CopySettings("large"), Tally())
-        with pytest.raises(SourceError, match="/dev/full: cannot be written: No space left"):
+        with pytest.raises(TargetError, match="/dev/full: cannot be written: No space left"):
             for record in records_of(Foreign().record(b"x").bytes()):
                 file.add(record)
             file.finish()
-    with open("/dev/full", "wb", buffering=0) as full, pytest.raises(SourceError, match="No space left"):
+    with open("/dev/full", "wb", buffering=0) as full, pytest.raises(TargetError, match="No space left"):
         CopyTarget(full, work, CopySettings("large", None, skippable(0x184D2A5D, b"x")), Tally())
 
 

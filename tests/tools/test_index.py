@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import seekwarc
-from seekwarc.errors import FormatError, FormatWarning, SourceError
+from seekwarc.errors import FormatError, FormatWarning, SourceError, TargetError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.tools.index import Indexing, file_name, index, lines_of
 from tests.support.foreign import EXTENSIONS, Foreign, gzip_member, warc_header
@@ -388,7 +388,7 @@ def test_the_index_appears_when_it_is_whole(tmp_path: Path) -> None:
 
 def test_a_file_is_not_written_over_by_its_index(tmp_path: Path) -> None:
     files = crawl(tmp_path, 1)
-    with pytest.raises(SourceError, match="same file"):
+    with pytest.raises(TargetError, match="same file"):
         index(files, files["0.warc.zst"], complain=print)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import seekwarc
-from seekwarc.errors import SourceError
+from seekwarc.errors import SourceError, TargetError
 from seekwarc.tools.pack import files_below, pack
 from tests.support.foreign import noise
 
@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_opened_leaves_nothing(tree, tmp_path) -> None:
 def test_a_target_that_cannot_be_written_is_not_blamed_on_the_file(tree) -> None:
     with (
         open("/dev/full", "wb", buffering=0) as full,
-        pytest.raises(SourceError, match="/dev/full: cannot be written"),
+        pytest.raises(TargetError, match="/dev/full: cannot be written"),
     ):
         pack([tree / "a.txt"], full)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import seekwarc
-from seekwarc.errors import NotFoundError, SourceError
+from seekwarc.errors import NotFoundError, SourceError, TargetError
 from seekwarc.storage.source import BytesSource
 from seekwarc.tools.recover import Loss, Recovery, recover
 from seekwarc.tools.verify import Verifier
@@ -654,7 +654,7 @@ def test_the_damaged_file_is_never_the_target(tmp_path) -> None:
     path.write_bytes(data)
     link.symlink_to(path)
     for target in (path, link):
-        with pytest.raises(SourceError, match="same file"):
+        with pytest.raises(TargetError, match="same file"):
             recover(path, target)
     assert path.read_bytes() == data
 

@@ -8,7 +8,7 @@ import os
 
 import pytest
 
-from seekwarc.errors import FormatError, SourceError
+from seekwarc.errors import FormatError, TargetError
 from seekwarc.format.warc import parse_record_header
 from seekwarc.tools.sinks import gzip_sink, plain_sink
 from seekwarc.write.output import open_output
@@ -99,6 +99,6 @@ def test_closing_twice_does_no_harm(tmp_path) -> None:
 def test_a_full_disk_is_told() -> None:
     with open("/dev/full", "wb", buffering=0) as full:
         sink = plain_sink(open_output(full))
-        with pytest.raises(SourceError, match="/dev/full: cannot be written: No space left"):
+        with pytest.raises(TargetError, match="/dev/full: cannot be written: No space left"):
             sink.write_raw(warc_header(1), io.BytesIO(b"x"))
         sink.abort()

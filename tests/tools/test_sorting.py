@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.errors import SourceError
+from seekwarc.errors import TargetError
 from seekwarc.tools import sorting
 from seekwarc.tools.sorting import sorted_lines
 
@@ -67,5 +67,5 @@ def test_what_fits_into_memory_needs_no_file() -> None:
 
 
 def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="cannot hold what is sorted"):
+    with pytest.raises(TargetError, match="cannot hold what is sorted"):
         next(sorted_lines([b"a\n"] * 10, memory=1, folder=str(tmp_path / "none")))

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import seekwarc
-from seekwarc.errors import ChecksumError, FormatError, SourceError, TargetExistsError
+from seekwarc.errors import ChecksumError, FormatError, TargetError, TargetExistsError
 from seekwarc.tools.concat import concat
 from seekwarc.tools.copy_inputs import parts_of, table_mode_of
 from seekwarc.tools.copy_target import Recompressed
@@ -347,7 +347,7 @@ def test_nothing_is_overwritten(tmp_path, number) -> None:
     """Not even an earlier splitting: pieces of both would be taken for pieces of one."""
     path = tmp_path / f"part-{number:05}.warc.zst"
     path.write_bytes(b"mine")
-    with pytest.raises(SourceError, match=f"{path}: exists already"):
+    with pytest.raises(TargetError, match=f"{path}: exists already"):
         divide(tmp_path, stored(*RECORDS), max_records=3)
     assert os.listdir(tmp_path) == [path.name]
     assert path.read_bytes() == b"mine"
@@ -458,7 +458,7 @@ def test_a_name_that_is_taken_meanwhile_is_left_alone(tmp_path) -> None:
         if list(tmp_path.rglob("part-00003.*")):
             (tmp_path / "part-00002.warc.zst").write_bytes(b"mine")
 
-    with pytest.raises(SourceError, match=r"part-00002\.warc\.zst: another process made such a file"):
+    with pytest.raises(TargetError, match=r"part-00002\.warc\.zst: another process made such a file"):
         divide(tmp_path, Watched(stored(*RECORDS), take), max_size=64 * KIB)
     assert os.listdir(tmp_path) == ["part-00002.warc.zst"]
     assert (tmp_path / "part-00002.warc.zst").read_bytes() == b"mine"
@@ -474,7 +474,7 @@ def test_a_folder_that_takes_no_more_names_leaves_no_piece(tmp_path, monkeypatch
             give_name(source, target)
 
         monkeypatch.setattr(os, name, refuse)
-    with pytest.raises(SourceError, match=r"part-00003\.warc\.zst: cannot be written: No space left"):
+    with pytest.raises(TargetError, match=r"part-00003\.warc\.zst: cannot be written: No space left"):
         divide(tmp_path, stored(*RECORDS), max_records=1)
     assert os.listdir(tmp_path) == []
 
@@ -493,7 +493,7 @@ def test_a_file_without_records_makes_none(tmp_path) -> None:
 
 
 def test_a_missing_folder_is_told(tmp_path) -> None:
-    with pytest.raises(SourceError, match="cannot be written: No such file"):
+    with pytest.raises(TargetError, match="cannot be written: No such file"):
         divide(tmp_path / "missing", stored(*RECORDS), max_records=1)
 
 

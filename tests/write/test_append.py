@@ -16,7 +16,13 @@ from pathlib import Path
 import pytest
 
 import seekwarc
-from seekwarc.errors import FormatError, SeekWarcError, SourceError, TruncatedError, UnsupportedError
+from seekwarc.errors import (
+    FormatError,
+    SeekWarcError,
+    TargetError,
+    TruncatedError,
+    UnsupportedError,
+)
 from seekwarc.tools.verify import Verifier
 from seekwarc.write.append import AppendOutput, existing_file
 from tests.support.foreign import Foreign, dictionary_frame, some_dictionary, zstd_frame
@@ -447,7 +453,7 @@ def test_a_second_one_is_refused_while_the_first_is_writing(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     before = make(path)
     first = seekwarc.open(path, "a", frame_size=FRAME)
-    with pytest.raises(SourceError, match="another process is writing to it"):
+    with pytest.raises(TargetError, match="another process is writing to it"):
         seekwarc.open(path, "a")
     put(first, NEW)
     first.flush()
@@ -484,7 +490,7 @@ def test_what_another_one_wrote_while_this_one_looked_is_not_overwritten(tmp_pat
         monkeypatch.setattr(AppendOutput, "__init__", begin)
         try:
             continue_with(path, [b"of another"])
-        except SourceError:
+        except TargetError:
             others.clear()
         begin(self, *words, **options)
 
@@ -788,7 +794,7 @@ try:
     with seekwarc.open(path, "a", frame_size=65536, on_error="discard") as writer:
         for number in range(100):
             writer.write("resource", target_uri=URI, block=noise(int(kind), seed=number))
-except seekwarc.SourceError as error:
+except seekwarc.TargetError as error:
     print(error)
 """
 

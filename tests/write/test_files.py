@@ -59,7 +59,7 @@ def test_an_interrupted_write_is_written_over(tmp_path: Path, monkeypatch: pytes
 def test_a_locked_file_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "a").open("wb") as file:
         lock_file(file, "a")
-        with pytest.raises(seekwarc.SourceError, match="a: another process is writing to it"):
+        with pytest.raises(seekwarc.TargetError, match="a: another process is writing to it"):
             lock_file((tmp_path / "a").open("r+b"), "a")
 
 

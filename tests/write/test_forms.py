@@ -180,7 +180,7 @@ def test_the_name_tells_the_compression(name: str, compression: str) -> None:
 
 @pytest.mark.parametrize("name", ["a.warc.bz2", "a.wacz", "a.arc.gz", "a.cdxj", "a.warc.xz", "a.tar.zst"])
 def test_a_name_of_something_else_is_refused(name: str, tmp_path) -> None:
-    with pytest.raises(seekwarc.SourceError, match=rf"{name}: .*name it \.warc\.zst, \.warc\.gz or \.warc"):
+    with pytest.raises(seekwarc.TargetError, match=rf"{name}: .*name it \.warc\.zst, \.warc\.gz or \.warc"):
         seekwarc.open(tmp_path / name, "w")
     assert os.listdir(tmp_path) == []
 

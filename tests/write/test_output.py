@@ -214,7 +214,7 @@ def test_a_long_name_is_no_obstacle(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["missing/a.warc.zst", ".", "file/a.warc.zst"])
 def test_a_place_that_cannot_be_written_to_is_an_error_at_once(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(seekwarc.SourceError, match="cannot be written"):
+    with pytest.raises(seekwarc.TargetError, match="cannot be written"):
         seekwarc.Writer(tmp_path / name)
     assert os.listdir(tmp_path) == ["file"]
 
@@ -253,17 +253,17 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         ),
     ],
 )
-def test_a_full_disk_is_a_source_error_and_whole_records_stay(
+def test_a_full_disk_is_a_target_error_and_whole_records_stay(
     fill: Any, threads: int, small_disk: Path
 ) -> None:
     path = small_disk / "a.warc.zst"
     writer = seekwarc.Writer(path, threads=threads)
     writer.write("resource", target_uri=URI, block=b"small")
-    with pytest.raises(seekwarc.SourceError, match=r"a\.warc\.zst.*No space left"):
+    with pytest.raises(seekwarc.TargetError, match=r"a\.warc\.zst.*No space left"):
         fill(writer, noise(16 * MIB))
     try:
         writer.close()
-    except seekwarc.SourceError as error:
+    except seekwarc.TargetError as error:
         (told,) = error.__notes__
         assert f"{path}.open" in told
         path = small_disk / "a.warc.zst.open"
@@ -284,7 +284,7 @@ def test_a_full_disk_leaves_nothing_where_that_is_asked(threads: int, size: int,
             for number in range(16 * MIB // size):
                 writer.write("resource", target_uri=URI, block=noise(size, number))
 
-    with pytest.raises(seekwarc.SourceError, match=r"a\.warc\.zst.*No space left"):
+    with pytest.raises(seekwarc.TargetError, match=r"a\.warc\.zst.*No space left"):
         fill()
     assert os.listdir(small_disk) == []
 
@@ -294,7 +294,7 @@ def test_a_writer_goes_on_once_there_is_room_again(small_disk: Path) -> None:
     (small_disk / "filler").write_bytes(bytes(3 * MIB))
     with seekwarc.Writer(path, threads=1) as writer:
         writer.write("resource", target_uri=URI, block=noise(100_000))
-        with pytest.raises(seekwarc.SourceError, match="No space left"):
+        with pytest.raises(seekwarc.TargetError, match="No space left"):
             writer.write("resource", target_uri=URI, block=noise(2 * MIB))
         (small_disk / "filler").unlink()
         writer.write("resource", target_uri=URI, block=noise(3 * MIB))
@@ -308,7 +308,7 @@ def test_a_disk_that_is_full_while_frames_are_put_aside_costs_that_record_only(
     path = small_disk / "a.warc.zst"
     with seekwarc.Writer(path, threads=threads) as writer:
         writer.write_resource(URI, b"small", "text/plain")
-        with pytest.raises(seekwarc.SourceError, match=r"a\.warc\.zst.*No space left"):
+        with pytest.raises(seekwarc.TargetError, match=r"a\.warc\.zst.*No space left"):
             writer.write_resource(URI, Pipe(noise(16 * MIB), most=MIB), "image/jpeg")
         writer.write_resource(URI, b"goes on", "text/plain")
     assert os.listdir(small_disk) == ["a.warc.zst"]
@@ -316,7 +316,7 @@ def test_a_disk_that_is_full_while_frames_are_put_aside_costs_that_record_only(
         assert [record.block.read() for record in archive] == [b"small", b"goes on"]
 
 
-def test_a_disk_that_is_full_at_the_end_is_a_source_error_too(small_disk: Path) -> None:
+def test_a_disk_that_is_full_at_the_end_is_a_target_error_too(small_disk: Path) -> None:
     path = small_disk / "a.warc.zst"
     path.write_bytes(b"before")
     writer = seekwarc.Writer(path, existing="overwrite", on_error="discard")
@@ -324,21 +324,21 @@ def test_a_disk_that_is_full_at_the_end_is_a_source_error_too(small_disk: Path) 
     with (small_disk / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
         while True:
             filler.write(bytes(64 * KIB))
-    with pytest.raises(seekwarc.SourceError, match="No space left"):
+    with pytest.raises(seekwarc.TargetError, match="No space left"):
         writer.close()
     assert sorted(os.listdir(small_disk)) == ["a.warc.zst", "filler"]
     assert path.read_bytes() == b"before"
 
 
 @pytest.mark.parametrize("size", [10, 3 * MIB])
-def test_a_device_that_is_full_is_a_source_error(size: int) -> None:
+def test_a_device_that_is_full_is_a_target_error(size: int) -> None:
     writer = seekwarc.Writer("/dev/full")
 
     def write() -> None:
         writer.write("resource", target_uri=URI, block=noise(size))
         writer.close()
 
-    with pytest.raises(seekwarc.SourceError, match="No space left"):
+    with pytest.raises(seekwarc.TargetError, match="No space left"):
         write()
     writer.abort()
 
@@ -403,7 +403,7 @@ def test_a_closed_pipe_is_a_broken_pipe(threads: int) -> None:
         writer.abort()
 
 
-def test_a_file_object_that_fails_is_a_source_error() -> None:
+def test_a_file_object_that_fails_is_a_target_error() -> None:
     class Failing(io.RawIOBase):
         def writable(self) -> bool:
             return True
@@ -413,7 +413,7 @@ def test_a_file_object_that_fails_is_a_source_error() -> None:
 
     writer = seekwarc.Writer(Failing(), threads=1)
     place = writer.write("resource", target_uri=URI, block=b"x")
-    with pytest.raises(seekwarc.SourceError, match="Input/output error"):
+    with pytest.raises(seekwarc.TargetError, match="Input/output error"):
         writer.flush()
     with pytest.raises(seekwarc.SeekWarcError):
         _ = place.offset

@@ -664,7 +664,7 @@ def test_a_file_object_has_one_size(target: Callable[[], Any]) -> None:
 
 
 def test_a_folder_that_is_missing_is_told_at_once(tmp_path: Path) -> None:
-    with pytest.raises(seekwarc.SourceError, match=r"crawl-00000.*cannot be written"):
+    with pytest.raises(seekwarc.TargetError, match=r"crawl-00000.*cannot be written"):
         opened(tmp_path / "missing")
 
 
@@ -759,7 +759,7 @@ def test_a_disk_that_fills_up_amid_segments_leaves_none_and_the_series_goes_on(
         put(writer, **small())
         writer.flush()
         disk.room = room
-        with pytest.raises(seekwarc.SourceError, match="No space left"):
+        with pytest.raises(seekwarc.TargetError, match="No space left"):
             put(writer, **BIG)
         assert len(os.listdir(tmp_path)) == 1, "the current one, and no part of others"
         disk.room = 1 << 60
@@ -781,7 +781,7 @@ def test_a_first_segment_is_taken_out_of_the_current_file_where_a_later_one_fail
     with opened(tmp_path) as writer:
         writer.write_warcinfo({"a": "1"})
         disk.room = room
-        with pytest.raises(seekwarc.SourceError, match="No space left"):
+        with pytest.raises(seekwarc.TargetError, match="No space left"):
             put(writer, **BIG)
         disk.room = 1 << 60
         put(writer, **small())
@@ -799,7 +799,7 @@ def test_a_current_file_goes_on_when_there_is_room_again(room: int, disk: Disk, 
     writer.flush()
     assert sorted(os.listdir(tmp_path)) == ["crawl-00000.warc.zst", "crawl-00001.warc.zst.open"]
     disk.room = room
-    with pytest.raises(seekwarc.SourceError, match="No space left"):
+    with pytest.raises(seekwarc.TargetError, match="No space left"):
         put(writer, block=noise(250_000))
         writer.flush()
     disk.room = 1 << 60
@@ -835,7 +835,7 @@ def test_a_full_disk_while_a_block_is_put_aside_leaves_nothing_of_it(
             monkeypatch.setattr("tempfile.SpooledTemporaryFile", Full)
             put(writer, **BIG)
 
-    with pytest.raises(seekwarc.SourceError, match=r"put aside: No space left"):
+    with pytest.raises(seekwarc.TargetError, match=r"put aside: No space left"):
         write()
     assert_conforms(files_in(tmp_path))
     assert sorted(os.listdir(tmp_path)) == ["crawl-00000.warc.zst", "crawl-00001.warc.zst"]
@@ -863,7 +863,7 @@ def test_a_file_that_cannot_be_finished_leaves_no_part_of_any(
     with monkeypatch.context() as patch:
         patch.setattr("os.link", link)
         patch.setattr("os.rename", rename)
-        with pytest.raises(seekwarc.SourceError, match="Input/output error"):
+        with pytest.raises(seekwarc.TargetError, match="Input/output error"):
             write()
     assert os.listdir(tmp_path) == []
 
@@ -883,7 +883,7 @@ def test_files_are_numbered_without_gaps_though_one_could_not_be_opened(
 
             with monkeypatch.context() as patch:
                 patch.setattr("seekwarc.write.unfinished.OpenOutput._open_new", create)
-                with pytest.raises(seekwarc.SourceError, match="Too many open files"):
+                with pytest.raises(seekwarc.TargetError, match="Too many open files"):
                     put(writer, **BIG)
             assert len(os.listdir(tmp_path)) == 1
         put(writer, **BIG)
@@ -903,7 +903,7 @@ def test_small_records_go_on_where_the_next_file_could_not_be_opened_at_first(
             blocks.append(small(number)["block"])
         with monkeypatch.context() as patch:
             patch.setattr("seekwarc.write.unfinished.OpenOutput._open_new", fails)
-            with pytest.raises(seekwarc.SourceError, match="Too many open files"):
+            with pytest.raises(seekwarc.TargetError, match="Too many open files"):
                 put(writer, **small(99))
         put(writer, **small(100))
         blocks.append(small(100)["block"])

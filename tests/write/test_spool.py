@@ -266,7 +266,7 @@ def test_the_temporary_file_lies_beside_the_target_and_is_gone_afterwards(
     output.abort()
 
 
-def test_a_full_disk_is_a_source_error_that_names_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_a_target_error_that_names_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     class Full(io.BytesIO):
         def __init__(self, *_: Any, **__: Any) -> None:
             super().__init__()
@@ -278,5 +278,5 @@ def test_a_full_disk_is_a_source_error_that_names_the_file(monkeypatch: pytest.M
     shape = BlockShape(FRAME, FRAME, b"", FRAME, merged=False)
     with SpooledBlock(open_output(io.BytesIO()), shape, ENCODER) as spool:
         frame: EncodedFrame = ENCODER.encode(b"some")
-        with pytest.raises(seekwarc.SourceError, match=r"<file object>: .* put aside: No space left"):
+        with pytest.raises(seekwarc.TargetError, match=r"<file object>: .* put aside: No space left"):
             spool.add(frame, memoryview(b"some"))

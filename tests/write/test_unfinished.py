@@ -44,7 +44,7 @@ def test_what_is_left_holds_all_that_was_written(tmp_path: Path) -> None:
 def test_two_writers_of_one_name_are_refused(existing: str, tmp_path: Path) -> None:
     first = begun(tmp_path / "a.warc.zst")
     for resume in (False, True):
-        with pytest.raises(seekwarc.SourceError, match=r"a\.warc\.zst: another process is writing to it"):
+        with pytest.raises(seekwarc.TargetError, match=r"a\.warc\.zst: another process is writing to it"):
             OpenOutput(tmp_path / "a.warc.zst", existing=existing, resume=resume)
     first.commit()
     assert (tmp_path / "a.warc.zst").read_bytes() == b"some"
