@@ -110,6 +110,7 @@ class RecordAssembly:
         self._accepted = self._delivered = (0, 0)
         """Content bytes and records that were added, and those of them that are in the output."""
         self._last: Written | None = None
+        self._first_job = work.submitted
         self._begun: int | None = None
         """How much had been submitted when the current large record began."""
         self._unsettled = False
@@ -311,6 +312,11 @@ class RecordAssembly:
     def added(self) -> int:
         """How many records were added."""
         return self.records - self._before
+
+    def abort(self) -> None:
+        """Take no more records, and forget what is not in the output: other files share the threads."""
+        self._work.rollback(self._first_job)
+        self.close()
 
     def close(self) -> None:
         """Take no more records; what was not written by now never will be."""

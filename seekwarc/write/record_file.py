@@ -94,8 +94,8 @@ class RecordFile:
         return f"{error}; what was written to it cannot be undone"
 
     def abort(self) -> None:
-        """Leave nothing under the final name."""
-        self.assembly.close()
+        """Leave nothing under the final name. Files made after this one must be aborted before it."""
+        self.assembly.abort()
         self._output.abort()
 
     def abort_committed(self) -> None:

@@ -56,7 +56,6 @@ class FileSeries:
         self.max_size = max_size
         self._files = [first]
         """The file that records go into, and those that will follow it."""
-        maker.settle()
         self._head = head
         self._maker = maker
         self._names = names

@@ -171,6 +171,7 @@ class Writer(TypedWrites):
                 max_size=max_file_size,
                 together=on_error == "discard",
             )
+            self._recorder = Recorder(self._files, frame_size=frame_size, digest=digest, dedup=dedup)
         except BaseException:
             self._work.close()
             if maker is not None:
@@ -178,7 +179,6 @@ class Writer(TypedWrites):
             if found.continued is not None:
                 found.continued.output.leave()
             raise
-        self._recorder = Recorder(self._files, frame_size=frame_size, digest=digest, dedup=dedup)
 
     def __repr__(self) -> str:
         return f"<Writer to {self.name}>"

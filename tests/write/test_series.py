@@ -15,6 +15,7 @@ import pytest
 
 import seekwarc
 from seekwarc.write import files
+from seekwarc.write.file_layout import FileLayout
 from seekwarc.write.output import open_output
 from tests.support.series import (
     FRAME,
@@ -839,6 +840,29 @@ def test_a_full_disk_while_a_block_is_put_aside_leaves_nothing_of_it(
         write()
     assert_conforms(files_in(tmp_path))
     assert sorted(os.listdir(tmp_path)) == ["crawl-00000.warc.zst", "crawl-00001.warc.zst"]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_ctrl_c_within_a_later_segment_keeps_the_records_before(
+    threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file is removed, and so is what was being compressed for it."""
+    note = FileLayout.note
+
+    def interrupted(layout: FileLayout, *frame: int) -> None:
+        if not interrupts and len(os.listdir(tmp_path)) == 3:
+            interrupts.append(1)
+            raise KeyboardInterrupt
+        note(layout, *frame)
+
+    interrupts: list[int] = []
+    monkeypatch.setattr(FileLayout, "note", interrupted)
+    with pytest.raises(KeyboardInterrupt), opened(tmp_path, threads=threads) as writer:
+        put(writer, **small())
+        put(writer, **BIG)
+    files = files_in(tmp_path)
+    assert_conforms(files)
+    assert [data for _, data in logical_records(files)] == [small()["block"]]
 
 
 @pytest.mark.parametrize("failing", [1, 2, 3])
