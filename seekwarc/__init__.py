@@ -59,11 +59,12 @@ if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader
     from seekwarc.frames.dictionary import Dictionary
     from seekwarc.frames.run import ReadPlan
+    from seekwarc.read.body import TableStatus
     from seekwarc.read.digests import DigestCheck, DigestVerdict
     from seekwarc.read.extent import Extent
     from seekwarc.read.options import ReaderOptions
     from seekwarc.read.reader import Reader
-    from seekwarc.read.record import Record, Relations, TableStatus
+    from seekwarc.read.record import Record, Relations
     from seekwarc.storage.diskcache import DiskCache
     from seekwarc.storage.filesystem import FileSystemSource
     from seekwarc.storage.plan import ReadPolicy
@@ -181,7 +182,7 @@ _HOMES = {
     "SeekTable": "seekwarc.format.seektable",
     "Stats": "seekwarc.storage.source",
     "TableMode": "seekwarc.write.file_layout",
-    "TableStatus": "seekwarc.read.record",
+    "TableStatus": "seekwarc.read.body",
     "WarcDate": "seekwarc.format.dates",
     "Writer": "seekwarc.write.writer",
     "WriterOptions": "seekwarc.write.options",

@@ -32,9 +32,9 @@ from seekwarc.cli.common import (
 )
 from seekwarc.errors import NotFoundError
 from seekwarc.format.words import counted
+from seekwarc.read.body import TableStatus
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
-from seekwarc.read.record import TableStatus
 from seekwarc.storage.source import open_source
 from seekwarc.tools.batch import archives_in
 from seekwarc.tools.describe import (

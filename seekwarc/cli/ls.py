@@ -101,7 +101,7 @@ def _damaged(name: str, damage: FormatError) -> dict[str, object]:
 
 
 def _frames(record: Record) -> int | None:
-    frames = record.layout.frames
+    frames = record.body.frames
     return sum(1 for size in frames.content_sizes if size) if frames is not None else None
 
 

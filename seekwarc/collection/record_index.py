@@ -11,9 +11,9 @@ from seekwarc.errors import FormatError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.seektable import TableReference
-from seekwarc.read.place import known_table
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
+from seekwarc.read.zstd_body import known_table
 
 __all__ = ["Entry", "MemoryIndex", "RecordIndex", "entries_of", "entry_of", "settled"]
 

@@ -11,23 +11,22 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from seekwarc.errors import SegmentError
-from seekwarc.format.seektable import SeekTable
 from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header
 from seekwarc.format.words import counted
 from seekwarc.frames.run import ReadPlan
+from seekwarc.read.body import RecordBody, TableStatus
 from seekwarc.read.digests import check_payload_digest
-from seekwarc.read.record import Layout, Record, TableStatus
+from seekwarc.read.record import Record
 
 if TYPE_CHECKING:
     from seekwarc.format.http import HttpHead
-    from seekwarc.read.archive_file import ArchiveFile
     from seekwarc.read.digests import DigestCheck
     from seekwarc.read.extent import Extent
 
-__all__ = ["JoinedContent", "JoinedRecord", "ResolvedRevisit", "join_segments"]
+__all__ = ["JoinedRecord", "ResolvedRevisit", "SegmentsBody", "join_segments"]
 
 FIRST_CONTINUATION: Final = 2
-MOST_NAMED: Final = 8
+MAX_NAMED: Final = 8
 """Missing segments that a message names."""
 
 
@@ -49,7 +48,7 @@ class ResolvedRevisit(Record):
     __slots__ = ("original",)
 
     def __init__(self, revisit: Record, original: Record) -> None:
-        super().__init__(revisit.header, revisit.place)
+        super().__init__(revisit.body)
         self.original = original
 
     @property
@@ -71,7 +70,7 @@ class ResolvedRevisit(Record):
 
 
 class JoinedRecord(Record):
-    """A logical record: the blocks of its segments, one behind the other (clause 7).
+    """A logical record: the blocks of its segments, one after the other (clause 7).
 
     Its header is that of the first segment, with the Content-Length of the whole and the WARC-Truncated of
     the last segment.
@@ -89,110 +88,97 @@ class JoinedRecord(Record):
     __slots__ = ("segments",)
 
     def __init__(self, header: RecordHeader, segments: tuple[Record, ...]) -> None:
-        super().__init__(header, _JoinedPlace(segments))
+        super().__init__(SegmentsBody(header, segments))
         self.segments = segments
 
 
-class _JoinedPlace:
-    """Where a logical record begins: with its first segment."""
-
-    def __init__(self, segments: tuple[Record, ...]) -> None:
-        self._segments = segments
-        self.file: ArchiveFile = segments[0].place.file
-        self.offset = segments[0].offset
-        self.skip = segments[0].skip
-
-    def layout(self, header: RecordHeader) -> Layout:
-        return Layout(JoinedContent(header.raw, self._segments), TableStatus.SEGMENTS)
-
-    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
-        return self._segments[0].length
-
-
 class _Piece(NamedTuple):
-    """A part of a read that lies in one segment."""
+    """A part of a read that lies in one segment, or in what stands around the blocks."""
 
-    segment: Record
+    body: RecordBody | None
+    """Of the segment; None of header and line breaks."""
     start: int
     """Where it begins in the segment's content."""
     stop: int
-    begin: int
-    """Where it begins in what is read."""
+    data: bytes = b""
+    """Header or line breaks."""
 
 
-class JoinedContent:
-    """The content of a logical record, as `Content`: its header, the segments' blocks, two line breaks.
+class SegmentsBody(RecordBody):
+    """The bytes of a logical record: its header, the segments' blocks, two line breaks.
 
     Args:
         header: The header.
-        segments: The records that have the blocks.
+        segments: The records that have the blocks, in order.
     """
 
-    table: SeekTable | None = None
-    in_one_piece = False
+    __slots__ = ("_ends", "_segments")
+    table_status = TableStatus.SEGMENTS
 
-    def __init__(self, header: bytes, segments: Sequence[Record]) -> None:
-        self._header = header
+    def __init__(self, header: RecordHeader, segments: Sequence[Record]) -> None:
+        first = segments[0]
+        super().__init__(first.body.file, first.offset, header)
+        self.skip = first.skip
         self._segments = segments
         # Positions in the content at which the segments' blocks end.
-        self._ends = list(accumulate((it.content_length for it in segments), initial=len(header)))[1:]
+        self._ends = list(accumulate((it.content_length for it in segments), initial=len(header.raw)))[1:]
+
+    def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
+        """See `RecordBody.read`."""
+        return b"".join(
+            piece.data if piece.body is None else piece.body.read(piece.start, piece.stop, verify=verify)
+            for piece in self._pieces(start, stop)
+        )
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
-        """See `Content.read_into`."""
+        """See `RecordBody.read_into`."""
+        begin = 0
         for piece in self._pieces(start, start + len(out)):
-            with out[piece.begin : piece.begin + piece.stop - piece.start] as target:
-                piece.segment.layout.content.read_into(piece.start, target, verify=verify)
-        for begin, data in self._around(start, start + len(out)):
-            out[begin : begin + len(data)] = data
+            with out[begin : begin + piece.stop - piece.start] as target:
+                if piece.body is None:
+                    target[:] = piece.data
+                else:
+                    piece.body.read_into(piece.start, target, verify=verify)
+                begin += len(target)
+
+    def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
+        """See `RecordBody.read_some`."""
+        found = b""
+        for body, begin, end, data in self._pieces(start, stop):
+            missing = min(least - len(found), end - begin)
+            found += data if body is None else body.read_some(begin, end, missing)
+            if len(found) >= least:
+                break
+        return found
 
     def plan(self, start: int, stop: int) -> ReadPlan:
-        """See `Content.plan`. The ranges of all files come one after the other."""
-        plans = [it.segment.layout.content.plan(it.start, it.stop) for it in self._pieces(start, stop)]
+        """See `RecordBody.plan`. The ranges of all files come one after the other."""
+        plans = [it.body.plan(it.start, it.stop) for it in self._pieces(start, stop) if it.body is not None]
         return ReadPlan(
             tuple(part for plan in plans for part in plan.ranges),
             sum(plan.bytes_decoded for plan in plans),
             sum(plan.frames for plan in plans),
         )
 
-    def peek(self, start: int, stop: int) -> bytes:
-        """See `Content.peek`."""
-        out = bytearray(stop - start)
-        for piece in self._pieces(start, stop):
-            data = piece.segment.layout.content.peek(piece.start, piece.stop)
-            out[piece.begin : piece.begin + len(data)] = data
-        for begin, data in self._around(start, stop):
-            out[begin : begin + len(data)] = data
-        return bytes(out)
-
-    def cheap_stop(self, start: int) -> int:
-        """See `Content.cheap_stop`."""
-        number = bisect_right(self._ends, start)
-        if start < len(self._header) or number == len(self._ends):
-            return start + 1
-        segment = self._segments[number]
-        # From positions in the whole to positions in the segment's own content.
-        shift = len(segment.header.raw) + segment.content_length - self._ends[number]
-        return min(segment.layout.content.cheap_stop(start + shift) - shift, self._ends[number])
+    def stored_end(self) -> int:
+        """See `RecordBody.stored_end`: that of the first segment."""
+        return self.offset + self._segments[0].length
 
     def _pieces(self, start: int, stop: int) -> Iterator[_Piece]:
+        raw, end = self.header.raw, self._ends[-1]
+        if start < len(raw):
+            data = raw[start:stop]
+            yield _Piece(None, 0, len(data), data)
         first = bisect_right(self._ends, start)
-        for segment, end in zip(self._segments[first:], self._ends[first:], strict=True):
-            block_start = end - segment.content_length
-            if block_start >= stop:
-                return
-            begin, finish = max(start, block_start), min(stop, end)
+        for segment, block_end in zip(self._segments[first:], self._ends[first:], strict=True):
+            block_start = block_end - segment.content_length
+            begin, finish = max(start, block_start), min(stop, block_end)
             if begin < finish:
                 shift = len(segment.header.raw) - block_start
-                yield _Piece(segment, begin + shift, finish + shift, begin - start)
-
-    def _around(self, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
-        """Yield what of the header and the line breaks at the end is in a range, and where in it."""
-        end = self._ends[-1]
-        if start < len(self._header):
-            yield 0, self._header[start : min(stop, len(self._header))]
+                yield _Piece(segment.body, begin + shift, finish + shift)
         if stop > end:
-            begin = max(start, end)
-            yield begin - start, RECORD_END[begin - end : stop - end]
+            data = RECORD_END[max(start - end, 0) : stop - end]
+            yield _Piece(None, 0, len(data), data)
 
 
 def join_segments(origin: Record, continuations: Sequence[Record]) -> JoinedRecord:
@@ -241,10 +227,10 @@ def _problems(origin: Record, ordered: Sequence[Record]) -> Iterator[str]:
         numbered.setdefault(number, record)
     last = ordered[-1] if ordered else origin
     # Numbers are not to be believed: as many are looked for as a sentence can name.
-    sought = range(2, min(last.segment_number or 1, len(numbered) + MOST_NAMED))
+    sought = range(2, min(last.segment_number or 1, len(numbered) + MAX_NAMED))
     missing = [number for number in sought if number not in numbered]
     if missing:
-        yield "number " + ", ".join(map(str, missing[:MOST_NAMED])) + " is missing"
+        yield "number " + ", ".join(map(str, missing[:MAX_NAMED])) + " is missing"
     elif len(numbered) == len(ordered) + 1:
         yield from _wrong_total((origin, *ordered))
 

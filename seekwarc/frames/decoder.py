@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
@@ -13,9 +12,8 @@ import zstandard
 from seekwarc.errors import ChecksumError, FormatError, LimitError
 from seekwarc.format.zstd import Buffer, FrameHeader
 from seekwarc.frames.dictionary import Dictionary
-from seekwarc.frames.flight import StoredSpan
 
-__all__ = ["MAX_WINDOW_SIZE", "WINDOW_LIMITS", "CodecError", "FrameCache", "FrameDecoder", "content_checksum"]
+__all__ = ["MAX_WINDOW_SIZE", "WINDOW_LIMITS", "CodecError", "FrameDecoder", "content_checksum"]
 
 MAX_WINDOW_SIZE: Final = 128 << 20
 """Largest Window_Size decoded unless the caller raises it; the standard asks for 8 MiB."""
@@ -75,10 +73,9 @@ class FrameDecoder:
         return self._dictionary
 
     def _dictionary_for(self, header: FrameHeader) -> Dictionary | None:
-        """Return the dictionary to decode a frame with; the file's is loaded only where it may matter."""
+        """Return the dictionary to decode a frame with."""
         if not header.dictionary_id:
-            # Without it a frame that needs it fails, which its checksum shows, and is then tried again.
-            return self._dictionary if header.has_checksum else self.dictionary
+            return self.dictionary
         dictionary = self.dictionary
         if dictionary is None or dictionary.id != header.dictionary_id:
             found = f"dictionary {dictionary.id}" if dictionary else "no dictionary"
@@ -86,7 +83,12 @@ class FrameDecoder:
         return dictionary
 
     def _context(self, header: FrameHeader) -> zstandard.ZstdDecompressor:
-        dictionary = self._dictionary_for(header)
+        if header.has_checksum and not header.dictionary_id:
+            # Not loaded for it: a frame that needs the dictionary without naming it fails, as its checksum
+            # shows, and is then decoded again.
+            dictionary = self._dictionary
+        else:
+            dictionary = self._dictionary_for(header)
         key = dictionary.id if dictionary else 0
         context: zstandard.ZstdDecompressor | None = getattr(self._contexts, "context", None)
         if context is None or self._contexts.key != key:
@@ -175,7 +177,7 @@ class FrameDecoder:
         if header.window_size > self._max_window_size:
             raise self._window_error(header)
         # Loaded even if it is not named: a stream cannot be begun anew once it fails.
-        dictionary = self._dictionary_for(header) if header.dictionary_id else self.dictionary
+        dictionary = self._dictionary_for(header)
         # A context of its own: the caller may keep this for long, and use it in another thread.
         decompressor = zstandard.ZstdDecompressor(
             dict_data=dictionary.codec if dictionary else None,
@@ -213,44 +215,3 @@ def _without_checksum(frame: Buffer) -> bytearray:
 
 def _damaged(error: zstandard.ZstdError) -> ChecksumError:
     return ChecksumError(f"the frame is damaged ({str(error).rpartition('error: ')[2]})")
-
-
-class FrameCache:
-    """Decoded frames, most recently used last, at most `capacity` bytes of them.
-
-    A frame is known by where it begins and ends: two tables may disagree about the end, and only one of them
-    was found right when the frame was decoded.
-
-    Args:
-        capacity: Bytes; 0 keeps nothing.
-    """
-
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._size = 0
-        self._frames: OrderedDict[StoredSpan, bytes] = OrderedDict()
-        self._lock = threading.Lock()
-        self.latest: tuple[StoredSpan, bytes] = ((-1, -1), b"")
-        """Place and content of the frame that an iteration decoded last: one more, kept at no cost."""
-
-    def get(self, span: StoredSpan) -> bytes | None:
-        """Return the content of the frame that is stored at `span`, if it is there."""
-        latest, latest_content = self.latest
-        if latest == span:
-            return latest_content
-        with self._lock:
-            content = self._frames.get(span)
-            if content is not None:
-                self._frames.move_to_end(span)
-            return content
-
-    def put(self, span: StoredSpan, content: bytes) -> None:
-        """Keep the content of the frame that is stored at `span`; older ones go to make room."""
-        if len(content) > self._capacity:
-            return
-        with self._lock:
-            previous = self._frames.pop(span, None)
-            self._size += len(content) - (len(previous) if previous is not None else 0)
-            self._frames[span] = content
-            while self._size > self._capacity:
-                self._size -= len(self._frames.popitem(last=False)[1])

@@ -1,9 +1,19 @@
 """A run of frames read by content range: the one way down for everything that seeks.
 
 content range -> `SeekTable.locate` -> frames -> few requests of the source -> decode and verify -> the
-caller's buffer. Frames that lie wholly in the range are decoded straight into the buffer, in parallel
-where there are several; the frame at either edge goes through the cache. Frames are taken one at a time,
-never listed: a file may have one for each of its bytes.
+caller's bytes.
+
+Goals: a short read out of one frame, which most are, takes few calls and one copy, the slice that the caller
+gets. A long one fetches many frames with few requests, decodes them in several threads straight into the
+caller's buffer, and holds at most one frame a thread besides.
+
+Plan: a read inside one frame goes through the cache, in which each frame is decoded by one thread only. Of
+longer reads, frames in the cache are copied and frames that another thread is decoding are left to it; all
+others are fetched together, those that lie wholly in the range decoded into the buffer, the one at either
+edge into the cache. Frames are taken one at a time, never listed: a file may have one for each of its bytes.
+
+Worst case: a table that is not that of the frames. Every frame is therefore checked against its entry, its
+end included, before one byte of it is used (spec-notes, section 6.3).
 """
 
 from __future__ import annotations
@@ -17,15 +27,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from seekwarc.errors import ChecksumError, FormatError, LimitError, SeekWarcError, TruncatedError
 from seekwarc.format.seektable import FrameEntry, SeekTable
-from seekwarc.format.zstd import Buffer, FrameHeader, parse_frame_header, walk_blocks
+from seekwarc.format.zstd import FrameHeader, parse_frame_header, walk_blocks
+from seekwarc.frames.cache import FrameKey
+from seekwarc.frames.context import FrameContext
 from seekwarc.frames.decoder import content_checksum
-from seekwarc.frames.flight import Flight, StoredSpan
 from seekwarc.frames.readahead import ReadAhead
-from seekwarc.frames.reader import FrameReader
 from seekwarc.storage.plan import plan_requests
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+
+    from seekwarc.format.zstd import Buffer
 
 __all__ = ["MAX_FRAME_CONTENT", "FrameRun", "ReadPlan"]
 
@@ -33,8 +45,8 @@ MAX_FRAME_CONTENT: Final = 32 << 20
 """Larger frames are streamed: a range read holds at most one frame a thread in memory."""
 PARALLEL_FROM: Final = 3 << 20
 """Content bytes below which handing frames to other threads costs more than it saves."""
-SHARE_AHEAD: Final = 4
-"""What is decoded ahead takes no more than one part in four of the cache."""
+PREFETCH_SHARE: Final = 4
+"""Prefetched frames take no more than one part in four of the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +62,7 @@ class ReadPlan:
     """
 
     ranges: tuple[tuple[int, int], ...]
-    """Stored byte ranges [start, stop) that would be fetched, caches left out of account."""
+    """Stored byte ranges [start, stop) that would be fetched, not counting what caches hold."""
     bytes_decoded: int
     """Content bytes that would be decompressed; 0 where the stored bytes are the content."""
     frames: int
@@ -89,146 +101,146 @@ class FrameRun:
     """Consecutive frames of a file, as content that can be read by range.
 
     Args:
-        reader: What this file's runs share.
+        context: What the frames of this file share.
         offset: Offset of the first frame in the file.
         table: The frames' sizes, from a seek table or from a scan.
         head: Stored bytes from `offset` on that are at hand already.
     """
 
-    in_one_piece = False
-
-    def __init__(self, reader: FrameReader, offset: int, table: SeekTable, head: bytes = b"") -> None:
+    def __init__(self, context: FrameContext, offset: int, table: SeekTable, head: bytes = b"") -> None:
         self.offset = offset
         self.table = table
-        self._reader = reader
+        self._context = context
         self._head = head
         self._ahead: ReadAhead | None = None
-        most = reader.source.policy.ahead
+        most = context.source.policy.ahead
         if most:
             largest = max(table.content_sizes, default=0) or 1
-            self._ahead = ReadAhead(min(most, reader.cache_size // SHARE_AHEAD // largest))
+            self._ahead = ReadAhead(min(most, context.cache.capacity // PREFETCH_SHARE // largest))
 
     def plan(self, start: int, stop: int) -> ReadPlan:
         """Tell what reading content bytes [start, stop) costs with whole frames verified."""
         wanted = self.table.locate(start, stop)
-        policy = self._reader.source.policy
+        policy = self._context.source.policy
         requests = plan_requests(self._spans([wanted]), gap=policy.gap, most=policy.most)
         ranges = tuple((request.start, request.stop) for request in requests)
         sizes = self.table.content_sizes[wanted.start : wanted.stop]
         return ReadPlan(ranges, sum(sizes), len(sizes) - sizes.count(0))
 
-    def cheap_stop(self, start: int) -> int:
-        """Return the end of the frame that holds content byte `start`, which is decoded with it."""
-        return self.table[self.table.locate(start, start + 1)[0]].content_stop
+    def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
+        """Return content bytes [start, stop). The caller has checked that there are as many.
 
-    def peek(self, start: int, stop: int) -> bytes:
-        """Return content bytes [start, stop)."""
+        Raises:
+            ChecksumError: A frame is damaged or is not what the table says.
+            SourceError: The stored bytes are unavailable.
+        """
+        wanted = self.table.locate(start, stop)
+        if verify and len(wanted) == 1:
+            if self._ahead is not None:
+                self._begin_ahead(self._ahead.note(wanted.start, wanted.stop))
+            frame = self.table[wanted.start]
+            begin = frame.content_start
+            return self._content(frame)[start - begin : stop - begin]
         out = bytearray(stop - start)
-        self._read(self.table.locate(start, stop), _Target(start, memoryview(out), verify=True))
+        with memoryview(out) as view:
+            self.read_into(start, view, verify=verify)
         return bytes(out)
+
+    def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
+        """Return content from `start` to the end of a frame, or to `stop`: `least` bytes or more.
+
+        Raises:
+            ChecksumError, SourceError: As `read`.
+        """
+        if start >= stop:
+            return b""
+        last = self.table.locate(start, start + least).stop - 1
+        frame = self.table[last]
+        return self.read(start, min(frame.content_start + frame.content_size, stop))
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
         """Fill `out` with the content from `start` on. The caller has checked that there is as much.
 
         Raises:
-            ChecksumError: A frame is damaged or is not what the table says.
-            SourceError: The stored bytes cannot be had.
+            ChecksumError, SourceError: As `read`.
         """
         wanted = self.table.locate(start, start + len(out))
         if self._ahead is not None:
             self._begin_ahead(self._ahead.note(wanted.start, wanted.stop))
-        self._read(wanted, _Target(start, out, verify=verify))
-
-    def frame_content(self, number: int) -> bytes:
-        """Return all content of one frame, decoded once for all threads that want it at the same time.
-
-        Raises:
-            ChecksumError: The frame is damaged or is not what the table says.
-            SourceError: The stored bytes cannot be had.
-        """
-        frame = self.table[number]
-        key = self._span(frame)
-        flights = self._reader.flights
-        while True:
-            content = self._cached(frame)
-            if content is not None:
-                return content
-            flight = flights.begin(key)
-            if flight is None:
-                break
-            content = flight.wait()
-            if content is not None and len(content) == frame.content_size:
-                self._reader.count(cache_hits=1)
-                return content
-        try:
-            content = self._whole(frame, self._stored_frame(frame), frame.stored_start)
-        finally:
-            flights.end(key, content)
-        return content
-
-    def _cached(self, frame: FrameEntry) -> bytes | None:
-        content = self._reader.cache.get(self._span(frame))
-        # Another table, for another record, may say otherwise of what it holds.
-        if content is None or len(content) != frame.content_size:
-            return None
-        self._reader.count(cache_hits=1)
-        return content
-
-    def _read(self, wanted: range, target: _Target) -> None:
-        """Fill the target from the cache, from what other threads are decoding, and from the source."""
+        target = _Target(start, out, verify)
         if len(wanted) == 1 and self._read_one(self.table[wanted.start], target):
             return
+        cache = self._context.cache
         missing: list[range] = []
-        others: list[tuple[FrameEntry, Flight]] = []
+        others: list[FrameEntry] = []
         begin = wanted.start
-        for number in wanted:
-            if not self.table.content_sizes[number]:
-                continue
+        for number in self._numbers([wanted]):
             frame = self.table[number]
-            content = self._cached(frame)
+            key = self._key(frame)
+            content = cache.get(key)
             if content is not None:
+                self._context.count(cache_hits=1)
                 target.copy(frame, content)
-            elif flight := self._reader.flights.find(self._span(frame)):
-                others.append((frame, flight))
+            elif cache.is_under_way(key):
+                others.append(frame)
             else:
                 continue
             missing.append(range(begin, number))
             begin = number + 1
         missing.append(range(begin, wanted.stop))
         self._decode_all(missing, target)
-        for frame, flight in others:
-            content = flight.wait()
-            if content is not None and len(content) == frame.content_size:
-                self._reader.count(cache_hits=1)
-                target.copy(frame, content)
-            else:
-                self._decode_all([range(frame.number, frame.number + 1)], target)
+        for frame in others:
+            target.copy(frame, self._content(frame))
+
+    def content(self, number: int) -> bytes:
+        """Return all content of one frame, decoded once for all threads that want it at the same time.
+
+        Raises:
+            ChecksumError, SourceError: As `read`.
+        """
+        return self._content(self.table[number])
+
+    def _content(self, frame: FrameEntry) -> bytes:
+        context = self._context
+        key = self._key(frame)
+        content = context.cache.begin(key)
+        if content is not None:
+            context.count(cache_hits=1)
+            return content
+        try:
+            content = self._whole(frame, self._stored_frame(frame))
+        finally:
+            context.cache.end(key, content)
+        return content
 
     def _read_one(self, frame: FrameEntry, target: _Target) -> bool:
-        """Fill the target from one frame, as most reads do; False where `_read` has to do it."""
+        """Fill the target from one frame; False where that is cached or being decoded, and all is wanted."""
         if target.verify and len(target.out) < frame.content_size:
-            target.copy(frame, self.frame_content(frame.number))
+            target.copy(frame, self._content(frame))
             return True
-        key = self._span(frame)
-        if self._reader.cache.get(key) is not None or self._reader.flights.find(key) is not None:
+        cache, key = self._context.cache, self._key(frame)
+        if cache.get(key) is not None or cache.is_under_way(key):
             return False
-        self._decode(frame, self._stored_frame(frame), frame.stored_start, target)
+        self._decode(frame, self._stored_frame(frame), target)
         return True
 
-    def _span(self, frame: FrameEntry) -> StoredSpan:
-        return self.offset + frame.stored_start, self.offset + frame.stored_stop
-
-    def _stored_frame(self, frame: FrameEntry) -> memoryview:
-        if frame.stored_stop <= len(self._head):
-            return memoryview(self._head)[frame.stored_start : frame.stored_stop]
-        data = self._reader.source.read(*self._span(frame))
-        if len(data) < frame.stored_size:
+    def _stored_frame(self, frame: FrameEntry) -> Buffer:
+        start, size = frame.stored_start, frame.stored_size
+        if start + size <= len(self._head):
+            return self._head[start : start + size]
+        start += self.offset
+        data = self._context.source.read(start, start + size)
+        if len(data) < size:
             raise self._cut()
-        return memoryview(data)
+        return data
+
+    def _key(self, frame: FrameEntry) -> FrameKey:
+        start = self.offset + frame.stored_start
+        return start, start + frame.stored_size, frame.content_size
 
     def _cut(self) -> TruncatedError:
         text = "the file ends inside this record"
-        return TruncatedError(text, source=self._reader.source.name, offset=self.offset)
+        return TruncatedError(text, source=self._context.source.name, offset=self.offset)
 
     def _numbers(self, runs: Iterable[range]) -> Iterator[int]:
         """Yield the numbers of the frames with content."""
@@ -238,7 +250,8 @@ class FrameRun:
     def _spans(self, runs: Iterable[range], skip: int = 0) -> Iterator[tuple[int, int]]:
         """Yield where frames with content are stored, without the first `skip` of them."""
         for number in islice(self._numbers(runs), skip, None):
-            yield self._span(self.table[number])
+            start, stop, _ = self._key(self.table[number])
+            yield start, stop
 
     def _stored(
         self, runs: list[range], *, in_flight: int | None = None
@@ -251,9 +264,9 @@ class FrameRun:
         at_hand = array("Q", ready if self._head else ())
         if at_hand:
             yield array("Q", islice(numbers, len(at_hand))), 0, memoryview(self._head)
-        source = self._reader.source
+        source = self._context.source
         spans = self._spans(runs, len(at_hand))
-        for request, data in source.fetch(spans, in_flight=in_flight, room=self._reader.room):
+        for request, data in source.fetch(spans, in_flight=in_flight, room=self._context.room):
             if len(data) < request.stop - request.start:
                 raise self._cut()
             yield array("Q", islice(numbers, request.ranges)), request.start - self.offset, memoryview(data)
@@ -263,14 +276,16 @@ class FrameRun:
 
             def decode(some: array[int], base: int = base, stored: memoryview = stored) -> None:
                 for number in some:
-                    self._decode(self.table[number], stored, base, target)
+                    frame = self.table[number]
+                    part = stored[frame.stored_start - base : frame.stored_stop - base]
+                    self._decode(frame, part, target)
 
-            threads = min(self._reader.threads, len(numbers))
+            threads = min(self._context.threads, len(numbers))
             size = self.table[numbers[-1]].content_stop - self.table[numbers[0]].content_start
             if threads < 2 or size < PARALLEL_FROM:
                 decode(numbers)
                 continue
-            pool = self._reader.pool
+            pool = self._context.pool
             others = [pool.submit(decode, numbers[i::threads]) for i in range(1, threads)]
             try:
                 decode(numbers[::threads])
@@ -281,84 +296,85 @@ class FrameRun:
                 if error is not None:
                     raise error
 
-    def _decode(self, frame: FrameEntry, stored: memoryview, base: int, target: _Target) -> None:
+    def _decode(self, frame: FrameEntry, stored: Buffer, target: _Target) -> None:
         # An error's traceback must not keep hold of the caller's buffer.
         with target.part(frame) as out:
             if len(out) == frame.content_size:
-                self._decode_into(frame, stored, base, out, verify=target.verify)
+                self._decode_into(frame, stored, out, verify=target.verify)
             elif target.verify:
                 start = target.begin(frame)
-                out[:] = memoryview(self._whole(frame, stored, base))[start : start + len(out)]
+                content = self._whole(frame, stored)
+                self._context.cache.put(self._key(frame), content)
+                out[:] = memoryview(content)[start : start + len(out)]
             else:
                 start = target.begin(frame)
-                scratch = self._reader.scratch(start + len(out))
-                self._decode_into(frame, stored, base, scratch, verify=False)
+                scratch = self._context.scratch(start + len(out))
+                self._decode_into(frame, stored, scratch, verify=False)
                 out[:] = scratch[start:]
 
-    def _decode_into(
-        self, frame: FrameEntry, stored: memoryview, base: int, out: memoryview, *, verify: bool
-    ) -> None:
+    def _decode_into(self, frame: FrameEntry, stored: Buffer, out: memoryview, *, verify: bool) -> None:
         """Decode the first `len(out)` bytes of a frame, and check them if that is all of it."""
         try:
-            stored, header = _checked(frame, stored, base)
-            self._reader.decoder.decode_into(stored, header, out, whole=len(out) == frame.content_size)
-            if verify:
-                _check_content(out, header, frame)
+            header = _checked(frame, stored)
+            self._context.decoder.decode_into(stored, header, out, whole=len(out) == frame.content_size)
+            if verify and not header.has_checksum:
+                _check_content(out, frame)
         except FormatError as error:
             raise self._named(error, frame) from error
-        self._reader.count(decoded=len(out))
+        self._context.count(decoded=len(out))
 
-    def _whole(self, frame: FrameEntry, stored: memoryview, base: int) -> bytes:
-        """Decode and check all of a frame, and keep it."""
+    def _whole(self, frame: FrameEntry, stored: Buffer) -> bytes:
+        """Decode and check all of a frame."""
         try:
-            stored, header = _checked(frame, stored, base)
+            header = _checked(frame, stored)
             if header.content_size is not None:
-                content = self._reader.decoder.decode(stored, header)
+                content = self._context.decoder.decode(stored, header)
             else:
                 room = bytearray(frame.content_size)
-                self._reader.decoder.decode_into(stored, header, memoryview(room), whole=True)
+                self._context.decoder.decode_into(stored, header, memoryview(room), whole=True)
                 content = bytes(room)
-            _check_content(content, header, frame)
+            if not header.has_checksum:
+                _check_content(content, frame)
         except FormatError as error:
             raise self._named(error, frame) from error
-        self._reader.count(decoded=len(content))
-        self._reader.cache.put(self._span(frame), content)
+        self._context.count(decoded=len(content))
         return content
 
     def _begin_ahead(self, wanted: range) -> None:
         """Have frames decoded into the cache by a thread that works beside this one."""
-        reader = self._reader
-        numbers: list[int] = []
-        for number in self._numbers([range(wanted.start, min(wanted.stop, len(self.table)))]):
-            key = self._span(self.table[number])
-            if reader.cache.get(key) is None and reader.flights.begin(key) is None:
-                numbers.append(number)
+        if not wanted:
+            return
+        context = self._context
+        sought = self._numbers([range(wanted.start, min(wanted.stop, len(self.table)))])
+        numbers = [number for number in sought if context.cache.reserve(self._key(self.table[number]))]
         if numbers:
 
-            def give_up(task: Future[None]) -> None:
+            def abort(task: Future[None]) -> None:
                 if task.cancelled():
                     self._end_ahead(numbers)
 
-            reader.source.submit(self._work_ahead, numbers).add_done_callback(give_up)
+            context.source.submit(self._work_ahead, numbers).add_done_callback(abort)
 
     def _work_ahead(self, numbers: list[int]) -> None:
         waiting = numbers.copy()
         try:
-            # An error belongs to whoever asks for the frame: it is met again, and told, when that is read.
+            # An error belongs to the reader of the frame: it is met again, and raised, when that is read.
             with suppress(SeekWarcError):
                 runs = [range(number, number + 1) for number in numbers]
                 # One request at a time: a thread of the pool must not wait for others of it.
                 for some, base, stored in self._stored(runs, in_flight=1):
                     for number in some:
-                        content = self._whole(self.table[number], stored, base)
+                        frame = self.table[number]
+                        part = stored[frame.stored_start - base : frame.stored_stop - base]
+                        content = self._whole(frame, part)
                         waiting.remove(number)
-                        self._reader.flights.end(self._span(self.table[number]), content)
+                        self._context.cache.end(self._key(frame), content)
         finally:
             self._end_ahead(waiting)
 
     def _end_ahead(self, numbers: list[int]) -> None:
         for number in numbers:
-            self._reader.flights.end(self._span(self.table[number]), None)
+            self._context.cache.end(self._key(self.table[number]), None)
 
     def _named(self, error: FormatError, frame: FrameEntry) -> FormatError:
         """Say which frame of which record is damaged, and what of the record is lost by it."""
@@ -367,19 +383,18 @@ class FrameRun:
         return kind(
             f"frame {frame.number} (stored bytes {start} to {start + frame.stored_size}, record bytes "
             f"{frame.content_start} to {frame.content_stop}): {error.message}",
-            source=self._reader.source.name,
+            source=self._context.source.name,
             offset=self.offset,
         )
 
 
-def _checked(frame: FrameEntry, stored: memoryview, base: int) -> tuple[memoryview, FrameHeader]:
-    """Return a frame and its header, if they are what the table says (spec-notes, section 6.3)."""
+def _checked(frame: FrameEntry, stored: Buffer) -> FrameHeader:
+    """Return a frame's header, if the frame is what the table says (spec-notes, section 6.3)."""
     if frame.content_size > MAX_FRAME_CONTENT:
         raise FormatError(f"the frame holds {frame.content_size} bytes: too large to seek in")
-    stored = stored[frame.stored_start - base : frame.stored_stop - base]
     header = parse_frame_header(stored)
-    # The codec stops at the frame's end and does not mind what follows. And the last four bytes, which a
-    # checksum is compared with, are those of the frame only if it ends here.
+    # The codec stops at the frame's end and ignores what follows. And the last four bytes, which a checksum
+    # is compared with, are those of the frame only if it ends here.
     end, done = walk_blocks(stored, header.size)
     if not done or end + 4 * header.has_checksum != len(stored):
         raise ChecksumError("the frame does not end where the seek table says")
@@ -393,14 +408,13 @@ def _checked(frame: FrameEntry, stored: memoryview, base: int) -> tuple[memoryvi
             raise ChecksumError(
                 f"the frame's checksum is {stated:08x}, the seek table says {frame.checksum:08x}"
             )
-    return stored, header
+    return header
 
 
-def _check_content(content: Buffer, header: FrameHeader, frame: FrameEntry) -> None:
-    """Compare the content with the table's checksum, where the frame has none of its own."""
-    if frame.checksum is not None and not header.has_checksum:
-        found = content_checksum(content)
-        if found != frame.checksum:
-            raise ChecksumError(
-                f"the content's checksum is {found:08x}, the seek table says {frame.checksum:08x}"
-            )
+def _check_content(content: Buffer, frame: FrameEntry) -> None:
+    """Compare the content of a frame without a checksum of its own with the one in the table."""
+    found = content_checksum(content) if frame.checksum is not None else None
+    if found != frame.checksum:
+        raise ChecksumError(
+            f"the content's checksum is {found:08x}, the seek table says {frame.checksum:08x}"
+        )

@@ -21,7 +21,20 @@ from seekwarc.format.zstd import (
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import RangeSource
 
-__all__ = ["UNSEEN", "Frame", "ScannedRun", "Window", "frame_at", "frame_start_at", "frames_from", "scan_run"]
+__all__ = [
+    "CHEAP_READ",
+    "UNSEEN",
+    "Frame",
+    "ScannedRun",
+    "Window",
+    "frame_at",
+    "frame_start_at",
+    "frames_from",
+    "scan_run",
+]
+
+CHEAP_READ: Final = 4 << 10
+"""A read of this length costs about what one of a single byte does."""
 
 FIRST_READ: Final = 16 << 10
 LARGEST_READ: Final = 1 << 20

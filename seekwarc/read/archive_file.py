@@ -12,9 +12,9 @@ from typing import Any, Final
 from seekwarc.errors import FormatError, FormatWarning, TruncatedError
 from seekwarc.format.seektable import MAX_TABLE_SIZE, TableReference
 from seekwarc.format.warc import RecordHeader, parse_record_header
+from seekwarc.frames.context import FrameContext
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE, FrameDecoder
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary, load_dictionary
-from seekwarc.frames.reader import FrameReader
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
 from seekwarc.frames.units import Compression, Piece, detect, pieces_from
@@ -90,7 +90,7 @@ class ArchiveFile:
         self.name = source.name
         self.lock = threading.RLock()
         self.decoder = FrameDecoder(self._load_dictionary, max_window_size=max_window_size)
-        self.frames = FrameReader(
+        self.frames = FrameContext(
             self.source,
             self.decoder,
             stats,

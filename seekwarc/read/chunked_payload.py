@@ -1,7 +1,17 @@
 """Random access to a body in chunked transfer coding.
 
-The sizes of chunks stand between the chunks, so where the byte N is can only be found by going from one to
-the next. What was found is kept: the next read goes on from the nearest chunk that is known.
+The size of each chunk stands before it, so byte N can only be found by stepping from chunk to chunk.
+
+Goal: a range of a large body costs stepping there once, and later ranges start near by; a body of many
+million tiny chunks costs little memory and no more time than its bytes.
+
+Plan: the body is scanned in windows of 64 KiB. Of each window the last chunk is kept, where that is 4 KiB or
+more after the one kept before: the map takes at most 0.6 % of the body. A read starts from the nearest chunk
+that is known. Whole chunks inside a window are passed, or copied, by one call of `format.chunked`, not one
+by one.
+
+Worst case: chunks of one byte, six stored bytes for each; and a body whose sizes nobody asks for, which is
+never scanned.
 
 Source: RFC 9112, section 7.1; WARC 1.1, clause 6.3.2 (the payload is the entity-body).
 """
@@ -14,22 +24,26 @@ import time
 from array import array
 from bisect import bisect_right
 from collections.abc import Generator
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from seekwarc.format.chunked import MAX_CHUNK_LINE, parse_chunk_line, pass_chunks, take_chunks
 from seekwarc.frames.run import ReadPlan
-from seekwarc.read.content import Content
-from seekwarc.read.span import read_by_filling
+from seekwarc.read.extent import Extent
 from seekwarc.storage.stopping import checkpoint
 
-__all__ = ["ChunkMap"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from seekwarc.read.body import RecordBody
+
+__all__ = ["ChunkedExtent"]
 
 WINDOW: Final = 64 << 10
-"""Most bytes that are looked through for chunks at a time."""
+"""Most bytes that are scanned for chunks at a time."""
 LINE_BREAK: Final = 2
 END: Final = 1 << 62
 """A position that no body reaches."""
-LEAST_DISTANCE: Final = 4 << 10
+MIN_DISTANCE: Final = 4 << 10
 """Bytes of the body between two chunks that are kept: the map never takes more than 0.6 % of the body."""
 
 
@@ -64,27 +78,50 @@ class _Window(NamedTuple):
         return count
 
 
-class ChunkMap:
-    """The data of a chunked body, as a `Span`.
+class ChunkedExtent(Extent):
+    """The data of a chunked body.
 
     A body that does not begin with a chunk is taken as it is. Where the chunks break off, the payload ends.
 
     Args:
-        content: The record's content.
-        start: Where the body begins in it.
+        body: The record's bytes.
+        start: Where the chunked body begins in them.
         stop: Where it ends.
+        codings: HTTP content codings that are on it, in the order in which they were applied.
+        truncated: Whether the record says that it was cut off.
+        fields: Tell its Content-Type.
     """
 
-    def __init__(self, content: Content, start: int, stop: int) -> None:
-        self._content = content
-        self._start = start
+    __slots__ = (
+        "_deviation",
+        "_latest",
+        "_lock",
+        "_positions",
+        "_problem",
+        "_size",
+        "_sizes",
+        "_starts",
+        "_stop",
+    )
+
+    def __init__(
+        self,
+        body: RecordBody,
+        start: int,
+        stop: int,
+        codings: tuple[str, ...] = (),
+        *,
+        truncated: bool = False,
+        fields: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(body, start, stop, codings, truncated=truncated, fields=fields)
         self._stop = stop
-        # Chunks that are known: the last in each window, so that none has to be looked through twice.
+        # Chunks that are known: the last in each window, so that none has to be scanned twice.
         self._positions = array("Q")
         self._starts = array("Q")
         self._sizes = array("Q")
         self._lock = threading.Lock()
-        # Where the last read ended. Of a stream, nothing in front of that can be had again.
+        # Where the last read ended. Of a stream, nothing before that can be read again.
         self._latest: _Chunk | None = None
         self._size: int | None = None
         self._problem: str | None = None
@@ -92,17 +129,17 @@ class ChunkMap:
 
     @property
     def size(self) -> int:
-        """See `Span.size`: all chunks are passed, once."""
+        """See `Extent.size`: all chunks are passed, once."""
         self.look_ahead(END)
         return self._size or 0
 
     @property
     def known_size(self) -> int | None:
-        """See `Span.known_size`."""
+        """See `Extent.known_size`."""
         return self._size
 
     def look_ahead(self, position: int, seconds: float = math.inf) -> bool:
-        """See `Span.look_ahead`. What was passed is kept: the next call goes on there."""
+        """See `Extent.look_ahead`. What was passed is kept: the next call goes on there."""
         if self._size is None:
             until = time.monotonic() + seconds
             before: _Window | None = None
@@ -125,28 +162,22 @@ class ChunkMap:
 
     @property
     def problem(self) -> str | None:
-        """See `Span.problem`: known once the end of the body was reached."""
+        """See `Extent.problem`: known once the end of the body was reached."""
         return self._problem
 
     @property
     def deviation(self) -> str | None:
-        """See `Span.deviation`: known once the beginning of the body was read."""
+        """See `Extent.deviation`: known once the beginning of the body was read."""
         return self._deviation
 
-    def limit(self, start: int, length: int) -> int:
-        """See `Span.limit`."""
-        known = self._size if self._size is not None else self._stop - self._start
-        return max(min(length, known - start), 0)
+    def _read(self, start: int, length: int, *, verify: bool) -> bytes:
+        out = bytearray(length)
+        with memoryview(out) as view:
+            count = self._read_into(start, view, verify=verify)
+        return bytes(out) if count == length else bytes(out[:count])
 
-    def read(self, start: int, length: int, *, verify: bool = True) -> bytes:
-        """See `Span.read`."""
-        return read_by_filling(self, start, length, verify=verify)
-
-    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> int:
-        """See `Span.read_into`."""
+    def _read_into(self, start: int, out: memoryview, *, verify: bool) -> int:
         filled = 0
-        if not out or self.limit(start, 1) == 0:
-            return 0
         walk = self._walk(start)
         step = next(walk, None)
         while step is not None:
@@ -159,7 +190,7 @@ class ChunkMap:
                     copied = window.copy(chunk.start + offset, target)
                     if copied < count:
                         with target[copied:] as rest:
-                            self._content.read_into(chunk.start + offset + copied, rest, verify=verify)
+                            self._body.read_into(chunk.start + offset + copied, rest, verify=verify)
                 filled += count
             if filled == len(out):
                 break
@@ -175,8 +206,7 @@ class ChunkMap:
                 break
         return filled
 
-    def plan(self, start: int, stop: int) -> ReadPlan:
-        """See `Span.plan`; chunks are gone through up to `stop` if they were not yet."""
+    def _plan(self, start: int, stop: int) -> ReadPlan:
         first = last = None
         for chunk, _ in self._walk(start):
             begin, end = max(start, chunk.position), min(stop, chunk.position + chunk.size)
@@ -187,10 +217,10 @@ class ChunkMap:
                 break
         if first is None or last is None:
             return ReadPlan((), 0, 0)
-        return self._content.plan(first, last)
+        return self._body.plan(first, last)
 
     def _known(self, position: int) -> _Chunk | None:
-        """Return the last chunk that is known to begin at or in front of a position in the payload."""
+        """Return the last chunk that is known to begin at or before a position in the payload."""
         with self._lock:
             index = bisect_right(self._positions, position) - 1
             chunk = None
@@ -258,31 +288,31 @@ class ChunkMap:
         return data, _Chunk(end - last, window.base + stop - last, last)
 
     def _line(self, start: int, window: _Window, *, first: bool) -> tuple[tuple[int, int] | None, _Window]:
-        """Read the line in front of a chunk, and return it with the window that it was found in."""
+        """Read the line before a chunk, and return it with the window that it was found in."""
         if not window.holds(start):
-            window = self._peek(start, min(self._content.cheap_stop(start), start + WINDOW))
+            window = self._window(start, start + WINDOW)
         line = parse_chunk_line(window.data, start - window.base, first=first)
         end = window.base + len(window.data)
         if line is None and end < min(start + MAX_CHUNK_LINE, self._stop):
-            # The line may go on behind what was cheap to look at.
-            window = self._peek(start, start + MAX_CHUNK_LINE)
+            # The line may go on after what cost nothing more.
+            window = self._window(start, start + MAX_CHUNK_LINE, MAX_CHUNK_LINE)
             line = parse_chunk_line(window.data, 0, first=first)
         return (line[0], line[1] + window.base) if line else None, window
 
-    def _peek(self, start: int, stop: int) -> _Window:
+    def _window(self, start: int, stop: int, least: int = 1) -> _Window:
         checkpoint()
         stop = min(stop, self._stop)
-        return _Window(self._content.peek(start, stop) if start < stop else b"", start)
+        return _Window(self._body.read_some(start, stop, least) if start < stop else b"", start)
 
     def _keep(self, chunk: _Chunk) -> None:
         with self._lock:
-            if not self._starts or chunk.start - self._starts[-1] >= LEAST_DISTANCE:
+            if not self._starts or chunk.start - self._starts[-1] >= MIN_DISTANCE:
                 self._positions.append(chunk.position)
                 self._starts.append(chunk.start)
                 self._sizes.append(chunk.size)
 
     def _end(self, chunk: _Chunk | None, line_start: int, *, complete: bool) -> None:
-        self._size = chunk.position + chunk.size if chunk else 0
+        self._size = self._length = chunk.position + chunk.size if chunk else 0
         if not complete and self._deviation is None and self._start < self._stop:
             missing = self._stop - line_start <= LINE_BREAK
             self._problem = "the last chunk is missing" if missing else "the chunks break off"

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
     from seekwarc.frames.run import ReadPlan
-    from seekwarc.read.span import Span
+    from seekwarc.read.body import RecordBody
 
 __all__ = ["Extent", "ExtentFile"]
 
-LARGEST_STEP: Final = 32 << 20
+MAX_STEP: Final = 32 << 20
 """Memory that is allocated on the word of a Content-Length alone."""
 EVERYTHING: Final = 1 << 62
 MAX_DECODED: Final = 1 << 30
 """Bytes that come out of content codings for one call of `read` or `pread`, those before `start` included."""
 DECODING_STEP: Final = 256 << 10
 SHORT_READ: Final = 64 << 10
-"""What is copied once more sooner than that a buffer is made which need not be."""
+"""Up to this size, an extra copy is cheaper than a zero-copy buffer."""
 
 
 class Extent:
@@ -36,7 +36,9 @@ class Extent:
     Positions count from the first byte of the extent; ranges are half-open, [start, stop).
 
     Args:
-        span: Where its bytes are.
+        body: The record's bytes.
+        start: Where the extent begins in them.
+        stop: Where it ends.
         codings: HTTP content codings that are on it, in the order in which they were applied.
         truncated: Whether the record says that it was cut off.
         fields: Tell its Content-Type.
@@ -56,17 +58,22 @@ class Extent:
         video/mp4 4096
     """
 
-    __slots__ = ("_fields", "_span", "_truncated", "codings")
+    __slots__ = ("_body", "_fields", "_length", "_start", "_truncated", "codings")
 
     def __init__(
         self,
-        span: Span,
+        body: RecordBody,
+        start: int,
+        stop: int,
         codings: tuple[str, ...] = (),
         *,
         truncated: bool = False,
         fields: Mapping[str, str] | None = None,
     ) -> None:
-        self._span = span
+        self._body = body
+        self._start = start
+        # Of a chunked body, whose chunks may not have been counted yet, it has no more than this.
+        self._length = stop - start
         self._truncated = truncated
         self.codings = codings
         self._fields = fields
@@ -83,14 +90,14 @@ class Extent:
 
         For a body in chunked transfer coding all chunks have to be passed, once; see `known_size`.
         """
-        return self._span.size
+        return self._length
 
     @property
     def known_size(self) -> int | None:
         """Length in bytes; None of a body in chunked transfer coding whose end was not reached yet."""
-        return self._span.known_size
+        return self._length
 
-    def look_ahead(self, position: int, seconds: float = math.inf) -> bool:
+    def look_ahead(self, position: int, seconds: float = math.inf) -> bool:  # noqa: ARG002
         """Find out whether this has `position` bytes, for no longer than `seconds`.
 
         Only a body in chunked transfer coding takes any time. The next call goes on where this one ended.
@@ -102,7 +109,7 @@ class Extent:
             ChecksumError: A frame that must be read for that is damaged.
             SourceError: The stored bytes are unavailable.
         """
-        return self._span.look_ahead(position, seconds)
+        return True
 
     @property
     def problem(self) -> str | None:
@@ -110,7 +117,7 @@ class Extent:
 
         None where nothing is wrong, or the end was not reached yet.
         """
-        return self._span.problem
+        return None
 
     @property
     def deviation(self) -> str | None:
@@ -119,7 +126,7 @@ class Extent:
         Many crawlers undo chunked transfer coding and keep the head that names it. None where there is
         nothing of the kind, or the body was not read yet.
         """
-        return self._span.deviation
+        return None
 
     @property
     def media_type(self) -> MediaType | None:
@@ -138,7 +145,7 @@ class Extent:
 
         Args:
             start: Position of the first byte, 0 or more.
-            length: Bytes wanted; fewer come where the extent ends before, none behind its end.
+            length: Bytes wanted; fewer come where the extent ends before, none after its end.
             verify: Decode whole frames and check them. Without it decoding may stop where the range ends,
                 and damage may go unnoticed.
             decoded: Count in the body with its content codings (gzip, deflate, br, zstd) undone.
@@ -150,28 +157,30 @@ class Extent:
             LimitError: More than 1 GiB would have to be decoded.
             UnsupportedError: A coding that is not known, or whose package is not installed.
             ChecksumError: A frame that the range touches is damaged.
-            SourceError: The stored bytes cannot be had.
+            SourceError: The stored bytes are unavailable.
         """
         if decoded and self.codings:
             return self._read_decoded(start, length)
-        length = self._limit(start, length)
+        if start < 0 or length < 0:
+            raise RangeError(f"cannot read {counted(length, 'byte')} at position {start}")
+        length = min(length, self._length - start)
         if length <= SHORT_READ:
-            return self._span.read(start, length, verify=verify)
+            return self._read(start, length, verify=verify) if length > 0 else b""
         return self._pread_long(start, length, verify=verify)
 
     def _pread_long(self, start: int, length: int, *, verify: bool) -> bytes:
-        step = min(length, LARGEST_STEP)
+        step = min(length, MAX_STEP)
         # A BytesIO hands out the bytes object that it was filled in, so nothing is copied.
         out = io.BytesIO(bytes(step))
         done = 0
         while done < length:
             if done:
                 # Content-Length may lie: no more room is made before what was asked for so far has come.
-                step = min(length - done, LARGEST_STEP)
+                step = min(length - done, MAX_STEP)
                 out.seek(done)
                 out.write(bytes(step))
             with out.getbuffer() as view, view[done : done + step] as target:
-                count = self._span.read_into(start + done, target, verify=verify)
+                count = self._read_into(start + done, target, verify=verify)
             done += count
             if count < step:
                 out.truncate(done)
@@ -181,9 +190,13 @@ class Extent:
     def pread_into(self, start: int, buffer: WriteableBuffer, *, verify: bool = True) -> int:
         """Fill `buffer` from `start` on and return how many bytes came; see `pread`."""
         with memoryview(buffer).cast("B") as view:
-            length = self._limit(start, len(view))
+            if start < 0:
+                raise RangeError(f"cannot read {counted(len(view), 'byte')} at position {start}")
+            length = min(len(view), self._length - start)
+            if length <= 0:
+                return 0
             with view[:length] as target:
-                return self._span.read_into(start, target, verify=verify)
+                return self._read_into(start, target, verify=verify)
 
     def read(self, n: int = -1, *, decoded: bool = False) -> bytes:
         """Read all of it, or the first `n` bytes: an extent has no position; `open` makes a file of it.
@@ -196,7 +209,7 @@ class Extent:
             LimitError: More than 1 GiB would have to be decoded.
             UnsupportedError: A coding that is not known, or whose package is not installed.
             ChecksumError: A frame is damaged.
-            SourceError: The stored bytes cannot be had.
+            SourceError: The stored bytes are unavailable.
         """
         return self.pread(0, EVERYTHING if n < 0 else n, decoded=decoded)
 
@@ -242,19 +255,29 @@ class Extent:
         """Tell what reading [start, stop) costs, without fetching any frame.
 
         The record's seek table is loaded if it was not yet, and of a chunked body the chunks up to `stop` are
-        gone through: that is the only I/O.
+        read: that is the only I/O.
 
         Raises:
             RangeError: A negative or inverted range.
         """
         if start < 0 or stop < start:
             raise RangeError(f"[{start}, {stop}) is not a byte range")
-        return self._span.plan(start, stop)
+        return self._plan(start, stop)
 
-    def _limit(self, start: int, length: int) -> int:
-        if start < 0 or length < 0:
-            raise RangeError(f"cannot read {counted(length, 'byte')} at position {start}")
-        return self._span.limit(start, length)
+    # How the bytes are reached, positions and lengths being those of the extent. A chunked body is not one
+    # stretch of the record.
+
+    def _read(self, start: int, length: int, *, verify: bool) -> bytes:
+        start += self._start
+        return self._body.read(start, start + length, verify=verify)
+
+    def _read_into(self, start: int, out: memoryview, *, verify: bool) -> int:
+        self._body.read_into(self._start + start, out, verify=verify)
+        return len(out)
+
+    def _plan(self, start: int, stop: int) -> ReadPlan:
+        start, stop = min(start, self._length), min(stop, self._length)
+        return self._body.plan(self._start + start, self._start + stop)
 
 
 class ExtentFile(io.RawIOBase):
@@ -288,7 +311,7 @@ class ExtentFile(io.RawIOBase):
         return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move the position, as `io.IOBase.seek`; a position behind the end reads nothing.
+        """Move the position, as `io.IOBase.seek`; a position after the end reads nothing.
 
         Raises:
             RangeError: The position would be negative.

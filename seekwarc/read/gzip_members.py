@@ -10,98 +10,58 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.seektable import SeekTable
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END, find_header_end, parse_record_header
 from seekwarc.frames.inflate import gzip_codec
-from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import Window
 from seekwarc.frames.units import Piece, pieces_from
-from seekwarc.read.record import Layout, Record, TableStatus
+from seekwarc.read.body import TableStatus, UnitBody
+from seekwarc.read.record import Record
 from seekwarc.read.sequential import streamed_group
 
 if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader
     from seekwarc.read.archive_file import ArchiveFile
 
-__all__ = ["gzip_records"]
+__all__ = ["MemberBody", "gzip_records"]
 
 SMALL_MEMBER: Final = 64 << 10
 """A member with more content is a stream."""
 FIRST_STEP: Final = 4 << 10
-"""Most members are smaller: what is given to a decompressor behind a member's end is copied in vain."""
+"""Most members are smaller: what is given to a decompressor after a member's end is copied to no purpose."""
 NEXT_STEP: Final = 32 << 10
 BLANKS: Final = (b"", b"\r", b"\n")
 """What a member without a record begins with."""
 
 
-class _MemberContent:
-    """A record that is one small member, which is always decompressed, and kept, whole."""
+class MemberBody(UnitBody):
+    """A record that is one small gzip member."""
 
-    __slots__ = ("_file", "_offset", "_size", "_stored_size")
-    table: SeekTable | None = None
-    in_one_piece = True
+    __slots__ = ()
+    table_status = TableStatus.STREAM
 
-    def __init__(self, file: ArchiveFile, offset: int, stored_size: int, size: int) -> None:
-        self._file = file
-        self._offset = offset
-        self._stored_size = stored_size
-        self._size = size
+    def stored_end(self) -> int:
+        """See `RecordBody.stored_end`."""
+        return self._end
 
-    def _content(self) -> bytes:
-        frames = self._file.frames
-        content = frames.cache.get((self._offset, self._offset))
+    def _decode(self) -> bytes:
+        frames = self.file.frames
+        key = (self.offset, self._end, self._size)
+        content = frames.cache.get(key)
         if content is not None:
             frames.count(cache_hits=1)
             return content
         content = b""
-        for piece in pieces_from(Window(self._file.source), self._offset, "gz", self._file.decoder):
+        for piece in pieces_from(Window(self.file.source), self.offset, "gz", self.file.decoder):
             if isinstance(piece, Piece):
                 content += piece.data
                 if piece.end is not None or len(content) > self._size:
                     break
         if len(content) != self._size:
-            raise TruncatedError(
-                "this gzip member is not what it was", source=self._file.name, offset=self._offset
-            )
+            text = "this gzip member is not what it was"
+            raise TruncatedError(text, source=self.file.name, offset=self.offset)
         frames.count(decoded=self._size)
-        frames.cache.put((self._offset, self._offset), content)
+        frames.cache.put(key, content)
         return content
-
-    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
-        """See `Content.read_into`."""
-        out[:] = memoryview(self._content())[start : start + len(out)]
-
-    def peek(self, start: int, stop: int) -> bytes:
-        """See `Content.peek`."""
-        return self._content()[start:stop]
-
-    def cheap_stop(self, start: int) -> int:  # noqa: ARG002
-        """See `Content.cheap_stop`."""
-        return self._size
-
-    def plan(self, start: int, stop: int) -> ReadPlan:
-        """See `Content.plan`."""
-        if stop <= start:
-            return ReadPlan((), 0, 0)
-        return ReadPlan(((self._offset, self._offset + self._stored_size),), self._size, 0)
-
-
-class _MemberPlace:
-    __slots__ = ("_stored_size", "file", "offset")
-    skip = 0
-
-    def __init__(self, file: ArchiveFile, offset: int, stored_size: int) -> None:
-        self.file = file
-        self.offset = offset
-        self._stored_size = stored_size
-
-    def layout(self, header: RecordHeader) -> Layout:
-        size = len(header.raw) + header.content_length + len(RECORD_END)
-        content = _MemberContent(self.file, self.offset, self._stored_size, size)
-        return Layout(content, TableStatus.STREAM, data_end=self.offset + self._stored_size)
-
-    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
-        return self._stored_size
 
 
 def gzip_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator[Record]:
@@ -134,12 +94,12 @@ def _small_records(file: ArchiveFile, window: Window, offset: int) -> Generator[
             end = begin
             break
         if waiting is not None:
-            yield _settled(file, *waiting, begin)
-        waiting = Record(header, _MemberPlace(file, begin, stored_size)), content
+            yield _with_length(file, *waiting, begin)
+        waiting = Record(MemberBody(file, begin, header, end)), content
         blank = len(RECORD_END)
     if waiting is not None:
         # What comes next is part of it only where nothing does.
-        yield _settled(file, *waiting, end)
+        yield _with_length(file, *waiting, end)
     return end
 
 
@@ -148,10 +108,9 @@ def _is_blank(content: bytes, *, strict: bool) -> bool:
     return not content or not (strict or content.strip(b"\r\n"))
 
 
-def _settled(file: ArchiveFile, record: Record, content: bytes, end: int) -> Record:
+def _with_length(file: ArchiveFile, record: Record, content: bytes, end: int) -> Record:
+    file.frames.cache.latest = ((record.offset, record.body.stored_end(), len(content)), content)
     record.note_length(end - record.offset)
-    # Nothing but the member itself says where it ends: its beginning is name enough.
-    file.frames.cache.latest = ((record.offset, record.offset), content)
     return record
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -13,9 +14,10 @@ from seekwarc.format.warc import (
     RECORD_MAGIC,
     find_header_end,
 )
-from seekwarc.frames.scan import Window
-from seekwarc.read.content import PlainContent
-from seekwarc.read.record import CUT_OFF, Layout, Record, TableStatus
+from seekwarc.frames.run import ReadPlan
+from seekwarc.frames.scan import CHEAP_READ, Window
+from seekwarc.read.body import RecordBody, TableStatus
+from seekwarc.read.record import CUT_OFF, Record
 from seekwarc.read.resync import (
     NEARBY_BEFORE,
     LaterRecords,
@@ -29,33 +31,80 @@ if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader
     from seekwarc.read.archive_file import ArchiveFile
 
-__all__ = ["plain_record_at", "plain_records"]
+__all__ = ["PlainBody", "plain_record_at", "plain_records"]
 
 VERSION_START: Final = b"WARC/"
 HEADER_READ: Final = 4 << 10
 BLANK_STEP: Final = 64
 
 
-class _PlainPlace:
-    __slots__ = ("_window", "file", "offset")
-    skip = 0
+class PlainBody(RecordBody):
+    """A record of a file that is not compressed.
 
-    def __init__(self, file: ArchiveFile, offset: int, window: Window | None = None) -> None:
-        self.file = file
-        self._window = window
-        self.offset = offset
+    Args:
+        file: The file.
+        offset: Offset of the record.
+        header: The record's header.
+        window: A window for this record alone that has its beginning.
+    """
 
-    def __reduce__(self) -> tuple[type[_PlainPlace], tuple[ArchiveFile, int]]:
-        return _PlainPlace, (self.file, self.offset)
+    __slots__ = ("_lock", "_window")
+    table_status = TableStatus.STORED
 
-    def layout(self, header: RecordHeader) -> Layout:
-        end = self.offset + len(header.raw) + header.content_length + len(RECORD_END)
-        content = PlainContent(self.file.source, self.offset, self._window)
-        return Layout(content, TableStatus.STORED, data_end=end)
+    def __init__(
+        self, file: ArchiveFile, offset: int, header: RecordHeader, window: Window | None = None
+    ) -> None:
+        super().__init__(file, offset, header)
+        # Chunks are read in small steps, which must not be a request each.
+        self._window = window or Window(file.source)
+        self._lock = threading.Lock()
 
-    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
-        end = self.offset + len(header.raw) + header.content_length
-        return _blank_end(self.file.window(), end) - self.offset
+    def __reduce__(self) -> tuple[type[PlainBody], tuple[ArchiveFile, int, RecordHeader]]:
+        return PlainBody, (self.file, self.offset, self.header)
+
+    def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
+        """See `RecordBody.read`; there is nothing to verify."""
+        source, first, last = self.file.source, self.offset + start, self.offset + stop
+        if last - first > source.policy.most:
+            out = bytearray(stop - start)
+            with memoryview(out) as view:
+                self.read_into(start, view, verify=verify)
+            return bytes(out)
+        with self._lock:
+            near = self._window.leads_to(first, last)
+            data = self._window.take(first, last - first) if near else b""
+        if not near:
+            data = source.read(first, last)
+        if len(data) < last - first:
+            raise self.cut()
+        return data
+
+    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
+        """See `RecordBody.read_into`."""
+        step = self.file.source.policy.most
+        for begin in range(0, len(out), step):
+            with out[begin : begin + step] as part:
+                part[:] = self.read(start + begin, start + begin + len(part), verify=verify)
+
+    def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
+        """See `RecordBody.read_some`."""
+        least = min(least, stop - start)
+        with self._lock:
+            data = self._window.take(self.offset + start, min(stop - start, max(least, CHEAP_READ)))
+        if len(data) < least:
+            raise self.cut()
+        return data
+
+    def plan(self, start: int, stop: int) -> ReadPlan:
+        """See `RecordBody.plan`."""
+        if stop <= start:
+            return ReadPlan((), 0, 0)
+        return ReadPlan(((self.offset + start, self.offset + stop),), 0, 0)
+
+    def stored_end(self) -> int:
+        """See `RecordBody.stored_end`: the line breaks after the record are part of it, however many."""
+        end = self.offset + len(self.header.raw) + self.header.content_length
+        return _blank_end(self.file.window(), end)
 
 
 def _blank_end(window: Window, end: int) -> int:
@@ -91,7 +140,7 @@ def plain_record_at(file: ArchiveFile, window: Window, offset: int, *, own: bool
             end = find_header_end(data, index)
         if end >= 0:
             header = file.parse_header(data[index:end], offset)
-            record = Record(header, _PlainPlace(file, offset, window if own else None))
+            record = Record(PlainBody(file, offset, header, window if own else None))
             if own and offset + record.size - len(RECORD_END) > (file.source.size or 0):
                 _see_through(file, record, LaterRecords(file))
             return record

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, Protocol, cast
 
 from seekwarc.errors import LimitError, SeekWarcError
@@ -11,87 +9,14 @@ from seekwarc.format.fields import DefinedFields
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, is_http_block, parse_http_head
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_fields
-from seekwarc.read.chunked_payload import ChunkMap
-from seekwarc.read.content import Content
+from seekwarc.read.chunked_payload import ChunkedExtent
 from seekwarc.read.extent import Extent
-from seekwarc.read.span import Span, Stretch
 
 if TYPE_CHECKING:
-    from seekwarc.format.seektable import SeekTable
-    from seekwarc.read.archive_file import ArchiveFile
+    from seekwarc.read.body import RecordBody, TableStatus
     from seekwarc.read.digests import DigestCheck
 
-__all__ = ["CUT_OFF", "Layout", "Place", "Record", "Relations", "TableStatus"]
-
-
-class TableStatus(StrEnum):
-    """How a record's frames became known.
-
-    Example:
-        >>> with seekwarc.open("crawl.warc.zst") as archive:
-        ...     print(*(record.seek_table_status.value for record in archive.records(type="response")))
-        single record
-    """
-
-    RECORD = "record"
-    """From the record's own seek table."""
-    FILE = "file"
-    """From the table at the end of the file."""
-    NONE = "none"
-    """No table was found; the frames' headers were scanned."""
-    UNUSABLE = "unusable"
-    """A table is there but cannot be believed; the frames' headers were scanned."""
-    SINGLE = "single"
-    """The record is one frame, which needs no table."""
-    STORED = "stored"
-    """The file is not compressed, so that any byte can be read as it is."""
-    SEGMENTS = "segments"
-    """The record is joined of several, each of which is reached in its own way."""
-    STREAM = "stream"
-    """The record is not in frames that can be reached by range; it is read from its beginning."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Where a record's content lies in the stored file."""
-
-    content: Content
-    table_status: TableStatus
-    table_problem: str | None = None
-    """Why a table that is there was not used."""
-    listed: SeekTable | None = None
-    """The frames of a content that they are no way into, as the table has them."""
-    data_end: int | None = None
-    """Offset behind the record's last frame, where it is known without decompressing."""
-    is_scanned: bool = False
-    """The frames' headers were scanned; a seek table that was used lists just these frames."""
-
-    @property
-    def frames(self) -> SeekTable | None:
-        """The record's frames; None where they are not known."""
-        return self.content.table if self.listed is None else self.listed
-
-
-class Place(Protocol):
-    """Where one record lies in its file, and how it is reached from there."""
-
-    @property
-    def file(self) -> ArchiveFile:
-        """The file."""
-
-    @property
-    def offset(self) -> int:
-        """Offset in the stored file of the frame, member or byte that the record begins in."""
-
-    @property
-    def skip(self) -> int:
-        """Content bytes in front of the record in that frame or member."""
-
-    def layout(self, header: RecordHeader) -> Layout:
-        """Find where the content lies."""
-
-    def length(self, header: RecordHeader, layout: Layout) -> int:
-        """Find how many stored bytes the record takes."""
+__all__ = ["CUT_OFF", "Record", "Relations"]
 
 
 class Relations(Protocol):
@@ -112,7 +37,7 @@ CUT_OFF: Final = "the record is cut off"
 MAX_FIELDS_BLOCK: Final = 16 << 20
 """Largest block that is taken apart into fields."""
 
-_FOUND_BY_READING: Final = {"_layout": None, "_http": "unknown", "_payload": None}
+_FOUND_BY_READING: Final = {"_http": "unknown", "_payload": None}
 
 
 class Record(DefinedFields):
@@ -123,7 +48,7 @@ class Record(DefinedFields):
 
     Attributes:
         header: The record header, exactly as it stands in the file.
-        place: Where the record lies, and how it is reached.
+        body: The stored form of the record: where its bytes lie, and how they are reached.
 
     Example:
         >>> with seekwarc.open("crawl.warc.zst") as archive:
@@ -134,13 +59,12 @@ class Record(DefinedFields):
         7f009972
     """
 
-    __slots__ = ("_http", "_layout", "_length", "_payload", "_problem", "place")
+    __slots__ = ("_http", "_length", "_payload", "_problem", "body")
 
-    def __init__(self, header: RecordHeader, place: Place, *, length: int | None = None) -> None:
-        self.header = header
-        self.place = place
+    def __init__(self, body: RecordBody, *, length: int | None = None) -> None:
+        self.header = body.header
+        self.body = body
         self._length = length
-        self._layout: Layout | None = None
         self._http: HttpHead | Literal["unknown"] | None = "unknown"
         self._payload: Extent | None = None
         self._problem: str | None = None
@@ -160,20 +84,20 @@ class Record(DefinedFields):
     @property
     def source(self) -> str:
         """Name of the file that the record is in."""
-        return self.place.file.name
+        return self.body.file.name
 
     @property
     def offset(self) -> int:
         """Offset in the stored file of the record's first frame (gzip member, byte): CDX `offset`."""
-        return self.place.offset
+        return self.body.offset
 
     @property
     def skip(self) -> int:
-        """Content bytes of other records in front of this one in the same frame or gzip member.
+        """Content bytes of other records before this one in the same frame or gzip member.
 
         0 in every conforming file.
         """
-        return self.place.skip
+        return self.body.skip
 
     @property
     def headers(self) -> RecordHeader:
@@ -184,10 +108,10 @@ class Record(DefinedFields):
     def length(self) -> int:
         """Stored bytes up to the next record, a seek table included: the `length` of CDX and CDXJ.
 
-        A table that covers the whole file, and stands behind its last record, is not counted.
+        A table that covers the whole file, and stands after its last record, is not counted.
         """
         if self._length is None:
-            self._length = self.place.length(self.header, self.layout)
+            self._length = self.body.stored_end() - self.body.offset
         return self._length
 
     @property
@@ -222,27 +146,18 @@ class Record(DefinedFields):
         """
         self._problem = problem
         if content_length is not None:
-            self.header = RecordHeader(self.header.raw, content_length)
+            self.header = self.body.header = RecordHeader(self.header.raw, content_length)
             self._payload = None
-
-    @property
-    def layout(self) -> Layout:
-        """Where the content lies. Found when first needed, from a seek table or by scanning."""
-        if self._layout is None:
-            with self.place.file.lock:
-                if self._layout is None:
-                    self._layout = self.place.layout(self.header)
-        return self._layout
 
     @property
     def seek_table_status(self) -> TableStatus:
         """Whether a seek table was found and used."""
-        return self.layout.table_status
+        return self.body.table_status
 
     @property
     def whole(self) -> Extent:
-        """The whole record: header, block and the two line breaks behind it."""
-        return Extent(Stretch(self.layout.content, 0, self.size))
+        """The whole record: header, block and the two line breaks after it."""
+        return Extent(self.body, 0, self.size)
 
     @property
     def size(self) -> int:
@@ -253,7 +168,7 @@ class Record(DefinedFields):
     def block(self) -> Extent:
         """The block: all that Content-Length counts."""
         start = len(self.header.raw)
-        return Extent(Stretch(self.layout.content, start, start + self.content_length), fields=self.header)
+        return Extent(self.body, start, start + self.content_length, fields=self.header)
 
     @property
     def warc_fields(self) -> tuple[tuple[str, str], ...] | None:
@@ -290,11 +205,12 @@ class Record(DefinedFields):
         if start == end or kind in TYPES_WITHOUT_HTTP or not self._is_understood(kind):
             return None
         limit = min(end, start + MAX_HTTP_HEAD_SIZE)
-        content = self.layout.content
-        cheap = min(content.cheap_stop(start), limit)
-        head = parse_http_head(content.peek(start, cheap), whole=cheap == end)
-        if head is None and cheap < limit:
-            head = parse_http_head(content.peek(start, limit), whole=limit == end)
+        # The first frame has most heads; all that may be one is read only where it has not.
+        some = self.body.read_some(start, limit)
+        head = parse_http_head(some, whole=start + len(some) == end)
+        if head is None and start + len(some) < limit:
+            some = self.body.read_some(start, limit, limit - start)
+            head = parse_http_head(some, whole=limit == end)
         if head is not None and kind in ("response", "revisit", "request"):
             # A page that was stored without its head may well begin as a request does.
             is_response = head.status is not None
@@ -324,7 +240,7 @@ class Record(DefinedFields):
 
     @property
     def _relations(self) -> Relations:
-        relations = cast("Relations | None", self.place.file.relations)
+        relations = cast("Relations | None", self.body.file.relations)
         if relations is None:
             raise SeekWarcError(
                 "how records are related takes an index; open the files as a Collection", source=self.source
@@ -346,7 +262,7 @@ class Record(DefinedFields):
     def payload(self) -> Extent:
         """The payload: the entity-body of an HTTP message, without chunked coding; else the block (clause 4).
 
-        What the block holds behind the HTTP head is taken, whatever Content-Length the head names. By the
+        What the block holds after the HTTP head is taken, whatever Content-Length the head names. By the
         standard warcinfo and metadata records have none; for convenience theirs is the block too. A revisit
         holds no payload of its own as a rule: `Collection.open_record` finds the original's.
         """
@@ -354,14 +270,14 @@ class Record(DefinedFields):
             head = self.http
             start = len(self.header.raw)
             stop = start + self.content_length
-            content = self.layout.content
-            if head is not None:
-                start += head.size
-            if head is None or not head.is_coded:
-                self._payload = Extent(
-                    Stretch(content, start, stop), fields=self.header if head is None else head
-                )
+            if head is None:
+                self._payload = Extent(self.body, start, stop, fields=self.header)
+            elif not head.is_coded:
+                self._payload = Extent(self.body, start + head.size, stop, fields=head)
             else:
-                span: Span = (ChunkMap if head.chunked else Stretch)(content, start, stop)
-                self._payload = Extent(span, head.codings, truncated=self.truncated is not None, fields=head)
+                kind = ChunkedExtent if head.chunked else Extent
+                truncated = self.truncated is not None
+                self._payload = kind(
+                    self.body, start + head.size, stop, head.codings, truncated=truncated, fields=head
+                )
         return self._payload

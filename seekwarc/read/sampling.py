@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from seekwarc.read.archive_file import ONE_READ, ArchiveFile
-from seekwarc.read.place import record_size
+from seekwarc.read.body import record_size
 from seekwarc.read.search import RecordSearch
 from seekwarc.read.zstd_records import framed_record_at
 

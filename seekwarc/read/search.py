@@ -17,8 +17,8 @@ from seekwarc.format.warc import RECORD_BEGINNING, RecordHeader, find_header_end
 from seekwarc.frames.scan import Frame, Window, frame_at
 from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.body import record_size
 from seekwarc.read.file_tables import FileTable
-from seekwarc.read.place import record_size
 
 __all__ = ["RecordSearch"]
 

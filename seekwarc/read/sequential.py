@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.warc import RECORD_END, RECORD_MAGIC
 from seekwarc.format.words import counted
-from seekwarc.read.content import StreamContent
-from seekwarc.read.record import CUT_OFF, Layout, Record, TableStatus
+from seekwarc.frames.run import ReadPlan
+from seekwarc.frames.scan import CHEAP_READ
+from seekwarc.read.body import RecordBody, TableStatus
+from seekwarc.read.record import CUT_OFF, Record
 from seekwarc.read.resync import (
     NEARBY,
     NEARBY_BEFORE,
@@ -27,76 +30,109 @@ if TYPE_CHECKING:
     from seekwarc.frames.units import Compression, Extension
     from seekwarc.read.archive_file import ArchiveFile
 
-__all__ = ["StreamedRecords", "extensions_end", "stream_content", "streamed_group", "streamed_length"]
+__all__ = ["StreamBody", "StreamedRecords", "extensions_end", "streamed_group", "streamed_length"]
 
 
-def stream_content(
-    file: ArchiveFile,
-    offset: int,
-    skip: int,
-    compression: Compression,
-    live: tuple[ContentStream, int] | None = None,
-    *,
-    limit: int | None = None,
-) -> StreamContent:
-    """Return the content of a record that is read from its beginning on.
+class StreamBody(RecordBody):
+    """A record that can only be decompressed from its beginning.
+
+    Reads that go forward go on where the last one ended; a read that goes back begins again.
 
     Args:
         file: The file.
-        offset: Offset of the unit that the record begins in.
-        skip: Content bytes in front of the record in that unit.
+        offset: Offset of the frame or member that the record begins in.
+        header: The record's header.
         compression: What the file is compressed with.
-        live: A stream that is being read, and the position in it at which the record begins.
+        skip: Content bytes before the record in that frame or member.
+        live: The stream that an iteration reads the file with, and the position in it at which the record
+            begins; used as long as it has not passed.
         limit: Offset that no more than what is wanted is read beyond.
     """
 
-    def reopen() -> ContentStream:
-        return file.stream(file.window(limit), offset, compression)
-
-    stream, position = live or (reopen(), skip)
-    return StreamContent(file.source, offset, skip, reopen, live=stream, live_position=position)
-
-
-class _StreamPlace:
-    __slots__ = ("_compression", "_limit", "_live", "file", "last_unit", "offset", "skip")
+    __slots__ = ("_base", "_compression", "_limit", "_lock", "_stream", "last_unit")
+    table_status = TableStatus.STREAM
 
     def __init__(
         self,
         file: ArchiveFile,
         offset: int,
-        skip: int,
+        header: RecordHeader,
         compression: Compression,
-        live: tuple[ContentStream, int],
         *,
-        limit: int | None,
+        skip: int = 0,
+        live: tuple[ContentStream, int] | None = None,
+        limit: int | None = None,
     ) -> None:
-        self.file = file
-        self._compression: Compression = compression
-        self._live: tuple[ContentStream, int] | None = live
-        self._limit = limit
-        self.offset = offset
+        super().__init__(file, offset, header)
         self.skip = skip
+        self._compression: Compression = compression
+        self._limit = limit
+        self._stream: ContentStream | None = live[0] if live else None
+        self._base = live[1] if live else 0
+        self._lock = threading.Lock()
         self.last_unit: int | None = None
-        """The unit that the record ends in, where that goes on with another record."""
+        """The frame or member that the record ends in, where that goes on with another record."""
 
     def __getstate__(self) -> tuple[None, dict[str, object]]:
+        _, slots = cast("tuple[None, dict[str, object]]", super().__getstate__())
         # A copy reads the record from its beginning, in a stream of its own.
-        return None, {**{name: getattr(self, name) for name in self.__slots__}, "_live": None}
+        return None, {**slots, "_stream": None, "_lock": None}
 
-    def layout(self, header: RecordHeader) -> Layout:  # noqa: ARG002
-        content = stream_content(
-            self.file, self.offset, self.skip, self._compression, self._live, limit=self._limit
-        )
-        return Layout(content, TableStatus.STREAM)
+    def __setstate__(self, state: tuple[None, dict[str, object]]) -> None:
+        for name, value in state[1].items():
+            setattr(self, name, value)
+        self._lock = threading.Lock()
 
-    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
-        """See `Place.length`. Of a record that shares its unit, all of that is counted."""
+    def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
+        """See `RecordBody.read`."""
+        out = bytearray(stop - start)
+        with memoryview(out) as view:
+            self.read_into(start, view, verify=verify)
+        return bytes(out)
+
+    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
+        """See `RecordBody.read_into`; what is decompressed to its end is always verified."""
+        with self._lock:
+            filled = self._open().read_at(self._base + start, out)
+            if filled is None:
+                filled = self._open(again=True).read_at(self._base + start, out)
+        if filled != len(out):
+            raise self.cut()
+
+    def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
+        """See `RecordBody.read_some`."""
+        least = min(least, stop - start)
+        wanted = min(stop - start, max(least, CHEAP_READ))
+        with self._lock:
+            data = self._open().peek_at(self._base + start, wanted)
+            if data is None:
+                data = self._open(again=True).peek_at(self._base + start, wanted)
+        if data is None or len(data) < least:
+            raise self.cut()
+        return data
+
+    def _open(self, *, again: bool = False) -> ContentStream:
+        if self._stream is None or again:
+            file = self.file
+            self._stream = file.stream(file.window(self._limit), self.offset, self._compression)
+            self._base = self.skip
+        return self._stream
+
+    def plan(self, start: int, stop: int) -> ReadPlan:
+        """See `RecordBody.plan`: at the most, everything from the record's beginning on."""
+        if stop <= start:
+            return ReadPlan((), 0, 0)
+        end = self.file.source.size or self.offset
+        return ReadPlan(((self.offset, end),), self.skip + stop, 0)
+
+    def stored_end(self) -> int:
+        """See `RecordBody.stored_end`. Of a record that shares its frame or member, all of that counts."""
         file = self.file
         if file.source.is_pipe:
-            return 0
+            return self.offset
         if self.last_unit is None and not self.skip:
-            return streamed_length(file, self.offset, self._compression)
-        return file.unit_end(self.last_unit or self.offset, self._compression) - self.offset
+            return self.offset + streamed_length(file, self.offset, self._compression)
+        return file.unit_end(self.last_unit or self.offset, self._compression)
 
 
 def extensions_end(end: int, extensions: Iterable[Extension], record_offset: int) -> int:
@@ -195,9 +231,16 @@ class StreamedRecords:
                 "the file ends inside this record's header", source=file.name, offset=mark.unit
             )
         header = file.parse_header(raw, mark.unit)
-        live = (stream, mark.position)
-        place = _StreamPlace(file, mark.unit, mark.skip, self._compression, live, limit=self._limit)
-        self._record = Record(header, place)
+        body = StreamBody(
+            file,
+            mark.unit,
+            header,
+            self._compression,
+            skip=mark.skip,
+            live=(stream, mark.position),
+            limit=self._limit,
+        )
+        self._record = Record(body)
         if mark.skip:
             self._record.note_problem(SHARED)
         self._begin = mark.position
@@ -314,7 +357,7 @@ class StreamedRecords:
         self.next_offset = mark.unit if mark else end
         if mark is not None and mark.skip and mark.position - mark.skip < self._block_end:
             # Where the unit ends that the record shares is known when that is reached, or asked for.
-            cast("_StreamPlace", record.place).last_unit = mark.unit
+            cast("StreamBody", record.body).last_unit = mark.unit
             record.note_problem(SHARED)
             return
         if self._compression == "none" or not self.at_unit:

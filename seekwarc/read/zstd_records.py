@@ -18,18 +18,18 @@ from seekwarc.format.zstd import FrameHeader, measure_frame, parse_frame_header
 from seekwarc.frames.decoder import CodecError
 from seekwarc.frames.scan import Window, frame_start_at
 from seekwarc.frames.units import WHOLE_FRAME, whole_frame
-from seekwarc.read.place import (
-    MAX_BLANK_FRAME,
-    FramedPlace,
-    SinglePlace,
-    extension_here,
-    extensions_at,
-    extensions_from,
-    record_size,
-)
+from seekwarc.read.body import record_size
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED, too_large
 from seekwarc.read.sequential import extensions_end, streamed_group
+from seekwarc.read.zstd_body import (
+    MAX_BLANK_FRAME,
+    FrameBody,
+    ZstdBody,
+    extension_here,
+    extensions_at,
+    extensions_from,
+)
 
 if TYPE_CHECKING:
     from seekwarc.format.seektable import TableReference
@@ -55,7 +55,7 @@ def _decode_first(file: ArchiveFile, offset: int, frame: bytes, header: FrameHea
     except FormatError as error:
         raise error.located(file.name, offset) from None
     file.frames.count(decoded=len(content))
-    file.frames.cache.latest = ((offset, offset + len(frame)), content)
+    file.frames.cache.latest = ((offset, offset + len(frame), len(content)), content)
     return content
 
 
@@ -103,11 +103,11 @@ def framed_record_at(
     else:
         record_header = file.parse_header(content[:end], offset)
         if record_size(record_header) == len(content):
-            return Record(record_header, SinglePlace(file, offset, len(frame)), length=length)
+            return Record(FrameBody(file, offset, record_header, offset + len(frame)), length=length)
     # A table that was made to displace frames cannot be told by a short read: only looking at all frames can.
     walks = file.strict and table is None and not file.source.is_far
-    place = FramedPlace(file, offset, length=length, head=head, walks=walks, table=table)
-    record = Record(record_header, place, length=length)
+    body = ZstdBody(file, offset, record_header, length=length, head=head, walks=walks, table=table)
+    record = Record(body, length=length)
     _tell_of_frame(file, record, header, content, len(frame))
     return record
 
@@ -145,7 +145,7 @@ def _tell_of_frame(
 def _header_at(file: ArchiveFile, window: Window, offset: int) -> RecordHeader | None:
     """Return the header of the record that begins at `offset`, None where it cannot be read."""
     # The frame has just been decoded, and was found not to be all of the record.
-    (begin, _), content = file.frames.cache.latest
+    (begin, _, _), content = file.frames.cache.latest
     end = find_header_end(content) if begin == offset else -1
     try:
         if end >= 0:
@@ -155,10 +155,10 @@ def _header_at(file: ArchiveFile, window: Window, offset: int) -> RecordHeader |
         return None
 
 
-def _data_end(record: Record) -> int | None:
+def _data_end(body: ZstdBody) -> int | None:
     """Return where a record of several frames ends, None where its frames do not fit it."""
     try:
-        return record.layout.data_end
+        return body.data_end
     except FormatError:
         return None
 
@@ -187,26 +187,28 @@ def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterat
             frame = whole_frame(window, offset, header)
             # One that lay across two reads, so that the loop for single frames left it.
             if frame and _decode_first(file, offset, frame, header).endswith(RECORD_END):
-                behind = offset + len(frame)
-                length = extensions_end(behind, extensions_from(file, window, behind), offset) - offset
-                yield Record(record_header, SinglePlace(file, offset, len(frame)), length=length)
-                offset = behind
+                end = offset + len(frame)
+                length = extensions_end(end, extensions_from(file, window, end), offset) - offset
+                yield Record(FrameBody(file, offset, record_header, end), length=length)
+                offset = end
                 continue
-        record = Record(record_header, FramedPlace(file, offset, walks=not file.source.is_far))
+        body = ZstdBody(file, offset, record_header, walks=not file.source.is_far)
+        record = Record(body)
         goes_on = record.size > header.content_size
-        end = _data_end(record) if goes_on else None
-        if goes_on and end is None and not file.may_mend(min(record.size, file.source.size or 0)):
+        data_end = _data_end(body) if goes_on else None
+        if goes_on and data_end is None and not file.may_mend(min(record.size, file.source.size or 0)):
             raise FormatError(
                 "too many records of this file do not fit their frames", source=file.name, offset=offset
             )
-        if end is None:
+        if data_end is None:
             # Several records in the frame, one that does not end as it should, or is cut off.
             offset = yield from streamed_group(file, window, offset, "zst")
             continue
         yield record
         if not record.has_length:
-            record.note_length(extensions_end(end, extensions_from(file, window, end), offset) - offset)
-        offset = end
+            end = extensions_end(data_end, extensions_from(file, window, data_end), offset)
+            record.note_length(end - offset)
+        offset = data_end
 
 
 def _single_frame_records(
@@ -218,7 +220,7 @@ def _single_frame_records(
     """
     with closing(_small_frames(file, window, offset, decompress)) as frames:
         for end, content, followed in frames:
-            file.frames.cache.latest = ((offset, end), content)
+            file.frames.cache.latest = ((offset, end, len(content)), content)
             header_end = find_header_end(content)
             if header_end < 0:
                 break
@@ -232,7 +234,7 @@ def _single_frame_records(
             size = end - offset
             if not followed:
                 size = extensions_end(end, extensions_from(file, window, end), offset) - offset
-            yield Record(header, SinglePlace(file, offset, end - offset), length=size)
+            yield Record(FrameBody(file, offset, header, end), length=size)
             offset = end
     return offset
 

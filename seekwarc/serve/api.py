@@ -186,7 +186,7 @@ class _Api:
             },
             "findings": [f"{it.severity}: {it}" for it in check_header(record.header)],
             "seek_table": (original or record).seek_table_status,
-            "seek_table_problem": (original or record).layout.table_problem,
+            "seek_table_problem": (original or record).body.table_problem,
             "original": self._reference(original) if original is not None else None,
             "segments": [self._reference(segment) for segment in segments],
         }

@@ -194,7 +194,7 @@ def entity_tag(record: Record, part: Part) -> str:
         tag.update(b"%d:%s" % (len(stored.header.raw), stored.header.raw))
         if "WARC-Block-Digest" in stored.header:
             continue
-        frames = stored.layout.frames
+        frames = stored.body.frames
         if frames is not None and frames.checksums is not None:
             tag.update(frames.build())
         elif stored.content_length <= MOST_HASHED:

@@ -57,7 +57,7 @@ class FrameMap:
         runs = []
         self.count = 0
         for part in stored:
-            table = part.layout.frames
+            table = part.body.frames
             if table is not None and len(table):
                 runs.append(Run(part.source, part.offset, table, self.count))
                 self.count += len(table)

@@ -106,7 +106,7 @@ def describe_record(record: Record) -> RecordSummary:
     Only of a small body in chunked transfer coding the chunks are counted.
     """
     payload = record.payload
-    layout = record.layout
+    body = record.body
     payload.look_ahead(record.content_length, 0)
     size = payload.known_size
     extent = payload if size is not None else record.block
@@ -127,9 +127,9 @@ def describe_record(record: Record) -> RecordSummary:
         findings=tuple(f"{it.severity}: {it}" for it in check_header(record.header)),
         block_size=record.content_length,
         payload_size=size,
-        table_status=layout.table_status,
-        table_problem=layout.table_problem,
-        frames=layout.frames,
+        table_status=body.table_status,
+        table_problem=body.table_problem,
+        frames=body.frames,
         example=extent.plan(middle, middle + TYPICAL_RANGE),
     )
 

@@ -24,10 +24,10 @@ from seekwarc.format.http import HttpHead
 from seekwarc.format.post import MAX_BODY_SIZE, body_query, with_query
 from seekwarc.format.surt import surt
 from seekwarc.read.options import ReadLimits
-from seekwarc.read.place import table_reference
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED
+from seekwarc.read.zstd_body import table_reference
 from seekwarc.storage.source import RangeSource, open_source
 from seekwarc.tools.convert import refuse_same_file
 from seekwarc.tools.sorting import MEMORY, sorted_lines

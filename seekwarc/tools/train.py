@@ -171,7 +171,7 @@ def _beginning(record: Record, most: int) -> bytes:
     """Return the first bytes of a record as it is stored, without passing them."""
     raw = record.header.raw
     length = min(record.content_length, max(most - len(raw), 0))
-    block = record.layout.content.peek(len(raw), len(raw) + length) if length else b""
+    block = record.body.read_some(len(raw), len(raw) + length, length) if length else b""
     return (raw + block + (RECORD_END if length == record.content_length else b""))[:most]
 
 

@@ -144,9 +144,8 @@ def existing_file(
         if compression != "zst":
             return ExistingFile("none", None, os.path.getsize(path) if end is None else end)
         found = ExistingFile("none", archive.dictionary)
-        bare = first.layout.frames is not None and first.layout.frames.content_sizes[0] == len(
-            first.header.raw
-        )
+        frames = first.body.frames
+        bare = frames is not None and frames.content_sizes[0] == len(first.header.raw)
         last_offset = last.offset
         only = first.offset == last.offset
     tables, anchor = _read_frames(found, os.fspath(path), end)
@@ -194,7 +193,7 @@ def _ends(archive: Reader, *, repair: bool) -> tuple[Record, Record, int, int | 
     try:
         for record in archive:
             # One that is cut would swallow what is written after it.
-            _ = record.layout
+            _ = record.body.table_status
             before = records[-1] if records else None
             records = [*records[:1], record]
             count += 1

@@ -17,7 +17,7 @@ from seekwarc import Index, Stats
 from seekwarc.cdx import index as module
 from seekwarc.errors import FormatError, SeekWarcError, SourceError, UnsupportedError
 from seekwarc.format.seektable import TableReference
-from seekwarc.read.place import table_reference
+from seekwarc.read.zstd_body import table_reference
 from seekwarc.tools.index import index
 from tests.support.cdx import cdxj_line, many_lines, tabbed_cluster, wacz_cluster
 from tests.support.foreign import Entry, Foreign
@@ -455,7 +455,7 @@ def test_no_other_table_is_believed_than_the_one_that_is_named(tmp_path: Path) -
         record = archive.record_at(put.offset, put.length, table=capture.table)
         assert record.block.pread(20_000, 100) == put.block[20_000:20_100]
         assert record.seek_table_status == "unusable"
-        assert "index" in record.layout.table_problem
+        assert "index" in record.body.table_problem
 
 
 def test_read_strictly_no_table_is_believed_that_lists_other_frames(tmp_path: Path) -> None:
@@ -482,7 +482,7 @@ def test_the_table_of_another_record_is_not_used() -> None:
         references = [table_reference(record) for record in archive]
         record = archive.record_at(one.offset, one.length, table=references[1])
         assert record.block.read() == one.block
-        assert "another record" in record.layout.table_problem
+        assert "another record" in record.body.table_problem
 
 
 def test_a_table_above_the_limit_is_not_read_on_an_index_s_word() -> None:
@@ -492,7 +492,7 @@ def test_a_table_above_the_limit_is_not_read_on_an_index_s_word() -> None:
     with seekwarc.open(RecordingSource(made.bytes())) as archive:
         record = archive.record_at(put.offset, put.length, table=reference)
         assert record.block.read() == put.block
-        assert "max_table_size" in record.layout.table_problem
+        assert "max_table_size" in record.body.table_problem
 
 
 def test_a_line_that_names_no_table_rightly_is_refused(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_options_of_writing_are_obeyed(command, crawl, tmp_path) -> None:
     with seekwarc.open(path) as archive:
         film = list(archive)[3]
         assert film.seek_table_status == "record"
-        assert max(film.layout.frames.content_sizes) <= (64 << 10) + 4
+        assert max(film.body.frames.content_sizes) <= (64 << 10) + 4
     assert decompressed(path) == crawl.content
 
 

@@ -188,7 +188,7 @@ def test_several_files_have_a_column_and_folders_expand(command, crawl) -> None:
 
 def test_a_head_that_is_damaged_keeps_no_other_from_the_list(command, crawl, tmp_path) -> None:
     with seekwarc.open(crawl.zst) as archive:
-        head = archive.record_at(crawl.film_put.offset).layout.frames[1]
+        head = archive.record_at(crawl.film_put.offset).body.frames[1]
     data = bytearray(crawl.zst.read_bytes())
     data[crawl.film_put.offset + head.stored_stop - 1] ^= 0xFF
     path = tmp_path / "damaged.warc.zst"

@@ -175,7 +175,7 @@ def test_options_of_writing_are_obeyed(command, folder, tmp_path) -> None:
     with seekwarc.open(path) as archive:
         film = list(archive)[1]
         assert film.seek_table_status == "record"
-        assert max(film.layout.frames.content_sizes) <= (64 << 10) + 4
+        assert max(film.body.frames.content_sizes) <= (64 << 10) + 4
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from seekwarc.errors import ChecksumError, FormatError, LimitError
 from seekwarc.format.zstd import parse_frame_header
-from seekwarc.frames.decoder import FrameCache, FrameDecoder, content_checksum
+from seekwarc.frames.decoder import FrameDecoder, content_checksum
 from seekwarc.frames.dictionary import Dictionary
 from tests.support.foreign import cut, noise, some_dictionary, text, zstd_frame
 
@@ -191,58 +190,6 @@ def test_content_checksum_is_what_frames_end_with() -> None:
     for content in (b"", b"x", CONTENT):
         assert content_checksum(content).to_bytes(4, "little") == zstd_frame(content)[-4:]
         assert content_checksum(memoryview(content)) == xxhash.xxh64_intdigest(content) & 0xFFFF_FFFF
-
-
-# The cache.
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 60)), max_size=40), st.integers(0, 120))
-def test_the_cache_keeps_what_was_used_last(steps: list[tuple[int, int]], capacity: int) -> None:
-    cache = FrameCache(capacity)
-    model: dict[int, bytes] = {}
-    for offset, size in steps:
-        content = bytes([offset]) * size
-        if size % 2:
-            cache.put(offset, content)
-            if size <= capacity:
-                model.pop(offset, None)
-                model[offset] = content
-                while sum(map(len, model.values())) > capacity:
-                    del model[next(iter(model))]
-        else:
-            assert cache.get(offset) == model.get(offset)
-            if offset in model:
-                model[offset] = model.pop(offset)
-    for offset in range(6):
-        assert cache.get(offset) == model.get(offset)
-
-
-def test_what_was_read_again_stays_longer() -> None:
-    cache = FrameCache(30)
-    for offset in (1, 2, 3):
-        cache.put(offset, bytes(10))
-    assert cache.get(1) == bytes(10)
-    cache.put(4, bytes(10))
-    assert [cache.get(offset) is not None for offset in (1, 2, 3, 4)] == [True, False, True, True]
-
-
-def test_threads_share_a_cache() -> None:
-    cache = FrameCache(5000)
-
-    def use(seed: int) -> bool:
-        rng = random.Random(seed)
-        for _ in range(500):
-            offset = rng.randrange(20)
-            content = cache.get(offset)
-            if content is not None and content != bytes([offset]) * 400:
-                return False
-            cache.put(offset, bytes([offset]) * 400)
-        return True
-
-    with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(use, range(16)))
-    kept = [offset for offset in range(20) if cache.get(offset) is not None]
-    assert 1 <= len(kept) <= 12
 
 
 @pytest.mark.parametrize("size", [-1, 0, 1023, (2 << 30) + 1, 1 << 70])

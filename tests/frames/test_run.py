@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from seekwarc import SeekTable
 from seekwarc.errors import ChecksumError, FormatError, SourceError, TruncatedError
+from seekwarc.frames.context import FrameContext
 from seekwarc.frames.decoder import FrameDecoder
-from seekwarc.frames.reader import FrameReader
 from seekwarc.frames.run import FrameRun
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import Stats
@@ -49,7 +49,7 @@ class Opened:
         stored = front + (made.bytes() if data is None else data)
         self.source = RecordingSource(stored) if latency is None else RemoteFake(stored, latency=latency)
         self.stats = Stats()
-        self.reader = FrameReader(
+        self.reader = FrameContext(
             Fetcher(self.source, self.stats),
             FrameDecoder(lambda: None),
             self.stats,
@@ -88,7 +88,7 @@ def test_any_range_is_a_slice_of_the_content(
     opened = Opened(frames(), cache_size=cache_size, head=head, threads=threads)
     for start, stop in wanted:
         assert opened.read(start, stop, verify=verify) == CONTENT[start:stop]
-        assert opened.run.peek(start, stop) == CONTENT[start:stop]
+        assert opened.run.read(start, stop) == CONTENT[start:stop]
     opened.reader.close()
 
 
@@ -152,9 +152,12 @@ def test_frames_without_content_are_passed_over() -> None:
     assert opened.run.plan(0, 3000).frames == 3
 
 
-def test_cheap_stop_is_the_end_of_the_frame() -> None:
+def test_read_some_goes_to_the_end_of_a_frame() -> None:
     run = Opened(frames()).run
-    assert [run.cheap_stop(start) for start in (0, 9_999, 10_000, 89_999)] == [10_000, 10_000, 20_000, 90_000]
+    for start, least, stop in ((0, 1, 10_000), (9_999, 1, 10_000), (9_999, 2, 20_000), (89_999, 1, 90_000)):
+        assert run.read_some(start, 90_000, least) == CONTENT[start:stop]
+    assert run.read_some(9_000, 9_500) == CONTENT[9_000:9_500]
+    assert run.read_some(9_000, 9_000) == b""
 
 
 # Far away.
@@ -162,7 +165,7 @@ def test_cheap_stop_is_the_end_of_the_frame() -> None:
 
 def settled(opened: Opened) -> None:
     """Wait until nothing is under way."""
-    while opened.reader.flights._under_way:
+    while opened.reader.cache._under_way:
         time.sleep(0.001)
 
 
@@ -396,9 +399,9 @@ def test_an_entry_that_swallows_a_frame_is_found_on_every_way(
         with pytest.raises(ChecksumError, match=r"frame 1 .*does not end where the seek table says"):
             opened.read(start, stop, verify=verify)
         with pytest.raises(ChecksumError):
-            opened.run.peek(start, stop)
+            opened.run.read(start, stop)
     with pytest.raises(ChecksumError):
-        opened.run.frame_content(1)
+        opened.run.content(1)
     opened.reader.close()
 
 
@@ -409,7 +412,7 @@ def test_an_entry_that_swallows_a_frame_is_found_in_the_cache_too() -> None:
     columns = [array("I", column) for column in zip(*swallow(list(made.entries)), strict=True)]
     other = FrameRun(opened.reader, opened.run.offset, SeekTable(*columns))
     with pytest.raises(ChecksumError, match="does not end where the seek table says"):
-        other.peek(FRAME, FRAME + 10)
+        other.read(FRAME, FRAME + 10)
 
 
 def test_an_entry_that_swallows_a_frame_is_found_where_it_is_fetched_ahead() -> None:

@@ -32,12 +32,12 @@ from seekwarc.format.zstd import FRAME_MAGIC, measure_frame
 from seekwarc.frames.codings import DecodedFile
 from seekwarc.frames.dictionary import load_dictionary
 from seekwarc.frames.scan import Window, frames_from
-from seekwarc.read.chunked_payload import ChunkMap
-from seekwarc.read.content import PlainContent
+from seekwarc.read.chunked_payload import ChunkedExtent
 from seekwarc.storage.source import BytesSource
 from seekwarc.tools.recover import recover
 from seekwarc.tools.verify import Verifier
 from seekwarc.write.append import existing_file
+from tests.support.memory import MemoryBody
 from tests.support.sources import Pipe
 
 __all__ = ["TARGETS"]
@@ -206,7 +206,7 @@ def chunks(data: bytes) -> None:
         plain,
     )
     around = b"<" * 5 + data + b">" * 5
-    spans = [ChunkMap(PlainContent(BytesSource(around), 0), 5, 5 + len(data)) for _ in range(2)]
+    spans = [ChunkedExtent(MemoryBody(around), 5, 5 + len(data)) for _ in range(2)]
     assert spans[0].size == len(whole)
     assert (spans[0].deviation is not None) == plain
     assert (spans[0].problem is None) == (complete or plain or not data)
@@ -215,7 +215,7 @@ def chunks(data: bytes) -> None:
         length = rng.choice([1, 10, len(whole)])
         for span in spans:
             out = bytearray(length)
-            count = span.read_into(start, memoryview(out))
+            count = span.pread_into(start, out)
             assert out[:count] == whole[start : start + length]
             plan = span.plan(start, start + length)
             assert (plan.bytes_fetched >= count) or not count

@@ -416,7 +416,7 @@ def test_reading_everything_fetches_everything_once(asked: Served, crawl: Crawl)
         assert position == crawl.size
         assert archive.stats.bytes_fetched <= place.length + MIB
         # Several frames a request, once it is seen that one follows the other.
-        assert archive.stats.requests < len(record.layout.frames) // 3 + 12
+        assert archive.stats.requests < len(record.body.frames) // 3 + 12
 
 
 def test_many_threads_read_at_random(asked: Served, crawl: Crawl) -> None:

@@ -413,7 +413,7 @@ def test_random_bytes_raise_nothing_but_seekwarc_errors(
     data = beginning + rest
 
     def read(record: seekwarc.Record) -> None:
-        _ = record.http, record.layout, record.length
+        _ = record.http, record.body.table_status, record.length
         record.block.pread(0, 100)
         record.payload.pread(max(record.payload.size - 100, 0), 100)
 

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc.errors import ChecksumError, RangeError, SeekWarcError
-from seekwarc.read.chunked_payload import LEAST_DISTANCE, WINDOW, ChunkMap
+from seekwarc.read.chunked_payload import MIN_DISTANCE, WINDOW, ChunkedExtent
 from tests.format.test_chunked import ODD, bodies, decode, reference
-from tests.read.test_span import MemoryContent
 from tests.support.foreign import Foreign, noise, text, zstd_frame
+from tests.support.memory import MemoryBody
 from tests.support.sources import Pipe, RecordingSource
 from tests.support.writing import KIB, MIB, RESPONSE, URI, Repeated
 from tests.support.writing import text as pages
@@ -66,17 +66,17 @@ def random_sizes(low: int, high: int, seed: int = 0) -> Iterator[int]:
 
 def mapped(
     body: bytes, edges: tuple[int, ...] = (), *, forward: bool = False
-) -> tuple[ChunkMap, MemoryContent]:
+) -> tuple[ChunkedExtent, MemoryBody]:
     """A map of a body that lies somewhere in content with frames at `edges`."""
-    content = MemoryContent(FRONT + body + BEHIND, edges, forward=forward)
-    return ChunkMap(content, len(FRONT), len(FRONT) + len(body)), content
+    content = MemoryBody(FRONT + body + BEHIND, edges, forward=forward)
+    return ChunkedExtent(content, len(FRONT), len(FRONT) + len(body)), content
 
 
-def read(chunks: ChunkMap, start: int, length: int) -> bytes:
+def read(chunks: ChunkedExtent, start: int, length: int) -> bytes:
     """Read as an extent does, and see that nothing else of the buffer is touched."""
     buffer = bytearray(b"#" * (length + 4))
     with memoryview(buffer) as view, view[2 : 2 + length] as out:
-        count = chunks.read_into(start, out)
+        count = chunks.pread_into(start, out)
     assert count <= length
     assert (buffer[:2], buffer[2 + count :]) == (b"##", b"#" * (length - count + 2))
     return bytes(buffer[2 : 2 + count])
@@ -110,13 +110,11 @@ def test_any_range_of_any_body_is_what_a_naive_decoder_finds(
     for number, (start, length) in enumerate(wanted):
         if number == sized_after:
             assert chunks.size == len(data)
-        assert chunks.limit(start, length) >= len(data[start : start + length])
         assert read(chunks, start, length) == data[start : start + length]
     assert chunks.size == len(data)
     assert chunks.problem in expected_problem(body)
     assert chunks.deviation == expected_deviation(body)
     for start, length in wanted:
-        assert chunks.limit(start, length) == len(data[start : start + length])
         assert read(chunks, start, length) == data[start : start + length]
     assert read(chunks, 0, len(data) + 10) == data
 
@@ -198,8 +196,7 @@ def test_reads_that_want_nothing_ask_for_nothing(forward: bool) -> None:
     chunks, content = mapped(b"5\r\nhello\r\n0\r\n\r\n", forward=forward)
     assert read(chunks, 0, 0) == read(chunks, 3, 0) == b""
     assert read(chunks, 10**15, 100) == b""
-    assert chunks.limit(10**15, 10**15) == 0
-    assert (content.reads, content.peeks) == ([], [])
+    assert (content.reads, content.looks) == ([], [])
 
 
 def test_a_problem_is_known_once_the_end_was_reached() -> None:
@@ -216,19 +213,19 @@ def test_a_problem_is_known_once_the_end_was_reached() -> None:
 def test_whether_to_verify_is_passed_on(options: dict[str, bool]) -> None:
     told = []
 
-    class Content(MemoryContent):
+    class Content(MemoryBody):
         def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
             told.append(verify)
 
     body = b"ffff\r\n" + bytes(0xFFFF) + b"\r\n0\r\n\r\n"
-    ChunkMap(Content(body), 0, len(body)).read_into(0, memoryview(bytearray(0xFFFF)), **options)
+    ChunkedExtent(Content(body), 0, len(body)).pread_into(0, bytearray(0xFFFF), **options)
     assert told == [options.get("verify", True)]
 
 
 # The map.
 
 
-def entries(chunks: ChunkMap) -> int:
+def entries(chunks: ChunkedExtent) -> int:
     assert len(chunks._positions) == len(chunks._starts) == len(chunks._sizes)
     assert list(chunks._starts) == sorted(chunks._starts)
     assert list(chunks._positions) == sorted(chunks._positions)
@@ -246,18 +243,18 @@ def test_the_map_of_very_small_chunks_is_small_and_of_use(chunk: int, line: str,
     tracemalloc.start()
     try:
         assert chunks.size == len(data)
-        content.peeks.clear()
+        content.looks.clear()
         kept, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert entries(chunks) <= len(body) // LEAST_DISTANCE + 1
+    assert entries(chunks) <= len(body) // MIN_DISTANCE + 1
     assert kept < len(body) // 100 + 8 * KIB
     assert peak < 4 * WINDOW + len(body) // 20
     for start in (len(data) // 3, len(data) // 2 + 1, len(data) - 10, 5):
-        content.peeks.clear()
+        content.looks.clear()
         assert read(chunks, start, 10) == data[start : start + 10]
-        looked_through = sum(stop - start for start, stop in content.peeks)
-        assert looked_through <= 2 * WINDOW, "from the nearest chunk that is known, not from the first"
+        scanned = sum(stop - start for start, stop in content.looks)
+        assert scanned <= 2 * WINDOW, "from the nearest chunk that is known, not from the first"
 
 
 @pytest.mark.slow
@@ -266,10 +263,10 @@ def test_a_million_chunks_of_a_byte() -> None:
     body = b"1\r\nx\r\n" * count + b"0\r\n\r\n"
     chunks, content = mapped(body, tuple(range(MIB, len(body), MIB)))
     assert chunks.size == count
-    assert 10 <= entries(chunks) <= len(body) // LEAST_DISTANCE + 1
-    content.peeks.clear()
+    assert 10 <= entries(chunks) <= len(body) // MIN_DISTANCE + 1
+    content.looks.clear()
     assert read(chunks, count - 5, 100) == b"xxxxx"
-    assert sum(stop - start for start, stop in content.peeks) <= 2 * WINDOW
+    assert sum(stop - start for start, stop in content.looks) <= 2 * WINDOW
 
 
 @settings(max_examples=30)
@@ -284,13 +281,13 @@ def test_the_map_never_grows_beyond_its_share(low: int, more: int, frame: int, s
         assert read(chunks, start, 50) == data[start : start + 50]
     assert chunks.size == len(data)
     before = entries(chunks)
-    assert before <= len(body) // LEAST_DISTANCE + 1
-    content.peeks.clear()
+    assert before <= len(body) // MIN_DISTANCE + 1
+    content.looks.clear()
     assert chunks.size == len(data)
-    assert content.peeks == [], "all chunks are gone through once"
+    assert content.looks == [], "all chunks are scanned once"
     for start in range(0, len(data), 10_000):
         assert read(chunks, start, 50) == data[start : start + 50]
-    assert entries(chunks) <= len(body) // LEAST_DISTANCE + 1
+    assert entries(chunks) <= len(body) // MIN_DISTANCE + 1
 
 
 def test_many_threads_share_a_map() -> None:
@@ -300,7 +297,7 @@ def test_many_threads_share_a_map() -> None:
         chunks, _ = mapped(body, tuple(range(50_000, len(body), 50_000)))
         barrier = threading.Barrier(12)
 
-        def work(seed: int, chunks: ChunkMap = chunks, barrier: threading.Barrier = barrier) -> None:
+        def work(seed: int, chunks: ChunkedExtent = chunks, barrier: threading.Barrier = barrier) -> None:
             chance = random.Random(seed)
             barrier.wait()
             for _ in range(30):
@@ -313,7 +310,7 @@ def test_many_threads_share_a_map() -> None:
         with ThreadPoolExecutor(12) as pool:
             for done in [pool.submit(work, 100 * round_ + seed) for seed in range(12)]:
                 done.result()
-        assert entries(chunks) <= len(body) // LEAST_DISTANCE + 1
+        assert entries(chunks) <= len(body) // MIN_DISTANCE + 1
 
 
 # In files of every form.
@@ -703,7 +700,7 @@ def test_a_chunked_body_of_200_mebibytes_is_read_by_range(tmp_path: Path) -> Non
 # Not waiting for the size.
 
 
-def test_a_body_is_looked_through_in_turns() -> None:
+def test_a_body_is_scanned_in_turns() -> None:
     data = text(400_000)
     body = chunked(data, random_sizes(1, 90))
     chunks, content = mapped(body, tuple(range(30_000, len(body), 30_000)))
@@ -714,8 +711,8 @@ def test_a_body_is_looked_through_in_turns() -> None:
         assert turns < 100
     assert turns >= 5, "each turn is short"
     assert chunks.known_size == chunks.size == len(data)
-    looked_through = sum(stop - start for start, stop in content.peeks)
-    assert looked_through < 2 * len(body), "and goes on where the last one ended"
+    scanned = sum(stop - start for start, stop in content.looks)
+    assert scanned < 2 * len(body), "and goes on where the last one ended"
 
 
 def test_looking_ahead_goes_no_further_than_it_has_to() -> None:
@@ -723,7 +720,7 @@ def test_looking_ahead_goes_no_further_than_it_has_to() -> None:
     chunks, content = mapped(chunked(data, random_sizes(1, 900)))
     assert chunks.look_ahead(300_000)
     assert chunks.known_size is None
-    assert max(stop for _, stop in content.peeks) < 300_000 * 1.1 + 3 * WINDOW
+    assert max(stop for _, stop in content.looks) < 300_000 * 1.1 + 3 * WINDOW
     assert not chunks.look_ahead(1 << 62, 0)
     assert read(chunks, 900_000, 10) == data[900_000:900_010]
 

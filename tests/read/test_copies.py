@@ -128,7 +128,7 @@ def test_a_shallow_copy_of_a_record_is_of_the_same_reader(path: Path) -> None:
     with seekwarc.open(path) as archive:
         copied = copy.copy(archive.record_at(0))
         assert copied.block.read() == BLOCKS[0]
-        assert copied.place.file is archive.record_at(0).place.file
+        assert copied.body.file is archive.record_at(0).body.file
 
 
 def test_records_pickled_together_share_one_reader(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_counters_of_a_copy_start_at_zero(tmp_path: Path) -> None:
 def test_every_option_of_a_file_survives_copying(tmp_path: Path) -> None:
     options = set(inspect.signature(ArchiveFile.__init__).parameters) - {"self", "source", "stats"}
     with seekwarc.open(write(tmp_path), threads=3, cache_size=77, max_window_size=1 << 20) as archive:
-        file = archive.record_at(0).place.file
+        file = archive.record_at(0).body.file
         assert set(file.__getstate__()[1]) == options
         copied = copy.deepcopy(file)
         assert (copied.frames.threads, copied.frames.cache_size) == (3, 77)

@@ -18,6 +18,7 @@ import seekwarc
 from seekwarc.errors import ChecksumError, FormatError, LimitError, RangeError
 from tests.read.test_chunked_payload import chunked, random_sizes
 from tests.support.foreign import Foreign, noise, text
+from tests.support.memory import MemoryBody
 from tests.support.sources import Pipe
 
 BLOCK = text(150_000) + noise(50_000)
@@ -62,6 +63,46 @@ def block(request, form) -> seekwarc.Extent:
 
 
 EXTENTS = [extent(), extent(in_chunks=True)]
+BYTES = bytes(range(256)) * 4
+
+
+@given(st.integers(0, 1024), st.integers(0, 1024), st.integers(0, 1100), st.integers(0, 1100))
+def test_an_extent_has_its_own_bytes_only(one: int, other: int, start: int, length: int) -> None:
+    begin, end = sorted((one, other))
+    body = MemoryBody(BYTES)
+    part = seekwarc.Extent(body, begin, end)
+    wanted = BYTES[begin:end][start : start + length]
+    assert (part.size, part.known_size, part.problem) == (end - begin, end - begin, None)
+    assert part.pread(start, length) == wanted
+    buffer = bytearray(b"#" * length)
+    assert part.pread_into(start, buffer) == len(wanted)
+    assert buffer == wanted + b"#" * (length - len(wanted)), "what is after it is left alone"
+    # Of a stream, asking for nothing at some place would pass over all before it.
+    assert body.reads == ([(begin + start, begin + start + len(wanted))] * 2 if wanted else [])
+    plan = part.plan(start, start + length)
+    assert plan.ranges == (((begin + start, begin + start + len(wanted)),) if wanted else ())
+
+
+@pytest.mark.parametrize("options", [{}, {"verify": True}, {"verify": False}])
+def test_whether_to_verify_is_passed_on(options: dict[str, bool]) -> None:
+    told = []
+
+    class Body(MemoryBody):
+        def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
+            told.append(verify)
+
+    part = seekwarc.Extent(Body(bytes(200_000)), 0, 200_000)
+    part.pread(0, 5, **options)
+    part.pread(0, 150_000, **options)
+    part.pread_into(0, bytearray(5), **options)
+    assert told == [options.get("verify", True)] * 3
+
+
+def test_no_hold_is_kept_of_the_callers_buffer() -> None:
+    buffer = bytearray(10)
+    seekwarc.Extent(MemoryBody(BYTES), 0, 100).pread_into(5, buffer)
+    buffer.append(0)
+    assert bytes(buffer[:10]) == BYTES[5:15]
 
 
 @settings(max_examples=200)
@@ -221,7 +262,7 @@ def test_a_range_is_verified_unless_told_otherwise() -> None:
 
 @pytest.mark.parametrize("step", [1, 999, 50_000, 10**9])
 def test_a_long_read_makes_room_as_bytes_come(block, step, monkeypatch) -> None:
-    monkeypatch.setattr("seekwarc.read.extent.LARGEST_STEP", step)
+    monkeypatch.setattr("seekwarc.read.extent.MAX_STEP", step)
     length = 3 * step if step == 1 else 150_000
     for start in (0, 70_001):
         assert block.pread(start, length) == BLOCK[start : start + length]

@@ -157,7 +157,7 @@ def test_damage_in_a_head_is_a_problem_of_its_record(tmp_path, portal) -> None:
     put = file.records[1]
     data = bytearray(file.bytes())
     with seekwarc.open(bytes(data)) as archive:
-        second = archive.record_at(put.offset).layout.frames[1]
+        second = archive.record_at(put.offset).body.frames[1]
     data[put.offset + second.stored_stop - 1] ^= 0xFF
     path = tmp_path / "damaged.warc.zst"
     path.write_bytes(data)

@@ -170,7 +170,7 @@ def film_file(**options: object) -> Foreign:
 def part_of(shelf: Shelf, made: Foreign) -> tuple[bytes, str | None]:
     """Read some bytes in the middle, as a player does."""
     served = shelf.open(shelf.record_id(0, made.records[1].offset))
-    problem = served.record.layout.table_problem
+    problem = served.record.body.table_problem
     return served.representation("payload").read(20_000, 100), problem
 
 

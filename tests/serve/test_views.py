@@ -45,7 +45,7 @@ def test_the_frames_that_were_fetched_are_those_of_the_range(film) -> None:
     with view.charge([archive.stats], frames):
         record.payload.pread(1_000_000, 300_000)
     head = len(record.header.raw) + record.http.size
-    wanted = record.layout.frames.locate(head + 1_000_000, head + 1_300_000)
+    wanted = record.body.frames.locate(head + 1_000_000, head + 1_300_000)
     assert view.fetched == [(wanted.start, wanted.stop)]
     with view.charge([archive.stats], frames):
         record.payload.pread(2_900_000, 10)
@@ -109,7 +109,7 @@ def test_segments_are_one_row_of_frames(crawl) -> None:
         record = files.open_record(uri="http://example.org/big.mp4")
         frames = FrameMap(record)
         assert len(frames.runs) == len(record.segments) > 2
-        assert frames.count == sum(len(segment.layout.frames) for segment in record.segments)
+        assert frames.count == sum(len(segment.body.frames) for segment in record.segments)
         view = View()
         with view.charge([reader.stats for reader in files.files], frames):
             assert record.payload.read() == FILM

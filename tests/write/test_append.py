@@ -270,7 +270,7 @@ def test_other_options_than_of_the_file_may_change(tmp_path) -> None:
     with seekwarc.open(path) as archive:
         record = archive.record_at(done.offset)
         assert all(check.verdict.is_good for check in record.check_digests())
-        assert max(record.layout.frames.content_sizes) > FRAME + 4
+        assert max(record.body.frames.content_sizes) > FRAME + 4
     assert_listed(path.read_bytes())
 
 

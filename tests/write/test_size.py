@@ -51,7 +51,7 @@ def check(block: bytes, most: float) -> None:
         place = writer.write("resource", target_uri=URI, block=block)
     record, frame = place.length, one_frame(place.header.raw + block + b"\r\n\r\n")
     with seekwarc.open(target.getvalue()) as archive:
-        entries = len(archive.record_at(0).layout.frames or ())
+        entries = len(archive.record_at(0).body.frames or ())
     table = 8 + 12 * entries + 9
     print(
         f"{len(block)} bytes of block: record {record}, one frame {frame}: {record / frame - 1:+.2%}; "

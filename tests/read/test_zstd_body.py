@@ -19,7 +19,7 @@ def status(made: Foreign, *, known: bool, number: int = 0) -> tuple[str, bool]:
         assert record.block.read() == put.block
         assert record.block.pread(30_000, 10) == put.block[30_000:30_010]
         assert record.length == put.length
-        return record.seek_table_status, record.layout.table_problem is not None
+        return record.seek_table_status, record.body.table_problem is not None
 
 
 def behind(made: Foreign) -> Foreign:

@@ -1,8 +1,17 @@
-"""Where a record of a .warc.zst file lies: found by its own seek table, the file's, or a scan.
+"""The frames of a record in a .warc.zst file: found by its own seek table, the file's, or a scan.
 
-A table is a hint by the author of the file. Iteration, which decides what records there are, scans wherever
-that is cheap and only compares the tables with what it found. To go to one record, the table is believed as
-far as can be seen without looking at every frame; the frames themselves are checked when they are used.
+Goal: any range of a huge record with two or three short reads, and never another byte than a reader without
+tables would deliver.
+
+Plan: a table is a hint by the author of the file. Iteration, which decides what records there are, scans the
+frames' headers wherever that is cheap, and only compares the tables with what it found. To go to one record,
+a table is trusted as far as can be told without looking at every frame: it must begin at the record and hold
+as many bytes, its last frame and those without content must be where it says, and the header read through it
+must be the one that was read without. Each frame is checked against its entry when it is decoded.
+
+Worst case: a table made with intent, whose wrong sizes cancel out, can make a short read deliver an intact
+frame of another place in the same record. Comparing all frames shows it: `strict=True`, iteration, and an
+index that names the table (section 6.7) do.
 
 Source: spec-notes/seekable-records.md, section 6.
 """
@@ -12,20 +21,19 @@ from __future__ import annotations
 import contextlib
 from array import array
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.seektable import NO_TABLE, SeekTable, TableReference
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
 from seekwarc.format.zstd import MAX_FRAME_HEADER_SIZE, SEEK_TABLE_MAGIC, measure_frame
-from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun
+from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun, ReadPlan
 from seekwarc.frames.scan import UNSEEN, Window, frame_at, frame_start_at, scan_run
-from seekwarc.frames.single import SingleFrame
 from seekwarc.frames.units import Extension, extension_at, whole_frame
+from seekwarc.read.body import RecordBody, TableStatus, UnitBody, record_size
 from seekwarc.read.file_tables import TABLE_OVERHEAD, own_table_tail, read_table_before
-from seekwarc.read.record import Layout, Record, TableStatus
-from seekwarc.read.sequential import extensions_end, stream_content, streamed_length
+from seekwarc.read.record import Record
+from seekwarc.read.sequential import StreamBody, extensions_end, streamed_length
 
 if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader
@@ -33,19 +41,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_BLANK_FRAME",
-    "FramedPlace",
-    "SinglePlace",
+    "FrameBody",
+    "ZstdBody",
     "extension_here",
     "extensions_at",
     "extensions_from",
     "known_table",
-    "record_size",
     "table_reference",
 ]
 
 MAX_EMPTY_FRAMES: Final = 16
 """A table that lists more frames without content in a record is not worth checking."""
-LARGEST_ENTRY: Final = 12
+MAX_ENTRY_SIZE: Final = 12
 PEEK: Final = 32
 """What is read to see one frame header, block header, or both."""
 NOT_THESE: Final = "the seek table does not list the frames that are there"
@@ -53,77 +60,143 @@ MAX_BLANK_FRAME: Final = 64
 """A frame with no more content than this may hold line breaks alone: no record is so small."""
 
 
-def record_size(header: RecordHeader) -> int:
-    """Return how many bytes the whole record has, decompressed."""
-    return len(header.raw) + header.content_length + len(RECORD_END)
+class FrameBody(UnitBody):
+    """A record that is one small frame."""
+
+    __slots__ = ()
+    table_status = TableStatus.SINGLE
+    _frames_decoded = 1
+
+    @property
+    def frames(self) -> SeekTable:
+        """See `RecordBody.frames`."""
+        return SeekTable(array("Q", [self._end - self.offset]), array("Q", [self._size]))
+
+    def stored_end(self) -> int:
+        """See `RecordBody.stored_end`."""
+        return _stored_end(self.file, self.offset, self._end)
+
+    def _decode(self) -> bytes:
+        return FrameRun(self.file.frames, self.offset, self.frames).content(0)
 
 
-class SinglePlace:
-    """A record that is one small frame.
+class _Found(NamedTuple):
+    """The way to a record's frames, and how it was found."""
 
-    Args:
-        file: The file.
-        offset: Offset of the frame.
-        stored_size: Bytes it takes in the file.
-    """
-
-    __slots__ = ("_stored_size", "file", "offset")
-    skip = 0
-
-    def __init__(self, file: ArchiveFile, offset: int, stored_size: int) -> None:
-        self.file = file
-        self._stored_size = stored_size
-        self.offset = offset
-
-    def layout(self, header: RecordHeader) -> Layout:
-        """See `Place.layout`."""
-        frame = SingleFrame(self.file.frames, self.offset, self._stored_size, record_size(header))
-        return Layout(frame, TableStatus.SINGLE, data_end=self.offset + self._stored_size)
-
-    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
-        """See `Place.length`."""
-        return _length(self.file, self.offset, self.offset + self._stored_size)
+    way: FrameRun | RecordBody
+    status: TableStatus
+    problem: str | None
+    frames: SeekTable | None
+    """The record's frames, even where these are too large to be reached by range."""
+    data_end: int | None
+    """Offset after the last frame with content, None where only decompressing tells."""
+    is_scanned: bool = False
+    """The frames' headers were scanned; a seek table that was used lists just these frames."""
 
 
-class FramedPlace:
-    """A record that begins with the frame at `offset`.
+class ZstdBody(RecordBody):
+    """A record of several frames, or of a large one. How these are reached is found when first needed.
 
     Args:
         file: The file.
         offset: Offset of the record's first frame.
+        header: The record's header.
         length: Stored bytes up to the next record, where an index told.
         head: Stored bytes from `offset` on that are at hand.
         walks: The frames are scanned, and a table is used only if it lists just these.
         table: The record's table, where an index named it. No other is used then.
     """
 
-    __slots__ = ("_head", "_length", "_table", "_walks", "file", "offset")
-    skip = 0
+    __slots__ = ("_found", "_head", "_length", "_table", "_walks")
 
     def __init__(
         self,
         file: ArchiveFile,
         offset: int,
+        header: RecordHeader,
         *,
         length: int | None = None,
         head: bytes = b"",
         walks: bool = False,
         table: TableReference | None = None,
     ) -> None:
-        self.file = file
+        super().__init__(file, offset, header)
         self._length = length
         self._head = head
         self._walks = walks
         self._table = table
-        self.offset = offset
+        self._found: _Found | None = None
 
     def __getstate__(self) -> tuple[None, dict[str, object]]:
+        _, slots = cast("tuple[None, dict[str, object]]", super().__getstate__())
         # What is at hand can be read again, and would make the pickle of a record long.
-        return None, {**{name: getattr(self, name) for name in self.__slots__}, "_head": b""}
+        return None, {**slots, "_head": b"", "_found": None}
 
-    def layout(self, header: RecordHeader) -> Layout:
-        """See `Place.layout`."""
-        size = record_size(header)
+    def find(self) -> FrameRun | RecordBody:
+        """Return the way to the record's frames, found now if it was not yet.
+
+        Raises:
+            FormatError: The frames do not hold the record; `TruncatedError` where the file ends before.
+        """
+        return self._way().way
+
+    def _way(self) -> _Found:
+        if self._found is None:
+            with self.file.lock:
+                if self._found is None:
+                    self._found = self._find(record_size(self.header))
+        return self._found
+
+    @property
+    def table_status(self) -> TableStatus:
+        """See `RecordBody.table_status`."""
+        return self._way().status
+
+    @property
+    def table_problem(self) -> str | None:
+        """See `RecordBody.table_problem`."""
+        return self._way().problem
+
+    @property
+    def frames(self) -> SeekTable | None:
+        """See `RecordBody.frames`."""
+        return self._way().frames
+
+    @property
+    def data_end(self) -> int | None:
+        """Offset after the last frame with content, None where only decompressing tells."""
+        return self._way().data_end
+
+    @property
+    def is_scanned(self) -> bool:
+        """Whether the frames' headers were scanned: then a seek table that was used lists just these."""
+        return self._way().is_scanned
+
+    def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
+        """See `RecordBody.read`."""
+        found = self._found or self._way()
+        return found.way.read(start, stop, verify=verify)
+
+    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
+        """See `RecordBody.read_into`."""
+        self.find().read_into(start, out, verify=verify)
+
+    def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
+        """See `RecordBody.read_some`."""
+        return self.find().read_some(start, stop, least)
+
+    def plan(self, start: int, stop: int) -> ReadPlan:
+        """See `RecordBody.plan`."""
+        return self.find().plan(start, stop)
+
+    def stored_end(self) -> int:
+        """See `RecordBody.stored_end`."""
+        data_end = self.data_end
+        if data_end is None:
+            return self.offset + streamed_length(self.file, self.offset, "zst")
+        return _stored_end(self.file, self.offset, data_end)
+
+    def _find(self, size: int) -> _Found:
         problem = None
         if not self._walks:
             ways = (self._own_table, self._file_table) if self._table is None else (self._named_table,)
@@ -131,34 +204,35 @@ class FramedPlace:
                 try:
                     listed = find(size)
                     if listed is not None:
-                        return self._believed(*listed, header, problem)
+                        return self._believed(*listed, problem)
                 except FormatError as error:
                     problem = problem or error.message
         return self._scan(size, problem)
 
-    def _believed(
-        self, table: SeekTable, status: TableStatus, header: RecordHeader, problem: str | None
-    ) -> Layout:
-        """Return the layout that a table leads to.
+    def _believed(self, table: SeekTable, status: TableStatus, problem: str | None) -> _Found:
+        """Return the way that a table leads.
 
         Raises:
             FormatError: The table does not list the frames that are there.
         """
         self._look_at_ends(table, is_own=status is TableStatus.RECORD)
-        layout = self._run(table, status, problem)
+        found = self._run(table, status, problem)
         # The header was read without the table. Reading it again the other way puts the first frame to all
         # the tests of any other, and costs nothing where that is still in the cache.
-        if layout.content.peek(0, len(header.raw)) != header.raw:
+        raw = self.header.raw
+        if found.way.read_some(0, len(raw), len(raw)) != raw:
             raise FormatError(NOT_THESE)
-        return layout
+        return found
 
-    def _run(self, table: SeekTable, status: TableStatus, problem: str | None = None) -> Layout:
+    def _run(self, table: SeekTable, status: TableStatus, problem: str | None = None) -> _Found:
         end = self.offset + table.stored_size
         if max(table.content_sizes, default=0) > MAX_FRAME_CONTENT:
-            content = stream_content(self.file, self.offset, 0, "zst")
-            return Layout(content, TableStatus.STREAM, problem, table, end)
+            return _Found(self._stream(), TableStatus.STREAM, problem, table, end)
         run = FrameRun(self.file.frames, self.offset, table, self._head)
-        return Layout(run, status, problem, data_end=end)
+        return _Found(run, status, problem, table, end)
+
+    def _stream(self) -> StreamBody:
+        return StreamBody(self.file, self.offset, self.header, "zst")
 
     def _named_table(self, size: int) -> tuple[SeekTable, TableStatus] | None:
         """Read the table that an index named (spec-notes, section 6.7)."""
@@ -235,7 +309,7 @@ class FramedPlace:
             if start is None or start[1] is None or start[1].content_size != last.content_size:
                 raise FormatError(NOT_THESE)
 
-    def _scan(self, size: int, problem: str | None) -> Layout:
+    def _scan(self, size: int, problem: str | None) -> _Found:
         """Step over the record's frames by their headers."""
         file = self.file
         run = scan_run(file.source, self.offset, size)
@@ -246,38 +320,37 @@ class FramedPlace:
                 offset=self.offset,
             )
         if run.content_size != size:
-            stream = stream_content(file, self.offset, 0, "zst")
-            return Layout(stream, TableStatus.STREAM, problem)
+            return _Found(self._stream(), TableStatus.STREAM, problem, None, None)
         return self._compared(SeekTable(run.stored_sizes, run.content_sizes), run.checksums, size, problem)
 
-    def _compared(self, scanned: SeekTable, checksums: array[int], size: int, problem: str | None) -> Layout:
-        """Return the layout of frames that were found by scanning, with the table if one lists just these."""
+    def _compared(self, scanned: SeekTable, checksums: array[int], size: int, problem: str | None) -> _Found:
+        """Return the way to frames that were found by scanning, by the table if one lists just these."""
         if len(scanned) == 1:
             return self._run(scanned, TableStatus.SINGLE, problem)
-        layout = None
+        found = None
         try:
-            listed = self._table_behind(Window(self.file.source), scanned)
+            listed = self._table_after(Window(self.file.source), scanned)
             if listed is None and self._walks:
                 listed = self._file_table(size)
             if listed is not None:
                 if not _lists_just(listed[0], scanned, checksums):
                     raise FormatError(NOT_THESE)
-                layout = self._run(*listed, problem)
+                found = self._run(*listed, problem)
         except FormatError as error:
             problem = problem or error.message
-        if layout is None:
+        if found is None:
             status = TableStatus.UNUSABLE if problem else TableStatus.NONE
-            layout = self._run(scanned, status, problem)
-        return replace(layout, is_scanned=True)
+            found = self._run(scanned, status, problem)
+        return found._replace(is_scanned=True)
 
-    def _table_behind(self, window: Window, scanned: SeekTable) -> tuple[SeekTable, TableStatus] | None:
+    def _table_after(self, window: Window, scanned: SeekTable) -> tuple[SeekTable, TableStatus] | None:
         """Return the record's own table where it stands right after the scanned frames."""
         offset = self.offset + scanned.stored_size
         start = frame_start_at(window, offset)
         if start is None or start[0] != SEEK_TABLE_MAGIC:
             return None
         size = start[2]
-        if size > min(TABLE_OVERHEAD + len(scanned) * LARGEST_ENTRY, self.file.max_table_size):
+        if size > min(TABLE_OVERHEAD + len(scanned) * MAX_ENTRY_SIZE, self.file.max_table_size):
             # It lists more frames than the record has: a file table, or not ours.
             return None
         table = SeekTable.parse(window.take(offset, size))
@@ -285,46 +358,39 @@ class FramedPlace:
             return None
         return table, TableStatus.RECORD
 
-    def length(self, header: RecordHeader, layout: Layout) -> int:  # noqa: ARG002
-        """See `Place.length`."""
-        if layout.data_end is None:
-            return streamed_length(self.file, self.offset, "zst")
-        return _length(self.file, self.offset, layout.data_end)
-
 
 def table_reference(record: Record) -> TableReference | None:
-    """Name the seek table of a record for an index, so that readers of that need believe no other.
+    """Name the seek table of a record for an index, so that its readers trust no other table.
 
     Returns:
         None where the record has no table of its own directly after its frames, or that was not compared
         with the frames: as it is by iterating over a file that is not remote.
     """
-    if not isinstance(record.place, FramedPlace):
-        return None
-    layout = record.layout
-    if not layout.is_scanned or layout.table_status is not TableStatus.RECORD or layout.data_end is None:
+    body = record.body
+    if not isinstance(body, ZstdBody) or not body.is_scanned or body.table_status is not TableStatus.RECORD:
         return None
     import hashlib  # noqa: PLC0415 - only an index needs it
 
-    window = Window(record.place.file.source)
-    start = frame_start_at(window, layout.data_end)
-    if start is None or start[0] != SEEK_TABLE_MAGIC:
+    window = Window(body.file.source)
+    offset = body.data_end
+    start = frame_start_at(window, offset) if offset is not None else None
+    if offset is None or start is None or start[0] != SEEK_TABLE_MAGIC:
         return None
-    data = window.take(layout.data_end, start[2])
+    data = window.take(offset, start[2])
     # Read a second time, it may be another one.
-    if SeekTable.parse(data) != layout.frames:
+    if SeekTable.parse(data) != body.frames:
         return None
-    return TableReference(layout.data_end, len(data), hashlib.sha256(data).hexdigest())
+    return TableReference(offset, len(data), hashlib.sha256(data).hexdigest())
 
 
 def known_table(record: Record) -> TableReference | None:
-    """Name the only seek table that is to be believed of a record from now on: `NO_TABLE` where none is.
+    """Name the only seek table to trust for a record from now on: `NO_TABLE` where it has none.
 
     Returns:
         None where no table was compared with the frames, or the record has one frame only.
     """
     reference = None
-    if isinstance(record.place, FramedPlace) and record.layout.is_scanned:
+    if isinstance(record.body, ZstdBody) and record.body.is_scanned:
         with contextlib.suppress(FormatError):
             reference = table_reference(record)
         return reference or NO_TABLE
@@ -342,9 +408,9 @@ def _lists_just(table: SeekTable, scanned: SeekTable, checksums: array[int]) -> 
     return all(found in (UNSEEN, listed) for listed, found in pairs)
 
 
-def _length(file: ArchiveFile, offset: int, data_end: int) -> int:
-    """Return the stored length of the record whose frames with content end at `data_end`."""
-    return extensions_end(data_end, extensions_from(file, file.window(), data_end), offset) - offset
+def _stored_end(file: ArchiveFile, offset: int, data_end: int) -> int:
+    """Return where the record at `offset` ends whose frames with content end at `data_end`."""
+    return extensions_end(data_end, extensions_from(file, file.window(), data_end), offset)
 
 
 def extension_here(window: Window, offset: int) -> Extension | None:

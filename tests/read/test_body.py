@@ -1,4 +1,4 @@
-"""Contents that are stored as they are, or that can only be read forward."""
+"""Bodies of records that are stored as they are, or that can only be read forward."""
 
 from __future__ import annotations
 
@@ -6,34 +6,36 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import SourceError, TruncatedError
-from seekwarc.read.content import PlainContent
 from tests.support.foreign import Foreign, noise, text
 from tests.support.sources import Pipe, RecordingSource
 
 BLOCK = text(500_000)
 
 
-def read(content, start: int, length: int) -> bytes:
-    out = bytearray(length)
-    content.read_into(start, memoryview(out))
-    return bytes(out)
+def test_an_uncompressed_body_is_read_as_it_is() -> None:
+    made = Foreign().record(b"before").record(BLOCK).plain()
+    source, record = RecordingSource(made.bytes()), made.records[1]
+    with seekwarc.open(source) as archive:
+        body = archive.record_at(record.offset).body
+        start = len(body.header.raw) + 100_000
+        source.forget()
+        assert body.read(start, start + 50) == BLOCK[100_000:100_050]
+        assert source.requests == [(record.offset + start, record.offset + start + 50)]
+        assert body.read_some(start, start + 100, 60)[:60] == BLOCK[100_000:100_060]
+        assert body.read_some(start, start) == b""
+        plan = body.plan(start, start + 50)
+        assert (plan.ranges, plan.bytes_decoded) == (tuple(source.requests[:1]), 0)
+        assert body.plan(7, 7).ranges == ()
 
 
-def test_stored_content_is_read_as_it_is() -> None:
-    source = RecordingSource(b"in front" + BLOCK)
-    content = PlainContent(source, 8)
-    assert read(content, 1000, 50) == content.peek(1000, 1050) == BLOCK[1000:1050]
-    assert source.requests[0] == (1008, 1058)
-    plan = content.plan(1000, 1050)
-    assert (plan.ranges, plan.bytes_fetched, plan.bytes_decoded) == (((1008, 1058),), 50, 0)
-    assert content.plan(7, 7).ranges == ()
-    assert content.cheap_stop(10) > 10
-
-
-def test_stored_content_that_is_cut_is_told() -> None:
-    content = PlainContent(RecordingSource(BLOCK, "cut.warc"), 400_000)
-    with pytest.raises(TruncatedError, match=r"^cut.warc, offset 400000: the file ends inside"):
-        read(content, 99_990, 11)
+def test_an_uncompressed_body_that_is_cut_raises_at_the_cut() -> None:
+    made = Foreign().record(BLOCK).plain().bytes()[:-1000]
+    with seekwarc.open(RecordingSource(made, "cut.warc")) as archive:
+        block = archive.record_at(0).block
+        end = len(made) - (len(block._body.header.raw))
+        assert block.pread(end - 10, 10) == BLOCK[end - 10 : end]
+        with pytest.raises(TruncatedError, match=r"^cut.warc, offset 0: the file ends inside"):
+            block.pread(end - 10, 11)
 
 
 def streamed() -> tuple[RecordingSource, Foreign]:
@@ -50,7 +52,7 @@ def test_forward_reads_go_on_and_read_nothing_twice() -> None:
         assert archive.stats.bytes_decoded < 600_000
 
 
-def test_a_read_that_goes_back_begins_anew() -> None:
+def test_a_read_that_goes_back_begins_again() -> None:
     source, made = streamed()
     with seekwarc.open(source) as archive:
         block = archive.record_at(made.records[1].offset).block
@@ -70,7 +72,7 @@ def test_a_plan_says_the_most_that_it_may_take() -> None:
         assert archive.stats.bytes_decoded - before <= plan.bytes_decoded + (256 << 10)
 
 
-def test_a_record_of_a_pipe_that_has_gone_by_is_gone() -> None:
+def test_a_record_of_a_pipe_that_was_passed_is_gone() -> None:
     made = Foreign().record(b"in front").record(noise(500_000)).record(b"behind").gzip()
     with seekwarc.open(Pipe(made.bytes())) as archive:
         records = iter(archive)

@@ -1,26 +1,26 @@
-"""What all runs of frames of one file share."""
+"""What all frames of one file share while they are read: source, decoder, cache, threads, counters."""
 
 from __future__ import annotations
 
 import threading
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.frames.decoder import FrameCache, FrameDecoder
-from seekwarc.frames.flight import Flights
+from seekwarc.frames.cache import FrameCache
+from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import Stats
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["FrameReader"]
+__all__ = ["FrameContext"]
 
-MOST_SCRATCH: Final = 1 << 20
+MAX_SCRATCH: Final = 1 << 20
 """Memory that each thread keeps for frames of which only the beginning is decoded."""
 
 
-class FrameReader:
-    """What the runs of one file share: source, decoder, cache, threads, counters.
+class FrameContext:
+    """What the frames of one file share.
 
     Args:
         source: What the stored frames are read through.
@@ -43,8 +43,6 @@ class FrameReader:
         self.decoder = decoder
         self.threads = threads
         self.cache = FrameCache(cache_size)
-        self.cache_size = cache_size
-        self.flights = Flights()
         self._stats = stats
         self._lock = threading.Lock()
         self._local = threading.local()
@@ -58,19 +56,19 @@ class FrameReader:
 
     def scratch(self, size: int) -> memoryview:
         """Return a buffer that this thread may use until it asks for the next one."""
-        if size > MOST_SCRATCH:
+        if size > MAX_SCRATCH:
             return memoryview(bytearray(size))
         if len(getattr(self._local, "scratch", b"")) < size:
-            self._local.scratch = bytearray(MOST_SCRATCH)
+            self._local.scratch = bytearray(MAX_SCRATCH)
         return memoryview(self._local.scratch)[:size]
 
     def room(self, size: int) -> memoryview | None:
         """Return another such buffer, for stored bytes; None where they are too many to keep one."""
-        if size > MOST_SCRATCH:
+        if size > MAX_SCRATCH:
             return None
         # Memory that is used again costs the system no work, as new memory does for each page.
         if not hasattr(self._local, "room"):
-            self._local.room = bytearray(MOST_SCRATCH)
+            self._local.room = bytearray(MAX_SCRATCH)
         return memoryview(self._local.room)[:size]
 
     @property

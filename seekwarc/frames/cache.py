@@ -1,0 +1,135 @@
+"""Decoded frames of one file, each decoded by one thread at a time: a single-flight cache.
+
+Goal: where several threads want the same frame at the same moment, as a player and its thumbnails do, one of
+them fetches and decodes it and the others wait for the result.
+
+Plan: a thread asks with `begin`. It gets the content where that is cached, waits where another thread is
+decoding it, and otherwise gets None: then the frame is its own to decode, and it must call `end`, with the
+content or, after a failure, with None. A thread that waited for a failure tries for itself, so that each
+caller meets the error of its own read. Waiting costs something only where somebody waits: a frame that is
+being decoded is an entry in a dictionary, and each waiter brings its own lock.
+
+Worst case: a thread never returns from decoding, and those who wait never do either. Work in threads of a
+pool, which may be cancelled before it begins, therefore calls `end` when it is cancelled.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+
+__all__ = ["FrameCache", "FrameKey"]
+
+FrameKey = tuple[int, int, int]
+"""[start, stop) of a frame in the file and the bytes that it holds: two tables may disagree about these, and
+only one of them was found right when the frame was decoded."""
+
+
+class _Waiter:
+    """A thread that waits for what another one decodes."""
+
+    __slots__ = ("_done", "content")
+
+    def __init__(self) -> None:
+        # A plain lock, held until the end, costs a fraction of an event.
+        self._done = threading.Lock()
+        self._done.acquire()
+        self.content: bytes | None = None
+
+    def wait(self) -> bytes | None:
+        with self._done:
+            return self.content
+
+    def wake(self, content: bytes | None) -> None:
+        self.content = content
+        self._done.release()
+
+
+class FrameCache:
+    """Decoded frames, most recently used last, at most `capacity` bytes of them.
+
+    Args:
+        capacity: Bytes; 0 keeps nothing.
+
+    Attributes:
+        capacity: See above.
+        latest: Key and content of the frame that an iteration decoded last: one more, kept at no cost.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.latest: tuple[FrameKey, bytes] = ((-1, -1, -1), b"")
+        self._size = 0
+        self._frames: OrderedDict[FrameKey, bytes] = OrderedDict()
+        self._under_way: dict[FrameKey, list[_Waiter]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: FrameKey) -> bytes | None:
+        """Return the content of a frame, None where it is not cached."""
+        latest, content = self.latest
+        if latest == key:
+            return content
+        with self._lock:
+            found = self._frames.get(key)
+            if found is not None:
+                self._frames.move_to_end(key)
+            return found
+
+    def put(self, key: FrameKey, content: bytes) -> None:
+        """Keep the content of a frame; others that were not used for longer make room for it."""
+        with self._lock:
+            self._put(key, content)
+
+    def begin(self, key: FrameKey) -> bytes | None:
+        """Return the content of a frame, or None: then the caller must decode it and call `end`."""
+        latest, content = self.latest
+        if latest == key:
+            return content
+        while True:
+            with self._lock:
+                found = self._frames.get(key)
+                if found is not None:
+                    self._frames.move_to_end(key)
+                    return found
+                waiters = self._under_way.get(key)
+                if waiters is None:
+                    self._under_way[key] = []
+                    return None
+                waiter = _Waiter()
+                waiters.append(waiter)
+            found = waiter.wait()
+            if found is not None:
+                return found
+
+    def reserve(self, key: FrameKey) -> bool:
+        """Tell whether the caller is to decode a frame and call `end`; False where that is done already."""
+        if self.latest[0] == key:
+            return False
+        with self._lock:
+            if key in self._frames or key in self._under_way:
+                return False
+            self._under_way[key] = []
+            return True
+
+    def is_under_way(self, key: FrameKey) -> bool:
+        """Tell whether some thread is decoding a frame."""
+        return key in self._under_way
+
+    def end(self, key: FrameKey, content: bytes | None) -> None:
+        """Hand out and keep the content of a frame that was the caller's to decode; None after a failure."""
+        with self._lock:
+            if content is not None:
+                self._put(key, content)
+            waiters = self._under_way.pop(key)
+        for waiter in waiters:
+            waiter.wake(content)
+
+    def _put(self, key: FrameKey, content: bytes) -> None:
+        # The lock is held.
+        if len(content) > self.capacity:
+            return
+        previous = self._frames.pop(key, None)
+        self._size += len(content) - (len(previous) if previous is not None else 0)
+        self._frames[key] = content
+        while self._size > self.capacity:
+            self._size -= len(self._frames.popitem(last=False)[1])

@@ -1,0 +1,183 @@
+"""The stored form of one record: where its bytes lie, and how any range of them is reached.
+
+A `RecordBody` is the one noun for a record's bytes. These classes answer the same questions:
+
+- `ZstdBody`: several frames, or a large one, reached by a seek table or by scanning
+- `UnitBody`: one small frame or gzip member, decoded whole (`FrameBody`, `MemberBody`)
+- `PlainBody`: no compression
+- `StreamBody`: whatever can only be decompressed from its beginning
+- `SegmentsBody`: a record that is stored as several
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from seekwarc.errors import TruncatedError
+from seekwarc.format.warc import RECORD_END, RecordHeader
+from seekwarc.frames.run import ReadPlan
+
+if TYPE_CHECKING:
+    from seekwarc.format.seektable import SeekTable
+    from seekwarc.read.archive_file import ArchiveFile
+
+__all__ = ["RecordBody", "TableStatus", "UnitBody", "record_size"]
+
+
+class TableStatus(StrEnum):
+    """How a record's frames became known.
+
+    Example:
+        >>> with seekwarc.open("crawl.warc.zst") as archive:
+        ...     print(*(record.seek_table_status.value for record in archive.records(type="response")))
+        single record
+    """
+
+    RECORD = "record"
+    """From the record's own seek table."""
+    FILE = "file"
+    """From the table at the end of the file."""
+    NONE = "none"
+    """No table was found; the frames' headers were scanned."""
+    UNUSABLE = "unusable"
+    """A table is there but cannot be trusted; the frames' headers were scanned."""
+    SINGLE = "single"
+    """The record is one frame, which needs no table."""
+    STORED = "stored"
+    """The file is not compressed, so that any byte can be read as it is."""
+    SEGMENTS = "segments"
+    """The record is joined of several, each of which is reached in its own way."""
+    STREAM = "stream"
+    """The record is not in frames that can be reached by range; it is read from its beginning."""
+
+
+def record_size(header: RecordHeader) -> int:
+    """Return how many bytes the whole record has, decompressed."""
+    return len(header.raw) + header.content_length + len(RECORD_END)
+
+
+class RecordBody(ABC):
+    """The decompressed bytes of a record, by range. Positions count from the first byte of its header.
+
+    Args:
+        file: The file.
+        offset: Offset in the stored file of the frame, member or byte that the record begins in.
+        header: The record's header.
+
+    Attributes:
+        file: See above.
+        offset: See above.
+        header: See above. Where its Content-Length is found to be wrong, a corrected one takes its place.
+        skip: Content bytes before the record in that frame or member.
+    """
+
+    __slots__ = ("file", "header", "offset", "skip")
+
+    def __init__(self, file: ArchiveFile, offset: int, header: RecordHeader) -> None:
+        self.file = file
+        self.offset = offset
+        self.header = header
+        self.skip = 0
+
+    @property
+    @abstractmethod
+    def table_status(self) -> TableStatus:
+        """How the record's frames became known. Finding out may take reading."""
+
+    @property
+    def table_problem(self) -> str | None:
+        """Why a seek table that is there was not used."""
+        return None
+
+    @property
+    def frames(self) -> SeekTable | None:
+        """The record's frames; None where they are not known."""
+        return None
+
+    @abstractmethod
+    def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
+        """Return [start, stop). The caller has checked that the record is that long.
+
+        Raises:
+            ChecksumError: A frame that the range touches is damaged.
+            TruncatedError: The file ends before `stop`.
+            SourceError: The stored bytes are unavailable.
+        """
+
+    @abstractmethod
+    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
+        """Fill `out` from `start` on; see `read`."""
+
+    @abstractmethod
+    def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
+        """Return bytes from `start` on: `least` of them, and as many up to `stop` as cost nothing more.
+
+        They stay readable, even where nothing can be read twice. Fewer than `least` only where `stop` is
+        nearer. Raises what `read` does.
+        """
+
+    @abstractmethod
+    def plan(self, start: int, stop: int) -> ReadPlan:
+        """Tell what reading [start, stop) costs."""
+
+    @abstractmethod
+    def stored_end(self) -> int:
+        """Return the offset in the stored file at which the record ends, a table of its own included."""
+
+    def cut(self) -> TruncatedError:
+        """Return the error of a record that goes on after the end of its file."""
+        text = "the file ends inside this record"
+        return TruncatedError(text, source=self.file.name, offset=self.offset)
+
+
+class UnitBody(RecordBody):
+    """A record that is one small frame or gzip member, which is always decoded, and kept, whole.
+
+    Args:
+        file: The file.
+        offset: Offset of the frame or member.
+        header: The record's header.
+        end: Offset after the frame or member.
+    """
+
+    __slots__ = ("_end", "_size")
+    _frames_decoded = 0
+    """What a plan counts: gzip members are no frames."""
+
+    def __init__(self, file: ArchiveFile, offset: int, header: RecordHeader, end: int) -> None:
+        # Very many of these are made: one call less.
+        self.file = file
+        self.offset = offset
+        self.header = header
+        self.skip = 0
+        self._end = end
+        self._size = len(header.raw) + header.content_length + len(RECORD_END)
+
+    def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:  # noqa: ARG002
+        """See `RecordBody.read`; it is always verified."""
+        return self._content()[start:stop]
+
+    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
+        """See `RecordBody.read_into`."""
+        out[:] = memoryview(self._content())[start : start + len(out)]
+
+    def read_some(self, start: int, stop: int, least: int = 1) -> bytes:  # noqa: ARG002
+        """See `RecordBody.read_some`: once it is decoded, all of it costs nothing more."""
+        return self._content()[start:stop]
+
+    def plan(self, start: int, stop: int) -> ReadPlan:
+        """See `RecordBody.plan`."""
+        if stop <= start:
+            return ReadPlan((), 0, 0)
+        return ReadPlan(((self.offset, self._end),), self._size, self._frames_decoded)
+
+    def _content(self) -> bytes:
+        # What an iteration has just decoded is not in the cache, which would cost a lock for each record.
+        key, content = self.file.frames.cache.latest
+        return content if key == (self.offset, self._end, self._size) else self._decode()
+
+    @abstractmethod
+    def _decode(self) -> bytes:
+        """Return all of it, from the cache or from the file."""

@@ -1,0 +1,146 @@
+"""Frames that several threads want are decoded once; a failure is left to each of them."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seekwarc.frames.cache import FrameCache, FrameKey
+
+
+def key(offset: int) -> FrameKey:
+    return offset, offset + 1, 5
+
+
+@pytest.mark.parametrize("capacity", [0, 100])
+def test_the_first_decodes_and_the_others_wait(capacity: int) -> None:
+    cache = FrameCache(capacity)
+    assert cache.begin(key(5)) is None
+    assert cache.is_under_way(key(5))
+    with ThreadPoolExecutor(8) as pool:
+        waiting = [pool.submit(cache.begin, key(5)) for _ in range(8)]
+        time.sleep(0.02)
+        assert not any(one.done() for one in waiting)
+        cache.end(key(5), b"content")
+        assert [one.result(timeout=5) for one in waiting] == [b"content"] * 8
+    assert not cache.is_under_way(key(5))
+    assert cache.begin(key(5)) == (b"content" if capacity else None)
+
+
+def test_frames_do_not_wait_for_each_other() -> None:
+    cache = FrameCache(100)
+    assert cache.begin(key(1)) is cache.begin(key(2)) is None
+    with ThreadPoolExecutor(1) as pool:
+        two = pool.submit(cache.begin, key(2))
+        cache.end(key(1), b"one")
+        cache.end(key(2), b"two")
+        assert two.result(timeout=5) == b"two"
+
+
+def test_after_a_failure_one_that_waited_decodes() -> None:
+    cache = FrameCache(100)
+    assert cache.begin(key(1)) is None
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(cache.begin, key(1))
+        time.sleep(0.02)
+        cache.end(key(1), None)
+        assert other.result(timeout=5) is None
+    assert cache.is_under_way(key(1))
+    cache.end(key(1), b"content")
+    assert cache.begin(key(1)) == b"content"
+
+
+def test_what_is_cached_or_under_way_is_not_reserved() -> None:
+    cache = FrameCache(100)
+    assert cache.reserve(key(1))
+    assert not cache.reserve(key(1))
+    cache.end(key(1), b"one")
+    assert not cache.reserve(key(1))
+    cache.latest = (key(2), b"two")
+    assert not cache.reserve(key(2))
+    assert cache.get(key(2)) == cache.begin(key(2)) == b"two"
+
+
+def test_a_frame_of_another_size_is_another() -> None:
+    cache = FrameCache(100)
+    cache.put((0, 10, 5), b"bytes")
+    assert cache.get((0, 10, 6)) is None
+    assert cache.get((0, 11, 5)) is None
+
+
+def test_of_many_that_begin_at_once_one_decodes() -> None:
+    cache = FrameCache(0)
+    barrier = threading.Barrier(16)
+    decoded = []
+
+    def work() -> bytes | None:
+        barrier.wait()
+        content = cache.begin(key(7))
+        if content is None:
+            decoded.append(threading.current_thread())
+            time.sleep(0.05)
+            content = b"content"
+            cache.end(key(7), content)
+        return content
+
+    with ThreadPoolExecutor(16) as pool:
+        assert {one.result() for one in [pool.submit(work) for _ in range(16)]} == {b"content"}
+    assert len(decoded) == 1
+
+
+# What is kept.
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 60)), max_size=40), st.integers(0, 120))
+def test_the_cache_keeps_what_was_used_last(steps: list[tuple[int, int]], capacity: int) -> None:
+    cache = FrameCache(capacity)
+    model: dict[int, bytes] = {}
+    for offset, size in steps:
+        content = bytes([offset]) * size
+        if size % 2:
+            cache.put(key(offset), content)
+            if size <= capacity:
+                model.pop(offset, None)
+                model[offset] = content
+                while sum(map(len, model.values())) > capacity:
+                    del model[next(iter(model))]
+        else:
+            assert cache.get(key(offset)) == model.get(offset)
+            if offset in model:
+                model[offset] = model.pop(offset)
+    for offset in range(6):
+        assert cache.get(key(offset)) == model.get(offset)
+
+
+def test_what_was_read_again_stays_longer() -> None:
+    cache = FrameCache(30)
+    for offset in (1, 2, 3):
+        cache.put(key(offset), bytes(10))
+    assert cache.get(key(1)) == bytes(10)
+    cache.put(key(4), bytes(10))
+    assert [cache.get(key(offset)) is not None for offset in (1, 2, 3, 4)] == [True, False, True, True]
+
+
+def test_threads_share_a_cache() -> None:
+    cache = FrameCache(5000)
+
+    def use(seed: int) -> bool:
+        rng = random.Random(seed)
+        for _ in range(500):
+            offset = rng.randrange(20)
+            content = cache.get(key(offset))
+            if content is not None and content != bytes([offset]) * 400:
+                return False
+            cache.put(key(offset), bytes([offset]) * 400)
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(use, range(16)))
+    kept = [offset for offset in range(20) if cache.get(key(offset)) is not None]
+    assert 1 <= len(kept) <= 12

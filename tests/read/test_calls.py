@@ -1,0 +1,97 @@
+"""How many calls the ways take that are gone most often: a bound that grows only with a reason."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+import seekwarc
+from tests.support.foreign import noise
+
+PACKAGE = str(Path(seekwarc.__file__).parent)
+KIB = 1 << 10
+FILM = noise(4 << 20, seed=7)
+
+# What they take now. Raise one only for what cannot be had with fewer.
+COLD = 28
+WARM = 11
+SMALL = 46
+WRITTEN_MIB = 72
+
+
+class Calls(list[str]):
+    """The Python functions of the package that were called, generated constructors included."""
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        def note(frame: FrameType, event: str, _: object) -> None:
+            name = frame.f_code.co_filename
+            if event == "call" and (name.startswith((PACKAGE, "<string>"))):
+                self.append(frame.f_code.co_qualname)
+
+        sys.setprofile(note)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+
+
+@pytest.fixture
+def archive(tmp_path) -> Iterator[seekwarc.Reader]:
+    path = tmp_path / "crawl.warc.zst"
+    with seekwarc.open(path, "w") as out:
+        out.write_resource("http://example.org/film.mp4", FILM, "video/mp4")
+        for number in range(3):
+            page = b"<p>A page.</p>" * 100
+            fields = [("Content-Type", "text/html")]
+            out.write_response(f"http://example.org/{number}", page, status=200, http_headers=fields)
+    with seekwarc.open(path) as archive:
+        yield archive
+
+
+def test_a_cold_read_of_64_kib(archive) -> None:
+    payload = next(iter(archive)).payload
+    payload.pread(0, 1)
+    calls = Calls()
+    with calls.counted():
+        part = payload.pread(2 << 20, 64 * KIB)
+    assert part == FILM[2 << 20 : (2 << 20) + 64 * KIB]
+    assert len(calls) <= COLD, " > ".join(calls)
+
+
+def test_a_warm_read_of_64_kib(archive) -> None:
+    payload = next(iter(archive)).payload
+    payload.pread(2 << 20, 1)
+    calls = Calls()
+    with calls.counted():
+        part = payload.pread(2 << 20, 64 * KIB)
+    assert part == FILM[2 << 20 : (2 << 20) + 64 * KIB]
+    assert len(calls) <= WARM, " > ".join(calls)
+
+
+def test_a_small_record_with_its_head_and_payload(archive) -> None:
+    records = iter(archive)
+    next(records), next(records)
+    calls = Calls()
+    with calls.counted():
+        record = next(records)
+        assert record.http.status == 200
+        page = record.payload.read()
+    assert len(page) == 1400
+    assert len(calls) <= SMALL, " > ".join(calls)
+
+
+def test_a_mib_of_a_large_record_written(tmp_path) -> None:
+    counts = []
+    for size in (4, 12):
+        calls = Calls()
+        with seekwarc.open(tmp_path / f"{size}.warc.zst", "w", threads=1) as out, calls.counted():
+            out.write_resource("http://example.org/film.mp4", BytesIO(FILM * (size // 4)), "video/mp4")
+        counts.append(len(calls))
+    assert (counts[1] - counts[0]) / 8 <= WRITTEN_MIB
