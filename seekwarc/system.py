@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
 from types import ModuleType
 from typing import Any, BinaryIO, Final, TextIO
 
@@ -29,6 +30,7 @@ __all__ = [
     "SIGPIPE",
     "after_fork_in_child",
     "configure_text",
+    "default_threads",
     "interrupt_after",
     "is_broken_pipe",
     "lock_for_writing",
@@ -51,6 +53,8 @@ HOLDS_OPEN_FILES: Final = fcntl is None
 
 LOCKED_BYTE: Final = 1 << 43
 """Where Windows locks a byte: after the end of any file, as nobody else can read a byte that is locked."""
+
+MAX_DEFAULT_THREADS: Final = 4
 
 OPEN_FILES_OF_WINDOWS: Final = 512
 """What its C library opens at a time."""
@@ -110,6 +114,15 @@ def lock_for_writing(file: BinaryIO) -> None:
         raise BlockingIOError(errno.EAGAIN, "another process has the lock") from error
     finally:
         os.lseek(file.fileno(), position, os.SEEK_SET)
+
+
+@cache
+def default_threads() -> int:
+    """Return how many threads compress or decompress unless told: one for each core, four at most.
+
+    Asked once: the answer takes a good part of the time in which a file is opened.
+    """
+    return min(os.cpu_count() or 1, MAX_DEFAULT_THREADS)
 
 
 def max_open_files() -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from seekwarc.cli.common import printable, progress_is_seen, report, watch
 from seekwarc.errors import SeekWarcError, SourceError, TargetError
 from seekwarc.format.words import counted
+from seekwarc.system import default_threads
 from seekwarc.tools.batch import jobs_into, run
 from seekwarc.tools.outcome import Job, Outcome, Status
 from seekwarc.tools.work import Work
@@ -76,7 +77,7 @@ def _jobs(text: str) -> int:
 def threads_of_each(options: argparse.Namespace) -> int:
     """Return how many threads a job may have: the cores are shared among the jobs."""
     jobs: int = options.jobs
-    return max(1, min(os.cpu_count() or 1, MAX_THREADS) // jobs)
+    return max(1, default_threads() // jobs)
 
 
 def renamed(name: str, suffix: str) -> str:
@@ -193,7 +194,7 @@ def run_batch(
             processes=options.jobs,
             keep_going=options.keep_going,
             folder=folder,
-            watch=None if many else watch,
+            on_progress=None if many else watch,
         )
     if many and summary and not options.json:
         told.print_summary()

@@ -57,8 +57,8 @@ def run(options: argparse.Namespace) -> int:
         output_target(options.output),
         verify=not options.no_verify,
         existing=existing_option(options),
-        announce=lambda text: report(f"seekwarc: {printable(text)}", target="-"),
-        watch=watch,
+        on_warning=lambda text: report(f"seekwarc: {printable(text)}", target="-"),
+        on_progress=watch,
         **limit_options(options),
     )
     shown = _json(done, options) if options.json else _text(done)

@@ -51,11 +51,11 @@ from seekwarc.frames.encoder import DEFAULT_LEVEL
 from seekwarc.frames.units import Compression
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
-from seekwarc.tools.convert import Conversion, convert, holds_same, refuse_same_file
+from seekwarc.tools.convert import Conversion, convert, holds_same
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.train import Gain, GainMeter, train
 from seekwarc.tools.work import Desk
-from seekwarc.write.files import Existing, is_special
+from seekwarc.write.files import Existing, is_special, refuse_same_file
 from seekwarc.write.output import PathOutput
 from seekwarc.write.writer import Writer
 
@@ -146,7 +146,7 @@ class _Converting:
         gains: tuple[Gain, ...] = ()
         if self.trains:
             self._check_before_training(job)
-            training = train([source], level=self.level, watch=desk.watch, **self.limits)
+            training = train([source], level=self.level, on_progress=desk.on_progress, **self.limits)
             settings["dictionary"], gains = training.dictionary, training.gains
         dictionary = settings.get("dictionary")
         meter = GainMeter() if dictionary is not None and not self.trains else None
@@ -156,8 +156,8 @@ class _Converting:
                 output,
                 self.compression,
                 verify=self.verify,
-                watch=desk.watch,
-                see=meter.see if meter is not None else None,
+                on_progress=desk.on_progress,
+                on_record=meter.add if meter is not None else None,
                 limits=self.limits,
                 **settings,
             )
@@ -173,7 +173,7 @@ class _Converting:
         """
         if self.verify:
             most = self.limits.get("max_dictionary_size", MAX_DICTIONARY_SIZE)
-            sound = holds_same(source, target, watch=desk.watch, max_dictionary_size=most)
+            sound = holds_same(source, target, on_progress=desk.on_progress, max_dictionary_size=most)
         else:
             sound = check_age(target, source) and _begins_well(target)
         if not sound:

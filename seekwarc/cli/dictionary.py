@@ -30,8 +30,8 @@ from seekwarc.frames.dictionary import (
     MAX_DICTIONARY_SIZE,
     StoredDictionary,
 )
-from seekwarc.tools.convert import refuse_same_file
-from seekwarc.write.output import open_output
+from seekwarc.write.files import refuse_same_file
+from seekwarc.write.output import committed
 
 __all__ = ["add_arguments", "run"]
 
@@ -59,13 +59,8 @@ def run(options: argparse.Namespace) -> int:
     target = output_target(options.output)
     refuse_same_file(options.file, target)
     found = dictionary_at(options.file, **limit_options(options))
-    output = open_output(target, existing=existing_option(options))
-    try:
+    with committed(target, existing=existing_option(options)) as output:
         output.write(found.dictionary.data)
-    except BaseException:
-        output.abort()
-        raise
-    output.commit()
     told = {"file": options.file, "target": options.output}
     shown = done_json(**told, **_json(found)) if options.json else _text(found)
     report(shown, target=options.output)

@@ -38,12 +38,11 @@ from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.words import counted
 from seekwarc.read.options import ReadLimits
 from seekwarc.tools.batch import archives_in
-from seekwarc.tools.convert import refuse_same_file
 from seekwarc.tools.index import Indexing, file_name, index
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.sorting import sorted_lines
 from seekwarc.tools.work import Desk
-from seekwarc.write.files import Existing
+from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.output import Output, open_output
 
 __all__ = ["add_arguments", "run"]
@@ -192,10 +191,10 @@ class _Indexing:
         return index(
             sources,
             target,
-            complain=desk.emit,
+            on_problem=desk.emit,
             post_append=self.post_append,
             stated_digests=self.stated_digests,
-            watch=desk.watch,
+            on_progress=desk.on_progress,
             **self.limits,
         )
 

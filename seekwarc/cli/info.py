@@ -113,7 +113,7 @@ class _Describing:
     limits: ReadLimits
 
     def __call__(self, job: Job, desk: Desk) -> tuple[Status, FileSummary]:
-        source = desk.watch(open_source(input_target(job.source)), "reading")
+        source = desk.on_progress(open_source(input_target(job.source)), "reading")
         with Reader(source, **self.limits) as archive:
             summary = describe_file(archive)
             return Status.PROBLEMS if summary.is_cut_off else Status.DONE, summary

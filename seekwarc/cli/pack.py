@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
 
         total = sum(file.stat().st_size for file in files if isinstance(file, Path))
         with tqdm(total=total, desc="packing", unit="B", unit_scale=True, leave=False) as bar:
-            settings["opened"] = lambda _, file: cast("BinaryIO", _WatchedFile(file, bar.update))
+            settings["on_progress"] = lambda _, file: cast("BinaryIO", _WatchedFile(file, bar.update))
             written = pack(files, target, **settings)
     else:
         written = pack(files, target, **settings)

@@ -46,11 +46,11 @@ from seekwarc.frames.dictionary import Dictionary
 from seekwarc.read.options import ReadLimits
 from seekwarc.storage.source import RangeSource, open_source
 from seekwarc.tools.aside import revocable, searchable
-from seekwarc.tools.convert import content_digest, refuse_same_file
+from seekwarc.tools.convert import content_digest
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.recover import Recovery, recover
 from seekwarc.tools.work import Desk
-from seekwarc.write.files import Existing
+from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.output import Output
 
 __all__ = ["add_arguments", "run"]
@@ -151,7 +151,7 @@ class _Recovering:
             partial=self.partial,
             source_dictionary=self.source_dictionary,
             limits=self.limits,
-            watch=desk.watch,
+            on_progress=desk.on_progress,
             **self.settings,
         )
 
@@ -165,7 +165,7 @@ def _check_existing(source: str, target: str, desk: Desk) -> None:
     sound = check_age(target, source)
     if sound:
         try:
-            with closing(desk.watch(open_source(target), "checking")) as stored:
+            with closing(desk.on_progress(open_source(target), "checking")) as stored:
                 content_digest(stored)
         except FormatError:
             sound = False

@@ -71,8 +71,8 @@ def run(options: argparse.Namespace) -> int:
         repeat_warcinfo=not options.no_warcinfo,
         verify=not options.no_verify,
         existing=existing_option(options),
-        announce=lambda text: report(f"seekwarc: {printable(text)}", target="-"),
-        watch=watch,
+        on_warning=lambda text: report(f"seekwarc: {printable(text)}", target="-"),
+        on_progress=watch,
         **limit_options(options),
     )
     report(_json(done, options) if options.json else _text(done), target=options.output)

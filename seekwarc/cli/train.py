@@ -28,9 +28,9 @@ from seekwarc.cli.common import (
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.frames.encoder import DEFAULT_LEVEL
-from seekwarc.tools.convert import refuse_same_file
 from seekwarc.tools.train import DEFAULT_SIZE, Gain, Training, train
-from seekwarc.write.output import open_output
+from seekwarc.write.files import refuse_same_file
+from seekwarc.write.output import committed
 
 __all__ = ["add_arguments", "run"]
 
@@ -71,21 +71,16 @@ def run(options: argparse.Namespace) -> int:
     files = list(dict.fromkeys(options.files))
     for name in files:
         refuse_same_file(name, target)
-    output = open_output(target, existing=existing_option(options))
-    try:
+    with committed(target, existing=existing_option(options)) as output:
         done = train(
             map(input_target, files),
             size=options.size,
             level=options.level,
             samples=options.samples,
-            watch=watch,
+            on_progress=watch,
             **limit_options(options),
         )
         output.write(done.dictionary.data)
-    except BaseException:
-        output.abort()
-        raise
-    output.commit()
     shown = done_json(target=options.output, **_json(done)) if options.json else _text(done)
     report(shown, target=options.output)
     return 0

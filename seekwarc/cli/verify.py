@@ -80,7 +80,7 @@ class _Verifying:
 
     def __call__(self, job: Job, desk: Desk) -> tuple[Status, Verification]:
         with searchable(open_source(input_target(job.source))) as source:
-            verifier = Verifier(source, watch=desk.watch, **self.limits)
+            verifier = Verifier(source, on_progress=desk.on_progress, **self.limits)
             for problem in verifier:
                 desk.emit((problem, verifier.result.codes[problem.code]))
         result = verifier.result

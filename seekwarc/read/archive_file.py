@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import warnings
 from collections.abc import Callable
-from functools import cache
 from typing import Any, Final
 
 from seekwarc.errors import FormatError, FormatWarning, TruncatedError
@@ -21,6 +19,7 @@ from seekwarc.frames.units import Compression, Piece, detect, pieces_from
 from seekwarc.read.file_tables import FileTables, own_table_tail
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import RangeSource, Stats
+from seekwarc.system import default_threads
 
 __all__ = ["CACHE_SIZE", "MAGIC_SIZE", "ONE_READ", "ArchiveFile"]
 
@@ -34,12 +33,6 @@ RECORD_HEAD: Final = 16 << 10
 FILE_HEAD: Final = 32 << 10
 FILE_HEAD_AFAR: Final = 64 << 10
 """Has all of a dictionary of the usual size: another round trip would cost more than these bytes."""
-
-
-@cache
-def _usual_threads() -> int:
-    # Asked once: the answer takes a good part of the time in which a file is opened.
-    return min(os.cpu_count() or 1, 4)
 
 
 class ArchiveFile:
@@ -95,7 +88,7 @@ class ArchiveFile:
             self.decoder,
             stats,
             cache_size=cache_size,
-            threads=threads or _usual_threads(),
+            threads=threads or default_threads(),
         )
         # A pipe has one window for good: what was read to tell its kind is read on from there.
         self._pipe_window = Window(self.source) if self.source.is_pipe else None

@@ -170,7 +170,7 @@ def index(
         if named.setdefault(name, source) is not source:
             raise ValueError(f"two files have the name {name}: index them one by one, or rename one")
     return run(
-        named, target, complain=on_problem or refuse, post_append=post_append, existing=existing, **limits
+        named, target, on_problem=on_problem or refuse, post_append=post_append, existing=existing, **limits
     )
 
 

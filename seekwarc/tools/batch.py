@@ -14,9 +14,9 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from seekwarc.errors import SourceError, TargetError
-from seekwarc.tools.convert import Watch
 from seekwarc.tools.outcome import Job, Outcome, Status
-from seekwarc.tools.work import Desk, Report, Work, attempt, counting
+from seekwarc.tools.progress import Progress, counting
+from seekwarc.tools.work import Desk, Report, Work, attempt
 
 __all__ = ["archives_in", "base_name", "jobs_into", "run"]
 
@@ -141,7 +141,7 @@ def run(
     processes: int = 1,
     keep_going: bool = False,
     folder: str | None = None,
-    watch: Watch | None = None,
+    on_progress: Progress | None = None,
 ) -> int:
     """Work on files; report what becomes of each.
 
@@ -153,7 +153,7 @@ def run(
         keep_going: Go on with the other files when one has failed. Otherwise no further one is begun.
         folder: Where targets go: unfinished files of other processes are kept in a hidden folder in it, and
             are removed with it however the processes end.
-        watch: Shows how far a source has been read, in the place of `report.on_progress`; for one process.
+        on_progress: Wraps each source that is read, and `report.on_progress` is not called; for one process.
 
     Returns:
         The highest exit status of an outcome: 0, 1 or 2.
@@ -166,7 +166,7 @@ def run(
             jobs, work, report, processes=min(processes, len(jobs)), keep_going=keep_going, folder=folder
         )
     else:
-        outcomes = _run_here(jobs, work, report, keep_going=keep_going, watch=watch)
+        outcomes = _run_here(jobs, work, report, keep_going=keep_going, on_progress=on_progress)
     worst = 0
     for outcome in outcomes:
         report.on_outcome(outcome)
@@ -175,10 +175,10 @@ def run(
 
 
 def _run_here(
-    jobs: Sequence[Job], work: Work, report: Report, *, keep_going: bool, watch: Watch | None
+    jobs: Sequence[Job], work: Work, report: Report, *, keep_going: bool, on_progress: Progress | None
 ) -> Iterator[Outcome]:
     for number, job in enumerate(jobs, 1):
-        shown = counting(job, report.on_progress) if watch is None else watch
+        shown = counting(job.source, report.on_progress) if on_progress is None else on_progress
         desk = Desk(partial(report.on_event, job), shown)
         outcome = attempt(job, work, desk)
         yield outcome

@@ -15,11 +15,12 @@ from typing import BinaryIO, Unpack
 from seekwarc.errors import TargetError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.options import ReadLimits
-from seekwarc.tools.convert import refuse_same_file
-from seekwarc.tools.copy_inputs import PartTarget, Watch, parts_of, table_mode_of
+from seekwarc.system import default_threads
+from seekwarc.tools.copy_inputs import PartTarget, parts_of, table_mode_of
 from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
+from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.file_layout import TableMode
-from seekwarc.write.files import Existing
+from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.forms import compression_of
 from seekwarc.write.output import open_output
 
@@ -59,8 +60,8 @@ def concat(
     verify: bool = True,
     existing: Existing = "error",
     threads: int | None = None,
-    announce: Callable[[str], object] = lambda _: None,
-    watch: Watch = lambda source, _: source,
+    on_warning: Callable[[str], object] = lambda _: None,
+    on_progress: Progress = no_progress,
     **limits: Unpack[ReadLimits],
 ) -> Concatenation:
     """Join files into one .warc.zst that holds all their records in order, byte for byte.
@@ -83,8 +84,8 @@ def concat(
         verify: Decode every frame that is copied, and compare it with its checksum.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         threads: Threads that decode and compress; the number of cores, four at most, unless given.
-        announce: Told, before anything is written, of each file that will be compressed anew, and why.
-        watch: Shows how far each file has been read.
+        on_warning: Called, before anything is written, for each file that will be compressed again; says why.
+        on_progress: Wraps each source that is read, to report how far.
         **limits: Limits of reading, as a `Reader` takes them.
 
     Raises:
@@ -110,13 +111,13 @@ def concat(
             for part in parts:
                 problem = part.problem(first.dictionary)
                 if problem is not None:
-                    announce(f"{part.name}: {problem}: its records will be compressed anew")
+                    on_warning(f"{part.name}: {problem}: its records will be compressed anew")
             settings = CopySettings(tables, first.dictionary, first.dictionary_frame(), verify)
             tally = Tally()
-            with closing(OrderedWork(threads or min(os.cpu_count() or 1, 4))) as work:
+            with closing(OrderedWork(threads or default_threads())) as work:
                 file = CopyTarget(output, work, settings, tally)
                 for part in parts:
-                    with closing(part.records(first.dictionary, watch, "joining")) as records:
+                    with closing(part.records(first.dictionary, on_progress, "joining")) as records:
                         for record in records:
                             file.add(record)
                 file.finish()

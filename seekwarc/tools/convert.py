@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import BinaryIO, Final, Protocol, Unpack
+from typing import BinaryIO, Final, Unpack
 
-from seekwarc.errors import ChecksumError, FormatError, TargetError
+from seekwarc.errors import ChecksumError, FormatError
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
@@ -19,23 +19,17 @@ from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.source import PipeSource, RangeSource, Stats, open_source
+from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.sinks import RecordSink, gzip_sink, plain_sink
-from seekwarc.write.files import Existing
+from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.options import FrameOptions
 from seekwarc.write.output import Output, PathOutput, open_output
 from seekwarc.write.writer import Writer
 
-__all__ = ["Conversion", "Watch", "content_digest", "convert", "holds_same", "refuse_same_file"]
+__all__ = ["Conversion", "content_digest", "convert", "holds_same"]
 
 ANY_SIZE: Final = sys.maxsize
 """What was written here is read back whatever its dictionary: there is nothing to be protected from."""
-
-
-class Watch(Protocol):
-    """Shows how far a source has been read."""
-
-    def __call__(self, source: RangeSource, label: str) -> RangeSource:
-        """Return a source that answers as `source` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +51,6 @@ class Conversion:
     content_size: int
     sha256: str
     verified: bool
-
-
-def _unwatched(source: RangeSource, label: str) -> RangeSource:  # noqa: ARG001
-    return source
 
 
 def content_digest(source: RangeSource, *, max_dictionary_size: int = MAX_DICTIONARY_SIZE) -> str:
@@ -96,10 +86,10 @@ class _CheckedOutput:
     Args:
         output: Where the file goes.
         expected: Tells the digest that it must have; None to check nothing.
-        watch: Shows how far the reading back is.
+        on_progress: Wraps each source that is read, to report how far.
     """
 
-    def __init__(self, output: Output, expected: Callable[[], str] | None, watch: Watch) -> None:
+    def __init__(self, output: Output, expected: Callable[[], str] | None, on_progress: Progress) -> None:
         self.name = output.name
         self.begin = output.begin
         self.spool_directory = output.spool_directory
@@ -107,7 +97,7 @@ class _CheckedOutput:
         """Bytes written so far."""
         self._output = output
         self._expected = expected
-        self._watch = watch
+        self._on_progress = on_progress
         passes = expected is not None and not isinstance(output, PathOutput)
         self._passing = _PassingDigest() if passes else None
 
@@ -148,10 +138,10 @@ class _CheckedOutput:
         if self._passing is not None:
             return self._passing.result()
         if isinstance(self._output, PathOutput):
-            # Closed here rather than left to chance: a watched source may have something to take away.
+            # Closed here rather than left to chance: a wrapped source may have something to take away.
             with (
                 self._output.reopen() as file,
-                closing(self._watch(open_source(file), "checking")) as source,
+                closing(self._on_progress(open_source(file), "checking")) as source,
             ):
                 return content_digest(source, max_dictionary_size=ANY_SIZE)
         raise TypeError(f"{self.name} cannot be read back")
@@ -205,8 +195,8 @@ def convert(
     *,
     verify: bool = True,
     existing: Existing = "error",
-    watch: Watch = _unwatched,
-    see: Callable[[Record], object] | None = None,
+    on_progress: Progress = no_progress,
+    on_record: Callable[[Record], object] | None = None,
     limits: ReadLimits | None = None,
     **options: Unpack[FrameOptions],
 ) -> Conversion:
@@ -218,8 +208,8 @@ def convert(
         compression: "zst", "gz" or "none".
         verify: Decompress the new file and compare before it gets its name.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
-        watch: Shows how far the reading is.
-        see: Shown each record before its block is read; it may peek at it.
+        on_progress: Wraps each source that is read, to report how far.
+        on_record: Called with each record before its block is read; it may peek at it.
         limits: For `Reader`: "max_window_size", "max_dictionary_size" and "max_table_size".
         **options: For `Writer` (zst); "level" also for gz.
 
@@ -233,17 +223,17 @@ def convert(
     digest = hashlib.sha256()
     content_size = 0
 
-    def tap(data: bytes) -> None:
+    def on_data(data: bytes) -> None:
         nonlocal content_size
         content_size += len(data)
         digest.update(data)
 
     stored = open_source(source)
     refuse_same_file(stored.name, target)
-    with Reader(watch(stored, "converting"), **(limits or {})) as archive:
-        records = archive.in_order(tap)
+    with Reader(on_progress(stored, "converting"), **(limits or {})) as archive:
+        records = archive.in_order(on_data)
         output = _CheckedOutput(
-            open_output(target, existing=existing), digest.hexdigest if verify else None, watch
+            open_output(target, existing=existing), digest.hexdigest if verify else None, on_progress
         )
         try:
             sink = _sink(output, compression, options)
@@ -258,8 +248,8 @@ def convert(
 
         try:
             for record in records:
-                if see is not None:
-                    see(record)
+                if on_record is not None:
+                    on_record(record)
                 sink.write_raw(record.header, record.block.open(), trailer=trailer)
                 count += 1
             sink.close()
@@ -291,7 +281,7 @@ def holds_same(
     source: str,
     target: str,
     *,
-    watch: Watch = _unwatched,
+    on_progress: Progress = no_progress,
     max_dictionary_size: int = MAX_DICTIONARY_SIZE,
 ) -> bool:
     """Tell whether a file is what converting another one would make: both decompress to the same bytes.
@@ -299,32 +289,17 @@ def holds_same(
     Args:
         source: Name of the file that would be converted.
         target: Name of the file that is there.
-        watch: Shows how far each has been read.
+        on_progress: Wraps each source that is read, to report how far.
         max_dictionary_size: Largest dictionary to load.
 
     Raises:
         FormatError: The source is damaged. A damaged target does not hold the same.
         SourceError: Either cannot be read.
     """
-    with closing(watch(open_source(source), "comparing")) as stored:
+    with closing(on_progress(open_source(source), "comparing")) as stored:
         expected = content_digest(stored, max_dictionary_size=max_dictionary_size)
     try:
-        with closing(watch(open_source(target), "checking")) as stored:
+        with closing(on_progress(open_source(target), "checking")) as stored:
             return content_digest(stored, max_dictionary_size=ANY_SIZE) == expected
     except FormatError:
         return False
-
-
-def refuse_same_file(name: str, target: object) -> None:
-    """Refuse to write a file over the one that it is made from.
-
-    Raises:
-        TargetError: `target` is the file called `name`.
-    """
-    if (
-        isinstance(target, str | os.PathLike)
-        and os.path.isfile(target)
-        and os.path.isfile(name)
-        and os.path.samefile(name, target)
-    ):
-        raise TargetError("source and target are the same file", source=name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import BinaryIO, Final
@@ -17,13 +17,12 @@ from seekwarc.read.options import ReadLimits
 from seekwarc.storage.source import RangeSource, Stats, open_source
 from seekwarc.tools.aside import searchable
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord, StoredRecords, has_table_each, loose_records
+from seekwarc.tools.progress import Progress
 from seekwarc.write.file_layout import TableMode
 
-__all__ = ["Part", "PartTarget", "Watch", "parts_of", "table_mode_of"]
+__all__ = ["Part", "PartTarget", "parts_of", "table_mode_of"]
 
 PartTarget = str | os.PathLike[str] | bytes | BinaryIO | RangeSource
-Watch = Callable[[RangeSource, str], RangeSource]
-"""Returns a source that shows how far it has been read."""
 
 OTHER_FORM: Final = "the file is no .warc.zst"
 OTHER_DICTIONARY: Final = "the file has another dictionary than the new one"
@@ -73,7 +72,7 @@ class Part:
         return frame
 
     def records(
-        self, dictionary: Dictionary | None, watch: Watch, label: str
+        self, dictionary: Dictionary | None, on_progress: Progress, label: str
     ) -> Generator[StoredRecord | LooseRecord, None, None]:
         """Yield the file's records for one that has a certain dictionary, or none.
 
@@ -82,7 +81,9 @@ class Part:
         Raises:
             FormatError: When damage is reached.
         """
-        with closing(ArchiveFile(watch(open_source(self.target), label), Stats(), **self.limits)) as file:
+        with closing(
+            ArchiveFile(on_progress(open_source(self.target), label), Stats(), **self.limits)
+        ) as file:
             problem = self.problem(dictionary)
             if problem is None:
                 yield from StoredRecords(file)

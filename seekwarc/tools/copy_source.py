@@ -27,16 +27,14 @@ from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.file_tables import read_table_before
 from seekwarc.read.record import Record
 from seekwarc.read.sequential import StreamedRecords
-from seekwarc.read.zstd_records import framed_record_at
+from seekwarc.read.zstd_records import AT_HAND, framed_record_at
+from seekwarc.storage.fetch import TAIL
 from seekwarc.write.block_reader import BlockSource, ReadableStream
 
 __all__ = ["FrameList", "LooseRecord", "StoredRecord", "StoredRecords", "has_table_each", "loose_records"]
 
-AT_HAND: Final = 16 << 10
-"""Frames that take no more than this are never split between two reads."""
 MOST_LISTED: Final = 0xFFFF_FFFF
 """Largest size that a seek table can state."""
-TAIL: Final = 64 << 10
 
 NO_SIZE: Final = "a frame does not state its size"
 NO_CHECKSUM: Final = "a frame has no checksum"

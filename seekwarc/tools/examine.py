@@ -61,7 +61,7 @@ class Damage:
 def examine(
     file: ArchiveFile,
     compression: Compression,
-    look: Callable[[Record, Callable[[], None]], object],
+    on_record: Callable[[Record, Callable[[], None]], object],
     audit: Callable[[Window], FrameAudit] | None = None,
     *,
     begin: int = 0,
@@ -73,7 +73,7 @@ def examine(
     Args:
         file: The file; its size must be known.
         compression: What it is compressed with.
-        look: Called with each record, whose block has not been read, and with what passes its rest. Both
+        on_record: Called with each record, whose block has not been read, and with what passes its rest. Both
             reading it and passing it raise where it is damaged.
         audit: Makes what watches the frames.
         begin: Offset to begin at.
@@ -98,7 +98,7 @@ def examine(
         reached: Iterator[Piece | Extension] = ahead
         if not reach.is_known(offset):
             reach = _Reach(None)
-            reached = reach.watch(reached)
+            reached = reach.measured(reached)
         stream = ContentStream(reached, plain=compression == "none")
         records = StreamedRecords(file, window, offset, compression, stream=stream)
         walk = _Walk(records, stream)
@@ -112,7 +112,7 @@ def examine(
                 walk.record = record
                 if (cut := reach.cut(file.name, record.offset, record.skip, record.header)) is not None:
                     raise cut
-                look(record, walk.finish)
+                on_record(record, walk.finish)
                 walk.finish()
                 # Where damage follows, the line breaks may be part of it: nothing is said of them.
                 trailer = records.trailer if walk.behind is None else RECORD_END
@@ -170,7 +170,7 @@ class _Reach:
         self._size = 0
         self._at_end = False
 
-    def watch(self, pieces: Iterator[Piece | Extension]) -> Iterator[Piece | Extension]:
+    def measured(self, pieces: Iterator[Piece | Extension]) -> Iterator[Piece | Extension]:
         """Pass pieces on, taking note of where units begin."""
         for piece in pieces:
             if isinstance(piece, Piece):

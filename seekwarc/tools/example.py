@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -34,31 +35,11 @@ class RangeCost:
 _SKEWED: Final = bytes(byte % 240 for byte in range(256))
 
 
-class _Film:
-    """A stream that compresses as little as a film does, the same every time."""
-
-    def __init__(self, size: int) -> None:
-        self._random = random.Random(20260101)  # noqa: S311
-        self._left = size
-        self._ready = b""
-
-    def read(self, size: int) -> bytes:
-        size = min(size, self._left)
-        while len(self._ready) < size:
-            self._ready += self._random.randbytes(STEP).translate(_SKEWED)
-        data, self._ready = self._ready[:size], self._ready[size:]
-        self._left -= size
-        return data
-
-
-class _Joined:
-    def __init__(self, head: bytes, rest: _Film) -> None:
-        self._head = head
-        self._rest = rest
-
-    def read(self, size: int) -> bytes:
-        data, self._head = self._head[:size], self._head[size:]
-        return data or self._rest.read(size)
+def _film(size: int) -> Iterator[bytes]:
+    """Yield data that compress as little as a film does, the same every time."""
+    chance = random.Random(20260101)  # noqa: S311
+    for start in range(0, size, STEP):
+        yield chance.randbytes(STEP).translate(_SKEWED)[: size - start]
 
 
 def _pages() -> Iterator[tuple[str, bytes]]:
@@ -93,7 +74,7 @@ def make_example(path: Path, film_size: int, *, existing: Existing = "error") ->
         film = writer.write(
             "response",
             target_uri=FILM,
-            block=_Joined(_head("video/mp4", film_size), _Film(film_size)),
+            block=chain([_head("video/mp4", film_size)], _film(film_size)),
             content_type=content_type,
             date=DATE,
         )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import BinaryIO, Final, Unpack
+from typing import BinaryIO, Final, TypeAlias, Unpack
 from urllib.parse import unquote, urlsplit
 
 from seekwarc.errors import FormatError
@@ -29,10 +29,10 @@ from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED
 from seekwarc.read.zstd_body import table_reference
 from seekwarc.storage.source import RangeSource, open_source
-from seekwarc.tools.convert import refuse_same_file
+from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.sorting import MEMORY, sorted_lines
-from seekwarc.write.files import Existing
-from seekwarc.write.output import Output, open_output
+from seekwarc.write.files import Existing, refuse_same_file
+from seekwarc.write.output import Output, committed
 
 __all__ = ["Indexing", "file_name", "index", "lines_of"]
 
@@ -45,8 +45,8 @@ STEP: Final = 1 << 20
 
 _TYPE_END = re.compile(r"[;\s]")
 
-Complain = Callable[[FormatError], object]
-"""Is told of each place with a problem that keeps a record, or what is behind it, out of the index."""
+OnProblem: TypeAlias = Callable[[FormatError], object]
+"""Called with each problem that keeps a record, or what follows it, out of the index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,12 @@ def index(
     sources: Mapping[str, str | os.PathLike[str] | bytes | BinaryIO | RangeSource],
     target: str | os.PathLike[str] | BinaryIO | Output,
     *,
-    complain: Complain,
+    on_problem: OnProblem,
     post_append: bool = False,
     stated_digests: bool = False,
     existing: Existing = "error",
     memory: int = MEMORY,
-    watch: Callable[[RangeSource, str], RangeSource] = lambda source, _: source,
+    on_progress: Progress = no_progress,
     **limits: Unpack[ReadLimits],
 ) -> Indexing:
     """Write the CDXJ index of files. Under its name it appears when it is whole.
@@ -76,12 +76,12 @@ def index(
     Args:
         sources: What a `Reader` opens each, by the names that the lines have for them.
         target: The index.
-        complain: Told of problems. What is good in front of damage is kept.
+        on_problem: Called with each problem. What is intact before damage is kept.
         post_append: Tell requests with a body apart by it; see `lines_of`.
         stated_digests: See `lines_of`.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         memory: Bytes of lines that are held at a time; more are sorted in temporary files.
-        watch: Wraps each source, to show progress.
+        on_progress: Wraps each source that is read, to report how far.
         **limits: For each `Reader`.
 
     Raises:
@@ -97,26 +97,21 @@ def index(
     def count(problem: FormatError) -> None:
         nonlocal problems
         problems += 1
-        complain(problem)
+        on_problem(problem)
 
     def lines() -> Iterator[bytes]:
         for name, source in sources.items():
-            with closing(Reader(watch(open_source(source), name), **limits)) as archive:
+            with closing(Reader(on_progress(open_source(source), name), **limits)) as archive:
                 found = lines_of(
-                    archive, name, complain=count, post_append=post_append, stated_digests=stated_digests
+                    archive, name, on_problem=count, post_append=post_append, stated_digests=stated_digests
                 )
                 yield from (line.build() for line in found)
 
-    output = open_output(target, existing=existing)
     written = 0
-    try:
+    with committed(target, existing=existing) as output:
         for line in sorted_lines(lines(), memory=memory, folder=output.spool_directory):
             output.write(line)
             written += 1
-        output.commit()
-    except BaseException:
-        output.abort()
-        raise
     return Indexing(written, problems)
 
 
@@ -144,7 +139,7 @@ def lines_of(
     archive: Reader,
     filename: str,
     *,
-    complain: Complain,
+    on_problem: OnProblem,
     post_append: bool = False,
     stated_digests: bool = False,
 ) -> Iterator[CdxjLine]:
@@ -155,8 +150,8 @@ def lines_of(
     Args:
         archive: The file; it may be a pipe.
         filename: What the lines call it.
-        complain: Told of problems: damage, which ends the file; records without a date, or that no offset
-            leads to.
+        on_problem: Called with each problem: damage, which ends the file; records without a date, or that
+            no offset leads to.
         post_append: Put method and body of a POST or PUT request into the key of its response: of two records
             in a row that have the same URI, of which the second names the first in WARC-Concurrent-To.
         stated_digests: Give no digest where the header states none. Otherwise that of the payload is made, by
@@ -171,7 +166,7 @@ def lines_of(
         # Damage in a record is met twice: when it is looked at, and on the way to the next one.
         nonlocal told
         if told is None or problem.offset != told:
-            complain(problem)
+            on_problem(problem)
         told = problem.offset
 
     waiting: _Draft | None = None
@@ -218,7 +213,7 @@ class _Draft:
     """Fields of a response that tell of its request."""
     is_paired: bool = False
 
-    def read(self, complain: Complain, *, post_append: bool, stated_digests: bool) -> None:
+    def read(self, on_problem: OnProblem, *, post_append: bool, stated_digests: bool) -> None:
         record = self.record
         try:
             if post_append and record.type == "request":
@@ -227,9 +222,9 @@ class _Draft:
                 self.fields = dict(_described(record, stated_digests=stated_digests))
         except FormatError as error:
             # Damage within the record: iteration tells whether it is the end.
-            complain(error.located(record.source, record.offset))
+            on_problem(error.located(record.source, record.offset))
 
-    def line(self, filename: str, complain: Complain) -> CdxjLine | None:
+    def line(self, filename: str, on_problem: OnProblem) -> CdxjLine | None:
         record, uri = self.record, self.record.target_uri
         if self.fields is None or uri is None:
             return None
@@ -252,7 +247,7 @@ class _Draft:
                 place[TABLE_FIELD] = str(table)
             return CdxjLine.make(uri, date, {**self.fields, **place, **self.sent}, key=self.key)
         except FormatError as error:
-            complain(error.located(record.source, record.offset))
+            on_problem(error.located(record.source, record.offset))
             return None
 
 

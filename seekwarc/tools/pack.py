@@ -73,7 +73,7 @@ def pack(
     *,
     base_uri: str | None = None,
     existing: ExistingSeries = "error",
-    opened: Callable[[Path, BinaryIO], BinaryIO] = lambda _, file: file,
+    on_progress: Callable[[Path, BinaryIO], BinaryIO] = lambda _, file: file,
     **options: Unpack[RecordOptions],
 ) -> list[tuple[Path, Written]]:
     """Write each file as a `resource` record (WARC 1.1, clause 6.4), behind a warcinfo record.
@@ -88,7 +88,7 @@ def pack(
             unless given.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite"),
             or of a series is followed by the new ones ("number").
-        opened: Shown each file when it is opened; returns what is read in its place.
+        on_progress: Wraps each file that is read, to report how far.
         **options: For `Writer`.
 
     Raises:
@@ -114,7 +114,7 @@ def pack(
                         target_uri=_uri(path, base_uri),
                         content_type=_content_type(path),
                         date=_changed(file) if isinstance(entry, Path) else None,
-                        block=opened(path, file),
+                        block=on_progress(path, file),
                     )
             except OSError as error:
                 if isinstance(error, SeekWarcError):

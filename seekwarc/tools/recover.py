@@ -23,9 +23,10 @@ from seekwarc.read.options import ReadLimits
 from seekwarc.read.record import Record
 from seekwarc.read.search import RecordSearch
 from seekwarc.storage.source import RangeSource, Stats, open_source
-from seekwarc.tools.convert import refuse_same_file
 from seekwarc.tools.examine import Damage, Intact, examine
-from seekwarc.write.files import Existing
+from seekwarc.tools.progress import Progress, no_progress
+from seekwarc.write.block_reader import BlockSource, as_stream
+from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.forms import compression_of
 from seekwarc.write.options import RecordOptions
 from seekwarc.write.output import Output, open_output
@@ -76,7 +77,7 @@ def recover(
     existing: Existing = "error",
     source_dictionary: Dictionary | None = None,
     limits: ReadLimits | None = None,
-    watch: Callable[[RangeSource, str], RangeSource] = lambda source, _: source,
+    on_progress: Progress = no_progress,
     **options: Unpack[RecordOptions],
 ) -> Recovery:
     """Write the intact records of a damaged file into a new .warc.zst.
@@ -89,7 +90,7 @@ def recover(
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         source_dictionary: The file's dictionary, should its own be damaged.
         limits: Limits of reading, as a `Reader` takes them.
-        watch: Shows how far the file has been read.
+        on_progress: Wraps each source that is read, to report how far.
         **options: For `Writer`.
 
     Raises:
@@ -104,7 +105,9 @@ def recover(
             "a pipe cannot be searched for records; store it in a file first", source=stored.name
         )
     refuse_same_file(stored.name, target)
-    file = ArchiveFile(watch(stored, "recovering"), Stats(), dictionary=source_dictionary, **(limits or {}))
+    file = ArchiveFile(
+        on_progress(stored, "recovering"), Stats(), dictionary=source_dictionary, **(limits or {})
+    )
     try:
         output = open_output(target, existing=existing)
         try:
@@ -196,8 +199,8 @@ class _Saver:
             ("Content-Length", "WARC-Block-Digest", "WARC-Truncated"),
             [("Content-Length", str(length)), ("WARC-Truncated", reason)],
         )
-        content = _Joined(_intact_content(self._file, compression, offset))
-        content.read_fully(len(header.raw))
+        content = BlockSource(as_stream(_intact_content(self._file, compression, offset)), None)
+        content.read(len(header.raw))
         writer.write_raw(shorter, content, trailer=RECORD_END)
         self._result.truncated += 1
         return length
@@ -243,25 +246,3 @@ class _Digested:
         if self._hasher is not None:
             self._hasher.update(data)
         return data
-
-
-class _Joined:
-    """Pieces of content as something to read from."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._data = b""
-
-    def read(self, size: int) -> bytes:
-        while not self._data:
-            piece = next(self._pieces, None)
-            if piece is None:
-                return b""
-            self._data = piece
-        data, self._data = self._data[:size], self._data[size:]
-        return data
-
-    def read_fully(self, size: int) -> None:
-        """Pass over `size` bytes."""
-        while size and (data := self.read(size)):
-            size -= len(data)

@@ -18,9 +18,11 @@ from typing import Final, Self, Unpack
 from seekwarc.errors import FormatError, TargetError, TargetExistsError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.options import ReadLimits
-from seekwarc.tools.copy_inputs import PartTarget, Watch, parts_of, table_mode_of
+from seekwarc.system import default_threads
+from seekwarc.tools.copy_inputs import PartTarget, parts_of, table_mode_of
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord
 from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
+from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.files import Existing, give_name, sync_folder
 from seekwarc.write.numbering import numbered_names
 from seekwarc.write.output import PathOutput
@@ -82,8 +84,8 @@ def split(
     verify: bool = True,
     existing: Existing = "error",
     threads: int | None = None,
-    announce: Callable[[str], object] = lambda _: None,
-    watch: Watch = lambda source, _: source,
+    on_warning: Callable[[str], object] = lambda _: None,
+    on_progress: Progress = no_progress,
     **limits: Unpack[ReadLimits],
 ) -> Splitting:
     """Cut a file into files that hold its records in order, byte for byte.
@@ -110,8 +112,8 @@ def split(
         existing: Whether files that have the names of pieces are refused ("error") or replaced ("overwrite").
             More of them than there are pieces are refused in any case: they would be taken for pieces.
         threads: Threads that decode and compress; the number of cores, four at most, unless given.
-        announce: Told beforehand if the file will be compressed anew, and why.
-        watch: Shows how far the file has been read.
+        on_warning: Called before anything is written if the file will be compressed again; says why.
+        on_progress: Wraps each source that is read, to report how far.
         **limits: Limits of reading, as a `Reader` takes them.
 
     Raises:
@@ -133,12 +135,12 @@ def split(
     with parts_of([source], folder, limits) as (part,):
         problem = part.problem(part.dictionary)
         if problem is not None:
-            announce(f"{part.name}: {problem}: its records will be compressed anew")
+            on_warning(f"{part.name}: {problem}: its records will be compressed anew")
         settings = CopySettings(table_mode_of([part]), part.dictionary, part.dictionary_frame(), verify)
         with (
-            closing(OrderedWork(threads or min(os.cpu_count() or 1, 4))) as work,
+            closing(OrderedWork(threads or default_threads())) as work,
             _Workshop(folder, names, existing) as workshop,
-            closing(part.records(part.dictionary, watch, "splitting")) as records,
+            closing(part.records(part.dictionary, on_progress, "splitting")) as records,
         ):
             pieces = _Pieces(
                 lambda: CopyTarget(workshop.begin(), work, settings, tally),

@@ -23,12 +23,14 @@ from seekwarc.frames.encoder import DEFAULT_LEVEL, MAX_LEVEL, MIN_LEVEL, FrameEn
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.storage.source import RangeSource, open_source
+from seekwarc.tools.progress import Progress, no_progress
+from seekwarc.write.options import check_range
 
 if TYPE_CHECKING:
     import os
 
     from seekwarc.read.record import Record
-    from seekwarc.tools.convert import Watch
+
 
 __all__ = ["DEFAULT_SIZE", "Gain", "GainMeter", "Stratum", "Training", "train"]
 
@@ -186,7 +188,7 @@ class GainMeter:
         self._kept = _Reservoir(min(max(LEAST_MEASURED, files * MEASURED_SIZE), MOST_MEASURED))
         self._records: Counter[str] = Counter()
 
-    def see(self, record: Record, *, keep: bool = True) -> None:
+    def add(self, record: Record, *, keep: bool = True) -> None:
         """Count a record, whose block was not read yet, and keep it perhaps.
 
         Args:
@@ -224,7 +226,7 @@ class _Sampler:
         self._records: Counter[tuple[str, str]] = Counter()
         self._trial = FrameEncoder(TRIAL_LEVEL, None)
 
-    def see(self, record: Record) -> None:
+    def add(self, record: Record) -> None:
         """Look at a record whose block was not read yet."""
         if record.type == "continuation":
             return  # The middle of something: nothing begins there.
@@ -289,7 +291,7 @@ def train(
     size: int = DEFAULT_SIZE,
     level: int = DEFAULT_LEVEL,
     samples: int | None = None,
-    watch: Watch | None = None,
+    on_progress: Progress = no_progress,
     **limits: Unpack[ReadLimits],
 ) -> Training:
     """Train a dictionary on records of WARC files, which are read once and in order.
@@ -304,7 +306,7 @@ def train(
         size: Most bytes of the dictionary; it is smaller where there is little to train on.
         level: Compression level that it is to be used with, -7 to 22.
         samples: Most samples; as many as help unless given.
-        watch: Shows how far the reading is.
+        on_progress: Wraps each source that is read, to report how far.
         **limits: For each `Reader`.
 
     Raises:
@@ -313,22 +315,22 @@ def train(
             little, for a dictionary to help.
         SourceError: A file cannot be read.
     """
-    _check_range("size", size, MIN_DICTIONARY_SIZE, MAX_SIZE)
-    _check_range("level", level, MIN_LEVEL, MAX_LEVEL)
+    check_range("size", size, MIN_DICTIONARY_SIZE, MAX_SIZE)
+    check_range("level", level, MIN_LEVEL, MAX_LEVEL)
     if samples is not None:
-        _check_range("samples", samples, 1, 1 << 62)
+        check_range("samples", samples, 1, 1 << 62)
     files = list(files)
     sampler = _Sampler(min(size * SAMPLES_TO_SIZE, MOST_SAMPLES_SIZE), samples)
     meter = GainMeter(len(files))
     turns = _turns()
     for file in files:
         source = open_source(file)
-        with Reader(watch(source, "sampling") if watch is not None else source, **limits) as archive:
+        with Reader(on_progress(source, "sampling"), **limits) as archive:
             for record in archive:
                 held_out = next(turns)
-                meter.see(record, keep=held_out)
+                meter.add(record, keep=held_out)
                 if not held_out:
-                    sampler.see(record)
+                    sampler.add(record)
     chosen = sampler.samples()
     dictionary = _trained(chosen, size, level)
     gains = meter.gains(dictionary, level)
@@ -349,8 +351,3 @@ def _trained(samples: list[bytes], size: int, level: int) -> Dictionary:
             "take more records"
         )
     return Dictionary.train(samples, size=min(size, have // SIZE_TO_SAMPLES), level=level)
-
-
-def _check_range(name: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        raise ValueError(f"{name} is {value}, not within {low} to {high}")

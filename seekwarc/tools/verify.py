@@ -26,6 +26,7 @@ from seekwarc.read.options import ReadLimits
 from seekwarc.read.record import Record
 from seekwarc.storage.source import RangeSource, Stats, open_source
 from seekwarc.tools.examine import Damage, Intact, examine
+from seekwarc.tools.progress import Progress, no_progress
 
 __all__ = ["Problem", "ProblemKind", "ProblemSeverity", "Verification", "Verifier"]
 
@@ -168,7 +169,7 @@ class Verifier:
 
     Args:
         target: A path, the bytes, a seekable binary file object or a source.
-        watch: Shows how far the file has been read.
+        on_progress: Wraps each source that is read, to report how far.
         **options: Limits, as for a `Reader`.
 
     Attributes:
@@ -182,13 +183,13 @@ class Verifier:
         self,
         target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
         *,
-        watch: Callable[[RangeSource, str], RangeSource] = lambda source, _: source,
+        on_progress: Progress = no_progress,
         **options: Unpack[ReadLimits],
     ) -> None:
         source = open_source(target)
         if source.size is None:
             raise SourceError("a pipe cannot be verified; store it in a file first", source=source.name)
-        self._file = ArchiveFile(watch(source, "verifying"), Stats(), **options)
+        self._file = ArchiveFile(on_progress(source, "verifying"), Stats(), **options)
         # It is among the problems.
         self._file.warned = True
         self.result = Verification(source.name, stored_size=source.size)

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 from seekwarc.errors import SeekWarcError
-from seekwarc.storage.source import RangeSource
-from seekwarc.tools.convert import Watch
 from seekwarc.tools.outcome import MEMORY, Failure, Job, Outcome, Status
+from seekwarc.tools.progress import Progress
 from seekwarc.write.files import Existing
 from seekwarc.write.output import Output, PathOutput, open_output
 
-__all__ = ["Desk", "Report", "Work", "attempt", "counting"]
+__all__ = ["Desk", "Report", "Work", "attempt"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +25,12 @@ class Desk:
 
     Attributes:
         emit: Told of what is found on the way.
-        watch: Shows how far a source has been read.
+        on_progress: Wraps each source that is read.
         folder: Where unfinished files are; beside their targets if None.
     """
 
     emit: Callable[[object], object]
-    watch: Watch
+    on_progress: Progress
     folder: str | None = None
 
     @contextmanager
@@ -90,35 +89,3 @@ def attempt(job: Job, work: Work, desk: Desk) -> Outcome:
             raise
         return Outcome(job, Status.FAILED, failure=Failure.of(error))
     return Outcome(job, status, result)
-
-
-def counting(job: Job, on_progress: Callable[[int], object]) -> Watch:
-    """Return what tells how many bytes of a job's source, and of no other, were read."""
-
-    def watch(source: RangeSource, label: str) -> RangeSource:  # noqa: ARG001
-        return _CountedSource(source, on_progress) if source.name == job.source else source
-
-    return watch
-
-
-class _CountedSource:
-    """A source that tells how far it has been read."""
-
-    def __init__(self, source: RangeSource, on_progress: Callable[[int], object]) -> None:
-        self.name = source.name
-        self.size = source.size
-        self._source = source
-        self._on_progress = on_progress
-        self._position = 0
-
-    def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`."""
-        data = self._source.read(start, stop)
-        if start + len(data) > self._position:
-            self._on_progress(start + len(data) - self._position)
-            self._position = start + len(data)
-        return data
-
-    def close(self) -> None:
-        """See `RangeSource.close`."""
-        self._source.close()

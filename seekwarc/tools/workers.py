@@ -26,7 +26,8 @@ from typing import Final
 
 from seekwarc.errors import FormatWarning, TargetError
 from seekwarc.tools.outcome import DIED, Failure, Job, Outcome, Status
-from seekwarc.tools.work import Desk, Report, Work, attempt, counting
+from seekwarc.tools.progress import counting
+from seekwarc.tools.work import Desk, Report, Work, attempt
 
 __all__ = ["run_in_processes"]
 
@@ -191,7 +192,7 @@ def _serve(connection: Connection, work: Work, folder: str | None) -> None:
         except EOFError:
             return
         progress = _ProgressMessages(send)
-        desk = Desk(lambda event: send(_Event(event)), counting(job, progress.add), folder)
+        desk = Desk(lambda event: send(_Event(event)), counting(job.source, progress.add), folder)
         outcome = attempt(job, work, desk)
         progress.flush()
         send(outcome)

@@ -26,7 +26,6 @@ from seekwarc.frames.units import Compression, extension_at
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.source import LocalFileSource
-from seekwarc.system import sync
 from seekwarc.write.file_layout import CHECKSUM_OF_NOTHING, ExistingFile
 from seekwarc.write.files import FileOutput, lock_file
 from seekwarc.write.unfinished import OpenOutput, unfinished_name
@@ -294,14 +293,9 @@ class AppendOutput(FileOutput):
         """See `Output.commit`."""
         if self._file.closed:
             return
-        try:
-            self.flush()
-            # What a signal interrupted may have left more.
-            self._file.truncate(self._state[0])
-            sync(self._file)
+        with self._guarded():
+            self._sync()
             self._file.close()
-        except OSError as error:
-            raise (error if isinstance(error, TargetError) else self._failed(error)) from error
 
     def abort(self) -> None:
         """See `Output.abort`."""

@@ -155,7 +155,7 @@ class RecordAssembly:
         self,
         source: BlockSource,
         http: HttpHead | None,
-        observe: Callable[[bytes], None],
+        on_data: Callable[[bytes], None],
         length: int | None,
         *,
         limits: SegmentLimits | None = None,
@@ -168,7 +168,7 @@ class RecordAssembly:
         Args:
             source: The block.
             http: The HTTP head that it begins with.
-            observe: Shown the block piece by piece.
+            on_data: Called with the block, piece by piece.
             length: Its length, where it is known.
             limits: How much of it a segment may hold; one record takes all of it unless given.
             algorithm: Of the digests of the segments.
@@ -188,14 +188,14 @@ class RecordAssembly:
         )
         try:
             self._unsettled, self._begun = True, self._work.submitted
-            observe(shape.lead)
+            on_data(shape.lead)
 
-            def observed() -> Iterator[tuple[bytes, bool]]:
+            def passed() -> Iterator[tuple[bytes, bool]]:
                 for chunk, last in source.chunks(shape.first, shape.frame):
-                    observe(chunk)
+                    on_data(chunk)
                     yield chunk, last
 
-            for content, trailing in with_trailer(observed(), lambda: RECORD_END):
+            for content, trailing in with_trailer(passed(), lambda: RECORD_END):
                 part = memoryview(content)[: len(content) - trailing]
                 self._work.submit(
                     partial(self.encoder.encode_chunk, content, shape.small),

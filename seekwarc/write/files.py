@@ -8,10 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from collections.abc import Iterator
 from typing import IO, BinaryIO, Final, Literal
 
 from seekwarc.errors import TargetError, TargetExistsError
-from seekwarc.system import lock_for_writing, replace
+from seekwarc.system import lock_for_writing, replace, sync
 
 __all__ = [
     "Existing",
@@ -23,6 +24,7 @@ __all__ = [
     "mode_for",
     "refuse_existing",
     "refuse_place",
+    "refuse_same_file",
     "sync_folder",
     "write_all",
 ]
@@ -74,11 +76,9 @@ class FileOutput:
             self._state = end + len(waiting), bytearray()
 
     def _put(self, offset: int, data: bytes | bytearray) -> None:
-        try:
+        with self._guarded():
             self._file.seek(offset)
             write_all(self._file, data)
-        except OSError as error:
-            raise self._failed(error) from error
 
     def rollback(self, size: int) -> bool:
         """See `Output.rollback`."""
@@ -102,8 +102,22 @@ class FileOutput:
         with contextlib.suppress(OSError):
             self._file.close()
 
-    def _failed(self, error: OSError) -> TargetError:
-        return TargetError(f"cannot be written: {error.strerror or error}", source=self.name)
+    def _sync(self) -> None:
+        """Put all that was written on disk, and nothing more."""
+        self.flush()
+        # What a signal interrupted may have left more.
+        self._file.truncate(self._state[0])
+        sync(self._file)
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Turn the system's errors into one that names the file."""
+        try:
+            yield
+        except TargetError:
+            raise
+        except OSError as error:
+            raise TargetError(f"cannot be written: {error.strerror or error}", source=self.name) from error
 
 
 def refuse_existing(name: str | os.PathLike[str]) -> None:
@@ -118,6 +132,21 @@ def refuse_existing(name: str | os.PathLike[str]) -> None:
             '(`--force`, existing="overwrite")',
             source=os.fspath(name),
         )
+
+
+def refuse_same_file(name: str, target: object) -> None:
+    """Refuse to write a file over the one that it is made from.
+
+    Raises:
+        TargetError: `target` is the file called `name`.
+    """
+    if (
+        isinstance(target, str | os.PathLike)
+        and os.path.isfile(target)
+        and os.path.isfile(name)
+        and os.path.samefile(name, target)
+    ):
+        raise TargetError("source and target are the same file", source=name)
 
 
 def write_all(file: IO[bytes], data: bytes | bytearray | memoryview) -> None:

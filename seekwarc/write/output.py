@@ -14,11 +14,11 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol, runtime_checkable
 
 from seekwarc.errors import TargetError
-from seekwarc.system import is_broken_pipe, set_mode, sync
+from seekwarc.system import is_broken_pipe, set_mode
 from seekwarc.write.files import (
     Existing,
     FileOutput,
@@ -31,7 +31,7 @@ from seekwarc.write.files import (
     write_all,
 )
 
-__all__ = ["FileObjectOutput", "Output", "PathOutput", "open_output"]
+__all__ = ["FileObjectOutput", "Output", "PathOutput", "committed", "open_output"]
 
 
 @runtime_checkable
@@ -108,36 +108,32 @@ class PathOutput(FileOutput):
     def reopen(self) -> BinaryIO:
         """Open what was written so far to read it back; the caller closes it."""
         self.flush()
-        try:
+        with self._guarded():
             return open(self._temporary, "rb")
-        except OSError as error:
-            raise self._failed(error) from error
 
     def seal(self) -> None:
         """Put the whole file on disk and close it. `commit` then gives it its name."""
         if self._file.closed:
             return
-        self.flush()
-        try:
-            sync(self._file)
+        with self._guarded():
+            self._sync()
             set_mode(self._file, mode_for(self._target))
             self._own = os.fstat(self._file.fileno())
             self._file.close()
-        except OSError as error:
-            raise self._failed(error) from error
 
     def commit(self) -> None:
         """See `Output.commit`: on disk first, then under its name."""
         try:
-            self.seal()
-            if self._is_named:
-                return
-            give_name(self._temporary, self._target, self.name, self._existing)
-            self._take_away.detach()
-            sync_folder(os.path.dirname(self._target))
-        except OSError as error:
+            with self._guarded():
+                self.seal()
+                if self._is_named:
+                    return
+                give_name(self._temporary, self._target, self.name, self._existing)
+                self._take_away.detach()
+                sync_folder(os.path.dirname(self._target))
+        except TargetError:
             self.abort()
-            raise (error if isinstance(error, TargetError) else self._failed(error)) from error
+            raise
 
     def abort(self) -> None:
         """See `Output.abort`."""
@@ -263,3 +259,17 @@ def open_output(
     if hasattr(target, "write"):
         return FileObjectOutput(target)
     raise TypeError(f"cannot write WARC records to {type(target).__name__}")
+
+
+@contextlib.contextmanager
+def committed(
+    target: str | os.PathLike[str] | BinaryIO | Output, *, existing: Existing = "overwrite"
+) -> Iterator[Output]:
+    """Open an output as `open_output` does; commit it when the block ends, abort it when that raises."""
+    output = open_output(target, existing=existing)
+    try:
+        yield output
+        output.commit()
+    except BaseException:
+        output.abort()
+        raise

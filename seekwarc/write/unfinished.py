@@ -8,7 +8,7 @@ import stat
 from typing import BinaryIO, Final
 
 from seekwarc.errors import TargetError, TargetExistsError
-from seekwarc.system import HOLDS_OPEN_FILES, set_mode, sync
+from seekwarc.system import HOLDS_OPEN_FILES, set_mode
 from seekwarc.write.files import (
     Existing,
     FileOutput,
@@ -113,11 +113,8 @@ class OpenOutput(FileOutput):
         """See `Output.commit`: on disk first, then under its name. Where that fails the file stays."""
         if self._file.closed:
             return
-        try:
-            self.flush()
-            # What a signal interrupted may have left more.
-            self._file.truncate(self._state[0])
-            sync(self._file)
+        with self._guarded():
+            self._sync()
             # Interrupted between the two, it has both names.
             has_name = is_same(self._file, self._target)
             is_unfinished = is_same(self._file, self.unfinished)
@@ -131,8 +128,6 @@ class OpenOutput(FileOutput):
                 os.unlink(self.unfinished)
             sync_folder(os.path.dirname(self._target))
             self._file.close()
-        except OSError as error:
-            raise (error if isinstance(error, TargetError) else self._failed(error)) from error
 
     def abort(self) -> None:
         """See `Output.abort`: what was resumed stays as it was found."""

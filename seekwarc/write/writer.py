@@ -20,6 +20,7 @@ from seekwarc.format.zstd import Buffer
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.frames.units import Compression
+from seekwarc.system import default_threads
 from seekwarc.write.assembly import RecordAssembly, stored_bound
 from seekwarc.write.block_reader import Block, BlockSource, ReadableStream, as_stream
 from seekwarc.write.dedup import Deduplicator
@@ -138,7 +139,7 @@ class Writer(TypedWrites):
             append=append,
             repair=repair,
         )
-        self._work = OrderedWork(threads or min(os.cpu_count() or 1, 4))
+        self._work = OrderedWork(threads or default_threads())
         maker: FileMaker | None = None
         try:
             before = found.continued.existing if found.continued is not None else None

@@ -217,7 +217,7 @@ def crawl(tmp_path: Path) -> Path:
 def make_index(folder: Path) -> None:
     files = {path.name: path for path in sorted(folder.glob("*.warc*"))}
     problems: list[FormatError] = []
-    index(files, folder / "crawl.cdxj", complain=problems.append)
+    index(files, folder / "crawl.cdxj", on_problem=problems.append)
     assert problems == []
 
 
@@ -416,7 +416,7 @@ def displaced(entries: list[Entry]) -> list[Entry]:
 
 def index_of(folder: Path, made: Foreign) -> Path:
     (folder / "a.warc.zst").write_bytes(made.bytes())
-    index({"a.warc.zst": folder / "a.warc.zst"}, folder / "a.cdxj", complain=print)
+    index({"a.warc.zst": folder / "a.warc.zst"}, folder / "a.cdxj", on_problem=print)
     return folder / "a.cdxj"
 
 

@@ -42,7 +42,7 @@ class Crawl:
 
     def opened(self, date: str, uri: str = URI) -> seekwarc.Record:
         problems: list[FormatError] = []
-        index(self.files, self.folder / "a.cdxj", complain=problems.append)
+        index(self.files, self.folder / "a.cdxj", on_problem=problems.append)
         assert problems == []
         with Index(self.folder / "a.cdxj") as found:
             record = next(found.lookup(uri, closest=date)).open()

@@ -133,7 +133,7 @@ def by_us(path: Path, **options: Any) -> tuple[list[bytes], list[FormatError]]:
     out = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FormatWarning)
-        index({path.name: path}, out, complain=problems.append, **options)
+        index({path.name: path}, out, on_problem=problems.append, **options)
     return out.getvalue().splitlines(), problems
 
 
@@ -194,7 +194,7 @@ def test_what_is_left_out_is_told(samples: Path) -> None:
     problems = {name: by_us(samples / name)[1] for name in NAMES}
     assert {name for name, found in problems.items() if found} == {ONE_MEMBER}
     with pytest.warns(FormatWarning, match="offset 1197: Content-Length 973 is too small"):
-        index({CUT: samples / CUT}, io.BytesIO(), complain=problems[CUT].append)
+        index({CUT: samples / CUT}, io.BytesIO(), on_problem=problems[CUT].append)
     assert problems[CUT] == [], "it is told, and nothing is left out"
 
 
@@ -219,7 +219,7 @@ def test_every_capture_of_the_samples_opens(samples: Path, tmp_path: Path) -> No
     files = {name: samples / name for name in NAMES if name != ONE_MEMBER}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FormatWarning)
-        index(files, tmp_path / "all.cdxj", complain=print)
+        index(files, tmp_path / "all.cdxj", on_problem=print)
         lost = []
         with Index(tmp_path / "all.cdxj", files=samples) as found:
             lines = [CdxjLine.parse(line) for line in (tmp_path / "all.cdxj").read_bytes().splitlines()]

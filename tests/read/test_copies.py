@@ -264,7 +264,7 @@ def test_a_record_of_a_collection_keeps_its_relations(path: Path, way: Callable[
 def test_a_copied_index_opens_captures(tmp_path: Path, way: Callable[[Any], Any]) -> None:
     path = write(tmp_path)
     with (tmp_path / "site.cdxj").open("wb") as lines:
-        index({path.name: path}, lines, complain=lambda _: None)
+        index({path.name: path}, lines, on_problem=lambda _: None)
     with seekwarc.Index(tmp_path / "site.cdxj") as found:
         capture = next(found.lookup(URIS[0]))
         copied = way(found)

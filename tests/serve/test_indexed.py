@@ -178,7 +178,7 @@ def test_an_index_s_word_on_a_seek_table_holds_where_it_is_served(tmp_path) -> N
     made, forged = film_file(), film_file(change=displacing)
     path = tmp_path / "a.warc.zst"
     path.write_bytes(made.bytes())
-    make_index({"a.warc.zst": path}, tmp_path / "a.cdxj", complain=print)
+    make_index({"a.warc.zst": path}, tmp_path / "a.cdxj", on_problem=print)
     assert made.records[1].offset == forged.records[1].offset
     wanted = made.records[1].block[20_000:20_100]
     for data, is_forged in ((made.bytes(), False), (forged.bytes(), True)):
@@ -198,7 +198,7 @@ def test_an_index_s_word_on_a_seek_table_holds_where_it_is_served(tmp_path) -> N
 def test_a_line_that_names_no_table_rightly_hides_no_other(tmp_path) -> None:
     made = film_file(change=displacing)
     (tmp_path / "a.warc.zst").write_bytes(made.bytes())
-    make_index({"a.warc.zst": tmp_path / "a.warc.zst"}, tmp_path / "a.cdxj", complain=print)
+    make_index({"a.warc.zst": tmp_path / "a.warc.zst"}, tmp_path / "a.cdxj", on_problem=print)
     lines = (tmp_path / "a.cdxj").read_bytes().replace(b'"}', b'", "seekTable": "7 x"}')
     (tmp_path / "a.cdxj").write_bytes(lines)
     with Shelf([tmp_path / "a.cdxj"]) as shelf:

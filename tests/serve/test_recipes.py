@@ -141,7 +141,7 @@ def indexed(tmp_path, portal):
             payload_digest="sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ",
         )
     index = tmp_path / "days.cdxj"
-    make_index({path.name: path}, index, complain=pytest.fail)
+    make_index({path.name: path}, index, on_problem=pytest.fail)
     with seekwarc.Index(index) as opened:
         yield Client(payload_app.from_index(opened, origins=["*"]), portal)
 

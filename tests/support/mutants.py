@@ -564,7 +564,7 @@ def _check_walks(mutant: Mutant) -> list[int]:
     wanted = [(it.offset, _digest(it.block)) for it in mutant.records if it.offset not in lost]
     out = io.BytesIO()
     problems: list[object] = []
-    index({"m": mutant.data}, out, complain=problems.append)
+    index({"m": mutant.data}, out, on_problem=problems.append)
     lines = sorted(map(CdxjLine.parse, out.getvalue().splitlines()), key=lambda line: line.offset)
     assert len(problems) == len(lost)
     assert [(line.offset, str(line.digest)) for line in lines] == wanted

@@ -132,7 +132,7 @@ def test_other_compressions_are_taken_in(form) -> None:
     made = Foreign().record(b"").record(text(2_500_000)).record(noise(300_000)).record(b"x")
     said = []
     data, done = joined(
-        stored(*RECORDS), getattr(made, form)().bytes(), stored(*OTHERS), announce=said.append
+        stored(*RECORDS), getattr(made, form)().bytes(), stored(*OTHERS), on_warning=said.append
     )
     found = assert_right(data)
     assert decompressed(data) == plain(*RECORDS) + made.plain().bytes() + plain(*OTHERS)
@@ -340,7 +340,7 @@ def test_another_dictionary_means_compressing_anew_and_is_said_beforehand(first,
         RecordingSource(stored(*OTHERS, dictionary=second), "b.warc.zst"),
         RecordingSource(stored(SMALL, dictionary=first), "c.warc.zst"),
     ]
-    done = concat(sources, target, announce=announce)
+    done = concat(sources, target, on_warning=announce)
     assert said == [f"b.warc.zst: {problem}: its records will be compressed anew"]
     assert done.recompressed == (Recompressed("b.warc.zst", problem, len(OTHERS)),)
     assert done.bytes_recompressed == len(plain(*OTHERS)) - 4 * len(OTHERS)
@@ -484,7 +484,7 @@ def test_progress_is_shown_of_every_file(tmp_path) -> None:
 
     path = tmp_path / "a.warc.zst"
     path.write_bytes(stored(*RECORDS))
-    joined(path, stored(SMALL), watch=watch)
+    joined(path, stored(SMALL), on_progress=watch)
     assert seen == [(str(path), "joining"), ("<bytes>", "joining")]
 
 

@@ -57,7 +57,7 @@ def put(
 def indexed(data: Any, **options: Any) -> tuple[list[CdxjLine], list[FormatError]]:
     problems: list[FormatError] = []
     with seekwarc.open(data) as archive:
-        return [*lines_of(archive, "a.warc", complain=problems.append, **options)], problems
+        return [*lines_of(archive, "a.warc", on_problem=problems.append, **options)], problems
 
 
 def lines_in(data: Any, **options: Any) -> list[CdxjLine]:
@@ -157,7 +157,7 @@ def test_of_large_records_only_the_heads_are_decompressed() -> None:
             out.write_resource(f"http://example.org/{number}r", noise(4 * MIB), "video/mp4")
     source = RecordingSource(target.getvalue())
     with seekwarc.open(source) as archive:
-        lines = [*lines_of(archive, "a", complain=print)]
+        lines = [*lines_of(archive, "a", on_problem=print)]
         assert len(lines) == 8
         assert archive.stats.bytes_decoded < 3 * MIB, "of 48"
         assert source.bytes_asked < len(source.data) / 4
@@ -176,9 +176,9 @@ def test_a_digest_that_no_header_states_is_made_or_left_out() -> None:
 def test_without_making_digests_no_payload_is_read() -> None:
     made = put(Foreign(), "response", HEAD + noise(8 * MIB), cuts=256 * KIB, table=True).file_table()
     with seekwarc.open(made.bytes()) as archive:
-        [*lines_of(archive, "a", complain=print, stated_digests=True)]
+        [*lines_of(archive, "a", on_problem=print, stated_digests=True)]
         assert archive.stats.bytes_decoded < MIB
-        [*lines_of(archive, "a", complain=print)]
+        [*lines_of(archive, "a", on_problem=print)]
         assert archive.stats.bytes_decoded > 8 * MIB
 
 
@@ -356,7 +356,7 @@ def crawl(folder: Path, count: int = 3) -> dict[str, Path]:
 
 def test_the_index_of_several_files_is_sorted_by_its_bytes(tmp_path: Path) -> None:
     out = io.BytesIO()
-    done = index(crawl(tmp_path), out, complain=print)
+    done = index(crawl(tmp_path), out, on_problem=print)
     lines = out.getvalue().splitlines(keepends=True)
     assert done == Indexing(60, 0)
     assert len(lines) == 60
@@ -367,8 +367,8 @@ def test_the_index_of_several_files_is_sorted_by_its_bytes(tmp_path: Path) -> No
 def test_memory_only_changes_how_it_is_sorted(tmp_path: Path) -> None:
     files = crawl(tmp_path)
     outs = [io.BytesIO(), io.BytesIO()]
-    index(files, outs[0], complain=print)
-    index(files, outs[1], complain=print, memory=500)
+    index(files, outs[0], on_problem=print)
+    index(files, outs[1], on_problem=print, memory=500)
     assert outs[0].getvalue() == outs[1].getvalue()
 
 
@@ -378,10 +378,10 @@ def test_the_index_appears_when_it_is_whole(tmp_path: Path) -> None:
     target.parent.mkdir()
     target.write_bytes(b"the last one")
     with pytest.raises(SourceError, match="cannot be opened"):
-        index({**files, "none": tmp_path / "none.warc"}, target, complain=print, existing="overwrite")
+        index({**files, "none": tmp_path / "none.warc"}, target, on_problem=print, existing="overwrite")
     assert target.read_bytes() == b"the last one"
     assert os.listdir(target.parent) == ["a.cdxj"]
-    index(files, target, complain=print, memory=500, existing="overwrite")
+    index(files, target, on_problem=print, memory=500, existing="overwrite")
     assert len(target.read_bytes().splitlines()) == 60
     assert os.listdir(target.parent) == ["a.cdxj"]
 
@@ -389,7 +389,7 @@ def test_the_index_appears_when_it_is_whole(tmp_path: Path) -> None:
 def test_a_file_is_not_written_over_by_its_index(tmp_path: Path) -> None:
     files = crawl(tmp_path, 1)
     with pytest.raises(TargetError, match="same file"):
-        index(files, files["0.warc.zst"], complain=print)
+        index(files, files["0.warc.zst"], on_problem=print)
 
 
 def test_problems_of_all_files_are_counted(tmp_path: Path) -> None:
@@ -397,7 +397,7 @@ def test_problems_of_all_files_are_counted(tmp_path: Path) -> None:
     files["1.warc.zst"].write_bytes(files["1.warc.zst"].read_bytes()[:-20])
     files["2.warc.zst"].write_bytes(b"something else")
     problems: list[FormatError] = []
-    done = index(files, io.BytesIO(), complain=problems.append)
+    done = index(files, io.BytesIO(), on_problem=problems.append)
     assert done == Indexing(39, len(problems))
     assert {it.source for it in problems} == {str(files["1.warc.zst"]), str(files["2.warc.zst"])}
 
@@ -409,7 +409,7 @@ def test_every_source_can_be_watched(tmp_path: Path) -> None:
         seen.append(label)
         return source
 
-    index(crawl(tmp_path), io.BytesIO(), complain=print, watch=watch)
+    index(crawl(tmp_path), io.BytesIO(), on_problem=print, on_progress=watch)
     assert seen == ["0.warc.zst", "1.warc.zst", "2.warc.zst"]
 
 

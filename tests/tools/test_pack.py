@@ -87,7 +87,7 @@ def test_files_are_read_through_what_is_shown_them(tree) -> None:
             return self._file.read(size).upper()
 
     target = io.BytesIO()
-    pack([tree / "a.txt"], target, opened=lambda _, file: Upper(file))
+    pack([tree / "a.txt"], target, on_progress=lambda _, file: Upper(file))
     with seekwarc.open(target.getvalue()) as archive:
         assert list(archive)[1].block.read() == b"A.TXT"
 
@@ -145,7 +145,7 @@ def test_a_file_that_grows_meanwhile_is_packed_as_far_as_it_was_read(tree) -> No
             return self._file.read(size)
 
     target = io.BytesIO()
-    pack([path], target, opened=lambda _, file: Growing(file))
+    pack([path], target, on_progress=lambda _, file: Growing(file))
     with seekwarc.open(target.getvalue()) as archive:
         record = list(archive)[1]
         assert hashlib.sha256(record.block.read()).digest() == hashlib.sha256(path.read_bytes()).digest()

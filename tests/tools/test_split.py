@@ -282,7 +282,7 @@ def test_other_compressions_become_pieces_too(tmp_path, form) -> None:
         made.record(block, header=header)
     said = []
     data = getattr(made, form)().bytes()
-    done = divide(tmp_path, data, max_size=150_000, announce=said.append)
+    done = divide(tmp_path, data, max_size=150_000, on_warning=said.append)
     pieces = parts_in(tmp_path)
     assert own_records([found for _, found in pieces]) == list(RECORDS)
     assert all(len(data) <= 150_000 or len(found) == 2 for data, found in pieces)

@@ -290,7 +290,7 @@ def test_a_meter_measures_with_any_dictionary() -> None:
     dictionary = train([pages(300, first=5000).bytes()], size=SIZE).dictionary
     meter = GainMeter()
     target = io.BytesIO()
-    convert(Pipe(pages(200).gzip().bytes()), target, "none", see=meter.see)
+    convert(Pipe(pages(200).gzip().bytes()), target, "none", on_record=meter.add)
     assert target.getvalue() == pages(200).plain().bytes(), "looking at records does not change them"
     [gain] = meter.gains(dictionary, 3)
     assert (gain.records, gain.measured) == (200, 200)
@@ -303,7 +303,7 @@ def test_looking_at_records_changes_no_byte_of_them(form) -> None:
         Foreign().record(b"").record(page(1, 9000), cuts=5000).record(noise(2_500_000)).record(b"x" * 65_536)
     )
     data, target = (made if form == "bytes" else getattr(made, form)()).bytes(), io.BytesIO()
-    done = convert(data, target, "none", see=GainMeter().see)
+    done = convert(data, target, "none", on_record=GainMeter().add)
     assert target.getvalue() == made.plain().bytes()
     assert done.records == 4
 
@@ -373,7 +373,7 @@ def test_how_far_it_is_can_be_watched() -> None:
         watched[label] += 1
         return source
 
-    train([pages(30).bytes(), pages(30, first=70).bytes()], size=SIZE, watch=watch)
+    train([pages(30).bytes(), pages(30, first=70).bytes()], size=SIZE, on_progress=watch)
     assert watched == {"sampling": 2}
 
 

@@ -710,7 +710,7 @@ def test_how_far_it_is_can_be_watched() -> None:
         watched.append((source.name, label))
         return source
 
-    assert list(Verifier(two().bytes(), watch=watch)) == []
+    assert list(Verifier(two().bytes(), on_progress=watch)) == []
     assert [name for name, _ in watched] == ["<bytes>"]
 
 

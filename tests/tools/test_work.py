@@ -7,9 +7,8 @@ import os
 import pytest
 
 from seekwarc.errors import TargetExistsError
-from seekwarc.storage.source import BytesSource
 from seekwarc.tools.outcome import Job, Status
-from seekwarc.tools.work import Desk, attempt, counting
+from seekwarc.tools.work import Desk, attempt
 
 
 def test_errors_of_standard_output_are_not_the_file_s() -> None:
@@ -39,14 +38,3 @@ def test_an_output_is_committed_or_gone(tmp_path, hidden) -> None:
     assert target.read_bytes() == b"data"
     assert sorted(os.listdir(tmp_path)) == [".hidden", "a.warc.zst"]
     assert os.listdir(folder) == []
-
-
-def test_progress_counts_what_was_read_of_the_source_once() -> None:
-    read = []
-    watch = counting(Job("a"), read.append)
-    other = BytesSource(b"x" * 10, "b")
-    assert watch(other, "checking") is other
-    source = watch(BytesSource(b"x" * 10, "a"), "converting")
-    for start, stop in ((0, 4), (2, 3), (0, 4), (3, 30)):
-        source.read(start, stop)
-    assert sum(read) == 10

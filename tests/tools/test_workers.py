@@ -33,7 +33,7 @@ def work(job: Job, desk: Desk) -> tuple[Status, object]:
     else:
         misbehave(name)
     if name == "read":
-        desk.watch(open_source(job.source), "reading").read(0, 1 << 20)
+        desk.on_progress(open_source(job.source), "reading").read(0, 1 << 20)
     return Status.DONE, os.getpid()
 
 
