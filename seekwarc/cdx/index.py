@@ -12,13 +12,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
-from types import TracebackType
 from typing import BinaryIO, Final, Literal, Self, Unpack
 from urllib.parse import quote, urlsplit
 
 from seekwarc.cdx.lines import SortedLines, StoredLine, StoredLines
 from seekwarc.cdx.nearby import open_nearby
 from seekwarc.cdx.zipnum import MAX_BLOCK_SIZE, ZipNumCluster, is_cluster
+from seekwarc.closing import Closing
 from seekwarc.errors import FormatError, SeekWarcError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, date_digits, date_of_digits, timestamp_of
 from seekwarc.format.dates import WarcDate
@@ -78,7 +78,7 @@ class Capture(CdxjLine):
         return self._opened(self, resolve)
 
 
-class Index:
+class Index(Closing):
     """A sorted CDXJ file, or a ZipNum cluster, that captures are looked up in by binary search.
 
     May be used from any thread. Records stay usable until the index is closed. Copies and pickles open the
@@ -156,17 +156,6 @@ class Index:
 
     def __repr__(self) -> str:
         return f"<Index {self.name}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the index and the files that it has opened. Twice does no harm."""

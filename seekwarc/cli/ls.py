@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from seekwarc.cli.common import add_limit_arguments, limit_options, open_archive, printable
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
-from seekwarc.collection.record_index import settled
+from seekwarc.collection.record_index import with_lengths
 from seekwarc.errors import FormatError, NotFoundError, TruncatedError
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Selection
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         # Of which file it failed is part of what JSON tells.
         options.file = name
         with open_archive(name, **limit_options(options)) as archive:
-            for record in listing.wanted(settled(archive)):
+            for record in listing.wanted(with_lengths(archive)):
                 line = _json(name, record) if options.json else _line(record)
                 if width and not options.json:
                     line = f"{printable(name):<{width}} {line}"

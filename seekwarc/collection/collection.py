@@ -11,9 +11,9 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from types import TracebackType
 from typing import BinaryIO, Final, Self, Unpack
 
+from seekwarc.closing import Closing
 from seekwarc.collection.record_index import Entry, MemoryIndex, RecordIndex
 from seekwarc.collection.revisits import candidates_of
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit, join_segments
@@ -34,7 +34,7 @@ MOST_REVISITS: Final = 64
 Target = str | os.PathLike[str] | bytes | BinaryIO | RangeSource
 
 
-class Collection:
+class Collection(Closing):
     """Several WARC files that belong together, such as those of one crawl.
 
     Iterating yields every stored record of every file, in order. `open_record` gives logical ones: segments
@@ -98,17 +98,6 @@ class Collection:
 
     def __repr__(self) -> str:
         return f"<Collection of {counted(len(self._readers), 'file')}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close all files. Twice does no harm."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from seekwarc.errors import FormatError
+from seekwarc.errors import SeekWarcError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.seektable import TableReference
@@ -15,7 +15,7 @@ from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.read.zstd_body import known_table
 
-__all__ = ["Entry", "MemoryIndex", "RecordIndex", "entries_of", "entry_of", "settled"]
+__all__ = ["Entry", "MemoryIndex", "RecordIndex", "entries_of", "entry_of", "with_lengths", "with_next"]
 
 Value = TypeVar("Value")
 
@@ -176,28 +176,53 @@ def entry_of(record: Record) -> Entry:
 
 
 def entries_of(archive: Reader) -> Iterator[Entry]:
-    """Yield an entry for each record of a file; errors as from `settled`."""
-    return map(entry_of, settled(archive))
+    """Yield an entry for each record of a file; errors as from `with_lengths`."""
+    return map(entry_of, with_lengths(archive))
 
 
-def settled(archive: Reader) -> Iterator[Record]:
-    """Yield each record once the one behind it was found, so that its length is known for nothing.
+def with_lengths(archive: Reader) -> Iterator[Record]:
+    """Yield each record after the next one was found, so that its `length` costs no I/O.
 
     Raises:
-        FormatError: Damage is reached; all records in front of it have been yielded.
+        FormatError: Damage is reached; all intact records before it have been yielded.
     """
-    previous: Record | None = None
-    records = iter(archive)
-    while True:
-        damage = None
+    for record, _, is_damaged in with_next(archive, lambda record: record):
+        if not is_damaged or record.has_length:
+            yield record
+
+
+def with_next(
+    records: Iterable[Record], describe: Callable[[Record], Value]
+) -> Iterator[tuple[Value, Value | None, bool]]:
+    """Describe each record as it is reached, and yield that after the next one was found.
+
+    What is decompressed at a time is one record: to read of it later costs reading it again. Its length, on
+    the other hand, is known only when the next one begins.
+
+    Args:
+        records: The records of a file, in order.
+        describe: Called with each record while the file is at it.
+
+    Yields:
+        What `describe` returned; the same of the next record, or None after the last; and whether damage
+        follows, which is raised next.
+
+    Raises:
+        SeekWarcError: As from iterating over the records.
+    """
+    previous: Value | None = None
+    damage: SeekWarcError | None = None
+    iterator = iter(records)
+    while damage is None:
         try:
-            record = next(records, None)
-        except FormatError as error:
+            record = next(iterator, None)
+        except SeekWarcError as error:
             record, damage = None, error
-        if previous is not None and (damage is None or previous.has_length):
-            yield previous
-        if damage is not None:
-            raise damage
-        if record is None:
-            return
-        previous = record
+        current = describe(record) if record is not None else None
+        if previous is not None:
+            yield previous, current, damage is not None
+        if current is None:
+            break
+        previous = current
+    if damage is not None:
+        raise damage

@@ -6,6 +6,7 @@ import copy
 import re
 from typing import TYPE_CHECKING, Final, Literal, Self
 
+from seekwarc.closing import Closing
 from seekwarc.errors import FormatError, RangeError, SourceError
 from seekwarc.format.seektable import MAX_TABLE_SIZE
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE
@@ -21,7 +22,6 @@ from seekwarc.storage.source import RangeSource, Stats, open_source
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
-    from types import TracebackType
     from typing import BinaryIO
 
     from seekwarc.format.seektable import TableReference
@@ -34,7 +34,7 @@ __all__ = ["Reader"]
 _DIGITS: Final = r"[0-9]{1,18}"
 
 
-class Reader:
+class Reader(Closing):
     """An open WARC file: .warc.zst, .warc.gz or .warc, told apart by its content.
 
     Iterating yields every record in file order; each iteration starts anew. Records stay usable, in any
@@ -114,17 +114,6 @@ class Reader:
 
     def __repr__(self) -> str:
         return f"<Reader of {self.name}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file, unless it was handed over open, and stop the threads. Twice does no harm."""

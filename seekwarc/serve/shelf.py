@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from types import TracebackType
-from typing import Final, Self, Unpack
+from typing import Final, Unpack
 from urllib.parse import urlsplit
 
 from seekwarc.cdx.index import folder_of, located
+from seekwarc.closing import Closing
 from seekwarc.collection.collection import Collection
-from seekwarc.collection.record_index import entry_of
+from seekwarc.collection.record_index import entry_of, with_next
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, SourceError, UnsupportedError
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
@@ -70,7 +70,7 @@ Readings = Callable[[], Iterator[tuple[int, Row]]]
 """Yields records as rows, each with the number of bytes gone through to know it."""
 
 
-class Shelf:
+class Shelf(Closing):
     """Files and their records.
 
     Args:
@@ -121,17 +121,6 @@ class Shelf:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Stop going through the files and close them. Twice does no harm."""
@@ -300,22 +289,8 @@ def rows_of(reader: Reader, number: int) -> Iterator[Row]:
     Raises:
         FormatError: Damage is reached; what is in front of it was yielded.
     """
-    previous: tuple[Record, Row] | None = None
-    damage: SeekWarcError | None = None
-    records = iter(reader)
-    while damage is None:
-        try:
-            record = next(records, None)
-        except SeekWarcError as error:
-            record, damage = None, error
-        if previous is not None:
-            yield _with_length(*previous)
-        if record is None:
-            break
-        # Now: once the reading has gone on, the head of a compressed record costs reading it again.
-        previous = record, _row(record, number)
-    if damage is not None:
-        raise damage
+    for (record, row), _, _ in with_next(reader, lambda record: (record, _row(record, number))):
+        yield _with_length(record, row)
 
 
 def _of_file(reader: Reader, number: int) -> Iterator[tuple[int, Row]]:

@@ -9,9 +9,9 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, BinaryIO, Final, Self
+from typing import Any, BinaryIO, Final
 
+from seekwarc.closing import Closing
 from seekwarc.collection.collection import Collection
 from seekwarc.collection.record_index import MemoryIndex
 from seekwarc.errors import (
@@ -113,7 +113,7 @@ class Extracted:
         }
 
 
-class Extractor:
+class Extractor(Closing):
     """Writes payloads into a folder, and the list of them, `manifest.jsonl`, as it goes on.
 
     Payloads are copied in pieces, so that the largest takes no more memory than the smallest. What one record
@@ -184,17 +184,6 @@ class Extractor:
             if isinstance(error, SeekWarcError):
                 raise
             raise TargetError(f"cannot be written to: {error.strerror}", source=folder) from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the manifest, and what was opened to resolve revisits. Idempotent.

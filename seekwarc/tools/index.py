@@ -13,10 +13,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import BinaryIO, Final, TypeAlias, Unpack
 from urllib.parse import unquote, urlsplit
 
+from seekwarc.collection.record_index import with_next
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, CdxjLine
 from seekwarc.format.digest import Digest
@@ -160,42 +160,32 @@ def lines_of(
     Raises:
         SourceError: The file cannot be read.
     """
-    told: int | None = None
+    told: set[int] = set()
 
     def tell(problem: FormatError) -> None:
-        # Damage in a record is met twice: when it is looked at, and on the way to the next one.
-        nonlocal told
-        if told is None or problem.offset != told:
+        # Damage in a record is met twice: when it is described, and on the way to the next one.
+        if problem.offset is None or problem.offset not in told:
             on_problem(problem)
-        told = problem.offset
+        if problem.offset is not None:
+            told.add(problem.offset)
 
-    waiting: _Draft | None = None
-    # What kind of file it is, is looked at when the first record is asked for.
-    records = chain.from_iterable([archive])
-    ended = False
-    while not ended:
-        draft = None
-        try:
-            record = next(records, None)
-            if record is None:
-                ended = True
-            else:
-                draft = _Draft(record)
-                # Before going on to the next record: of a pipe, and of gzip, that is when it costs nothing.
-                draft.read(tell, post_append=post_append, stated_digests=stated_digests)
-        except FormatError as error:
-            ended = True
-            tell(error)
-            if waiting is not None and not waiting.record.has_length:
+    def described(record: Record) -> _Draft:
+        draft = _Draft(record)
+        draft.read(tell, post_append=post_append, stated_digests=stated_digests)
+        return draft
+
+    try:
+        for draft, following, is_damaged in with_next(archive, described):
+            if is_damaged and not draft.record.has_length:
                 # The damage is within it.
-                waiting = None
-        if waiting is not None:
-            if draft is not None and post_append:
-                _join(waiting, draft)
-            line = waiting.line(filename, tell)
+                continue
+            if following is not None and post_append:
+                _join(draft, following)
+            line = draft.line(filename, tell)
             if line is not None:
                 yield line
-        waiting = draft
+    except FormatError as damage:
+        tell(damage)
 
 
 @dataclass(slots=True)

@@ -207,7 +207,7 @@ class RecordAssembly:
         except BaseException:
             # Nothing of the record is in the file yet, only in the spool.
             self._work.rollback(self._begun or 0)
-            block.__exit__()
+            block.close()
             self._begun, self._unsettled = None, False
             raise
         return block

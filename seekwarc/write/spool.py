@@ -10,8 +10,9 @@ import hashlib
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
+from seekwarc.closing import Closing
 from seekwarc.errors import TargetError
 from seekwarc.format.digest import Hasher, WrittenAlgorithm
 from seekwarc.format.http import HttpHead
@@ -126,7 +127,7 @@ class Segment:
     """(stored size, content size, checksum) of each frame."""
 
 
-class SpooledBlock:
+class SpooledBlock(Closing):
     """A block as compressed frames in a temporary file.
 
     Args:
@@ -162,10 +163,8 @@ class SpooledBlock:
         self._begin_segment(0)
         self._count(memoryview(shape.lead))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Remove the temporary file. Idempotent."""
         with contextlib.suppress(OSError):
             self._file.close()
 

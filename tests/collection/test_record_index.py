@@ -8,7 +8,7 @@ import pytest
 
 import seekwarc
 from seekwarc import Digest, Entry, MemoryIndex
-from seekwarc.collection.record_index import entries_of, settled
+from seekwarc.collection.record_index import entries_of, with_lengths
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import build_record_header
 from seekwarc.tools.convert import convert
@@ -285,7 +285,7 @@ def test_archives_are_added_one_after_the_other() -> None:
 def test_settled_records_know_their_length() -> None:
     made = Foreign().record(b"x" * 3000, cuts=500).record(b"y").record(b"z" * 900, cuts=300)
     with seekwarc.open(made.bytes()) as archive:
-        for record, put in zip(settled(archive), made.records, strict=True):
+        for record, put in zip(with_lengths(archive), made.records, strict=True):
             assert record.length == put.length
 
 
@@ -297,14 +297,14 @@ def test_settled_records_cost_no_more_than_iterating() -> None:
     with seekwarc.open(plain) as archive:
         list(archive)
     with seekwarc.open(asked) as archive:
-        assert sum(record.length for record in settled(archive)) == asked.size
+        assert sum(record.length for record in with_lengths(archive)) == asked.size
     assert asked.bytes_asked == plain.bytes_asked
 
 
-def test_settled_yields_what_stands_in_front_of_damage() -> None:
+def test_with_lengths_yields_what_stands_in_front_of_damage() -> None:
     made = Foreign().record(b"x").record(b"y")
     with seekwarc.open(made.bytes() + b"damage") as archive:
-        records = settled(archive)
+        records = with_lengths(archive)
         assert [next(records).offset for _ in range(2)] == [put.offset for put in made.records]
         with pytest.raises(FormatError):
             next(records)
@@ -315,6 +315,6 @@ def test_whoever_has_enough_may_stop() -> None:
         entries = entries_of(archive)
         assert next(entries).offset == 0
         del entries
-        records = settled(archive)
+        records = with_lengths(archive)
         assert next(records).offset == 0
         records.close()
