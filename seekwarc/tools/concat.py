@@ -31,6 +31,11 @@ __all__ = ["Concatenation", "concat"]
 class Concatenation:
     """What was joined, and how.
 
+    Example:
+        >>> done = seekwarc.tools.concat(["crawl.warc.zst", "crawl.warc.zst"], "all.warc.zst")
+        >>> done.files, done.records, done.recompressed
+        (2, 10, ())
+
     Attributes:
         files: Files that were joined.
         records: Records of all of them.

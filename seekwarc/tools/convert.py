@@ -36,6 +36,11 @@ ANY_SIZE: Final = sys.maxsize
 class Conversion:
     """What a conversion did.
 
+    Example:
+        >>> done = seekwarc.tools.convert("crawl.warc.zst", "crawl.warc.gz")
+        >>> done.records, done.verified
+        (5, True)
+
     Attributes:
         records: How many records there were.
         source_size: Stored bytes of the file that was read.

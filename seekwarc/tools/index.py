@@ -51,7 +51,12 @@ OnProblem: TypeAlias = Callable[[FormatError], object]
 
 @dataclass(frozen=True, slots=True)
 class Indexing:
-    """What became of indexing files."""
+    """What became of indexing files.
+
+    Example:
+        >>> seekwarc.tools.index(["crawl.warc.zst"], "new.cdxj").lines
+        3
+    """
 
     lines: int
     """Lines of the index."""

@@ -39,7 +39,15 @@ COMPRESSIONS: Final[tuple[Compression, ...]] = ("zst", "gz", "none")
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A stretch of the damaged file that could not be saved, or not whole."""
+    """A range of the damaged file that could not be saved, or only in part.
+
+    Example:
+        >>> import io
+        >>> with open("crawl.warc.zst", "rb") as file:
+        ...     torn = io.BytesIO(file.read()[:-200])
+        >>> seekwarc.tools.recover(torn, "saved.warc.zst").losses[0].kept is None
+        True
+    """
 
     offset: int
     end: int
@@ -52,7 +60,16 @@ class Loss:
 
 @dataclass(slots=True)
 class Recovery:
-    """What was saved, and what was not."""
+    """What was saved, and what was not.
+
+    Example:
+        >>> import io
+        >>> with open("crawl.warc.zst", "rb") as file:
+        ...     torn = io.BytesIO(file.read()[:-200])
+        >>> done = seekwarc.tools.recover(torn, "saved.warc.zst")
+        >>> done.records, len(done.losses)
+        (4, 1)
+    """
 
     source: str
     records: int = 0

@@ -45,7 +45,7 @@ DAMAGE: Final = {
     "table-place": CONVERT,
     "table-record": TABLE,
 }
-"""What to do about each kind of damage: bytes that are lost or wrong, or that a reader may be led past."""
+"""What to do about each kind of damage: bytes are lost or wrong, or a reader may miss them."""
 DEVIATIONS: Final = {
     "frame-size": CONVERT,
     "frame-checksum": CONVERT,
@@ -60,28 +60,40 @@ DEVIATIONS: Final = {
     "digest-transferred": "nothing is lost: some programs digest the body as it was transferred",
     "digest-unknown": "the digest was not checked",
 }
-"""What to do about each kind of deviation: a rule of the standards is broken, and no reader is harmed."""
+"""What to do about each kind of deviation: a rule of a standard is broken, but no reader is harmed."""
 REMEDIES: Final = DAMAGE | DEVIATIONS
 """What to do about each kind of problem."""
 MAX_WAITING: Final = 10_000
-"""Problems of one record that are described; more are only counted."""
+"""Problems of one record that are described; further ones are only counted."""
 
 
 class ProblemSeverity(StrEnum):
-    """What a problem means for those who read the file."""
+    """What a problem means for a reader of the file.
+
+    Example:
+        >>> seekwarc.tools.verify("crawl.warc.zst").of("damage")
+        []
+    """
 
     DAMAGE = "damage"
-    """Bytes are lost or wrong, or a reader may be led past them."""
+    """Bytes are lost or wrong, or a reader may miss them."""
     DEVIATION = "deviation"
-    """A rule is broken, and every record can still be read as it was written."""
+    """A rule is broken, but every record can be read as it was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that is wrong with a file."""
+    """Something that is wrong with a file.
+
+    Example:
+        >>> problems = []
+        >>> _ = seekwarc.tools.verify(b"WARC/1.1, a file that is cut", on_problem=problems.append)
+        >>> print(problems[0].code, problems[0].severity, problems[0].offset)
+        damage damage 0
+    """
 
     code: str
-    """A key of `REMEDIES`."""
+    """Which kind of problem, such as "digest"; see spec-notes/json.md."""
     source: str
     """Name of the file."""
     offset: int
@@ -103,27 +115,45 @@ class Problem:
 
 @dataclass(slots=True)
 class ProblemKind:
-    """All problems of a file with the same code and rule."""
+    """All problems of a file with the same code and rule.
+
+    Example:
+        >>> result = seekwarc.tools.verify(b"WARC/1.1, a file that is cut")
+        >>> for kind in result.kinds.values():
+        ...     print(kind.count, kind.first.code)
+        1 damage
+        1 empty
+    """
 
     first: Problem
+    """The first of them."""
     count: int = 0
+    """How many there are."""
 
 
 @dataclass(slots=True)
 class Verification:
-    """What was checked of a file."""
+    """What was checked of a file.
+
+    Example:
+        >>> result = seekwarc.tools.verify("crawl.warc.zst")
+        >>> result.is_sound, result.records, result.deviations
+        (True, 5, 0)
+    """
 
     source: str
+    """Name of the file."""
     compression: str = "-"
+    """"zst", "gz" or "none"; "-" if no record was found."""
     records: int = 0
     """Intact records."""
     digests: int = 0
-    """Digests that are right."""
+    """Digests that match."""
     tables: int = 0
     """Seek tables that agree with their frames."""
     stored_size: int = 0
     lost: int = 0
-    """Stored bytes from which no record could be read."""
+    """Compressed bytes from which no record could be read."""
     kinds: dict[tuple[str, str], ProblemKind] = field(default_factory=dict)
     """Problems by code and rule. There are no more of these than the standards have rules."""
 
@@ -159,13 +189,16 @@ class Verification:
 class Verifier:
     """Checks one file; iterating yields its problems as they are found.
 
-    Memory is bounded by frames, not records: about 30 bytes for each frame. Where one record has very many
-    problems, some are not yielded; `result` counts all of them.
+    Memory grows with the number of frames, about 30 bytes each, and not with the size of records. If one
+    record has very many problems, some are not yielded; `result` counts all of them.
 
-        verifier = Verifier("crawl.warc.zst")
-        for problem in verifier:
-            print(problem.severity, problem.offset, problem.message)
-        print(verifier.result.is_sound)
+    Example:
+        >>> from seekwarc.tools.verify import Verifier
+        >>> verifier = Verifier("crawl.warc.zst")
+        >>> for problem in verifier:
+        ...     print(problem.severity, problem.offset, problem.message)
+        >>> verifier.result.is_sound
+        True
 
     Args:
         target: A path, the bytes, a seekable binary file object or a source.

@@ -15,7 +15,13 @@ __all__ = ["Deduplicator", "Duplicates", "Original"]
 
 
 class Original(NamedTuple):
-    """The record that has a payload, as a revisit of it names that record; what a `Deduplicator` returns."""
+    """The record that has a payload, as revisits refer to it; what a `Deduplicator` returns.
+
+    Example:
+        >>> known = seekwarc.Original("urn:x:1", "http://example.org/", "2026-11-16T06:00:00Z")
+        >>> seen = seekwarc.Duplicates()
+        >>> seen.add(seekwarc.Digest.parse("sha1:2JMJ7L5RSW3YVVLMLQCJ6YXKYVWU4QQY"), known)
+    """
 
     id: str
     """Its WARC-Record-ID, without angle brackets."""
@@ -25,17 +31,37 @@ class Original(NamedTuple):
 
 
 class Deduplicator(Protocol):
-    """What a writer asks whether it has met a payload before."""
+    """Tells a writer whether a payload was archived before.
+
+    Example:
+        >>> class OnlyFilms(seekwarc.Duplicates):
+        ...     def find(self, digest):
+        ...         found = super().find(digest)
+        ...         return found if found and found.target_uri.endswith(".mp4") else None
+        >>> with seekwarc.open("films.warc.zst", "w", dedup=OnlyFilms()) as out:
+        ...     _ = out.write_resource("http://example.org/film.mp4", b"data", "video/mp4")
+        ...     out.write_resource("http://example.org/film.mp4", b"data", "video/mp4").type
+        'revisit'
+    """
 
     def find(self, digest: Digest, /) -> Original | None:
-        """Return a record with that payload."""
+        """Return the record with that payload, or None."""
 
     def add(self, digest: Digest, original: Original, /) -> None:
-        """Take note of a record with that payload."""
+        """Remember a record with that payload; called after it was written."""
 
 
 class Duplicates:
-    """Remembers payloads in memory, about 500 bytes for each."""
+    """Remembers payloads in memory, about 500 bytes for each.
+
+    Example:
+        >>> seen = seekwarc.Duplicates()
+        >>> with seekwarc.open("first.warc.zst", "w", dedup=seen) as out:
+        ...     _ = out.write_resource("http://example.org/page", b"A page", "text/html")
+        >>> with seekwarc.open("next.warc.zst", "w", dedup=seen) as out:
+        ...     out.write_resource("http://example.org/page", b"A page", "text/html").type
+        'revisit'
+    """
 
     def __init__(self) -> None:
         self._originals: dict[tuple[str, bytes], Original] = {}
@@ -52,7 +78,7 @@ class Duplicates:
         self._originals.setdefault(digest.key, original)
 
     def add_archive(self, archive: Reader) -> None:
-        """Take note of all responses and resources in a file, so that a new one can refer to them.
+        """Remember all responses and resources in a file, so that a new file can refer to them.
 
         Raises:
             FormatError: Damage is reached.

@@ -1,4 +1,4 @@
-"""What a `Writer` may be told, checked before anything is opened."""
+"""The options of a `Writer`, checked before anything is opened."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class RecordOptions(FrameOptions, total=False):
 
 
 class WriterOptions(RecordOptions, total=False):
-    """What a `Writer` may be told; each as `Writer` has it.
+    """The options of a `Writer`, for functions that pass them on.
 
     Example:
-        def crawl(path: Path, **options: Unpack[seekwarc.WriterOptions]) -> None:
-            with seekwarc.open(path, "w", **options) as out:
-                out.write_response(uri, body, status=200)
+        >>> options: seekwarc.WriterOptions = {"level": 9, "existing": "overwrite"}
+        >>> with seekwarc.open("new.warc.zst", "w", **options) as out:
+        ...     _ = out.write_resource("urn:example:1", b"Hello", "text/plain")
     """
 
     existing: ExistingSeries

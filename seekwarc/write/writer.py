@@ -49,52 +49,57 @@ DEFAULT_WARCINFO: Final = [("software", "seekwarc"), ("format", "WARC File Forma
 class Writer(TypedWrites):
     """Writes .warc.zst files.
 
-    While "crawl.warc.zst" is written it is called "crawl.warc.zst.open"; it gets its name when it is whole.
-    Each record is written whole or not at all: what was written stays whatever ends the program, and leaving
-    a `with` block by an exception finishes the file with it. Into a file object, which may be a pipe, the
-    file is written as it comes.
+    While "crawl.warc.zst" is being written it is called "crawl.warc.zst.open"; it gets its name when it is
+    whole. Each record is written completely or not at all, and what was written stays however the program
+    ends: a `with` block that an exception leaves finishes the file. A file object, which may be a pipe, is
+    written to directly.
 
-    Several threads may share a writer: each record is written while the others wait.
+    Several threads may share a writer: while one of them writes a record, the others wait.
 
-        with seekwarc.open("crawl.warc.zst", "w") as out:
-            out.write_resource("urn:example:1", b"Hello", "text/plain")
+    Example:
+        >>> with seekwarc.open("new.warc.zst", "w") as out:
+        ...     page = out.write_response("http://example.org/", b"<p>Hello", status=200)
+        ...     film = out.write_resource("http://example.org/film.mp4", b"film" * (1 << 20), "video/mp4")
+        >>> with seekwarc.open("new.warc.zst") as archive:
+        ...     archive.record_at(film.offset).payload.pread(1 << 20, 4)
+        b'film'
 
     Args:
         target: A path or a binary file object.
-        compression: "zst", "gz" (one gzip member a record) or "none"; as the target's name ends, .warc.zst,
-            .warc.gz or .warc, unless given. Only a .warc.zst can be read by range.
-        level: Compression level, -7 to 22 (3 unless given); of gzip 0 to 9 (6).
-        frame_size: Most content bytes of a frame, 64 KiB to 8 MiB. Larger frames compress better, smaller
-            ones cost less to read a little from.
-        threads: Threads that compress; the number of cores, four at most, unless given. The file is the
-            same whatever the number.
-        dictionary: Dictionary for all frames; it is stored at the head of the file.
-        compress_dictionary: Whether it is stored compressed.
-        tables: "large" gives large records a seek table, and the file one at its end; "every" gives one to
-            each record (the profile of iipc/warc-specifications#118); "none" writes none. "large" unless
-            given; a file that is continued stays what it is.
+        compression: "zst", "gz" (one gzip member per record) or "none"; by the target's name (.warc.zst,
+            .warc.gz or .warc) unless given. Only a .warc.zst can be read by range.
+        level: Compression level, -7 to 22 (default 3); for gzip 0 to 9 (default 6).
+        frame_size: Maximum content of a frame in bytes, 64 KiB to 8 MiB. Larger frames compress better,
+            smaller ones make short reads cheaper.
+        threads: Threads that compress; one per core, four at most, unless given. The number does not change
+            the file.
+        dictionary: Dictionary for all frames; it is stored at the beginning of the file.
+        compress_dictionary: Whether the dictionary is stored compressed.
+        tables: "large" (the default) gives a seek table to large records and one to the file, at its end;
+            "every" gives one to each record (the profile of iipc/warc-specifications#118); "none" writes
+            none. A file that is continued keeps its kind.
         digest: Algorithm of the digests that are added, or None to add none.
-        max_file_size: Stored bytes that a file may have. With it, "crawl.warc.zst" becomes
-            "crawl-00000.warc.zst" and so on, each with a warcinfo record at its head; a record that fits
-            into no file of that size is written as segments (WARC 1.1, clause 7).
-        existing: What becomes of a file of that name, or files of the series: "error" refuses to begin,
-            "overwrite" replaces them when the new one is whole, "number" starts the series after them.
-        on_error: What becomes of the records when an exception leaves the `with` block, or closing fails:
+        max_file_size: Maximum size of a file in bytes. With it, "crawl.warc.zst" becomes
+            "crawl-00000.warc.zst" and so on, each beginning with a warcinfo record; a record that does not
+            fit into a file of that size is written as segments (WARC 1.1, clause 7).
+        existing: What to do if the file, or a file of the series, exists: "error" refuses to begin,
+            "overwrite" replaces it when the new one is whole, "number" starts the series after it.
+        on_error: What to do with the records when an exception leaves the `with` block, or closing fails:
             "keep" finishes the file with those that are whole, and adds a note with its name to the
-            exception; "discard" leaves nothing, as a converter should, which can begin again. Files of a
-            series then get their names together, when the last one is whole.
-        dedup: Knows payloads that were archived before, such as a `Duplicates`: a response or resource with
+            exception; "discard" leaves nothing, which suits a converter, since it can begin again. The files
+            of a series then get their names together, when the last one is whole.
+        dedup: Tells which payloads were archived before, such as a `Duplicates`: a response or resource with
             one of these is written as a revisit (WARC 1.1, clause 6.7.2). Needs digests.
-        append: Continue the .warc.zst file at that path, or the last one of the series, with its dictionary
-            and tables; also one that a writer left unfinished. A new one where there is none. The records
-            that are there are never touched.
-        repair: When continuing, cut off a record at the end that is not whole, as a crash leaves it. Its
-            bytes are kept in a file beside, which a `FormatWarning` names.
+        append: Continue the file at that path, or the last one of the series, with its dictionary and
+            tables, even if a writer left it unfinished. If there is no file, a new one is made. Existing
+            records are never changed.
+        repair: When continuing, cut off an incomplete record at the end, as a crash leaves it. Its bytes are
+            kept in a separate file, which a `FormatWarning` names.
 
     Raises:
-        TypeError: An argument of a wrong type.
-        ValueError: An argument out of its range.
-        TargetExistsError: There is such a file, or what a writer that was stopped left of it.
+        TypeError: An argument has the wrong type.
+        ValueError: An argument is out of range.
+        TargetExistsError: The file exists, or a writer that was stopped left an unfinished one.
         TargetError: The target cannot be written to, or another process is writing to it.
         FormatError: The file to be continued is damaged, or cannot be continued.
     """

@@ -1,4 +1,4 @@
-"""What a writer gives back for a record."""
+"""What a writer returns for each record."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ __all__ = ["Written"]
 class Written:
     """A record that was handed to a `Writer`: what was stored of it, and where.
 
-    Everything here is known of every record; text that a record has not got is empty. Of what `write_raw`
-    was given, to which nothing is added, that may be any of it. All other fields are in `header`.
+    Text that a record does not have is empty, never None. `write_raw` adds nothing to what it is given, so
+    there any of it may be missing. All other fields are in `header`.
 
     Attributes:
         header: The record header as it was written.
-        file: Name of the file that it is in.
+        file: Name of the file that the record is in.
 
     Example:
-        page = out.write_response(uri, body, status=200)
-        out.write_metadata({"via": referrer}, concurrent_to=page)
-        log.info("%s %s %s %s", page.date, page.payload_digest, page.file, page.offset)
+        >>> with seekwarc.open("new.warc.zst", "w") as out:
+        ...     page = out.write_response("http://example.org/", b"Hello", status=200)
+        ...     about = out.write_metadata({"via": "http://example.com/"}, concurrent_to=page)
+        >>> page.type, page.file, page.offset, about.offset == page.length
+        ('response', 'new.warc.zst', 0, True)
     """
 
     __slots__ = ("_length", "_offset", "_settle", "file", "header")
@@ -94,7 +96,7 @@ class Written:
         return self.header.uri("WARC-Refers-To") or ""
 
     def place(self, offset: int, length: int) -> None:
-        """Say where the record was put."""
+        """Set where the record is in the file."""
         self._offset = offset
         self._length = length
 
