@@ -99,7 +99,7 @@ def test_the_document_is_what_its_script_makes() -> None:
 @by_name(TABLES)
 def test_a_table_is_parsed_or_refused(vector: Vector) -> None:
     # As in a file that ends in it, with more than enough in front.
-    size = table_frame_size(vector.data, bytes_in_front=1000 + len(vector.data))
+    size = table_frame_size(vector.data, bytes_before=1000 + len(vector.data))
     if vector.valid:
         assert size == len(vector.data)
         assert len(SeekTable.parse(vector.data)) in (1, 2)

@@ -41,7 +41,7 @@ __all__ = [
     "SeekTable",
     "TableReference",
     "built_table_size",
-    "largest_table_behind",
+    "max_table_size_at",
     "table_frame_size",
 ]
 
@@ -307,7 +307,7 @@ class SeekTable:
         return skippable_frame(SEEK_TABLE_MAGIC, words.tobytes() + footer)
 
 
-def largest_table_behind(offset: int) -> int:
+def max_table_size_at(offset: int) -> int:
     """Return how large a seek table at `offset` can be, given that every frame takes some bytes."""
     return SKIPPABLE_HEADER_SIZE + offset // MIN_FRAME_SIZE * 12 + FOOTER_SIZE
 
@@ -317,12 +317,12 @@ def built_table_size(entries: int) -> int:
     return SKIPPABLE_HEADER_SIZE + entries * ENTRY_WITH_CHECKSUM + FOOTER_SIZE
 
 
-def table_frame_size(tail: Buffer, *, bytes_in_front: int | None = None) -> int | None:
+def table_frame_size(tail: Buffer, *, bytes_before: int | None = None) -> int | None:
     """Tell how large a seek table is whose last byte is the last byte of `tail`.
 
     Args:
         tail: At least the last nine bytes up to where a table may end.
-        bytes_in_front: Offset in the file at which `tail` ends. With it the entry count is bounded
+        bytes_before: Offset in the file at which `tail` ends. With it the entry count is bounded
             before anything is read or allocated for the table.
 
     Returns:
@@ -336,6 +336,6 @@ def table_frame_size(tail: Buffer, *, bytes_in_front: int | None = None) -> int 
         return None
     entry_size = 12 if descriptor & CHECKSUM_FLAG else 8
     size: int = SKIPPABLE_HEADER_SIZE + count * entry_size + FOOTER_SIZE
-    if bytes_in_front is not None and count * MIN_FRAME_SIZE > bytes_in_front - size:
+    if bytes_before is not None and count * MIN_FRAME_SIZE > bytes_before - size:
         return None
     return size

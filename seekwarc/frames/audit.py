@@ -20,7 +20,7 @@ from seekwarc.format.seektable import (
     MAX_TABLE_SIZE,
     SeekTable,
     built_table_size,
-    largest_table_behind,
+    max_table_size_at,
     table_frame_size,
 )
 from seekwarc.format.words import counted
@@ -35,7 +35,7 @@ from seekwarc.format.zstd import (
     parse_skippable_header,
 )
 from seekwarc.frames.scan import Window
-from seekwarc.frames.units import Extension, Piece
+from seekwarc.frames.units import EmptyFrame, Piece
 
 __all__ = ["FrameAudit"]
 
@@ -97,10 +97,10 @@ class FrameAudit:
             text = f"the frame needs a window of {header.window_size} bytes; decoders need not support that"
             self._report("frame-window", offset, text)
 
-    def watch(self, pieces: Iterator[Piece | Extension]) -> Iterator[Piece | Extension]:
+    def watch(self, pieces: Iterator[Piece | EmptyFrame]) -> Iterator[Piece | EmptyFrame]:
         """Pass pieces on, taking note of what each frame holds."""
         for piece in pieces:
-            if isinstance(piece, Extension):
+            if isinstance(piece, EmptyFrame):
                 self._note(piece.end)
             else:
                 self._hash.update(piece.data)
@@ -120,25 +120,27 @@ class FrameAudit:
     def _look_for_hidden(self, end: int) -> None:
         """Report what a reader that comes from the end of a frame would take for a seek table.
 
-        It asks the bytes in front of that place only, by the same two functions, and cannot know that they
+        It asks the bytes before that place only, by the same two functions, and cannot know that they
         are part of a frame: padding, or a block that is not compressed.
         """
         begin = max(end - FOOTER_SIZE, 0)
-        size = table_frame_size(self._window.take(begin, end - begin), bytes_in_front=end)
+        size = table_frame_size(self._window.take(begin, end - begin), bytes_before=end)
         if size is None or size > max(MAX_TABLE_SIZE, built_table_size(len(self._offsets) + 1)):
             return
         try:
             table = SeekTable.parse(self._window.take(end - size, size))
         except FormatError:
             return
-        text = f"its last {size} bytes look like a seek table of {counted(len(table), 'frame')}, but are none"
+        text = (
+            f"its last {size} bytes look like a seek table of {counted(len(table), 'frame')}, but are not one"
+        )
         self._report("table-place", self._unit, text)
 
     def _look_at_skippable(self, offset: int, magic: int) -> None:
         if offset == 0 and magic != DICTIONARY_FRAME_MAGIC:
             self._report("first-frame", 0, "the file begins with an extension frame")
         if offset and magic == DICTIONARY_FRAME_MAGIC:
-            self._report("dictionary-place", offset, "a dictionary frame stands behind the file's beginning")
+            self._report("dictionary-place", offset, "a dictionary frame stands after the file's beginning")
         if offset == 0 and magic == DICTIONARY_FRAME_MAGIC:
             self._look_at_dictionary()
         if magic != SEEK_TABLE_MAGIC:
@@ -146,8 +148,8 @@ class FrameAudit:
         size = SKIPPABLE_HEADER_SIZE + parse_skippable_header(self._window.take(offset, 8))[1]
         try:
             most = max(MAX_TABLE_SIZE, built_table_size(len(self._offsets)))
-            if size > min(largest_table_behind(offset), most):
-                raise FormatError("it lists more frames than there can be in front of it")
+            if size > min(max_table_size_at(offset), most):
+                raise FormatError("it lists more frames than there can be before it")
             table = SeekTable.parse(self._window.take(offset, size))
             anchor = table.anchor(offset)
         except FormatError as error:
@@ -155,7 +157,7 @@ class FrameAudit:
             return
         self.last_table = (anchor, offset + size)
         if self._offsets and 0 < self._offsets[0] > anchor:
-            return  # It lists frames in front of damage too, which nobody has counted.
+            return  # It lists frames before damage too, which were not counted.
         problem = self._difference(table, anchor)
         if problem is None:
             self.tables.setdefault(anchor, []).append((offset, table.content_size))

@@ -1,8 +1,15 @@
-"""Many small frames decoded in one call, ahead of whoever takes them.
+"""Many small frames decoded in one call, before they are asked for.
 
-Most files are mostly small records of one frame each. To decode these one by one costs as much in calls as in
-decoding, and leaves all but one processor idle: another thread would fight for the interpreter's lock after
-each frame.
+Goal: most files are mostly small records of one frame each. To decode these one by one costs as much in calls
+as in decoding, and leaves all but one processor idle: a second thread would fight for the interpreter's lock
+after each frame.
+
+Plan: a thread measures frames by their headers until 256 KiB of content or 1,024 frames are together, and
+decodes them with one call of the codec, during which it holds no lock. `Prefetcher` bounds how many batches
+wait.
+
+Worst case: a frame in the middle that cannot be decoded. The batch is given up, and the caller goes on frame
+by frame, which finds the damage where it is.
 """
 
 from __future__ import annotations
@@ -15,16 +22,16 @@ import zstandard
 
 from seekwarc.errors import FormatError
 from seekwarc.format.zstd import measure_frame
-from seekwarc.frames.ahead import Ahead
 from seekwarc.frames.decoder import FrameDecoder
+from seekwarc.frames.prefetch import Prefetcher
 from seekwarc.frames.scan import Window, frame_start_at
 
-__all__ = ["SMALL_FRAME", "FrameBatch", "batches_ahead"]
+__all__ = ["SMALL_FRAME", "FrameBatch", "prefetched_batches"]
 
 SMALL_FRAME: Final = 64 << 10
 """Larger frames, stored or decoded, are left to others: they may be part of a record nobody wants to read."""
-MOST_FRAMES: Final = 1024
-MOST_CONTENT: Final = 256 << 10
+MAX_FRAMES: Final = 1024
+MAX_CONTENT: Final = 256 << 10
 """What one call decodes, and is copied from right after, should fit into a processor's cache."""
 
 
@@ -32,18 +39,18 @@ class FrameBatch(NamedTuple):
     """Consecutive small frames and what they hold."""
 
     ends: list[int]
-    """Offset behind each frame."""
+    """Offset after each frame."""
     contents: list[bytes]
     size: int
     """Content bytes in all."""
     followed: bool
-    """Whether another frame with content, that is not tiny, stands behind the last."""
+    """Whether another frame with content, that is not tiny, stands after the last."""
 
 
-def batches_ahead(
+def prefetched_batches(
     window: Window, offset: int, decoder: FrameDecoder, *, min_content: int = 0
-) -> Ahead[FrameBatch]:
-    """Decode the small frames from `offset` on in a thread of its own; see `Ahead`.
+) -> Prefetcher[FrameBatch]:
+    """Decode the small frames from `offset` on in a thread of its own; see `Prefetcher`.
 
     It ends before the first frame that is not small, or tiny, does not state its size, or cannot be decoded.
 
@@ -53,7 +60,7 @@ def batches_ahead(
         decoder: Knows the dictionary.
         min_content: Frames with no more content than this are left to others.
     """
-    return Ahead(_batches(window, offset, decoder, min_content), lambda batch: batch.size)
+    return Prefetcher(_batches(window, offset, decoder, min_content), lambda batch: batch.size)
 
 
 def _batches(window: Window, offset: int, decoder: FrameDecoder, min_content: int) -> Iterator[FrameBatch]:
@@ -64,7 +71,7 @@ def _batches(window: Window, offset: int, decoder: FrameDecoder, min_content: in
         places, sizes = array("Q"), array("Q")
         ends: list[int] = []
         index, size = begin, 0
-        while len(ends) < MOST_FRAMES and size < MOST_CONTENT:
+        while len(ends) < MAX_FRAMES and size < MAX_CONTENT:
             frame = measure_frame(data, index)
             if frame is None or not min_content < frame[1] <= SMALL_FRAME or frame[0] - index > SMALL_FRAME:
                 break

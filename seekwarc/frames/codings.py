@@ -28,11 +28,11 @@ __all__ = ["KNOWN_CODINGS", "MAX_CODINGS", "DecodedFile"]
 
 MAX_CODINGS: Final = 8
 """How many codings may lie over each other: each takes memory, and nobody means more than two."""
-MOST_INPUT: Final = 16 << 10
+MAX_INPUT: Final = 16 << 10
 """Bytes that are read, or given to a decoder, at a time."""
-MOST_OUTPUT: Final = 128 << 10
+MAX_OUTPUT: Final = 128 << 10
 """Bytes that a decoder is asked for at a time; brotli gives up to twice as many."""
-MOST_DOUBT: Final = 64 << 10
+MAX_DOUBT: Final = 64 << 10
 """Bytes after which a body that has not failed is believed to be of its coding, output or not."""
 RAW_DEFLATE_DOUBT: Final = 256
 """Bytes of raw deflate that must decode before it is believed: nothing marks its beginning."""
@@ -83,7 +83,7 @@ class _Body:
         self._index -= count
 
     def rest(self) -> Iterator[bytes]:
-        return iter(partial(self.take, MOST_INPUT), b"")
+        return iter(partial(self.take, MAX_INPUT), b"")
 
     def begins_with(self, magic: bytes) -> bool:
         head = self.peek(len(magic))  # a body that ends within its magic number is cut
@@ -92,7 +92,7 @@ class _Body:
     def suits(self, decode: Callable[[bytes], bytes], error: type[Exception], *, doubt: int = 1) -> bool:
         """Tell whether a decoder gives output for what comes next, and does not fail within `doubt` bytes."""
         given = False
-        for ahead in range(MOST_DOUBT):
+        for ahead in range(MAX_DOUBT):
             if not (byte := self.peek(1, ahead)):
                 return ahead > 0
             try:  # byte by byte, for the answer must not depend on the pieces that the body comes in
@@ -131,11 +131,11 @@ def _inflate(body: _Body, coding: str, wbits: int) -> Iterator[bytes]:
     output = b""
     while not decoder.eof:
         # Stopped by the limit, it may have more to give even where it has taken all its input.
-        stopped = len(output) == MOST_OUTPUT
-        data = decoder.unconsumed_tail if stopped else body.need(MOST_INPUT, coding)
+        stopped = len(output) == MAX_OUTPUT
+        data = decoder.unconsumed_tail if stopped else body.need(MAX_INPUT, coding)
         before = decoder.copy()
         try:
-            output = decoder.decompress(data, MOST_OUTPUT)
+            output = decoder.decompress(data, MAX_OUTPUT)
         except zlib.error as error:
             # It keeps what it had decoded by then to itself: go there again, in the smallest steps.
             with suppress(zlib.error):
@@ -177,7 +177,7 @@ def _zstd_frame(body: _Body, decode: Callable[[bytes], bytes]) -> Iterator[bytes
 
 def _zstd_part(body: _Body, size: int, decode: Callable[[bytes], bytes]) -> Iterator[bytes]:
     while size:
-        data = body.need(min(size, MOST_INPUT), "zstd")
+        data = body.need(min(size, MAX_INPUT), "zstd")
         size -= len(data)
         try:
             yield decode(data)
@@ -199,10 +199,10 @@ def _unbrotli(body: _Body, new: Callable[[], Any], failure: type[Exception]) -> 
         yield from body.rest()
         return
     # A decoder that fails keeps what it had decoded by then to itself, and it also fails where bytes follow
-    # the end. It cannot be copied, so a second one comes along behind to go over that input again.
+    # the end. It cannot be copied, so a second one follows and reads that input again.
     decoder, second = new(), new()
     while not decoder.is_finished():
-        data = body.need(MOST_INPUT, "br")
+        data = body.need(MAX_INPUT, "br")
         given = 0
         try:
             for output in _brotli_outputs(decoder.process, data):
@@ -222,7 +222,7 @@ def _unbrotli(body: _Body, new: Callable[[], Any], failure: type[Exception]) -> 
 
 def _brotli_outputs(process: Callable[..., bytes], data: bytes) -> Iterator[bytes]:
     # Until nothing comes: it holds output back at times, whatever the limit and `can_accept_more_data` say.
-    while output := process(data, output_buffer_limit=MOST_OUTPUT):
+    while output := process(data, output_buffer_limit=MAX_OUTPUT):
         yield output
         data = b""
 
@@ -254,7 +254,7 @@ class DecodedFile(io.RawIOBase):
     A payload that does not begin as its coding does is passed on unchanged, for crawlers decode bodies and
     keep the header; what follows the end of a coding is ignored. Reading raises `FormatError` at damage,
     `TruncatedError` at an early end and `LimitError` at a zstd window above `MAX_WINDOW_SIZE`, each after
-    all that could be decoded in front of it, and then every time.
+    all that could be decoded before it, and then every time.
 
     Args:
         file: The payload, a raw binary file at its beginning; it is closed with this one.
@@ -272,7 +272,7 @@ class DecodedFile(io.RawIOBase):
         names = [name for coding in codings if (name := coding.strip().lower()) not in ("", "identity")]
         if len(names) > MAX_CODINGS:
             raise LimitError(f"the payload has {len(names)} content codings, the limit is {MAX_CODINGS}")
-        body = _Body(iter(partial(file.read, MOST_INPUT), b""))
+        body = _Body(iter(partial(file.read, MAX_INPUT), b""))
         for name in reversed(names):
             if name not in _DECODERS:
                 raise UnsupportedError(f"the content coding {name!r} is not supported")

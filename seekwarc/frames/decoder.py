@@ -42,7 +42,7 @@ class FrameDecoder:
         max_window_size: Largest Window_Size to decode where a window has to be allocated.
 
     Raises:
-        ValueError: That is none of `WINDOW_LIMITS`.
+        ValueError: That is not within `WINDOW_LIMITS`.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class FrameDecoder:
         """
         if header.window_size > self._max_window_size:
             raise self._window_error(header)
-        # Loaded even if it is not named: a stream cannot be begun anew once it fails.
+        # Loaded even if it is not named: a stream cannot begin again once it has failed.
         dictionary = self._dictionary_for(header)
         # A context of its own: the caller may keep this for long, and use it in another thread.
         decompressor = zstandard.ZstdDecompressor(

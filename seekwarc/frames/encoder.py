@@ -34,8 +34,8 @@ MAX_FRAME_SIZE: Final = 8 << 20
 """No frame holds more content, so that none needs a window above what every decoder must have."""
 SMALL_FRAME_SIZE: Final = 128 << 10
 """Frame size for data that does not compress."""
-MOST_ADDED: Final = 64
-"""What the last frame may hold beyond its size: the line breaks behind a block get none of their own."""
+MAX_ADDED: Final = 64
+"""What the last frame may hold beyond its size: the line breaks after a block get no frame of their own."""
 NOT_WORTH_IT: Final = 0.95
 """A frame that takes more than this share of its content counts as not compressible."""
 
@@ -132,7 +132,7 @@ class FrameEncoder:
         # The lowest effort does: there is little to be gained whatever is tried.
         compressor = self._compressor(min(self._level, 1))
         view = memoryview(content)
-        starts = range(0, len(view) - MOST_ADDED, small_frame)
+        starts = range(0, len(view) - MAX_ADDED, small_frame)
         stops = [*starts[1:], len(view)]
         parts = [view[start:stop] for start, stop in zip(starts, stops, strict=True)]
         return [EncodedFrame(compressor.compress(part), len(part)) for part in parts]

@@ -25,7 +25,7 @@ class Inflater(Protocol):
 
     @property
     def unused_data(self) -> bytes:
-        """What was given that lies behind it."""
+        """What was given that lies after it."""
 
     @property
     def unconsumed_tail(self) -> bytes:

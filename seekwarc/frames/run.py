@@ -31,7 +31,7 @@ from seekwarc.format.zstd import FrameHeader, parse_frame_header, walk_blocks
 from seekwarc.frames.cache import FrameKey
 from seekwarc.frames.context import FrameContext
 from seekwarc.frames.decoder import content_checksum
-from seekwarc.frames.readahead import ReadAhead
+from seekwarc.frames.prefetch import PrefetchWindow
 from seekwarc.storage.plan import plan_requests
 
 if TYPE_CHECKING:
@@ -112,11 +112,11 @@ class FrameRun:
         self.table = table
         self._context = context
         self._head = head
-        self._ahead: ReadAhead | None = None
+        self._window: PrefetchWindow | None = None
         most = context.source.policy.ahead
         if most:
             largest = max(table.content_sizes, default=0) or 1
-            self._ahead = ReadAhead(min(most, context.cache.capacity // PREFETCH_SHARE // largest))
+            self._window = PrefetchWindow(min(most, context.cache.capacity // PREFETCH_SHARE // largest))
 
     def plan(self, start: int, stop: int) -> ReadPlan:
         """Tell what reading content bytes [start, stop) costs with whole frames verified."""
@@ -136,8 +136,8 @@ class FrameRun:
         """
         wanted = self.table.locate(start, stop)
         if verify and len(wanted) == 1:
-            if self._ahead is not None:
-                self._begin_ahead(self._ahead.note(wanted.start, wanted.stop))
+            if self._window is not None:
+                self._prefetch(self._window.note(wanted.start, wanted.stop))
             frame = self.table[wanted.start]
             begin = frame.content_start
             return self._content(frame)[start - begin : stop - begin]
@@ -149,14 +149,22 @@ class FrameRun:
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
         """Return content from `start` to the end of a frame, or to `stop`: `least` bytes or more.
 
+        It is for heads and chunk lines, which tell nothing of how the rest is read: nothing is prefetched.
+
         Raises:
             ChecksumError, SourceError: As `read`.
         """
         if start >= stop:
             return b""
-        last = self.table.locate(start, start + least).stop - 1
-        frame = self.table[last]
-        return self.read(start, min(frame.content_start + frame.content_size, stop))
+        wanted = self.table.locate(start, start + least)
+        frame = self.table[wanted.stop - 1]
+        stop = min(frame.content_start + frame.content_size, stop)
+        if len(wanted) == 1:
+            return self._content(frame)[start - frame.content_start : stop - frame.content_start]
+        out = bytearray(stop - start)
+        with memoryview(out) as view:
+            self._fill(wanted, _Target(start, view, verify=True))
+        return bytes(out)
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
         """Fill `out` with the content from `start` on. The caller has checked that there is as much.
@@ -165,9 +173,12 @@ class FrameRun:
             ChecksumError, SourceError: As `read`.
         """
         wanted = self.table.locate(start, start + len(out))
-        if self._ahead is not None:
-            self._begin_ahead(self._ahead.note(wanted.start, wanted.stop))
-        target = _Target(start, out, verify)
+        if self._window is not None:
+            self._prefetch(self._window.note(wanted.start, wanted.stop))
+        self._fill(wanted, _Target(start, out, verify))
+
+    def _fill(self, wanted: range, target: _Target) -> None:
+        """Fill the target from the cache, from what other threads are decoding, and from the source."""
         if len(wanted) == 1 and self._read_one(self.table[wanted.start], target):
             return
         cache = self._context.cache
@@ -340,7 +351,7 @@ class FrameRun:
         self._context.count(decoded=len(content))
         return content
 
-    def _begin_ahead(self, wanted: range) -> None:
+    def _prefetch(self, wanted: range) -> None:
         """Have frames decoded into the cache by a thread that works beside this one."""
         if not wanted:
             return
@@ -351,11 +362,11 @@ class FrameRun:
 
             def abort(task: Future[None]) -> None:
                 if task.cancelled():
-                    self._end_ahead(numbers)
+                    self._abort(numbers)
 
-            context.source.submit(self._work_ahead, numbers).add_done_callback(abort)
+            context.source.submit(self._do_prefetch, numbers).add_done_callback(abort)
 
-    def _work_ahead(self, numbers: list[int]) -> None:
+    def _do_prefetch(self, numbers: list[int]) -> None:
         waiting = numbers.copy()
         try:
             # An error belongs to the reader of the frame: it is met again, and raised, when that is read.
@@ -370,9 +381,9 @@ class FrameRun:
                         waiting.remove(number)
                         self._context.cache.end(self._key(frame), content)
         finally:
-            self._end_ahead(waiting)
+            self._abort(waiting)
 
-    def _end_ahead(self, numbers: list[int]) -> None:
+    def _abort(self, numbers: list[int]) -> None:
         for number in numbers:
             self._context.cache.end(self._key(self.table[number]), None)
 

@@ -1,4 +1,17 @@
-"""Finding frames by their headers, without decompressing them."""
+"""Frames found by their headers, without decompressing them.
+
+Goal: know every frame of a record from the file itself, so that no table has to be trusted where a walk is
+cheap: 10 ms or so for a gigabyte in frames of 128 KiB.
+
+Plan: a frame is measured by stepping from block header to block header, each of which states its block's
+size. `Window` reads ahead where steps are short and stops doing so after a jump. `scan_run` is the fast way
+for the frames of one record of a local file: a read takes the checksum of one frame and the first block
+header of the next together, and a frame of one block that begins as the one before it did is not parsed
+again.
+
+Worst case: a million frames of a few bytes. They are measured in a window of up to 1 MiB, without a read or
+an object for each. A frame whose blocks lead past the end of the file is reported as cut.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +50,7 @@ CHEAP_READ: Final = 4 << 10
 """A read of this length costs about what one of a single byte does."""
 
 FIRST_READ: Final = 16 << 10
-LARGEST_READ: Final = 1 << 20
+MAX_READ: Final = 1 << 20
 CHECKSUM_SIZE: Final = 4
 BLOCK_HEADER_SIZE: Final = 3
 LAST_BLOCK: Final = 1
@@ -62,7 +75,7 @@ class Frame(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Offset behind the frame."""
+        """Offset after the frame."""
         return self.offset + self.size
 
     @property
@@ -96,12 +109,12 @@ class Window:
 
     @property
     def end(self) -> int:
-        """Offset behind the last byte at hand."""
+        """Offset after the last byte at hand."""
         return self._start + len(self._data)
 
     def leads_to(self, start: int, stop: int) -> bool:
         """Tell whether [start, stop) begins in what is at hand, or where that ends, and is no long read."""
-        return bool(self._data) and self._start <= start <= self.end and stop - start <= LARGEST_READ
+        return bool(self._data) and self._start <= start <= self.end and stop - start <= MAX_READ
 
     def get(self, start: int, stop: int) -> tuple[bytes, int]:
         """Return bytes that include [start, stop), and the index among them at which `start` lies.
@@ -117,7 +130,7 @@ class Window:
         position = start + len(kept)
         # A pipe is never jumped in: what is thrown away must be read all the same.
         near = 0 <= index <= len(self._data) + FIRST_READ
-        self._next_read = min(self._next_read * 2, LARGEST_READ) if near else self._first_read
+        self._next_read = min(self._next_read * 2, MAX_READ) if near else self._first_read
         wanted = max(stop, self._within(position, position + self._next_read))
         self._data = kept + self.source.read(position, wanted)
         self._start = start
@@ -292,7 +305,7 @@ def _scan_far(source: Fetcher, offset: int, size: int) -> ScannedRun:
 
 
 def _scan_near(source: Fetcher, peeks: _Peeks, offset: int, size: int) -> ScannedRun:
-    # Very many frames go through here: what can be had without a call, an object or a read is.
+    # Very many frames go through here: what needs no call, no object and no read is done without.
     run = ScannedRun.empty()
     content = 0
     file_size = source.size or 0

@@ -1,7 +1,16 @@
 """The content of a file as one forward stream.
 
-This is the tolerant way down, for what cannot be reached by range: .warc.gz, pipes, frames that do not
-state their size, several records in one frame.
+Goal: read whatever cannot be reached by range (.warc.gz, pipes, frames that do not state their size, several
+records in one frame) in bounded memory, and still know of each record at which stored byte it begins and
+ends.
+
+Plan: pieces of content are appended to a buffer, of which the front is dropped as it is read. Of each frame
+or member (a *unit*) the position of its first byte is kept until that was passed, so that `mark` can tell
+which unit the next byte is in. Frames without content between two units are kept too: a record's own seek
+table belongs to the record, but a table that lists other records as well does not.
+
+Worst case: units of one byte, and millions of empty frames. Neither makes a copy of the buffer for each, and
+of the empty frames only those that can end a record are kept.
 """
 
 from __future__ import annotations
@@ -13,7 +22,7 @@ from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, RECORD_MAGIC, find_header_end
-from seekwarc.frames.units import Extension, Piece
+from seekwarc.frames.units import EmptyFrame, Piece
 from seekwarc.storage.stopping import checkpoint
 
 __all__ = ["ContentStream", "Head", "Mark"]
@@ -28,11 +37,11 @@ class Mark(NamedTuple):
     """Where in the stored file a content byte comes from."""
 
     position: int
-    """Content bytes in front of it since the stream began."""
+    """Content bytes before it since the stream began."""
     unit: int
     """Offset of the unit that holds it."""
     skip: int
-    """Content bytes of that unit in front of it: 0 where the unit begins with it."""
+    """Content bytes of that unit before it: 0 where the unit begins with it."""
 
 
 class Head(NamedTuple):
@@ -45,7 +54,7 @@ class Head(NamedTuple):
 
 
 class ContentStream:
-    """Content read forward, with an eye on where in the stored file it comes from.
+    """Content read forward, with note kept of where in the stored file it comes from.
 
     Args:
         pieces: From `pieces_from`.
@@ -55,7 +64,7 @@ class ContentStream:
 
     def __init__(
         self,
-        pieces: Iterator[Piece | Extension],
+        pieces: Iterator[Piece | EmptyFrame],
         *,
         plain: bool,
         tap: Callable[[bytes], object] | None = None,
@@ -72,10 +81,10 @@ class ContentStream:
         self._last = b""
         self._heads: deque[Head] = deque()
         self.unit_end = 0
-        """Offset behind the last unit that was decoded to its end."""
-        self._extensions: list[Extension] = []
-        self.passed: tuple[int, tuple[Extension, ...]] = (0, ())
-        """The end of the unit in front of the current one, and the extensions between the two."""
+        """Offset after the last unit that was decoded to its end."""
+        self._empty: list[EmptyFrame] = []
+        self.passed: tuple[int, tuple[EmptyFrame, ...]] = (0, ())
+        """The end of the unit before the current one, and the empty frames between the two."""
 
     @property
     def unit_is_open(self) -> bool:
@@ -101,8 +110,8 @@ class ContentStream:
 
     def _pull_piece(self) -> bool:
         for piece in self._pieces:
-            if isinstance(piece, Extension):
-                self._note_extension(piece)
+            if isinstance(piece, EmptyFrame):
+                self._note_empty(piece)
                 continue
             if piece.first:
                 self._pass_unit()
@@ -116,7 +125,7 @@ class ContentStream:
                     self._tap(piece.data)
                 self._add(piece.data)
                 return True
-        if self._extensions or self.unit_end > self.passed[0]:
+        if self._empty or self.unit_end > self.passed[0]:
             self._pass_unit()
         return False
 
@@ -133,20 +142,21 @@ class ContentStream:
         self._produced += len(data)
         self._last = data[-4:] if len(data) >= 4 else (self._last + data)[-4:]
 
-    def _note_extension(self, extension: Extension) -> None:
-        """Keep what tells where the extensions behind a record end, whichever record that is."""
-        seen = self._extensions
-        anchor = extension.anchor
+    def _note_empty(self, empty: EmptyFrame) -> None:
+        """Keep what is needed to tell where the empty frames after a record end, whichever record that is."""
+        seen = self._empty
+        anchor = empty.anchor
         lowest = seen[-1].anchor if seen else None
-        # They end at the first with an anchor in front of the record: one that has a lower one than all yet.
+        # A record's empty frames end at the first seek table whose anchor lies before the record, so only
+        # tables that lower the minimum anchor are kept.
         if seen and (anchor is None or (lowest is not None and anchor >= lowest)):
-            seen[-1] = Extension(extension.end, lowest)
+            seen[-1] = EmptyFrame(empty.end, lowest)
         else:
-            seen.append(extension)
+            seen.append(empty)
 
     def _pass_unit(self) -> None:
-        self.passed = (self.unit_end, tuple(self._extensions))
-        self._extensions.clear()
+        self.passed = (self.unit_end, tuple(self._empty))
+        self._empty.clear()
 
     def _begin_unit(self, unit: int) -> None:
         if self._units and self._units[-1][0] == self._produced:
@@ -156,7 +166,7 @@ class ContentStream:
         self._units.append((self._produced, unit))
 
     def _forget_units(self) -> None:
-        """Forget the units in front of that which the next byte to be read is in."""
+        """Forget the units before the one that holds the next byte to be read."""
         position = self.position
         while len(self._units) > 1 and self._units[1][0] <= position:
             self._units.popleft()
@@ -217,7 +227,7 @@ class ContentStream:
         """Fill `out` with the content from `position` on, less only at the end of the file.
 
         Returns:
-            How many bytes came, or None where `position` has gone by.
+            How many bytes came, or None where `position` was passed.
         """
         with self._lock:
             if not self._skip_to(position):
@@ -237,7 +247,7 @@ class ContentStream:
         """Return `size` bytes from `position` on without passing them, fewer at the end of the file.
 
         Returns:
-            None where `position` has gone by.
+            None where `position` was passed.
         """
         with self._lock:
             if not self._skip_to(position):
@@ -247,7 +257,7 @@ class ContentStream:
             return bytes(self._data[self._index : self._index + size])
 
     def look(self, position: int, size: int) -> bytes:
-        """Return `size` bytes from `position` on, which must not have gone by, and pass nothing.
+        """Return `size` bytes from `position` on, which must not have been passed, without passing anything.
 
         Returns:
             Fewer bytes at the end of the file. All that lies between here and there is held in memory.
@@ -276,7 +286,7 @@ class ContentStream:
             return self._heads[0] if self._heads else None
 
     def skip_to(self, position: int) -> int:
-        """Pass over what lies in front of `position`.
+        """Skip what lies before `position`.
 
         Returns:
             The position reached, which is less than asked for only where the file ends first.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Final, Literal, NamedTuple
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
-from seekwarc.format.seektable import MAX_TABLE_SIZE, SeekTable, largest_table_behind
+from seekwarc.format.seektable import MAX_TABLE_SIZE, SeekTable, max_table_size_at
 from seekwarc.format.zstd import (
     MAX_FRAME_HEADER_SIZE,
     SEEK_TABLE_MAGIC,
@@ -27,12 +27,12 @@ from seekwarc.frames.scan import Window, frame_start_at
 __all__ = [
     "WHOLE_FRAME",
     "Compression",
-    "Extension",
+    "EmptyFrame",
     "FrameObserver",
     "Piece",
     "detect",
-    "extension_at",
     "pieces_from",
+    "skippable_frame_at",
     "whole_frame",
 ]
 
@@ -56,14 +56,14 @@ class Piece(NamedTuple):
     first: bool
     """Whether the piece begins its unit."""
     end: int | None
-    """Offset behind the unit where the piece ends it, else None."""
+    """Offset after the unit where the piece ends it, else None."""
 
 
-class Extension(NamedTuple):
+class EmptyFrame(NamedTuple):
     """A frame without content: skippable, or empty."""
 
     end: int
-    """Offset behind it."""
+    """Offset after it."""
     anchor: int | None
     """Where the first frame starts that it lists, if it is a seek table."""
 
@@ -82,12 +82,12 @@ def detect(head: bytes, name: str, offset: int = 0) -> Compression:
     if head[:4] == b"\x28\xb5\x2f\xfd" or (len(head) >= 4 and is_skippable(magic)):
         return "zst"
     if head:
-        what = "not a WARC file: it begins" if offset == 0 else "no record starts here: what does begins"
-        problem = f"{what} with {head[:8]!r}, not with WARC/, a gzip member or a Zstandard frame"
+        what = "not a WARC file" if offset == 0 else "no record starts here"
+        problem = f"{what}: found {head[:8]!r}, not WARC/, a gzip member or a Zstandard frame"
     elif offset == 0:
         problem = "the file is empty; a WARC file holds at least one record"
     else:
-        problem = "no record starts here: the file ends in front of this offset"
+        problem = "no record starts here: the file ends before this offset"
     raise UnsupportedError(problem, source=name, offset=offset)
 
 
@@ -99,7 +99,7 @@ def pieces_from(
     observe: FrameObserver | None = None,
     *,
     strict: bool = False,
-) -> Iterator[Piece | Extension]:
+) -> Iterator[Piece | EmptyFrame]:
     """Yield the content of the units from `offset` to the end of the file.
 
     Args:
@@ -163,13 +163,13 @@ def _gzip_pieces(window: Window, offset: int) -> Iterator[Piece]:
 
 def _zstd_pieces(
     window: Window, offset: int, decoder: FrameDecoder, observe: FrameObserver | None, *, strict: bool
-) -> Iterator[Piece | Extension]:
+) -> Iterator[Piece | EmptyFrame]:
     while (start := frame_start_at(window, offset)) is not None:
         magic, header, size = start
         if observe is not None:
             observe(offset, magic, header)
         if header is None:
-            yield extension_at(window, offset, size)
+            yield skippable_frame_at(window, offset, size)
             offset += size
             continue
         try:
@@ -187,7 +187,7 @@ def _zstd_pieces(
 
 def _frame_pieces(
     window: Window, unit: int, header: FrameHeader, decode: Callable[[bytes], bytes], *, strict: bool
-) -> Generator[Piece | Extension, None, int]:
+) -> Generator[Piece | EmptyFrame, None, int]:
     """Yield the content of one frame block by block, and return the offset of what comes after it."""
     position = unit + header.size
     data = window.take(unit, header.size)
@@ -206,13 +206,13 @@ def _frame_pieces(
             first = False
         elif end is not None:
             # The end of a frame, or the whole of an empty one.
-            yield Extension(end, None) if first else Piece(b"", unit, False, end)
+            yield EmptyFrame(end, None) if first else Piece(b"", unit, False, end)
         if is_cut:
             raise TruncatedError("the file ends inside this frame", source=window.source.name, offset=unit)
     return position
 
 
-def extension_at(window: Window, offset: int, size: int) -> Extension:
+def skippable_frame_at(window: Window, offset: int, size: int) -> EmptyFrame:
     """Describe the skippable frame of `size` bytes at `offset`.
 
     Raises:
@@ -222,7 +222,7 @@ def extension_at(window: Window, offset: int, size: int) -> Extension:
     magic = int.from_bytes(window.take(offset, 4), "little")
     # A table that lists more than there can be before it is not worth reading, and a huge one may cost more
     # memory than there is: without an anchor it counts as part of the record.
-    if magic == SEEK_TABLE_MAGIC and size <= min(largest_table_behind(offset), MAX_TABLE_SIZE):
+    if magic == SEEK_TABLE_MAGIC and size <= min(max_table_size_at(offset), MAX_TABLE_SIZE):
         try:
             anchor = SeekTable.parse(window.take(offset, size)).anchor(offset)
         except FormatError:
@@ -233,7 +233,7 @@ def extension_at(window: Window, offset: int, size: int) -> Extension:
             source=window.source.name,
             offset=offset,
         )
-    return Extension(offset + size, anchor)
+    return EmptyFrame(offset + size, anchor)
 
 
 def whole_frame(window: Window, offset: int, header: FrameHeader) -> bytes:
@@ -254,7 +254,7 @@ def whole_frame(window: Window, offset: int, header: FrameHeader) -> bytes:
 
 
 def _next_blocks(window: Window, position: int, unit: int, *, checksum: bool) -> tuple[bytes, bool, bool]:
-    """Return the next block of a frame, with the frame's checksum behind the last one.
+    """Return the next block of a frame, with the frame's checksum after the last one.
 
     Returns:
         The bytes, whether that was the last block, and whether the file ends inside the checksum: then it
@@ -262,7 +262,7 @@ def _next_blocks(window: Window, position: int, unit: int, *, checksum: bool) ->
     """
     header = window.take(position, 3)
     try:
-        # Only one header is shown to the walker, so it stops behind one block: at most 128 KiB come out.
+        # Only one header is shown to the walker, so it stops after one block: at most 128 KiB come out.
         size, done = walk_blocks(header, 0) if len(header) == 3 else (4, False)
     except FormatError as error:
         raise error.located(window.source.name, unit) from None

@@ -45,7 +45,7 @@ class ArchiveFile:
         cache_size: Bytes of decoded frames to keep.
         max_window_size: Largest Zstandard window to allocate.
         max_dictionary_size: Largest dictionary to load.
-        max_table_size: Largest seek table to load; 0 to read as if there were none.
+        max_table_size: Largest seek table to load; 0 to read as if there were no tables.
         relations: Knows how the file's records are related to others; kept for them.
         dictionary: Taken for the file's dictionary, should its own be damaged.
         strict: Refuse what deviates from the format, though it could be read; see `deviates`.
@@ -98,7 +98,7 @@ class ArchiveFile:
         self._opened = False
         self._compression: Compression | None = None
         self.warned = False
-        """Whether warnings are not wanted any more: of one who looks for deviations by other means."""
+        """Set it to suppress warnings, where deviations are found by other means."""
         self._told: set[str] = set()
         self._mending: int | None = None
         self._unit_end = (-1, -1)
@@ -120,11 +120,11 @@ class ArchiveFile:
         """Whether several short reads cost no more than one that has all of their bytes."""
         return self.source.policy.gap == 0
 
-    def open_at(self, offset: int, length: int | None, table: TableReference | None = None) -> None:
-        """Have what reading a record begins with fetched in one round trip, where each takes its time.
+    def prefetch_record(self, offset: int, length: int | None, table: TableReference | None = None) -> None:
+        """On remote sources, prefetch the head of a record and its seek table in one round trip.
 
-        That is the record's head and the table behind it, or the one at the end of the file; and, the first
-        time, the head of the file, for what stands there may be needed to decode anything.
+        Fetched are the record's head and the table after it, or the one at the end of the file; and, the
+        first time, the head of the file, for what stands there may be needed to decode anything.
         """
         if self.source.policy.in_flight == 1:
             return
@@ -144,8 +144,8 @@ class ArchiveFile:
         at_end = length is None and table is None and with_tables and self._tables is None
         self.source.keep(wanted, end=at_end)
 
-    def open_whole(self, *, tables: bool) -> None:
-        """Have the head of the file, and its tables if asked, fetched in one round trip: see `open_at`."""
+    def prefetch_file(self, *, tables: bool) -> None:
+        """On remote sources, prefetch the head of the file, and its tables if asked, in one round trip."""
         if self.source.policy.in_flight > 1:
             self._opened = True
             self.source.keep([(0, FILE_HEAD_AFAR)], end=tables)
@@ -249,7 +249,7 @@ class ArchiveFile:
             # One read has all of most dictionaries.
             self.source.keep([(0, FILE_HEAD)])
             return load_dictionary(self.source.read, self.name, limit=self._max_dictionary_size)
-        # A pipe's window keeps what is read for what comes behind.
+        # A pipe's window keeps what is read for what comes after.
         window = self._pipe_window
 
         def read(start: int, stop: int) -> bytes:

@@ -30,7 +30,7 @@ class BlockDigests:
     Args:
         http: The HTTP head that the block begins with, where it does.
         block: Is given the whole block.
-        payload: Is given the payload: the block behind the HTTP head, chunked coding undone.
+        payload: Is given the payload: the block after the HTTP head, chunked coding undone.
         transferred: Is given the same with chunked coding on.
     """
 
@@ -217,7 +217,7 @@ def _feed(file: io.RawIOBase, size: int, digests: BlockDigests) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """A digest field; `digest` is None where its value is none."""
+    """A digest field; `digest` is None where its value is not one."""
 
     field: str
     text: str

@@ -1,5 +1,14 @@
 """The tables at the end of a file, and the chain of them that plain concatenation leaves.
 
+Goal: find the frames of any record without an index, with one read at the end of the file.
+
+Plan: the table that ends with the file states how many bytes its frames take, so it tells where they begin.
+Where that is not the beginning of the file, another file's table may end there: `cat a.warc.zst b.warc.zst`
+leaves a chain of tables, which is walked backward.
+
+Worst case: a chain of very many tiny tables, or one that claims gigabytes. `MAX_LINKS` and a budget of bytes
+end the walk; records that no table lists are scanned.
+
 Source: spec-notes/seekable-records.md, sections 4 (file table) and 5 (concatenation).
 """
 
@@ -22,8 +31,8 @@ STORED_PER_TABLE_BYTE: Final = (128 << 10) // 12
 """Stored bytes for each byte of the table, in a record that does not compress."""
 TABLE_OVERHEAD: Final = 17
 NEXT_TAIL: Final = 4 << 10
-MOST_LINKS: Final = 1000
-"""How far the chain is followed; what lies in front is found by scanning."""
+MAX_LINKS: Final = 1000
+"""How far the chain is followed; what lies before is found by scanning."""
 
 
 class FileTable(NamedTuple):
@@ -38,7 +47,7 @@ class FileTable(NamedTuple):
 
 def own_table_tail(length: int) -> int:
     """Return how many bytes to read at the end of a record of `length` stored bytes to have its table."""
-    # Of little data, a long table means that they compress very well: then it is a good part of them.
+    # If little data has a long table, it compressed very well, and the table is a large share of it.
     share = length // STORED_PER_TABLE_BYTE if length > LITTLE_DATA else length // 3
     return min(max(TAIL, share + TABLE_OVERHEAD), length)
 
@@ -46,12 +55,12 @@ def own_table_tail(length: int) -> int:
 def read_table_before(
     source: RangeSource, end: int, *, floor: int, tail: int, limit: int = MAX_TABLE_SIZE
 ) -> tuple[SeekTable, int] | None:
-    """Read the seek table whose last byte stands right in front of `end`.
+    """Read the seek table whose last byte stands right before `end`.
 
     Args:
         source: The file.
-        end: Offset behind the table.
-        floor: Offset that no byte of the table, nor of the frames it lists, lies in front of.
+        end: Offset after the table.
+        floor: Offset before which no byte of the table, nor of the frames it lists, lies.
         tail: Bytes to read at first; a larger table takes a second read.
         limit: Bytes of the largest table to load.
 
@@ -65,7 +74,7 @@ def read_table_before(
     data = source.read(begin, end)
     if len(data) < end - begin:
         return None
-    size = table_frame_size(data, bytes_in_front=end - floor)
+    size = table_frame_size(data, bytes_before=end - floor)
     if size is None or size > limit:
         return None
     offset = end - size
@@ -86,7 +95,7 @@ class FileTables:
         self._links: list[FileTable] = []
         end = source.size or 0
         tail = TAIL
-        while end and limit and len(self._links) < MOST_LINKS:
+        while end and limit and len(self._links) < MAX_LINKS:
             try:
                 found = read_table_before(source, end, floor=0, tail=tail, limit=limit)
                 if found is None:
@@ -124,7 +133,7 @@ class FileTables:
         return self._links[index] if index >= 0 and offset < self._links[index].stop else None
 
     def frame_offsets(self, offset: int) -> Iterator[int]:
-        """Yield the offsets of frames with content that the table over `offset` lists behind it."""
+        """Yield the offsets of frames with content that the table over `offset` lists after it."""
         link = self.over(offset)
         if link is None:
             return

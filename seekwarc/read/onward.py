@@ -49,7 +49,7 @@ def records_past_damage(
                 begin = record.offset if broken is not None else record.offset + max(record.length, 1)
             on_error(error.located(file.name, begin))
             header = broken.header if broken is not None else None
-            end = search.behind(begin, error.offset, header=header, between=broken is None)
+            end = search.next_after(begin, error.offset, header=header, between=broken is None)
             offset = max(end, begin + 1)
         else:
             return

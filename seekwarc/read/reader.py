@@ -37,8 +37,8 @@ _DIGITS: Final = r"[0-9]{1,18}"
 class Reader(Closing):
     """An open WARC file: .warc.zst, .warc.gz or .warc, told apart by its content.
 
-    Iterating yields every record in file order; each iteration starts anew. Records stay usable, in any
-    order and from several threads, until the reader is closed.
+    Iterating yields every record in file order; each iteration starts again from the first. Records stay
+    usable, in any order and from several threads, until the reader is closed.
 
     A copy, or a pickle as other processes get it, opens the path or URL again when it is first read, and
     raises `SourceChangedError` then if the file was replaced. Of a pipe or a file object there is no copy:
@@ -67,7 +67,7 @@ class Reader(Closing):
         disk_cache: Keeps what is fetched from a URL for the next time it is opened.
 
     Raises:
-        ValueError: `on_error` is none of these.
+        ValueError: `on_error` is something else.
         SourceError: The target cannot be opened. Of a URL this is not known before the first read.
 
     Example:
@@ -116,7 +116,7 @@ class Reader(Closing):
         return f"<Reader of {self.name}>"
 
     def close(self) -> None:
-        """Close the file, unless it was handed over open, and stop the threads. Twice does no harm."""
+        """Close the file, unless it was handed over open, and stop the threads. Idempotent."""
         self._file.close()
 
     def __copy__(self) -> Self:
@@ -145,7 +145,7 @@ class Reader(Closing):
         Raises:
             UnsupportedError: The file is no WARC file.
         """
-        self._file.open_whole(tables=False)
+        self._file.prefetch_file(tables=False)
         return self._file.detect(self._file.window(), 0)
 
     @property
@@ -160,12 +160,12 @@ class Reader(Closing):
             FormatError: When damage is reached, unless `on_error` says otherwise; what was yielded before
                 stays good. Also where the file is no WARC file, its dictionary is damaged, or it is a pipe,
                 in which nothing can be looked for.
-            SourceError: The stored bytes cannot be had.
+            SourceError: The stored bytes are unavailable.
         """
         file = self._file
         if file.source.is_pipe:
             return iter(self._in_order(None, tolerant=True))
-        file.open_whole(tables=True)
+        file.prefetch_file(tables=True)
         window = file.window()
         compression = file.detect(window, 0)
         if compression == "zst":
@@ -205,7 +205,7 @@ class Reader(Closing):
             min_size: Fewest bytes of the block.
 
         Raises:
-            ValueError: A status is none.
+            ValueError: A status is not valid.
             FormatError: As iterating does.
 
         Example:
@@ -260,7 +260,7 @@ class Reader(Closing):
         if file.source.is_pipe and self._passed:
             raise SourceError("a pipe can be read once only", source=self.name)
         self._passed = True
-        file.open_whole(tables=False)
+        file.prefetch_file(tables=False)
         window = file.window()
         compression = file.detect(window, 0)
         if compression == "zst":
@@ -285,7 +285,7 @@ class Reader(Closing):
             length: Stored bytes up to the next record. With it the record's seek table is found by one
                 read; without it, through the table at the end of the file, or by scanning.
             table: The record's seek table, as a line of an index names it (`Capture.table`). With it no other
-                table is believed; and if this one is not there, the record is scanned.
+                table is trusted; and if this one is not there, the record is scanned.
 
         Raises:
             FormatError: No record starts there.
@@ -296,7 +296,7 @@ class Reader(Closing):
         if offset < 0 or (length is not None and length <= 0):
             raise RangeError(f"no record can be {length} bytes long at offset {offset}")
         file = self._file
-        file.open_at(offset, length, table)
+        file.prefetch_record(offset, length, table)
         size = file.source.size
         if length is not None and size is not None:
             # An index may lie: beyond the file there is nothing.

@@ -53,7 +53,7 @@ NEARBY_BEFORE: Final = 64 << 10
 MAX_AFAR: Final = 16 << 20
 """Bytes that are fetched to find it, where each read takes its time."""
 SEARCH_STEP: Final = 1 << 20
-LONGEST_HEADER: Final = 64 << 10
+MAX_HEADER: Final = 64 << 10
 """A longer one is not looked for."""
 SHARED: Final = (
     "several records share one frame or gzip member, or do not begin their own; they can be read in order, "
@@ -142,7 +142,7 @@ class LaterRecords:
     archive in the archive. But where a record that begins in the block ends just where the file does, the
     file is whole and the length is wrong.
 
-    The file is gone through once, however many such lengths it has.
+    The file is read once, however many such lengths it has.
 
     Args:
         file: The file; its size is known.
@@ -191,7 +191,7 @@ class LaterRecords:
         """Yield offset, offset of the block and its length of what looks like a record after a blank line."""
         offset = max(begin - len(RECORD_END), 0)
         while offset < self._size:
-            data, index = self._window.get(offset, offset + SEARCH_STEP + LONGEST_HEADER)
+            data, index = self._window.get(offset, offset + SEARCH_STEP + MAX_HEADER)
             # Each header ends before the next one's blank line: nothing is looked at twice.
             for match in _AFTER_BLANK_LINE.finditer(data, index):
                 position = match.end()

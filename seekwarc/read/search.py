@@ -1,7 +1,16 @@
-"""Finding where records begin behind damage.
+"""Finding where records begin after damage.
 
-A record is known by its header. Where one may begin is told by stepping from frame to frame, by the tables at
-the end of the file, and at last by looking at every byte.
+Goal: lose nothing that is whole, and never bring back a record of an archive inside an archive as one of this
+file, as far as anything in the file tells the two apart.
+
+Plan: a record is known by its header. Candidates come from the length of the damaged record, from stepping
+from frame to frame, from the tables at the end of the file, and at last from every byte; the nearest wins
+that a header can be read at. A table is used only if it lists the frames that are there, apart from damaged
+ones.
+
+Worst case: damages and lookalikes by the thousand, each of which could lead a search to the end of the file.
+What a search found is kept, and frames and table entries that are followed are counted against a budget that
+a sound file of that size would not use up; beyond it only the bytes are searched, once.
 """
 
 from __future__ import annotations
@@ -23,12 +32,12 @@ from seekwarc.read.file_tables import FileTable
 __all__ = ["RecordSearch"]
 
 SEARCH_STEP: Final = 1 << 20
-LONGEST_HEADER: Final = 64 << 10
-MOST_PIECES: Final = 64
+MAX_HEADER: Final = 64 << 10
+MAX_PIECES: Final = 64
 """A header that is longer, or in more frames, is not looked for: each place like one would cost as much."""
-MOST_LURES: Final = 16
-"""Of the places in front of one blank line at which a header may begin, so many are looked at."""
-LEAST_HINTS: Final = 10_000
+MAX_LURES: Final = 16
+"""Places before one blank line at which a header may begin that are looked at."""
+MIN_HINTS: Final = 10_000
 BYTES_PER_HINT: Final = 64
 """Frames and table entries are followed while there are no more of them than a file of that size may have."""
 
@@ -55,7 +64,7 @@ class RecordSearch:
         self._file = file
         self._compression: Compression = compression
         self._size = file.source.size or 0
-        self._hints = LEAST_HINTS + self._size // BYTES_PER_HINT
+        self._hints = MIN_HINTS + self._size // BYTES_PER_HINT
         self._believed: dict[int, bool] = {}
         """Of tables, by the offset of their first frame."""
         self._searched = range(0)
@@ -72,18 +81,18 @@ class RecordSearch:
         pieces = pieces_from(window or Window(file.source), offset, self._compression, file.decoder)
         content = b""
         with contextlib.suppress(FormatError):
-            for piece in islice(pieces, MOST_PIECES):
+            for piece in islice(pieces, MAX_PIECES):
                 if not isinstance(piece, Piece):
                     break
                 content += piece.data
                 end = find_header_end(content)
                 if end >= 0:
                     return parse_record_header(content[:end])
-                if len(content) > LONGEST_HEADER or not content.startswith(b"WARC/"[: len(content)]):
+                if len(content) > MAX_HEADER or not content.startswith(b"WARC/"[: len(content)]):
                     break
         return None
 
-    def behind(
+    def next_after(
         self, begin: int, damage: int | None, *, header: RecordHeader | None = None, between: bool = False
     ) -> int:
         """Return the offset at which the next record begins that can be read; the file's size without one.
@@ -100,9 +109,9 @@ class RecordSearch:
         if header is not None:
             end = self._end_of(begin, record_size(header))
             if end is not None:
-                # What looks like a record in front of it is part of its block: an archived WARC file.
+                # What looks like a record before it is part of its block: an archived WARC file.
                 return end if self._begins(end) else self._from(end, between=between)
-            # Its length may be a lie, and the damage that of another record behind it.
+            # Its length may be a lie, and the damage that of another record after it.
             whole = self._whole_record(begin, position)
             if whole is not None:
                 return whole
@@ -127,21 +136,21 @@ class RecordSearch:
                 return offset
         return self._size
 
-    def _steps(self, offset: int, *, behind: bool = True) -> Iterator[Frame]:
-        """Yield the frames behind that at `offset`, or from it on, as far as one can be stepped over."""
+    def _steps(self, offset: int, *, after: bool = True) -> Iterator[Frame]:
+        """Yield the frames after the one at `offset`, or from it on, as far as one can be stepped over."""
         window = Window(self._file.source)
         first = offset
         with contextlib.suppress(FormatError):
             while self._hints > 0 and (frame := frame_at(window, offset)) is not None:
                 self._hints -= 1
-                if not behind or frame.offset != first:
+                if not after or frame.offset != first:
                     yield frame
                 offset = frame.end
 
     def _end_of(self, begin: int, size: int) -> int | None:
         """Tell where a record of `size` content bytes ends, if its frames or a table show it."""
         content = 0
-        for frame in self._steps(begin, behind=False):
+        for frame in self._steps(begin, after=False):
             if frame.content_size is None:
                 break
             content += frame.content_size
@@ -222,7 +231,7 @@ class RecordSearch:
         window = Window(self._file.source)
         plain = self._compression == "none"
         # What a header that begins in a step may need lies within one step and a header.
-        while data := window.take(offset, SEARCH_STEP + LONGEST_HEADER):
+        while data := window.take(offset, SEARCH_STEP + MAX_HEADER):
             blank, lures = -1, 0
             for match in _BEGINNINGS[self._compression].finditer(data):
                 start = match.start()
@@ -234,7 +243,7 @@ class RecordSearch:
                         if blank < 0:
                             break
                     lures += 1
-                    if lures > MOST_LURES or blank - start > LONGEST_HEADER:
+                    if lures > MAX_LURES or blank - start > MAX_HEADER:
                         continue
                 yield offset + start
             offset += SEARCH_STEP

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader
     from seekwarc.frames.scan import Window
     from seekwarc.frames.stream import ContentStream, Head, Mark
-    from seekwarc.frames.units import Compression, Extension
+    from seekwarc.frames.units import Compression, EmptyFrame
     from seekwarc.read.archive_file import ArchiveFile
 
-__all__ = ["StreamBody", "StreamedRecords", "extensions_end", "streamed_group", "streamed_length"]
+__all__ = ["StreamBody", "StreamedRecords", "end_of_empty_frames", "streamed_group", "streamed_length"]
 
 
 class StreamBody(RecordBody):
@@ -135,15 +135,15 @@ class StreamBody(RecordBody):
         return file.unit_end(self.last_unit or self.offset, self._compression)
 
 
-def extensions_end(end: int, extensions: Iterable[Extension], record_offset: int) -> int:
-    """Return where the frames without content behind a record are over.
+def end_of_empty_frames(end: int, empty_frames: Iterable[EmptyFrame], record_offset: int) -> int:
+    """Return where the frames without content after a record end.
 
     They belong to the record, but for a table that lists other records too (spec-notes, section 6.5).
     """
-    for extension in extensions:
-        if extension.anchor is not None and extension.anchor < record_offset:
+    for empty in empty_frames:
+        if empty.anchor is not None and empty.anchor < record_offset:
             break
-        end = extension.end
+        end = empty.end
     return end
 
 
@@ -193,11 +193,11 @@ class StreamedRecords:
         self._begun = False
         self._is_over = False
         self.next_offset = offset
-        """Offset of the unit in which the next record begins; the end of the last unit behind the last."""
+        """Offset of the unit in which the next record begins; the end of the last unit after the last."""
         self.at_unit = True
         """Whether the next record begins its unit, as it should."""
         self.trailer = b""
-        """The line breaks behind the record that was finished last: CRLF CRLF unless its writer erred."""
+        """The line breaks after the record that was finished last: CRLF CRLF unless its writer erred."""
 
     def __iter__(self) -> Iterator[Record]:
         while (record := self.step()) is not None:
@@ -312,7 +312,7 @@ class StreamedRecords:
         self._block_end = self._block_start + max(length, 0)
 
     def finish(self) -> None:
-        """Pass the rest of the current record and the line breaks behind it.
+        """Pass the rest of the current record and the line breaks after it.
 
         Raises:
             TruncatedError: The file ends inside the block.
@@ -353,7 +353,7 @@ class StreamedRecords:
         if self.trailer != RECORD_END:
             self._refuse(f"the record is followed by {self.trailer[:16]!r}, not by CRLF CRLF", record.offset)
         self.at_unit = mark is None or not mark.skip
-        end, extensions = stream.passed
+        end, empty_frames = stream.passed
         self.next_offset = mark.unit if mark else end
         if mark is not None and mark.skip and mark.position - mark.skip < self._block_end:
             # Where the unit ends that the record shares is known when that is reached, or asked for.
@@ -363,7 +363,7 @@ class StreamedRecords:
         if self._compression == "none" or not self.at_unit:
             end = self.next_offset
         else:
-            end = extensions_end(end, extensions, record.offset)
+            end = end_of_empty_frames(end, empty_frames, record.offset)
         record.note_length(end - record.offset)
 
     def _end_cut(self, record: Record, error: TruncatedError) -> bool:

@@ -29,11 +29,11 @@ from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
 from seekwarc.format.zstd import MAX_FRAME_HEADER_SIZE, SEEK_TABLE_MAGIC, measure_frame
 from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun, ReadPlan
 from seekwarc.frames.scan import UNSEEN, Window, frame_at, frame_start_at, scan_run
-from seekwarc.frames.units import Extension, extension_at, whole_frame
+from seekwarc.frames.units import EmptyFrame, skippable_frame_at, whole_frame
 from seekwarc.read.body import RecordBody, TableStatus, UnitBody, record_size
 from seekwarc.read.file_tables import TABLE_OVERHEAD, own_table_tail, read_table_before
 from seekwarc.read.record import Record
-from seekwarc.read.sequential import StreamBody, extensions_end, streamed_length
+from seekwarc.read.sequential import StreamBody, end_of_empty_frames, streamed_length
 
 if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader
@@ -43,11 +43,11 @@ __all__ = [
     "MAX_BLANK_FRAME",
     "FrameBody",
     "ZstdBody",
-    "extension_here",
-    "extensions_at",
-    "extensions_from",
+    "empty_frame_at",
+    "empty_frames_at",
     "known_table",
     "table_reference",
+    "whole_empty_frames_at",
 ]
 
 MAX_EMPTY_FRAMES: Final = 16
@@ -57,7 +57,7 @@ PEEK: Final = 32
 """What is read to see one frame header, block header, or both."""
 NOT_THESE: Final = "the seek table does not list the frames that are there"
 MAX_BLANK_FRAME: Final = 64
-"""A frame with no more content than this may hold line breaks alone: no record is so small."""
+"""A frame with no more content than this may hold line breaks alone: no record is that small."""
 
 
 class FrameBody(UnitBody):
@@ -271,7 +271,7 @@ class ZstdBody(RecordBody):
         if begin < self.offset:
             return None  # It lists other records too: a file table.
         if begin > self.offset:
-            raise FormatError("the seek table's frames begin behind the record's first one")
+            raise FormatError("the seek table's frames begin after the record's first one")
         if table.content_size != size:
             raise FormatError(f"the seek table lists {table.content_size} bytes, the record has {size}")
         return table, TableStatus.RECORD
@@ -410,36 +410,36 @@ def _lists_just(table: SeekTable, scanned: SeekTable, checksums: array[int]) -> 
 
 def _stored_end(file: ArchiveFile, offset: int, data_end: int) -> int:
     """Return where the record at `offset` ends whose frames with content end at `data_end`."""
-    return extensions_end(data_end, extensions_from(file, file.window(), data_end), offset)
+    return end_of_empty_frames(data_end, whole_empty_frames_at(file, file.window(), data_end), offset)
 
 
-def extension_here(window: Window, offset: int) -> Extension | None:
+def empty_frame_at(window: Window, offset: int) -> EmptyFrame | None:
     """Return the frame without content that stands at `offset`, None where something else does."""
     # A million empty frames may follow each other: most are measured at one look.
     data, index = window.get(offset, offset + MAX_FRAME_HEADER_SIZE)
     measured = measure_frame(data, index)
     if measured is not None:
-        return None if measured[1] else Extension(offset + measured[0] - index, None)
+        return None if measured[1] else EmptyFrame(offset + measured[0] - index, None)
     start = frame_start_at(window, offset)
     if start is None:
         return None
     _, header, size = start
     if header is None:
-        return extension_at(window, offset, size)
-    return Extension(offset + _frame_size(window, offset), None) if header.content_size == 0 else None
+        return skippable_frame_at(window, offset, size)
+    return EmptyFrame(offset + _frame_size(window, offset), None) if header.content_size == 0 else None
 
 
-def extensions_from(file: ArchiveFile, window: Window, offset: int) -> Iterator[Extension]:
-    """Yield what `extensions_at` does, as far as it is whole."""
+def whole_empty_frames_at(file: ArchiveFile, window: Window, offset: int) -> Iterator[EmptyFrame]:
+    """Yield what `empty_frames_at` does, as far as it is whole."""
     # Damage belongs to what comes next: it is reported when that is reached.
     with contextlib.suppress(FormatError):
-        yield from extensions_at(file, window, offset)
+        yield from empty_frames_at(file, window, offset)
 
 
-def extensions_at(file: ArchiveFile, window: Window, offset: int) -> Iterator[Extension]:
+def empty_frames_at(file: ArchiveFile, window: Window, offset: int) -> Iterator[EmptyFrame]:
     """Yield the frames without content that stand at `offset`.
 
-    Frames that hold line breaks alone, as some writers put between records, are counted to them, except
+    Frames that hold line breaks alone, as some writers put between records, are counted among them, except
     where the file is read strictly.
 
     Raises:
@@ -447,15 +447,15 @@ def extensions_at(file: ArchiveFile, window: Window, offset: int) -> Iterator[Ex
     """
     blank = len(RECORD_END)
     while True:
-        extension = extension_here(window, offset)
-        if extension is None:
+        empty = empty_frame_at(window, offset)
+        if empty is None:
             found = _blank_frame(file, window, offset)
             blank += found[1] if found is not None else 0
             if found is None or blank > MAX_BLANK_BYTES:
                 return
-            extension = Extension(found[0], None)
-        yield extension
-        offset = extension.end
+            empty = EmptyFrame(found[0], None)
+        yield empty
+        offset = empty.end
 
 
 def _blank_frame(file: ArchiveFile, window: Window, offset: int) -> tuple[int, int] | None:

@@ -21,14 +21,14 @@ from seekwarc.frames.units import WHOLE_FRAME, whole_frame
 from seekwarc.read.body import record_size
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED, too_large
-from seekwarc.read.sequential import extensions_end, streamed_group
+from seekwarc.read.sequential import end_of_empty_frames, streamed_group
 from seekwarc.read.zstd_body import (
     MAX_BLANK_FRAME,
     FrameBody,
     ZstdBody,
-    extension_here,
-    extensions_at,
-    extensions_from,
+    empty_frame_at,
+    empty_frames_at,
+    whole_empty_frames_at,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ SMALL_RECORD: Final = 64 << 10
 AT_HAND: Final = 16 << 10
 """Frames that take no more than this are never split between two reads."""
 FRAMES_ALONE: Final = 64
-"""Behind so many small records it is worth a thread to decode what follows."""
+"""After so many small records a thread that decodes what follows is worth its cost."""
 
 
 def _decode_first(file: ArchiveFile, offset: int, frame: bytes, header: FrameHeader) -> bytes:
@@ -75,7 +75,7 @@ def framed_record_at(
     length: int | None,
     table: TableReference | None = None,
 ) -> Record | None:
-    """Return the record whose first frame is at `offset`, None where nothing but extensions follow.
+    """Return the record whose first frame is at `offset`, None where only empty frames follow.
 
     Args:
         file: The file.
@@ -90,10 +90,10 @@ def framed_record_at(
         if start is None:
             return None
         header = start[1]
-        extension = extension_here(window, offset)
-        if extension is not None:
-            length = length - (extension.end - offset) if length is not None else None
-            offset = extension.end
+        empty = empty_frame_at(window, offset)
+        if empty is not None:
+            length = length - (empty.end - offset) if length is not None else None
+            offset = empty.end
     frame = whole_frame(window, offset, header)
     head = window.at_hand(offset, SMALL_RECORD)
     content = _decode_first(file, offset, frame, header) if frame else b""
@@ -173,8 +173,8 @@ def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterat
     decompress = file.decoder.private()
     while True:
         offset = yield from _single_frame_records(file, window, offset, decompress)
-        for extension in extensions_at(file, window, offset):
-            offset = extension.end
+        for empty in empty_frames_at(file, window, offset):
+            offset = empty.end
         start = frame_start_at(window, offset)
         if start is None:
             return
@@ -188,7 +188,7 @@ def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterat
             # One that lay across two reads, so that the loop for single frames left it.
             if frame and _decode_first(file, offset, frame, header).endswith(RECORD_END):
                 end = offset + len(frame)
-                length = extensions_end(end, extensions_from(file, window, end), offset) - offset
+                length = end_of_empty_frames(end, whole_empty_frames_at(file, window, end), offset) - offset
                 yield Record(FrameBody(file, offset, record_header, end), length=length)
                 offset = end
                 continue
@@ -206,7 +206,7 @@ def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterat
             continue
         yield record
         if not record.has_length:
-            end = extensions_end(data_end, extensions_from(file, window, data_end), offset)
+            end = end_of_empty_frames(data_end, whole_empty_frames_at(file, window, data_end), offset)
             record.note_length(end - offset)
         offset = data_end
 
@@ -233,7 +233,7 @@ def _single_frame_records(
                 break
             size = end - offset
             if not followed:
-                size = extensions_end(end, extensions_from(file, window, end), offset) - offset
+                size = end_of_empty_frames(end, whole_empty_frames_at(file, window, end), offset) - offset
             yield Record(FrameBody(file, offset, header, end), length=size)
             offset = end
     return offset
@@ -245,7 +245,7 @@ def _small_frames(
     """Decode frames as long as they are small: one by one, and after some of them in batches ahead.
 
     Yields:
-        (offset behind the frame, its content, whether a frame that may begin a record stands behind it).
+        (offset after the frame, its content, whether a frame that may begin a record stands after it).
     """
     alone = FRAMES_ALONE if file.frames.threads > 1 else None
     while True:
@@ -257,9 +257,9 @@ def _small_frames(
         if count != alone:
             return
         # Imported here: most who read do not go through that many.
-        from seekwarc.frames.batch import batches_ahead  # noqa: PLC0415
+        from seekwarc.frames.batch import prefetched_batches  # noqa: PLC0415
 
-        batches = batches_ahead(Window(file.source), offset, file.decoder, min_content=MAX_BLANK_FRAME)
+        batches = prefetched_batches(Window(file.source), offset, file.decoder, min_content=MAX_BLANK_FRAME)
         with closing(batches) as ahead:
             for batch in ahead:
                 file.frames.count(decoded=batch.size)

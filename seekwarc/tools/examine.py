@@ -12,11 +12,11 @@ from typing import Final
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.format.words import counted
-from seekwarc.frames.ahead import Ahead
 from seekwarc.frames.audit import FrameAudit
+from seekwarc.frames.prefetch import Prefetcher
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
-from seekwarc.frames.units import Compression, Extension, Piece, pieces_from
+from seekwarc.frames.units import Compression, EmptyFrame, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.record import Record
 from seekwarc.read.search import RecordSearch
@@ -85,7 +85,7 @@ def examine(
     while offset < size:
         beginning = search.header_at(offset) if reach.is_known(offset) else None
         if beginning is not None and (cut := reach.cut(file.name, offset, 0, beginning)) is not None:
-            end = search.behind(offset, None)
+            end = search.next_after(offset, None)
             yield Damage(offset, end, cut, beginning)
             offset = end
             continue
@@ -95,7 +95,7 @@ def examine(
             window, offset, compression, file.decoder, watching.observe if watching is not None else None
         )
         ahead = _ahead(watching.watch(pieces) if watching is not None else pieces)
-        reached: Iterator[Piece | Extension] = ahead
+        reached: Iterator[Piece | EmptyFrame] = ahead
         if not reach.is_known(offset):
             reach = _Reach(None)
             reached = reach.measured(reached)
@@ -125,7 +125,7 @@ def examine(
             start = broken.offset if broken is not None else offset
             header = broken.header if broken is not None else None
             # Between records, a size that is wrong may have led past some of them: all is searched.
-            end = search.behind(start, error.offset, header=header, between=broken is None)
+            end = search.next_after(start, error.offset, header=header, between=broken is None)
             yield Damage(start, end, error, header)
             offset = end
         finally:
@@ -170,7 +170,7 @@ class _Reach:
         self._size = 0
         self._at_end = False
 
-    def measured(self, pieces: Iterator[Piece | Extension]) -> Iterator[Piece | Extension]:
+    def measured(self, pieces: Iterator[Piece | EmptyFrame]) -> Iterator[Piece | EmptyFrame]:
         """Pass pieces on, taking note of where units begin."""
         for piece in pieces:
             if isinstance(piece, Piece):
@@ -207,7 +207,7 @@ class _Reach:
         )
 
 
-def _ahead(pieces: Iterator[Piece | Extension]) -> Generator[Piece | Extension, None, None]:
+def _ahead(pieces: Iterator[Piece | EmptyFrame]) -> Generator[Piece | EmptyFrame, None, None]:
     """Yield pieces, the first ones as they are taken: a thread would cost more than all of a small file."""
     content = 0
     for count, piece in enumerate(pieces, 1):
@@ -217,9 +217,9 @@ def _ahead(pieces: Iterator[Piece | Extension]) -> Generator[Piece | Extension, 
             break
     else:
         return
-    with closing(Ahead(pieces, _weight)) as others:
+    with closing(Prefetcher(pieces, _weight)) as others:
         yield from others
 
 
-def _weight(piece: Piece | Extension) -> int:
+def _weight(piece: Piece | EmptyFrame) -> int:
     return len(piece.data) if isinstance(piece, Piece) else 0

@@ -173,7 +173,7 @@ class _Saver:
         except FormatError as error:
             size = file.source.size or 0
             begin, compression = min(
-                ((RecordSearch(file, it).behind(0, None), it) for it in COMPRESSIONS), key=_first
+                ((RecordSearch(file, it).next_after(0, None), it) for it in COMPRESSIONS), key=_first
             )
             if begin == size:
                 raise NotFoundError("no record in it is intact", source=file.name) from error

@@ -22,7 +22,7 @@ from seekwarc.errors import (
 from seekwarc.format.warc import RECORD_END, parse_record_header
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.scan import Frame, Window, frames_from
-from seekwarc.frames.units import Compression, extension_at
+from seekwarc.frames.units import Compression, skippable_frame_at
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.source import LocalFileSource
@@ -175,7 +175,7 @@ def _read_frames(found: ExistingFile, path: str, end: int | None) -> tuple[int, 
             anchor = None
             if frame.magic == SEEK_TABLE_MAGIC:
                 tables += 1
-                anchor = extension_at(window, frame.offset, frame.size).anchor
+                anchor = skippable_frame_at(window, frame.offset, frame.size).anchor
             if frame.end == end:
                 break
     return tables, anchor

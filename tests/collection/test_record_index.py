@@ -301,7 +301,7 @@ def test_settled_records_cost_no_more_than_iterating() -> None:
     assert asked.bytes_asked == plain.bytes_asked
 
 
-def test_with_lengths_yields_what_stands_in_front_of_damage() -> None:
+def test_with_lengths_yields_records_before_damage() -> None:
     made = Foreign().record(b"x").record(b"y")
     with seekwarc.open(made.bytes() + b"damage") as archive:
         records = with_lengths(archive)
@@ -310,7 +310,7 @@ def test_with_lengths_yields_what_stands_in_front_of_damage() -> None:
             next(records)
 
 
-def test_whoever_has_enough_may_stop() -> None:
+def test_iteration_may_stop_early() -> None:
     with seekwarc.open(several(table=False, file_table=False).bytes()) as archive:
         entries = entries_of(archive)
         assert next(entries).offset == 0

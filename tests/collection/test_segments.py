@@ -557,9 +557,9 @@ class Headed:
         return self._left.pop() if self._left else self._stream.read(size)
 
 
-MOST_FRAME = 132 * KIB
+MAX_FRAME = 132 * KIB
 """Stored bytes of a frame of what does not compress."""
-MOST_TABLE = 64 * KIB
+MAX_TABLE = 64 * KIB
 """Stored bytes that are read of a segment's own table, or to see that the file's is right."""
 
 
@@ -594,8 +594,8 @@ def test_a_range_of_300_mib_in_three_files_costs_what_its_frames_cost(tmp_path: 
             # Before the first read of a segment, its table is read or seen to be right.
             assert len(one) == 1
             assert len(two) <= 2
-            assert sum(one) <= MOST_FRAME
-            assert sum(two) <= MOST_FRAME + MOST_TABLE
+            assert sum(one) <= MAX_FRAME
+            assert sum(two) <= MAX_FRAME + MAX_TABLE
             assert sources[number - 1].take_reads() == [], "nothing is read of the third file"
             assert payload.pread(border - 300, 900) == stream.content(border - 300, border + 600)
             assert [source.take_reads() for source in sources] == [[], [], []]
@@ -603,11 +603,11 @@ def test_a_range_of_300_mib_in_three_files_costs_what_its_frames_cost(tmp_path: 
             assert payload.pread(start, KIB) == stream.content(start, start + KIB)
             reads = [size for source in sources for size in source.take_reads()]
             assert len(reads) <= 1
-            assert sum(reads) <= MOST_FRAME
+            assert sum(reads) <= MAX_FRAME
         middle = stream.content(borders[0] - 3 * MIB, borders[0] + 3 * MIB)
         assert payload.pread(borders[0] - 3 * MIB, 6 * MIB) == middle
         reads = [source.take_reads() for source in sources]
-        assert sum(map(sum, reads)) < 6 * MIB + 4 * MOST_FRAME
+        assert sum(map(sum, reads)) < 6 * MIB + 4 * MAX_FRAME
         assert sum(map(len, reads)) <= 4
     seconds = time.monotonic() - begin
     print(f"in {seconds:.1f} s")

@@ -120,11 +120,11 @@ def test_sizes_of_different_number_are_refused() -> None:
 
 
 @given(seek_tables(), st.integers(-3, 3))
-def test_the_count_is_bounded_by_the_bytes_in_front(table: SeekTable, slack: int) -> None:
+def test_the_count_is_bounded_by_the_bytes_before(table: SeekTable, slack: int) -> None:
     frame = table.build()
     # Each of the frames that it lists takes eight bytes at least.
     least = len(frame) + 8 * len(table)
-    found = table_frame_size(frame[-FOOTER_SIZE:], bytes_in_front=least + slack)
+    found = table_frame_size(frame[-FOOTER_SIZE:], bytes_before=least + slack)
     assert found == (len(frame) if slack >= 0 else None)
 
 

@@ -8,7 +8,7 @@ from seekwarc.frames.audit import GUARANTEED_WINDOW, FrameAudit
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.scan import Window
-from seekwarc.frames.units import Extension, Piece, pieces_from
+from seekwarc.frames.units import EmptyFrame, Piece, pieces_from
 from tests.support.foreign import (
     EMPTY,
     EXTENSIONS,
@@ -77,11 +77,11 @@ def test_what_is_watched_is_passed_on_unchanged(size, make) -> None:
     assert audit.tables == {}
 
 
-def test_extensions_are_passed_on() -> None:
+def test_empty_are_passed_on() -> None:
     window = Window(RecordingSource(skippable(EXTENSIONS[0], b"x")))
     audit = FrameAudit(window, 0, lambda *_: None)
     pieces = pieces_from(window, 0, "zst", FrameDecoder(lambda: None), audit.observe)
-    assert list(audit.watch(pieces)) == [Extension(9, None)]
+    assert list(audit.watch(pieces)) == [EmptyFrame(9, None)]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_two_tables_with_one_anchor_are_both_noted() -> None:
     assert noted(audit) == {0: [(len(STORED), len(CONTENT)), (len(STORED + table), len(CONTENT))]}
 
 
-def test_tables_list_tables_and_extensions() -> None:
+def test_tables_list_tables_and_empty() -> None:
     first = seek_table(ENTRIES)
     between = skippable(EXTENSIONS[3], b"between")
     entries = [*ENTRIES, (len(first), 0, EMPTY), (len(between), 0, EMPTY)]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 import seekwarc
-from seekwarc.frames.batch import SMALL_FRAME, FrameBatch, batches_ahead
+from seekwarc.frames.batch import SMALL_FRAME, FrameBatch, prefetched_batches
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.scan import Window
 from seekwarc.storage.source import BytesSource
@@ -20,7 +20,7 @@ FRAMES = [zstd_frame(content) for content in CONTENTS]
 
 
 def batches(data: bytes, offset: int = 0, dictionary: object = None) -> list[FrameBatch]:
-    ahead = batches_ahead(Window(BytesSource(data)), offset, FrameDecoder(lambda: dictionary))
+    ahead = prefetched_batches(Window(BytesSource(data)), offset, FrameDecoder(lambda: dictionary))
     try:
         return list(ahead)
     finally:
@@ -55,7 +55,7 @@ STOPS: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("stop", STOPS)
-def test_it_ends_in_front_of_what_is_no_small_frame(stop: str) -> None:
+def test_it_ends_before_what_is_no_small_frame(stop: str) -> None:
     found = batches(b"".join(FRAMES[:10]) + STOPS[stop] + FRAMES[10] * (stop != "cut"))
     assert [content for batch in found for content in batch.contents] == CONTENTS[: 10 + (stop == "end")]
     assert found[-1].followed is (stop in ("large", "large as stored", "no size", "cut"))
@@ -130,7 +130,7 @@ def test_damage_is_reported_where_it_is(place: int) -> None:
         assert caught.value.offset == made.records[place].offset
 
 
-def test_whoever_stops_early_leaves_no_thread() -> None:
+def test_stopping_early_leaves_no_thread() -> None:
     before = threading.active_count()
     with seekwarc.open(b"".join(crawl().bytes() for _ in range(20)), threads=2) as archive:
         records = iter(archive)

@@ -184,7 +184,7 @@ def test_what_follows_the_end_is_ignored(form: str, garbage: bytes, most: int) -
 
 
 @pytest.mark.parametrize("most", [1, 100_000])
-def test_zstd_has_frames_to_skip_before_between_and_behind(most: int) -> None:
+def test_zstd_has_skippable_frames_before_between_and_after(most: int) -> None:
     skip = skippable_frame(PADDING_MAGIC, bytes(50_000))
     body = b"".join([skip, skip, zstd_stream(CONTENT), skip, zstd_stream(b"end"), skip])
     assert outcome(body, "zstd", most=most) == (CONTENT + b"end", None)
@@ -268,7 +268,7 @@ def test_a_body_cut_anywhere_gives_what_it_holds(form: str, most: int) -> None:
 
 
 @pytest.mark.parametrize("form", ["gzip", "zstd"])
-def test_a_member_cut_behind_others_is_cut(form: str) -> None:
+def test_a_member_cut_after_others_is_cut(form: str) -> None:
     first, second = ENCODE[form](CONTENT), ENCODE[form](words(300, seed=1))
     for size in range(1, len(second)):
         found, error = outcome(first + second[:size], form)

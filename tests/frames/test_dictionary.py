@@ -195,7 +195,7 @@ def test_what_is_no_dictionary_is_refused(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", [zstd_frame(b"WARC/1.1"), b"WARC/1.1\r\n", b"\x1f\x8b\x08\0"])
-def test_a_file_that_has_none_is_told_apart_from_one_that_is_none(data: bytes) -> None:
+def test_a_file_without_a_dictionary_is_told_from_one_with_a_bad_one(data: bytes) -> None:
     with pytest.raises(FormatError, match="the file has no dictionary"):
         read_dictionary(BytesSource(data))
     with pytest.raises(FormatError, match="the file is no Zstandard dictionary"):

@@ -68,7 +68,7 @@ def test_what_has_gone_by_is_not_given_again() -> None:
 
 
 @pytest.mark.parametrize(("data", "compression"), FORMS.values(), ids=FORMS)
-def test_marks_tell_the_unit_and_what_stands_in_front_in_it(data: bytes, compression: str) -> None:
+def test_marks_tell_the_unit_and_what_stands_before_in_it(data: bytes, compression: str) -> None:
     starts = {piece.unit for piece in pieces(data, compression)}
     found = stream(data, compression)
     for position in (0, 1, 69_999, 70_000, 70_001, 300_000, len(CONTENT) - 1):

@@ -42,7 +42,7 @@ from tests.support.sources import Pipe
 
 __all__ = ["TARGETS"]
 
-MOST_CONTENT: Final = 1 << 20
+MAX_CONTENT: Final = 1 << 20
 """Bytes that are unpacked of one thing; bombs are tests/property/test_hostile.py's."""
 MOST_RECORDS: Final = 30
 
@@ -76,7 +76,7 @@ def frames(data: bytes) -> None:
         if frame.magic == FRAME_MAGIC:
             _compare_with_codec(data[frame.offset : frame.end], frame.content_size)
     with contextlib.suppress(FormatError):
-        load_dictionary(lambda start, stop: data[start:stop], "<fuzz>", limit=MOST_CONTENT)
+        load_dictionary(lambda start, stop: data[start:stop], "<fuzz>", limit=MAX_CONTENT)
 
 
 def _compare_with_codec(frame: bytes, stated: int | None) -> None:
@@ -85,15 +85,15 @@ def _compare_with_codec(frame: bytes, stated: int | None) -> None:
     except zstandard.ZstdError:
         return  # A window that is too large for the codec is none for the walker.
     assert (parameters.content_size if stated is not None else None) in (stated, 0)
-    if parameters.window_size > MOST_CONTENT or len(frame) > MOST_CONTENT:
+    if parameters.window_size > MAX_CONTENT or len(frame) > MAX_CONTENT:
         return
     size = 0
     with contextlib.suppress(zstandard.ZstdError):
-        reader = zstandard.ZstdDecompressor(max_window_size=MOST_CONTENT).stream_reader(frame + b"behind")
-        while size < MOST_CONTENT and (piece := reader.read(4096)):
+        reader = zstandard.ZstdDecompressor(max_window_size=MAX_CONTENT).stream_reader(frame + b"behind")
+        while size < MAX_CONTENT and (piece := reader.read(4096)):
             size += len(piece)
-        if size < MOST_CONTENT:
-            decompressor = zstandard.ZstdDecompressor(max_window_size=MOST_CONTENT).decompressobj()
+        if size < MAX_CONTENT:
+            decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_CONTENT).decompressobj()
             decompressor.decompress(frame + b"behind")
             assert decompressor.unused_data == b"behind"
 
@@ -101,7 +101,7 @@ def _compare_with_codec(frame: bytes, stated: int | None) -> None:
 def table(data: bytes) -> None:
     """Parse a seek table, and look things up in it."""
     size = table_frame_size(data)
-    bounded = table_frame_size(data, bytes_in_front=len(data))
+    bounded = table_frame_size(data, bytes_before=len(data))
     assert bounded in (None, size)
     try:
         parsed = SeekTable.parse(data)
@@ -284,7 +284,7 @@ def _streamed(data: bytes, *, pipe: bool = False) -> list[tuple[bytes, bytes]]:
     found = []
     with contextlib.suppress(SeekWarcError), seekwarc.open(Pipe(data) if pipe else data) as archive:
         for record in itertools.islice(archive.in_order(), MOST_RECORDS):
-            if record.content_length > MOST_CONTENT:
+            if record.content_length > MAX_CONTENT:
                 break
             found.append((record.header.raw, record.block.read()))
     return found
@@ -298,7 +298,7 @@ def _until_error(archive: seekwarc.Reader) -> Iterator[seekwarc.Record]:
 def _whole(part: seekwarc.Extent) -> bytes | None:
     """Return all bytes of a part, or None where they cannot be read or are too many."""
     with contextlib.suppress(SeekWarcError):
-        return part.read() if part.size <= MOST_CONTENT else part.pread(0, 100) and None
+        return part.read() if part.size <= MAX_CONTENT else part.pread(0, 100) and None
     return None
 
 
@@ -311,7 +311,7 @@ def _ranges(record: seekwarc.Record) -> None:
         whole = _whole(part)
         size = part.size
         for _ in range(3):
-            start, length = rng.randint(0, min(size, MOST_CONTENT)), rng.choice([0, 1, 50, 5000])
+            start, length = rng.randint(0, min(size, MAX_CONTENT)), rng.choice([0, 1, 50, 5000])
             for verify in (True, False):
                 with contextlib.suppress(SeekWarcError):
                     found = part.pread(start, length, verify=verify)

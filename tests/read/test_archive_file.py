@@ -48,7 +48,7 @@ def test_a_dictionary_above_the_limit_is_refused() -> None:
         list(archive)
 
 
-def test_a_dictionary_that_is_none_is_told() -> None:
+def test_an_invalid_dictionary_is_reported() -> None:
     data = dictionary_frame(some_dictionary(), compressed=True)
     broken = data[:40] + b"\xff" * 30 + data[70:]
     archive = seekwarc.open(RecordingSource(broken + Foreign().record(b"x").bytes(), "a.warc.zst"))

@@ -27,7 +27,7 @@ from tests.support.writing import KIB, MIB, RESPONSE, URI, Repeated
 from tests.support.writing import text as pages
 
 HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
-FRONT, BEHIND = b"X" * 11, b"\r\n\r\n0\r\n\r\n"
+BEFORE, AFTER = b"X" * 11, b"\r\n\r\n0\r\n\r\n"
 """What stands round a body in its record; none of it belongs to it."""
 
 NOT_CHUNKED = "the body is not chunked, though its head says so"
@@ -68,8 +68,8 @@ def mapped(
     body: bytes, edges: tuple[int, ...] = (), *, forward: bool = False
 ) -> tuple[ChunkedExtent, MemoryBody]:
     """A map of a body that lies somewhere in content with frames at `edges`."""
-    content = MemoryBody(FRONT + body + BEHIND, edges, forward=forward)
-    return ChunkedExtent(content, len(FRONT), len(FRONT) + len(body)), content
+    content = MemoryBody(BEFORE + body + AFTER, edges, forward=forward)
+    return ChunkedExtent(content, len(BEFORE), len(BEFORE) + len(body)), content
 
 
 def read(chunks: ChunkedExtent, start: int, length: int) -> bytes:
@@ -163,7 +163,7 @@ def test_a_stream_is_read_in_order_without_going_back(
         assert read(chunks, start, length) == data[start : start + length]
         # A read behind the end has passed everything in front of it.
         position = min(start + length, len(data)) if length else position
-        assert content.position <= len(FRONT) + len(body), "what follows the body is not passed"
+        assert content.position <= len(BEFORE) + len(body), "what follows the body is not passed"
     # What is behind the last read is gone through, what is in front of it is not needed again.
     assert chunks.size == len(data)
     assert chunks.problem in expected_problem(body)
@@ -192,7 +192,7 @@ def test_a_plan_spans_what_a_read_touches(
 
 
 @pytest.mark.parametrize("forward", [False, True])
-def test_reads_that_want_nothing_ask_for_nothing(forward: bool) -> None:
+def test_reads_of_no_bytes_cost_no_io(forward: bool) -> None:
     chunks, content = mapped(b"5\r\nhello\r\n0\r\n\r\n", forward=forward)
     assert read(chunks, 0, 0) == read(chunks, 3, 0) == b""
     assert read(chunks, 10**15, 100) == b""
@@ -457,7 +457,7 @@ def test_what_is_no_range_is_refused() -> None:
                 payload.plan(start, start + length)
 
 
-def test_damage_is_named_and_what_is_in_front_of_it_comes() -> None:
+def test_damage_is_named_and_the_bytes_before_it_come() -> None:
     data = text(400_000)
     file = made(chunked(data, random_sizes(1, 9000)), cuts=20_000, table=True)
     put = file.records[1]

@@ -29,8 +29,8 @@ from tests.support.writing import (
     text,
 )
 
-MOST_HEAD = 64 * KIB
-MOST_TABLE = 256 * KIB
+MAX_HEAD = 64 * KIB
+MAX_TABLE = 256 * KIB
 GIB = 1 << 30
 
 
@@ -116,10 +116,10 @@ def test_a_first_read_by_offset_and_length_takes_three_requests(large: Sample) -
         assert record.payload.pread(start, KIB) == large.payload(start, start + KIB)
         assert len(source.reads) <= 3
         head, table, frames = source.reads
-        assert spans([head])[0] <= MOST_HEAD
+        assert spans([head])[0] <= MAX_HEAD
         assert head[0] == large.place.offset
         assert table[1] == large.place.offset + large.place.length
-        assert spans([table])[0] <= MOST_TABLE
+        assert spans([table])[0] <= MAX_TABLE
         assert frames[1] == frame_end(large.stored, frames[0]), "exactly the one frame that is needed"
         print(f"{large.size} bytes: reads of {spans(source.reads)} bytes")
 
@@ -193,7 +193,7 @@ def test_without_a_length_the_file_table_costs_no_more_requests(large: Sample) -
         assert record.seek_table_status == "file"
         # Head, file table, a look at the record's last frame to see that the table is right, frame.
         assert len(source.reads) <= 4
-        assert sum(spans(source.reads)) <= MOST_HEAD + MOST_TABLE + MOST_HEAD + MIB
+        assert sum(spans(source.reads)) <= MAX_HEAD + MAX_TABLE + MAX_HEAD + MIB
 
 
 @pytest.mark.parametrize("page", [text(MIB), noise(MIB)], ids=["text", "noise"])
@@ -206,7 +206,7 @@ def test_a_large_record_that_is_the_first_takes_no_more(page: bytes, http: bool,
         assert record.payload.pread(20 * MIB, KIB) == one.payload(20 * MIB, 20 * MIB + KIB)
         print(f"reads of {spans(source.reads)} bytes")
         assert len(source.reads) <= 3
-        assert spans(source.reads)[0] <= MOST_HEAD
+        assert spans(source.reads)[0] <= MAX_HEAD
 
 
 @pytest.mark.slow
@@ -297,7 +297,7 @@ def test_reading_everything_fetches_everything_once(large: Sample) -> None:
                 assert data == large.payload(position, position + len(data))
                 position += len(data)
         assert position == large.size
-        assert sum(spans(source.reads)) <= len(large.stored) + MOST_HEAD + MOST_TABLE + 96 * MIB // 32
+        assert sum(spans(source.reads)) <= len(large.stored) + MAX_HEAD + MAX_TABLE + 96 * MIB // 32
 
 
 # Far away: requests that are under way together are one round trip.

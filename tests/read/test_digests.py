@@ -272,7 +272,7 @@ def test_the_payload_of_a_segment_is_elsewhere(kind: str, number: str) -> None:
     assert verdicts(HTTP + b"part!", *fields, kind=kind) == [V.INVALID, V.ELSEWHERE]
 
 
-def test_a_segment_number_that_is_none_does_not_stop_the_check() -> None:
+def test_an_invalid_segment_number_does_not_stop_the_check() -> None:
     found = verdicts(HTTP, ("WARC-Segment-Number", "first"), (BLOCK, sha1(HTTP)))
     assert found == [V.VALID]
 

@@ -111,7 +111,7 @@ def test_a_range_is_what_stands_there(block, start, length, verify) -> None:
     assert block.pread(start, length, verify=verify) == BLOCK[start : start + length]
 
 
-def test_nothing_comes_from_behind_the_end(block) -> None:
+def test_nothing_comes_from_after_the_end(block) -> None:
     assert block.size == len(BLOCK)
     assert block.pread(len(BLOCK) - 3, 100) == BLOCK[-3:]
     assert block.pread(len(BLOCK), 100) == b""
@@ -120,7 +120,7 @@ def test_nothing_comes_from_behind_the_end(block) -> None:
 
 
 @pytest.mark.parametrize("in_chunks", [False, True])
-def test_what_is_behind_the_end_is_nobodys(form, in_chunks) -> None:
+def test_bytes_after_the_end_belong_to_no_extent(form, in_chunks) -> None:
     """Asking for it neither shows what follows in the file, nor passes it."""
     file = in_form(made_chunked() if in_chunks else made(), form)
     expected = [b"in front", BLOCK, b"behind"]
@@ -343,7 +343,7 @@ def gzip_chunked() -> Foreign:
 
 
 @pytest.mark.parametrize("pipe", [False, True])
-def test_codings_are_undone_behind_the_chunks(form, pipe) -> None:
+def test_codings_are_undone_after_the_chunks(form, pipe) -> None:
     file = in_form(gzip_chunked(), form)
     with seekwarc.open(Pipe(file.bytes()) if pipe else file.bytes()) as archive:
         seen = []

@@ -52,7 +52,7 @@ def test_what_the_table_does_not_list_is_not_found() -> None:
     assert tables.find(len(made.bytes()) + 5, size) is None
 
 
-def test_files_behind_one_another_are_a_chain() -> None:
+def test_files_after_one_another_are_a_chain() -> None:
     made = part(1).append(part(2)).append(part(3))
     tables = FileTables(RecordingSource(made.bytes()))
     for number, put in enumerate(made.records):
@@ -101,7 +101,7 @@ def test_a_long_table_takes_a_second_read() -> None:
     assert len(source.requests) == 2
 
 
-def test_a_table_is_read_in_front_of_any_place() -> None:
+def test_a_table_is_read_before_any_offset() -> None:
     made = part(1)
     end = len(made.bytes())
     source = RecordingSource(made.bytes() + b"more")

@@ -233,7 +233,7 @@ def test_extension_frames_of_any_magic_and_size_anywhere(magic: int) -> None:
 
 
 @pytest.mark.parametrize("content_size", [True, False])
-def test_extension_frames_in_front_of_a_record_do_not_belong_to_it_by_content(content_size: bool) -> None:
+def test_extension_frames_before_a_record_do_not_belong_to_it(content_size: bool) -> None:
     made = Foreign({"content_size": content_size}).record(FIRST)
     for magic in EXTENSIONS:
         made.extension(magic, b"some").extension(magic)
@@ -473,7 +473,7 @@ def test_a_record_cut_between_its_frames_is_an_error() -> None:
                 archive.record_at(0, length).block.read()
 
 
-def test_garbage_behind_the_last_record_is_reported_after_it() -> None:
+def test_garbage_after_the_last_record_is_reported_after_it() -> None:
     made = three()
     with (
         seekwarc.open(RecordingSource(made.bytes() + b"garbage")) as archive,
@@ -487,7 +487,7 @@ def test_garbage_behind_the_last_record_is_reported_after_it() -> None:
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
 @pytest.mark.parametrize("form", ["frames", "plain", "gzip"])
 @pytest.mark.parametrize("behind", [b"abcd", b"\r\nab", b"abcd" + CRLF2])
-def test_bytes_behind_a_block_that_are_no_line_breaks_are_reported(form: str, behind: bytes) -> None:
+def test_bytes_after_a_block_that_are_no_line_breaks_are_reported(form: str, behind: bytes) -> None:
     # A Content-Length that is too small, or a writer that forgot what stands between records.
     made = Foreign().record(FIRST, trailer=behind).record(LAST, trailer=behind)
     if form != "frames":
@@ -572,7 +572,7 @@ def test_cat_of_two_files_with_tables() -> None:
     two = Foreign().empty().record(LARGE, cuts=2000, table=True).record(FIRST).record(LARGE, cuts=500)
     two.file_table()
     made = Foreign().append(one).append(two).append(one)
-    assert_reads_back_but_lengths_in_front_of_tables(made)
+    assert_reads_back_but_lengths_before_tables(made)
     for number in range(len(made.records)):
         expected = (TableStatus.FILE, TableStatus.RECORD, TableStatus.SINGLE)
         assert status_of(made, number, length=False) in expected
@@ -584,10 +584,10 @@ def test_cat_of_files_with_and_without_tables() -> None:
         made = Foreign()
         for part in parts:
             made.append(part)
-        assert_reads_back_but_lengths_in_front_of_tables(made)
+        assert_reads_back_but_lengths_before_tables(made)
 
 
-def assert_reads_back_but_lengths_in_front_of_tables(made: Foreign) -> None:
+def assert_reads_back_but_lengths_before_tables(made: Foreign) -> None:
     """A file table in the middle may be counted to the record in front of it, or not."""
     assert_reads_back(made, lengths=False)
     with seekwarc.open(made.bytes()) as archive:
@@ -947,7 +947,7 @@ def test_a_gzip_record_in_several_members() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 512, 100_000])
-def test_zero_padding_behind_gzip_members(size: int) -> None:
+def test_zero_padding_after_gzip_members(size: int) -> None:
     made = three().gzip()
     made.data += bytes(size)
     assert contents(made.bytes()) == put_contents(made)
@@ -1024,7 +1024,7 @@ def test_lengths_of_a_forward_reading_are_those_of_a_seeking_one(tables: str) ->
 
 
 @pytest.mark.parametrize("content_size", [True, False])
-def test_extension_frames_behind_the_last_record_count_to_it(content_size: bool) -> None:
+def test_extension_frames_after_the_last_record_belong_to_it(content_size: bool) -> None:
     made = three(content_size=content_size).extension(0x184D2A53, b"abc").extension()
     with seekwarc.open(made.bytes()) as archive:
         assert [record.length for record in list(archive)] == [put.length for put in made.records]
@@ -1053,7 +1053,7 @@ def test_the_offset_of_a_frame_in_the_middle_of_a_record_is_an_error() -> None:
         archive.record_at(offset)
 
 
-def test_an_offset_of_extension_frames_leads_to_the_record_behind_them() -> None:
+def test_an_offset_of_extension_frames_leads_to_the_next_record() -> None:
     made = Foreign().record(FIRST)
     offset = len(made.data)
     made.extension(0x184D2A50, b"index").empty().record(LARGE, cuts=3000, table=True)

@@ -61,7 +61,7 @@ def test_a_plan_tells_what_is_fetched() -> None:
         assert second.block.plan(5, 5).ranges == ()
 
 
-def test_empty_members_belong_to_the_record_in_front() -> None:
+def test_empty_members_belong_to_the_record_before() -> None:
     one, two = (gzip_member(put.header + put.block + b"\r\n\r\n") for put in crawl([10, 20]).records)
     empty = gzip_member(b"")
     with seekwarc.open(empty + one + empty * 3 + two + empty) as archive:
@@ -73,7 +73,7 @@ def test_empty_members_belong_to_the_record_in_front() -> None:
 
 
 @pytest.mark.parametrize("behind", [b"no member", b"\x1f\x8b\x08 broken off", crawl([500]).bytes()[:30]])
-def test_what_stands_in_front_of_damage_is_yielded(behind: bytes) -> None:
+def test_records_before_damage_are_yielded(behind: bytes) -> None:
     made = crawl([10, 3000, 20])
     with seekwarc.open(made.bytes() + behind) as archive:
         records = iter(archive)

@@ -69,7 +69,7 @@ def test_a_block_that_is_cut_is_told_when_it_is_reached() -> None:
 
 
 @pytest.mark.parametrize("behind", [b"garbage", b"WARC/1.1\r\nno end", b"WARC/1.1\r\n\r\n", b"\0" * 50])
-def test_what_is_no_record_is_told_with_its_place(behind) -> None:
+def test_bytes_that_are_no_record_are_reported_with_their_offset(behind) -> None:
     made = Foreign().record(b"x").plain()
     with seekwarc.open(RecordingSource(made.bytes() + behind, "bad.warc")) as archive:
         records = iter(archive)
@@ -79,7 +79,7 @@ def test_what_is_no_record_is_told_with_its_place(behind) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
-def test_the_http_head_of_a_record_that_is_cut_off_behind_it_can_be_read() -> None:
+def test_the_http_head_of_a_record_cut_off_after_it_can_be_read() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
     block = head + b"x" * 10_000
     raw = warc_header(len(block), kind="response").replace(

@@ -51,7 +51,7 @@ def test_a_file_may_be_given_in_many_ways(form, tmp_path) -> None:
                 assert blocks_of(archive) == [put.block for put in made.records]
 
 
-def test_each_iteration_begins_anew(form) -> None:
+def test_each_iteration_begins_again(form) -> None:
     data, made = in_form(form)
     with seekwarc.open(data) as archive:
         one, other = iter(archive), iter(archive)

@@ -70,7 +70,7 @@ def test_fields_are_read_whatever_their_case(form) -> None:
     assert repr(record) == "<Record response at 0: http://example.org/>"
 
 
-def test_fields_that_are_missing_are_none() -> None:
+def test_missing_fields_give_none() -> None:
     record = record_of(b"x", MINIMAL % b"")
     for name in {*ATTRIBUTES.values(), "media_type", "http", "warc_fields"} - {
         "content_length",
@@ -126,7 +126,7 @@ def test_the_fields_of_a_continuation() -> None:
     assert record.ip_address == IPv6Address("2001:db8::1")
 
 
-def test_a_malformed_field_is_none_and_a_finding() -> None:
+def test_a_malformed_field_gives_none_and_a_finding() -> None:
     made = Foreign().record(b"in front")
     made.record(b"", header=b"WARC/1.1\r\nWARC-Date: yesterday\r\nWARC-Type: x\r\nContent-Length: 0\r\n\r\n")
     with seekwarc.open(made.bytes()) as archive:
@@ -204,7 +204,7 @@ def test_a_block_too_large_for_fields_is_refused_unread() -> None:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("payload", [b"", b"x", text(300_000)])
 @pytest.mark.parametrize("cuts", [(), 40, 50_000])
-def test_the_payload_begins_behind_the_http_head(form, payload, cuts) -> None:
+def test_the_payload_begins_after_the_http_head(form, payload, cuts) -> None:
     if isinstance(cuts, int) and len(payload) // cuts > 1000:
         cuts = 5000
     record = record_of(HTTP + payload, form=form, cuts=cuts)

@@ -24,7 +24,7 @@ def test_the_next_record_is_found_from_anywhere(form) -> None:
     rng = random.Random(form)
     for place in [rng.randrange(len(data)) for _ in range(40)] + offsets:
         expected = min((offset for offset in offsets if offset > place), default=len(data))
-        assert RecordSearch(file, form).behind(place, None) == expected, place
+        assert RecordSearch(file, form).next_after(place, None) == expected, place
     file.close()
 
 
@@ -35,7 +35,7 @@ def test_a_beginning_across_two_reads_is_found(monkeypatch) -> None:
             made = Foreign().record(b"the only one")
             made = {"zst": lambda it: it, "gz": Foreign.gzip, "none": Foreign.plain}[form](made)
             file = opened(bytes(gap) + made.bytes())
-            assert RecordSearch(file, form).behind(0, None) == gap, (form, gap)
+            assert RecordSearch(file, form).next_after(0, None) == gap, (form, gap)
             file.close()
 
 
@@ -51,14 +51,14 @@ def test_what_only_looks_like_a_record_is_passed() -> None:
     ):
         data = {"zst": real, "gz": real.gzip(), "none": real.plain()}[form].bytes()
         file = opened(b"?" + looks + data)
-        assert RecordSearch(file, form).behind(0, None) == 1 + len(looks), (form, looks)
+        assert RecordSearch(file, form).next_after(0, None) == 1 + len(looks), (form, looks)
         file.close()
 
 
 def test_a_record_whose_header_takes_several_frames_is_found() -> None:
     made = Foreign().record(b"x", cuts=20)
     file = opened(b"???" + made.bytes())
-    assert RecordSearch(file, "zst").behind(0, None) == 3
+    assert RecordSearch(file, "zst").next_after(0, None) == 3
     file.close()
 
 
@@ -66,7 +66,7 @@ def test_a_long_search_reads_the_file_once() -> None:
     data = b"\x28\xb5\x2f\xfd" + bytes(5 << 20) + Foreign().record(b"x").bytes()
     source = RecordingSource(data)
     file = ArchiveFile(source, Stats())
-    assert RecordSearch(file, "zst").behind(0, None) == (5 << 20) + 4
+    assert RecordSearch(file, "zst").next_after(0, None) == (5 << 20) + 4
     assert source.bytes_asked < 3 * len(data)
     file.close()
 
@@ -80,7 +80,7 @@ def test_frames_lead_past_what_they_hold() -> None:
     put = made.records[0]
     file = opened(made.bytes())
     for damage in (None, put.offset):
-        assert RecordSearch(file, "zst").behind(put.offset, damage) == put.stop
+        assert RecordSearch(file, "zst").next_after(put.offset, damage) == put.stop
     file.close()
 
 
@@ -91,7 +91,7 @@ def test_a_false_length_that_leads_into_later_damage_does_not_hide_what_it_passe
     file = opened(flipped(made.bytes(), made.records[3].stop - 5))
     search = RecordSearch(file, "zst")
     liar = made.records[1].offset
-    assert search.behind(liar, damage, header=search.header_at(liar)) == made.records[2].offset
+    assert search.next_after(liar, damage, header=search.header_at(liar)) == made.records[2].offset
     file.close()
 
 

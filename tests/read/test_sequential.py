@@ -39,7 +39,7 @@ def test_blocks_that_nobody_reads_are_passed(form) -> None:
 
 
 @pytest.mark.parametrize("trailer", [b"", b"\r\n", b"\n\n", b"\r\n\r\n", b"\r\n" * 7])
-def test_what_stands_behind_a_block_is_kept(trailer) -> None:
+def test_bytes_after_a_block_are_kept(trailer) -> None:
     made = some_records().gzip(trailer=trailer)
     with seekwarc.open(made.bytes()) as archive:
         records = archive.in_order()
@@ -59,7 +59,7 @@ def test_lengths_become_known_when_a_record_is_finished() -> None:
             assert record.length == put.length
 
 
-def test_extension_frames_belong_to_the_record_in_front() -> None:
+def test_extension_frames_belong_to_the_record_before() -> None:
     made = Foreign().record(b"one").extension(data=b"more").empty().record(b"two").extension().file_table()
     with seekwarc.open(made.bytes()) as archive:
         records = archive.in_order()
@@ -98,7 +98,7 @@ def test_how_much_of_a_block_is_missing_is_told() -> None:
             next(records)
 
 
-def test_zeros_behind_a_gzip_file_are_padding() -> None:
+def test_zeros_after_a_gzip_file_are_padding() -> None:
     made = some_records().gzip()
     assert len(in_order(made.bytes() + bytes(70_000))) == 4
     with pytest.raises(FormatError, match=f"offset {len(made.bytes())}"):

@@ -29,14 +29,14 @@ def test_of_a_large_record_only_the_beginning_is_decoded() -> None:
         assert archive.stats.bytes_decoded < 300_000
 
 
-def test_an_offset_may_be_that_of_an_extension_frame_in_front() -> None:
+def test_an_offset_may_be_that_of_an_extension_frame_before() -> None:
     made = Foreign().extension(data=b"in front").record(b"x")
     with seekwarc.open(made.bytes()) as archive:
         record = archive.record_at(0)
         assert record.block.read() == b"x"
 
 
-def test_behind_the_last_record_there_is_none() -> None:
+def test_after_the_last_record_no_record_is_found() -> None:
     made = Foreign().record(b"x")
     end = len(made.bytes())
     made.extension(data=b"behind")
