@@ -35,7 +35,7 @@ __all__ = ["Capture", "Index", "Match", "folder_of", "located"]
 Match = Literal["exact", "prefix", "host", "domain"]
 
 FIRST_READ: Final = 64 << 10
-MOST_READERS: Final = 8
+MAX_READERS: Final = 8
 """Files that are kept open on the chance that the next record is in them too."""
 GZIP_MAGIC: Final = b"\x1f\x8b"
 # Between a host and its path stands ")", and "," between it and a host below it.
@@ -262,7 +262,7 @@ class Index(Closing):
             if reader is None:
                 reader = Reader(located(self._files, filename, self.name), **self._options)
                 self._readers[filename] = reader
-                if len(self._readers) > MOST_READERS:
+                if len(self._readers) > MAX_READERS:
                     # It is not closed: records of it may be in use. The last of them takes it along.
                     self._readers.popitem(last=False)
             self._readers.move_to_end(filename)

@@ -20,11 +20,11 @@ from seekwarc.storage.source import RangeSource
 __all__ = ["SortedLines", "StoredLine", "StoredLines", "in_order"]
 
 BLOCK: Final = 64 << 10
-MOST_BLOCKS: Final = 16
+MAX_BLOCKS: Final = 16
 """Blocks that are kept."""
-MOST_READ: Final = 1 << 20
+MAX_READ: Final = 1 << 20
 """Bytes of one read, where many lines are taken one after the other."""
-MOST_REMEMBERED: Final = 4 << 20
+MAX_REMEMBERED: Final = 4 << 20
 """Bytes of keys that are kept for further searches: the first ones, which all searches begin with."""
 LITTLE: Final = 512
 """Bytes of a few lines: it is not worth the while to search in them."""
@@ -87,9 +87,9 @@ class StoredLines:
         self.name = source.name
         self._source = source
         self._size: int = source.size
-        self._block = lru_cache(MOST_BLOCKS)(self._read_block)
+        self._block = lru_cache(MAX_BLOCKS)(self._read_block)
         self._known: dict[int, StoredLine | None] = {}
-        self._room = MOST_REMEMBERED
+        self._room = MAX_REMEMBERED
 
     def ascending(self, wanted: bytes) -> Iterator[StoredLine]:
         """See `SortedLines.ascending`.
@@ -236,7 +236,7 @@ class StoredLines:
             more = self._block(position // BLOCK) if near else self._read(position, position + step)
             rest += more
             position += len(more)
-            step = min(step * 2, MOST_READ)
+            step = min(step * 2, MAX_READ)
 
     def _read_block(self, number: int) -> bytes:
         return self._read(number * BLOCK, (number + 1) * BLOCK)

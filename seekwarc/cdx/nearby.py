@@ -16,7 +16,7 @@ from seekwarc.read.record import Record
 
 __all__ = ["open_nearby"]
 
-MOST_LINES: Final = 10_000
+MAX_LINES: Final = 10_000
 """Captures of a URI that are looked at, the nearest in time first."""
 
 Near = Callable[[str, str], Iterator[CdxjLine]]
@@ -88,7 +88,7 @@ class _NearbyIndex:
     def _entries(self, uri: str) -> Iterator[Entry]:
         if self._date is None:
             return
-        for line in islice(self._near(uri, timestamp_of(self._date)), MOST_LINES):
+        for line in islice(self._near(uri, timestamp_of(self._date)), MAX_LINES):
             try:
                 yield self._entry(line)
             except FormatError:

@@ -33,18 +33,18 @@ VERBS: Final = {
     "ls": "list the records of a file",
     "cat": "print a record, or any byte range of it",
     "extract": "write payloads into a folder, and a list of what came from where",
-    "info": "tell about a file, or one record and its frames",
+    "info": "describe a file, or one record and its frames",
     "index": "make a CDXJ index of files",
     "lookup": "look up captures in a CDXJ index",
     "verify": "check files: grammar, checksums, seek tables, rules, digests",
     "recover": "save what is intact in a damaged file",
-    "concat": "join files without compressing them anew where the format allows it",
+    "concat": "join files, copying compressed frames where the format allows it",
     "split": "cut a file into several, by size or number of records",
     "train": "make a dictionary from the records of files",
-    "dictionary": "take the dictionary out of a file",
-    "serve": "serve archives to a browser: find, look, play and scrub",
+    "dictionary": "extract or describe the dictionary of a file",
+    "serve": "serve archives to a browser: search, view, play and scrub",
     "url": "print the address of a capture in `seekwarc serve`, for ffmpeg and mpv",
-    "completion": "print a script that completes words in a shell",
+    "completion": "print a completion script for a shell",
     "demo": "make an example and show what a range read costs",
 }
 FOUND_PROBLEMS: Final = 1
@@ -58,14 +58,14 @@ FIRST_COMMANDS: Final = """\
 seekwarc: web archives with random access inside their records. To begin:
 
   seekwarc demo                                       make an example and see what a range read costs
-  seekwarc convert CRAWL.warc.gz CRAWL.warc.zst       make a file that you have seekable
+  seekwarc convert CRAWL.warc.gz CRAWL.warc.zst       make a file of yours seekable
   seekwarc serve CRAWL.warc.zst                       look at it in a browser, play films, scrub
 
 `seekwarc --help` lists every verb.
 """
 EPILOG: Final = """\
 exit status: 0 fine, 1 damaged data or nothing found, 2 wrong usage or input/output error.
-`seekwarc help VERB` tells about one verb.
+`seekwarc help VERB` explains one verb.
 """
 
 
@@ -87,10 +87,10 @@ def _verb_of(words: list[str]) -> tuple[str | None, list[str]]:
     if not words:
         return None, []
     parser = _parser()
-    # What follows the verb is the verb's: argparse would take a `--` out of it.
+    # Only the verb: argparse would remove a `--` from the arguments that follow.
     verb = parser.parse_args(words[:1]).verb
     if verb not in VERBS:
-        parser.error(f"there is no verb {verb!r}{did_you_mean(verb, VERBS)}")
+        parser.error(f"unknown verb {verb!r}{did_you_mean(verb, VERBS)}")
     return verb, words[1:]
 
 
@@ -118,7 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = _status_of(*_verb_of(words))
     except (KeyboardInterrupt, _Terminated) as stop:
         for number in STOPPING:
-            signal.signal(number, signal.SIG_IGN)  # Python is about to end, and must not be stopped in that.
+            signal.signal(number, signal.SIG_IGN)  # Nothing may interrupt the exit of Python.
         _say("stopped")
         _drop_output()
         return BY_SIGNAL + (signal.SIGTERM if isinstance(stop, _Terminated) else signal.SIGINT)
@@ -129,19 +129,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError:
-        _drop_output()  # That was told already.
+        _drop_output()  # The error was reported already.
     return status
 
 
 def _status_of(verb: str | None, words: list[str]) -> int:
-    """Run a verb; tell what went wrong, and return the exit status."""
+    """Run a verb, report what went wrong, and return the exit status."""
     try:
         if sys.stdout is None:
             raise TargetError("standard output is closed")
         if verb is None:
             print(FIRST_COMMANDS, end="")
         status = 0 if verb is None else _run(verb, words)
-        # What failed has told why: that standard output is full, it may be.
+        # A verb that failed has said why: perhaps that standard output cannot be written to.
         if status != FAILED:
             sys.stdout.flush()
     except (FormatError, NotFoundError) as error:
@@ -157,7 +157,7 @@ def _status_of(verb: str | None, words: list[str]) -> int:
     except OSError as error:
         if is_broken_pipe(error):
             return BY_SIGNAL + SIGPIPE  # The reader has enough.
-        # All but what is printed says its name.
+        # Only an error of standard output has no file name.
         named = error.filename is not None
         _say(str(error) if named else f"standard output: cannot be written: {error.strerror or error}")
         return FAILED
@@ -174,7 +174,7 @@ def _run(verb: str, words: list[str]) -> int:
     try:
         status: int = module.run(options)
     except (SeekWarcError, ValueError, OSError) as error:
-        # What has no file name is standard output itself.
+        # An error without a file name is one of standard output itself.
         is_of_a_file = isinstance(error, SeekWarcError | ValueError) or error.filename is not None
         if getattr(options, "json", False) and is_of_a_file:
             _print_failure(options, error)
@@ -195,12 +195,12 @@ def _print_failure(options: argparse.Namespace, error: Exception) -> None:
         file = error.source
     elif file is None and len(files) == 1:
         file = files[0]
-    told = {"file": file, "target": target, "status": "failed", "error": Failure.of(error).as_json()}
-    report(json.dumps(told), target=target or "")
+    fields = {"file": file, "target": target, "status": "failed", "error": Failure.of(error).as_json()}
+    report(json.dumps(fields), target=target or "")
 
 
 def _joined_ranges(words: list[str]) -> list[str]:
-    """Tie a range that begins with a minus to its option, which argparse would take for another one."""
+    """Join a range that begins with a minus to its option: argparse would take it for an option."""
     joined: list[str] = []
     for word in words:
         if joined and joined[-1] == "--range" and word.startswith("-") and "--" not in joined:
@@ -211,7 +211,7 @@ def _joined_ranges(words: list[str]) -> list[str]:
 
 
 def _say(text: str) -> None:
-    # With standard error closed, `print` would turn to standard output.
+    # With standard error closed, `print` would write to standard output.
     if sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):
             print(f"seekwarc: {text}", file=sys.stderr)
@@ -222,22 +222,23 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _drop_output() -> None:
-    """Forget what is buffered: it must not be written, and fail or wait, when Python exits."""
+    """Discard buffered output: written when Python exits, it could fail or block."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _stop(number: int, _: FrameType | None) -> None:
-    """Leave by an exception, so that unfinished files are removed, and let nothing interrupt that.
+    """Raise an exception, so that unfinished files are removed on the way out, and do not interrupt that.
 
-    Signals are not ignored as such: should some library swallow the exception, the next one is heard.
+    Later signals are not ignored altogether: if a library swallows the exception, the next signal raises
+    again.
     """
     if not _is_stopping():
         raise _Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
 
 def _is_stopping() -> bool:
-    """Tell whether what runs is a handler or a `finally` that such an exception has reached."""
+    """Return whether an `except` or `finally` block that such an exception has reached is running."""
     error = sys.exception()
     while error is not None:
         if isinstance(error, KeyboardInterrupt | _Terminated):
@@ -247,7 +248,7 @@ def _is_stopping() -> bool:
 
 
 def _stop_again(lost: sys.UnraisableHookArgs) -> None:
-    """Raise once more what Python dropped: a signal came while it ran a destructor, which cannot raise."""
+    """Raise again an exception that Python dropped because the signal came during a destructor."""
     if not isinstance(lost.exc_value, KeyboardInterrupt | _Terminated):
         sys.__unraisablehook__(lost)
         return
@@ -256,4 +257,4 @@ def _stop_again(lost: sys.UnraisableHookArgs) -> None:
 
 
 class _Terminated(BaseException):
-    """A signal asked the process to end."""
+    """SIGTERM asked the process to end."""

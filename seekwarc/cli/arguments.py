@@ -1,4 +1,4 @@
-"""Command lines that explain themselves: one line for what is wrong, and rare options shown when asked."""
+"""The argument parser: errors in one line with a hint, and rare options shown only by --help-all."""
 
 from __future__ import annotations
 
@@ -9,14 +9,26 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
-__all__ = ["Help", "Parser", "did_you_mean"]
+__all__ = [
+    "Help",
+    "Parser",
+    "add_force_argument",
+    "add_json_argument",
+    "add_no_verify_argument",
+    "add_output_arguments",
+    "did_you_mean",
+]
 
 RARE: Final = frozenset(("max_window", "max_dictionary", "max_table", "max_block"))
 """Options that most users never need: the limits of reading."""
 
 
+Arguments = argparse._ActionsContainer  # noqa: SLF001
+"""A parser, or a group of one."""
+
+
 class Help(argparse.RawDescriptionHelpFormatter):
-    """As wide as the terminal. argparse asks `shutil`, which takes longer to import than a range to read."""
+    """Help as wide as the terminal, measured without `shutil`, which takes long to import."""
 
     def __init__(self, prog: str) -> None:
         columns = os.environ.get("COLUMNS", "")
@@ -27,22 +39,22 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors take one line and name the next command.
+    """A parser whose errors take one line and name the command that helps.
 
     Args:
         prog: What the user types: `seekwarc ls`.
-        description: What the help begins with.
-        **options: Of `argparse.ArgumentParser`, which makes the parsers of actions with them.
+        description: The first paragraph of the help.
+        **options: Those of `argparse.ArgumentParser`, which passes them to the parsers of actions.
     """
 
     def __init__(self, prog: str | None = None, description: str | None = None, **options: Any) -> None:  # noqa: ANN401
         super().__init__(prog=prog, description=description, **{"formatter_class": Help, **options})
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where help is, and exit with status 2."""
+        """Print what is wrong and where to find help, and exit with status 2."""
         if unknown := re.fullmatch(r"unrecognized arguments: (-\S+).*", message, re.DOTALL):
             name = unknown[1].partition("=")[0]
-            message = f"there is no option {name}{did_you_mean(name, self._option_string_actions)}"
+            message = f"unknown option {name}{did_you_mean(name, self._option_string_actions)}"
         if invalid := re.fullmatch(r".* invalid choice: '(.*)' \(choose from (.*)\)", message, re.DOTALL):
             message += did_you_mean(invalid[1], re.findall(r"[\w-]+", invalid[2]))
         self.exit(2, f"{self.prog}: {message}; see `{self.prog} --help`\n")
@@ -57,12 +69,12 @@ class Parser(argparse.ArgumentParser):
 
 
 class _HelpAll(argparse.Action):
-    """Show the help with what `Parser.hide_rare` left out."""
+    """Show the help, including what `Parser.hide_rare` left out."""
 
     def __init__(
         self, option_strings: list[str], dest: str, hidden: list[tuple[argparse.Action, str | None]]
     ) -> None:
-        super().__init__(option_strings, dest, nargs=0, help="show this help with the limits of reading")
+        super().__init__(option_strings, dest, nargs=0, help="show this help and the limits of reading")
         self._hidden = hidden
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
@@ -72,9 +84,31 @@ class _HelpAll(argparse.Action):
         parser.exit()
 
 
+def add_json_argument(parser: Arguments, each: str | None = None) -> None:
+    """Add --json, for an object for each file, record or capture, or for one object with what was done."""
+    text = f"print a JSON object for each {each}, one per line" if each else "print what was done as JSON"
+    parser.add_argument("--json", action="store_true", help=text)
+
+
+def add_output_arguments(parser: Arguments, metavar: str, text: str, *, required: bool = True) -> None:
+    """Add -o for the new file, and --force."""
+    parser.add_argument("-o", "--output", metavar=metavar, required=required, help=text)
+    add_force_argument(parser)
+
+
+def add_force_argument(parser: Arguments, text: str = "replace an existing file (default: refuse)") -> None:
+    """Add the option that lets a verb replace existing files."""
+    parser.add_argument("-f", "--force", action="store_true", help=text)
+
+
+def add_no_verify_argument(parser: Arguments, text: str) -> None:
+    """Add the option that saves the time of a check."""
+    parser.add_argument("--no-verify", action="store_true", help=text)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean ...?" where a known word is close to one that is not known, else nothing."""
-    # Imported here: only those who err wait for it.
+    """Return "; did you mean ...?" if a known word resembles the unknown one, or else an empty string."""
+    # Imported here: only a wrong command line needs it.
     from difflib import get_close_matches  # noqa: PLC0415
 
     close = get_close_matches(word, list(known), n=1, cutoff=0.7)

@@ -1,4 +1,4 @@
-"""What the verbs that take many files share: which files, several at a time, and what is told of each."""
+"""What verbs over many files share: which files, how many at a time, and what is printed about each."""
 
 from __future__ import annotations
 
@@ -42,29 +42,34 @@ TOLD: Final = {
     Status.PROBLEMS: "done with problems",
     Status.SKIPPED: "skipped",
     Status.FAILED: "failed",
-    Status.NOT_RUN: "not begun",
+    Status.NOT_RUN: "not started",
 }
 
 
 def add_batch_arguments(parser: argparse.ArgumentParser, *, made: str | None = None) -> None:
-    """Add how many files are worked on.
+    """Add the options for many files.
 
     Args:
         parser: The parser.
-        made: What is made of each file, if something is.
+        made: What the verb makes from each file, if anything.
     """
     group = parser.add_argument_group("many files")
     if made is not None:
         group.add_argument(
             "--to-dir",
             metavar="DIR",
-            help=f"make {made} of each FILE in this folder; what is there already, and sound, is passed over",
+            help=f"write {made} for each FILE into this folder; a sound one that exists is skipped",
         )
     group.add_argument(
-        "-j", "--jobs", type=_jobs, default=1, metavar="N", help="files to work on at a time (default: 1)"
+        "-j",
+        "--jobs",
+        type=_jobs,
+        default=1,
+        metavar="N",
+        help="files to process at the same time (default: 1)",
     )
     group.add_argument(
-        "-k", "--keep-going", action="store_true", help="go on with the other files when one has failed"
+        "-k", "--keep-going", action="store_true", help="continue with the other files after one has failed"
     )
 
 
@@ -81,11 +86,11 @@ def threads_of_each(options: argparse.Namespace) -> int:
 
 
 def renamed(name: str, suffix: str) -> str:
-    """Return what a file is called in another compression: "a.warc.gz" becomes "a.warc.zst".
+    """Return the name of a file in another compression: "a.warc.gz" becomes "a.warc.zst".
 
     Args:
         name: Its base name.
-        suffix: What follows ".warc": ".zst", ".gz" or nothing.
+        suffix: The part after ".warc": ".zst", ".gz" or nothing.
     """
     bare = _SUFFIX.sub("", name)
     if not bare.lower().endswith("warc"):
@@ -94,7 +99,7 @@ def renamed(name: str, suffix: str) -> str:
 
 
 def check_age(target: str, source: str) -> bool:
-    """Tell whether a file is not older than the one that it was made of. Of URLs nothing is known."""
+    """Return whether a file is no older than the one it was made from; True if that is a URL."""
     if "://" in source:
         return True
     try:
@@ -104,11 +109,11 @@ def check_age(target: str, source: str) -> bool:
 
 
 def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> list[Job]:
-    """Return which file is made of which: SRC DST, SRC -o DST, or FILE... --to-dir DIR, which is created.
+    """Return which file is made from which: SRC DST, SRC -o DST, or FILE... --to-dir DIR, which is created.
 
     Args:
         options: With `files`, `output` and `to_dir`.
-        rename: Makes the base name of a new file in DIR of that of its source.
+        rename: Turns the base name of a source into that of the new file in DIR.
 
     Raises:
         SeekWarcError: The names are too few or too many.
@@ -116,7 +121,7 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
     """
     if options.to_dir is not None:
         if options.output is not None:
-            raise SeekWarcError("-o names one new file and --to-dir a folder of them: give one of the two")
+            raise SeekWarcError("-o names one new file, --to-dir a folder for many: give only one of them")
         jobs = jobs_into(options.to_dir, options.files, rename)
         try:
             os.makedirs(options.to_dir, exist_ok=True)
@@ -130,22 +135,22 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
         raise SeekWarcError("name the new file too, or a folder for new files with --to-dir", source=target)
     if len(sources) > 1:
         raise SeekWarcError(
-            f"{len(sources)} files do not go into one: name a folder for new files with --to-dir"
+            f"{len(sources)} files cannot become one: name a folder for the new files with --to-dir"
         )
     for name, place in ((sources[0], "is a directory"), (target, "cannot be written: is a directory")):
         if "://" not in name and os.path.isdir(name):
             raise SourceError(
-                f"{place}; for the files in a folder name one for new files with --to-dir", source=name
+                f"{place}; to process the files in it, name a folder for new files with --to-dir", source=name
             )
     return [Job(sources[0], target)]
 
 
 def as_json(outcome: Outcome, fields: dict[str, object]) -> dict[str, object]:
-    """Return what JSON says of a file.
+    """Return the JSON object of a file.
 
     Args:
-        outcome: What became of it.
-        fields: What the verb has found or made; None for what is not known because it failed.
+        outcome: The result of the work on it.
+        fields: What the verb found or made; None for values that are unknown because it failed.
     """
     return {
         "file": outcome.job.source,
@@ -166,16 +171,16 @@ def run_batch(
     on_event: Callable[[Any], object] = print,
     summary: bool = True,
 ) -> int:
-    """Work on files, and print what becomes of each.
+    """Process files, and print the outcome of each.
 
     Args:
         options: With `jobs`, `keep_going`, `json`, and `to_dir` where the verb has it.
         jobs: The files.
-        work: Works on one.
-        text: Says what came of it, or nothing.
-        fields: The same for JSON; given None where there is no result.
-        on_event: Prints what is found on the way.
-        summary: Whether to say, of many files, how many ended how.
+        work: Processes one file.
+        text: Returns the line to print for a result, or None.
+        fields: Returns the JSON fields of a result, or of None if it failed.
+        on_event: Prints what is found along the way.
+        summary: Whether to print a count of outcomes at the end, if there are several files.
 
     Returns:
         The exit status.
@@ -183,7 +188,7 @@ def run_batch(
     folder = getattr(options, "to_dir", None)
     many = folder is not None or len(jobs) > 1
     if options.jobs > 1 and any(job.source == "-" for job in jobs) and len(jobs) > 1:
-        raise SeekWarcError("standard input is read by one process: leave --jobs away")
+        raise SeekWarcError("standard input can be read by one process only: leave out --jobs")
     with ExitStack() as opened:
         bar = opened.enter_context(_bar(jobs)) if many and progress_is_seen() else None
         told = _Told(text, fields, on_event, bar, show_json=options.json, show_names=many)
@@ -250,7 +255,7 @@ class _Told:
             if line is not None:
                 report(line, target=outcome.job.target or "")
                 if sys.stdout is not None:
-                    # A long run is watched for what was done so far.
+                    # People watch a long run.
                     sys.stdout.flush()
 
     def _json(self, outcome: Outcome) -> str:
@@ -260,23 +265,23 @@ class _Told:
         job = outcome.job
         names = f"{printable(job.source)} -> {printable(job.target)}" if job.target else printable(job.source)
         if outcome.status is Status.SKIPPED:
-            return f"{names}: is there already"
+            return f"{names}: exists already"
         if outcome.status in (Status.FAILED, Status.NOT_RUN):
             return None
         text = self._text(outcome.result)
         return f"{names}: {text}" if text is not None and self._show_names and job.target else text
 
     def _beside_the_bar(self) -> Any:  # noqa: ANN401
-        """Take the progress bar away while something is printed to the same terminal."""
+        """Hide the progress bar while something is printed to the same terminal."""
         if self._bar is None:
             return nullcontext()
         return self._bar.external_write_mode(file=sys.stderr)
 
     def print_summary(self) -> None:
-        """Print how many files there were, and what became of them."""
+        """Print how many files there were, by outcome."""
         total = sum(self._counts.values())
         files = counted(total, "file")
         each = ", ".join(
             f"{self._counts[status]} {text}" for status, text in TOLD.items() if self._counts[status]
         )
-        print(f"{files}: {each}" if total else "there is nothing to do: every file found is there already")
+        print(f"{files}: {each}" if total else "nothing to do: every file found exists already")

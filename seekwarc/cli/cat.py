@@ -1,8 +1,8 @@
 """Print a record, or any byte range of it, decompressing only the frames that hold the range.
 
-The payload of a revisit is that of the record it refers to; the payload of a record in several segments is
-put together of all of them. `--with` names the files in which those are looked for. With `--index` a CDXJ
-index tells the file and the place, also of what a revisit refers to.
+The payload of a revisit is that of the record it refers to, and the payload of a segmented record is joined
+from all segments; `--with` names other files that may hold them. With `--index`, a CDXJ index leads to the
+file and the offset, also of the record that a revisit refers to.
 
 seekwarc cat crawl.warc.zst 3117 --range 1000000000+65536
 seekwarc cat crawl.warc.zst --uri https://example.org/film.mp4 --range -4096:
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from seekwarc.cli.arguments import add_no_verify_argument
 from seekwarc.cli.common import (
     add_block_limit,
     add_limit_arguments,
@@ -38,7 +39,7 @@ __all__ = ["add_arguments", "run"]
 STEP = 8 << 20
 UNKNOWN_SIZE = 1 << 62
 LATEST = "9999"
-"""The capture nearest to this date is the last one."""
+"""The capture nearest to this date is the latest one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,23 +70,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         nargs="+",
         default=[],
-        help="other files that may hold segments of the record, or what a revisit refers to",
+        help="other files that may hold segments of the record, or the original of a revisit",
     )
-    parser.add_argument("--no-verify", action="store_true", help="decode no further than the range's end")
-    group = parser.add_argument_group("by an index, in the place of FILE")
+    add_no_verify_argument(parser, "stop decoding at the end of the range, and check no checksum")
+    group = parser.add_argument_group("by an index, instead of FILE")
     group.add_argument(
-        "--index", metavar="INDEX", help="sorted CDXJ file, or index of a ZipNum cluster, to look --uri up in"
+        "--index",
+        metavar="INDEX",
+        help="sorted CDXJ file, or index of a ZipNum cluster, to look --uri up in",
     )
     group.add_argument(
         "--date",
         metavar="DATE",
-        help="when it was captured: 2026, 20261121 or 2026-11-21T09:30:00Z (default: last)",
+        help="date of the capture: 2026, 20261121 or 2026-11-21T09:30:00Z (default: the latest)",
     )
     group.add_argument("--closest", action="store_true", help="the capture nearest to --date")
     group.add_argument(
         "--files",
         metavar="DIR|URL",
-        help="where the files are that the index names (default: beside the index)",
+        help="where the files that the index names are (default: in the folder of the index)",
     )
     add_block_limit(group)
     add_limit_arguments(parser)
@@ -96,11 +99,11 @@ def run(options: argparse.Namespace) -> int:
     if options.index is not None:
         return _run_with_index(options)
     if options.file is None or options.date is not None or options.closest or options.files is not None:
-        raise SeekWarcError("name a FILE, or else an --index; --date, --closest and --files go with an index")
+        raise SeekWarcError("name a FILE or an --index; --date, --closest and --files need an index")
     with open_archive(options.file, **limit_options(options)) as archive:
         record = wanted_record(archive, options)
         if record is None:
-            raise NotFoundError("say which record: OFFSET, --uri or --id")
+            raise NotFoundError("name the record: OFFSET, --uri or --id")
         if options.part == "payload" and (record.type == "revisit" or record.segment_number is not None):
             _print_logical(archive, record, options)
         else:
@@ -109,13 +112,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run_with_index(options: argparse.Namespace) -> int:
-    # Imported here: without an index nobody waits for it.
+    # Imported here: without an index it is not needed.
     from seekwarc.cdx.index import Index  # noqa: PLC0415
 
     if options.uri is None or options.file is not None or options.others:
-        raise SeekWarcError("with --index a record is named by --uri, and neither FILE nor --with is needed")
+        raise SeekWarcError("--index needs --uri, and takes neither FILE nor --with")
     if options.closest and options.date is None:
-        raise SeekWarcError("--closest goes with the --date that it is to be near to")
+        raise SeekWarcError("--closest needs a --date")
     limits = {**limit_options(options), **block_limit(options)}
     with Index(options.index, files=options.files, **limits) as index:
         wanted = (
@@ -126,18 +129,18 @@ def _run_with_index(options: argparse.Namespace) -> int:
             if record.type in ("response", "resource", "revisit"):
                 _print(_part(record, options.part), options)
                 return 0
-        at = f" of {options.date}; --closest takes the nearest" if options.date is not None else ""
+        at = f" at {options.date}; --closest takes the nearest" if options.date is not None else ""
         raise NotFoundError(f"no capture of {options.uri}{at}", source=index.name)
 
 
 def _print_logical(archive: Reader, record: Record, options: argparse.Namespace) -> None:
-    """Print the payload of a record that is stored as several."""
-    # Imported here: most records are stored as one.
+    """Print the payload of a revisit or a segmented record, which other records hold."""
+    # Imported here: most records hold their payload.
     from seekwarc.collection.collection import Collection  # noqa: PLC0415
 
     if archive.size is None:
         raise NotFoundError(
-            "a pipe cannot be searched for other records; store it in a file", source=archive.name
+            "a pipe cannot be searched for other records: store it in a file", source=archive.name
         )
     with Collection([options.file, *options.others], **limit_options(options)) as collection:
         try:
@@ -166,10 +169,10 @@ def _print(extent: Extent, options: argparse.Namespace) -> None:
 
 
 def _print_decoded(extent: Extent, options: argparse.Namespace) -> None:
-    """Print a range of what a payload decodes to, whose length nobody knows beforehand."""
+    """Print a range of a decoded payload, whose length is unknown until its end."""
     start, stop = parse_range(options.range, UNKNOWN_SIZE)
     if counts_from_end(options.range):
-        raise RangeError("where a decoded payload ends is not known: count its range from the beginning")
+        raise RangeError("the length of a decoded payload is unknown: count the range from the beginning")
     position = 0
     with extent.open(decoded=True) as file:
         while position < stop and (data := file.read(min(STEP, stop - position))):

@@ -21,7 +21,6 @@ from seekwarc.write.files import Existing
 __all__ = [
     "TRAIN",
     "add_block_limit",
-    "add_force_argument",
     "add_limit_arguments",
     "add_record_arguments",
     "add_writer_arguments",
@@ -47,18 +46,18 @@ __all__ = [
 ]
 
 TRAIN: Final = "train"
-"""In the place of a dictionary's file: make one of the records that are converted."""
+"""Given instead of a dictionary file: train one on the records that are converted."""
 
 MAX_NEAR: Final = 3
-"""URIs like one that was not found that are named."""
+"""Similar URIs that are named when one is not found."""
 STANDARD_OUTPUT: Final = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
-"""Names of standard output. Opened by path, one that a shell redirected would be a file to be replaced."""
+"""Names of standard output. Opened by path, a file that it is redirected to would be replaced."""
 
 _SLICE = r"(-?[0-9]{1,18})?:(-?[0-9]{1,18})?"
 _START_AND_LENGTH = r"([0-9]{1,18})\+([0-9]{1,18})"
 _HTTP_RANGE = r"(?:bytes=)?(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))"
 _SIZE = r"([0-9]{1,15})([kKmMgG]i?[bB]?|[bB])?"
-# Control characters, bytes that were no UTF-8, and what changes the direction or hides in text.
+# Control characters, bytes that were not UTF-8, and invisible or direction-changing characters.
 _UNPRINTABLE = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 
 
@@ -70,7 +69,7 @@ def printable(text: str | None) -> str:
 
 
 def human_size(size: float) -> str:
-    """Write a number of bytes the short way."""
+    """Format a number of bytes for people, such as 1.5 MiB."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(size) < 1024 or unit == "GiB":
             break
@@ -94,7 +93,7 @@ def parse_range(text: str, size: int) -> tuple[int, int]:
     it, where the last byte is included, with or without `bytes=`.
 
     Raises:
-        RangeError: `text` is none of them.
+        RangeError: `text` has another form.
     """
     if match := re.fullmatch(_START_AND_LENGTH, text):
         start = min(int(match[1]), size)
@@ -116,7 +115,7 @@ def parse_range(text: str, size: int) -> tuple[int, int]:
 
 
 def counts_from_end(text: str) -> bool:
-    """Tell whether a range that `parse_range` takes depends on where the bytes end."""
+    """Return whether a range that `parse_range` takes counts from the end."""
     return ":-" in text or text.removeprefix("bytes=").startswith("-")
 
 
@@ -145,7 +144,7 @@ class _WatchedSource:
 
 
 def progress_is_seen() -> bool:
-    """Tell whether standard error, where progress is shown, is a terminal; it may even be closed."""
+    """Return whether standard error, where progress is shown, is a terminal; it may even be closed."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -155,9 +154,9 @@ def watch(source: RangeSource, label: str) -> RangeSource:
 
 
 def report(text: str, *, target: str) -> None:
-    """Print what was done: to standard error where standard output has the file itself."""
+    """Print what was done; to standard error if the file itself goes to standard output."""
     out = sys.stderr if target in STANDARD_OUTPUT else sys.stdout
-    # With standard error closed, `print` would turn to standard output.
+    # With standard error closed, `print` would write to standard output.
     if out is not None:
         print(text, file=out)
 
@@ -192,19 +191,12 @@ def output_target(name: str) -> str | BinaryIO:
     if name not in STANDARD_OUTPUT:
         return name
     if sys.stdout.isatty():
-        raise TargetError("standard output is a terminal; name a file, or send it into a pipe")
+        raise TargetError("standard output is a terminal: name a file, or redirect the output")
     return sys.stdout.buffer
 
 
-def add_force_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the option without which a verb that writes refuses a file that is there."""
-    parser.add_argument(
-        "-f", "--force", action="store_true", help="replace a file that is there (default: refuse)"
-    )
-
-
 def existing_option(options: argparse.Namespace) -> Existing:
-    """Return what becomes of a file that has the name of a new one."""
+    """Return what happens to an existing file with the name of the new one."""
     return "overwrite" if options.force else "error"
 
 
@@ -223,19 +215,19 @@ def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-window",
         type=_window_size,
         metavar="SIZE",
-        help="largest Zstandard window that is made room for, 1K to 2G (default: 128M)",
+        help="largest Zstandard window to allocate, 1K to 2G (default: 128M)",
     )
     group.add_argument(
         "--max-dictionary",
         type=parse_size,
         metavar="SIZE",
-        help="largest dictionary that is loaded, stored or decompressed (default: 8M)",
+        help="largest dictionary to load, stored or decompressed (default: 8M)",
     )
     group.add_argument(
         "--max-table",
         type=parse_size,
         metavar="SIZE",
-        help="largest seek table that is loaded; other records are scanned, with 0 all are (default: 64M)",
+        help="largest seek table to load; larger ones are ignored, with 0 all are (default: 64M)",
     )
 
 
@@ -245,7 +237,7 @@ def add_block_limit(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -
         "--max-block",
         type=parse_size,
         metavar="SIZE",
-        help="largest block of a ZipNum cluster that is decompressed (default: 8M)",
+        help="largest block of a ZipNum cluster to decompress (default: 8M)",
     )
 
 
@@ -262,7 +254,7 @@ def _window_size(text: str) -> int:
 
 
 def limit_options(options: argparse.Namespace) -> ReadLimits:
-    """Return the limits that were given, as a `Reader` takes them: none where the verb has no such option."""
+    """Return the limits that were given, as a `Reader` takes them; empty if the verb has no such options."""
     limits: ReadLimits = {}
     if getattr(options, "max_window", None) is not None:
         limits["max_window_size"] = options.max_window
@@ -276,7 +268,7 @@ def limit_options(options: argparse.Namespace) -> ReadLimits:
 def add_record_arguments(
     parser: argparse.ArgumentParser, *, required: bool, file_required: bool = True, several: bool = False
 ) -> None:
-    """Add the ways to say which record is meant.
+    """Add the ways to name a record.
 
     Args:
         parser: The parser.
@@ -286,7 +278,7 @@ def add_record_arguments(
     """
     which = parser.add_mutually_exclusive_group(required=required)
     if several:
-        text = ".warc.zst, .warc.gz or .warc; after one file the offset of a record, as `ls` and CDX have it"
+        text = ".warc.zst, .warc.gz or .warc; after a single file, the offset of a record as in `ls` and CDX"
         parser.add_argument("files", metavar="FILE [OFFSET]", nargs="+", help=text)
         parser.set_defaults(offset=None)
     else:
@@ -294,7 +286,7 @@ def add_record_arguments(
             "file", metavar="FILE", nargs=None if file_required else "?", help=".warc.zst, .warc.gz or .warc"
         )
         which.add_argument(
-            "offset", metavar="OFFSET", nargs="?", type=_offset, help="stored offset, as `ls` and CDX have it"
+            "offset", metavar="OFFSET", nargs="?", type=_offset, help="offset in the file, as in `ls` and CDX"
         )
     which.add_argument("--uri", metavar="URI", help="the first response or resource with this target URI")
     which.add_argument("--id", metavar="ID", help="the record with this WARC-Record-ID")
@@ -302,7 +294,7 @@ def add_record_arguments(
         "--length",
         metavar="N",
         type=_offset,
-        help="stored length, where an index tells it: saves reading the end of the file",
+        help="stored length, if an index states it: saves reading the end of the file",
     )
 
 
@@ -313,7 +305,7 @@ def _offset(text: str) -> int:
 
 
 def split_offset(options: argparse.Namespace) -> None:
-    """Tell the offset after the name of a file from the names of further files.
+    """Take the offset after the name of a single file out of the list of files.
 
     Raises:
         SeekWarcError: A record is named twice, or in several files.
@@ -324,11 +316,11 @@ def split_offset(options: argparse.Namespace) -> None:
     if len(named) > 1:
         raise SeekWarcError("name the record in one way: OFFSET, --uri or --id")
     if named and len(options.files) > 1:
-        raise SeekWarcError("a record is in one file: name that alone")
+        raise SeekWarcError("OFFSET, --uri and --id name a record of one file: give only that file")
 
 
 def wanted_record(archive: Reader, options: argparse.Namespace) -> Record | None:
-    """Return the record that the arguments ask for, None where they ask for none.
+    """Return the record that the arguments ask for, or None if they name no record.
 
     Raises:
         NotFoundError: No record has that URI or ID.
@@ -367,7 +359,7 @@ def add_writer_arguments(parser: argparse.ArgumentParser, *, train: bool = False
 
     Args:
         parser: The parser.
-        train: Whether a dictionary can be trained on the way.
+        train: Whether the verb can train a dictionary.
     """
     group = parser.add_argument_group("writing .warc.zst")
     group.add_argument("--level", type=int, metavar="N", help="compression level, -7 to 22 (default: 3)")
@@ -383,13 +375,13 @@ def add_writer_arguments(parser: argparse.ArgumentParser, *, train: bool = False
         help="which records get a seek table (default: large ones)",
     )
     group.add_argument(
-        "--threads", type=int, metavar="N", help="threads that compress (default: cores, 4 at most)"
+        "--threads", type=int, metavar="N", help="compression threads (default: one per core, at most 4)"
     )
     group.add_argument(
         "--dictionary",
         metavar="FILE|train" if train else "FILE",
         help="dictionary for all frames: a Zstandard dictionary, or a .warc.zst that has one"
-        + ("; `train` makes one of the records" if train else ""),
+        + ("; `train` makes one from the records" if train else ""),
     )
 
 
@@ -398,14 +390,14 @@ def writer_options(options: argparse.Namespace) -> dict[str, Any]:
 
     Raises:
         SourceError: The dictionary cannot be read.
-        FormatError: It is none.
+        FormatError: It is not a dictionary.
     """
     names = ("level", "frame_size", "tables", "threads", "max_file_size")
     given = {name: getattr(options, name) for name in names if getattr(options, name, None) is not None}
     if options.dictionary == TRAIN:
         raise SeekWarcError(
-            "only `seekwarc convert` can train a dictionary on the way; make one with `seekwarc train` and "
-            "name its file (a file of the name train: ./train)"
+            "--dictionary train works only with `seekwarc convert`; make a dictionary with `seekwarc train` "
+            "and name its file (a file named train is ./train)"
         )
     if options.dictionary is not None:
         given["dictionary"] = dictionary_at(options.dictionary, **limit_options(options)).dictionary
@@ -413,7 +405,7 @@ def writer_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def dictionary_at(name: str, **limits: Unpack[ReadLimits]) -> StoredDictionary:
-    """Read a dictionary from a file that is one, or that has one at its head.
+    """Read a dictionary from a file that is one, or that begins with one.
 
     Args:
         name: The file; `-` is standard input.
@@ -421,7 +413,7 @@ def dictionary_at(name: str, **limits: Unpack[ReadLimits]) -> StoredDictionary:
 
     Raises:
         SourceError: The file cannot be read.
-        FormatError: There is no dictionary.
+        FormatError: The file has no dictionary.
     """
     with closing(open_source(input_target(name))) as source:
         return read_dictionary(

@@ -1,4 +1,4 @@
-"""Print a script that completes verbs, options and file names in a shell.
+"""Print a script that makes a shell complete verbs, options and file names.
 
 seekwarc completion bash >> ~/.bashrc
 seekwarc completion zsh > ~/.zfunc/_seekwarc      (a folder in $fpath)
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    # Imported here: the list of verbs stands in the module that imports this one.
+    # Imported here: the module with the list of verbs imports this one.
     from seekwarc.cli import VERBS  # noqa: PLC0415
 
     known = {verb: _options(verb) for verb in VERBS}
@@ -108,7 +108,7 @@ def _fish(verbs: Mapping[str, str], options: Mapping[str, list[str]]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Quote for a shell; imported only here, as `shlex` is not needed to read a range."""
+    """Quote for a shell."""
     import shlex  # noqa: PLC0415
 
     return shlex.quote(text)

@@ -1,11 +1,11 @@
-"""Join files into one .warc.zst, without compressing them anew where the format allows it.
+"""Join files into one .warc.zst, copying compressed frames where the format allows it.
 
   seekwarc concat monday.warc.zst tuesday.warc.zst -o week.warc.zst
 
-Frames are copied from every .warc.zst that has the dictionary of the first file, or none as that has; each
-is decoded and compared with its checksum on the way. The records of other files are compressed anew with
-the first file's dictionary, which is said beforehand. OUT gets one right seek table for all of it.
-`-` is standard input or standard output.
+Frames are copied from every .warc.zst with the same dictionary as the first file, or without one if that has
+none; each is decoded and compared with its checksum. The records of other files are compressed again, with
+the first file's dictionary; a message names these files beforehand. OUT ends with one seek table for all
+records. `-` is standard input or standard output.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
+from seekwarc.cli.arguments import add_json_argument, add_no_verify_argument, add_output_arguments
 from seekwarc.cli.common import (
-    add_force_argument,
     add_limit_arguments,
     done_json,
     existing_option,
@@ -36,10 +36,9 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE", nargs="+", help=".warc.zst, .warc.gz or .warc")
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the new .warc.zst")
-    parser.add_argument("--no-verify", action="store_true", help="copy large records without decoding them")
-    add_force_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    add_output_arguments(parser, "OUT", "the new .warc.zst")
+    add_no_verify_argument(parser, "copy large records without decoding them")
+    add_json_argument(parser)
     add_limit_arguments(parser)
 
 
@@ -47,11 +46,11 @@ def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     if options.output.lower().endswith((".gz", ".warc")):
         raise SeekWarcError(
-            "joined files become a .warc.zst; name it so (`seekwarc convert` makes others)",
+            "`concat` writes only .warc.zst: name it so (`seekwarc convert` writes others)",
             source=options.output,
         )
     if options.files.count("-") > 1:
-        raise SeekWarcError("standard input can be read once only")
+        raise SeekWarcError("standard input can be read only once")
     done = concat(
         [input_target(name) for name in options.files],
         output_target(options.output),
@@ -77,7 +76,7 @@ def _text(done: Concatenation) -> str:
         f"{files}, {counted(done.records, 'record')}: {human_size(done.target_size)}",
         (
             f"{human_size(done.bytes_copied)} of frames copied ({checked}), "
-            f"{human_size(done.bytes_recompressed)} of content compressed anew"
+            f"{human_size(done.bytes_recompressed)} of content recompressed"
         ),
         *map(str, done.recompressed),
     ]

@@ -1,18 +1,18 @@
-"""Copy WARC files into another compression, without changing a byte of what they hold.
+"""Convert WARC files to another compression, without changing a byte of their records.
 
   seekwarc convert crawl.warc.gz crawl.warc.zst
   seekwarc convert crawls/ --to-dir seekable/ --jobs 4 --keep-going --json > report.jsonl
 
-SRC is a .warc, .warc.gz or .warc.zst, told apart by its content; what DST becomes follows from its name,
-or from --to. A DST that is there is refused unless --force is given. Before it gets its name it is
-decompressed and compared with SRC. `-` is standard input or standard output.
+SRC is a .warc, .warc.gz or .warc.zst, recognized by its content. The compression of DST follows from its
+name, or from --to. An existing DST is refused unless --force is given. The new file is decompressed and
+compared with SRC before it gets its name. `-` is standard input or standard output.
 
-With --to-dir, of each FILE, and of each WARC file in a folder and the folders below it, one is made in DIR.
-A file that is there already, and decompresses to the same bytes, is passed over, so that what was interrupted
-can be continued by the same command. (With --no-verify it is enough that it is not older than FILE.)
+With --to-dir, each FILE, and each WARC file in or below a folder, is converted into a file in DIR. A file
+that exists already and decompresses to the same bytes is skipped, so the same command continues after an
+interruption. (With --no-verify, a file is skipped if it is no older than FILE.)
 
-With a dictionary, what it saves is measured on some of the records. `--dictionary train` makes one of records
-of SRC, which is then read twice, and measures on others.
+With a dictionary, its saving is measured on some of the records. `--dictionary train` trains one on records
+of SRC, which is then read twice, and measures on other records.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from seekwarc.cli.arguments import add_json_argument, add_no_verify_argument, add_output_arguments
 from seekwarc.cli.batch import (
     add_batch_arguments,
     check_age,
@@ -34,7 +35,6 @@ from seekwarc.cli.batch import (
 from seekwarc.cli.common import (
     STANDARD_OUTPUT,
     TRAIN,
-    add_force_argument,
     add_limit_arguments,
     add_writer_arguments,
     existing_option,
@@ -72,17 +72,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
     parser.usage = USAGE
     parser.add_argument(
-        "files", metavar="FILE", nargs="+", help="SRC and DST, or with --to-dir files and folders"
+        "files", metavar="FILE", nargs="+", help="SRC and DST; with --to-dir, files and folders"
     )
-    parser.add_argument("-o", "--output", metavar="DST", help="the new file")
+    add_output_arguments(parser, "DST", "the new file", required=False)
     parser.add_argument(
         "--to",
         choices=("zst", "gz", "none"),
-        help="compression of new files (default: by the name DST; with --to-dir: zst)",
+        help="compression of new files (default: from the name of DST; with --to-dir: zst)",
     )
-    parser.add_argument("--no-verify", action="store_true", help="do not decompress DST to compare it")
-    parser.add_argument("--json", action="store_true", help="print a JSON object for each file, one a line")
-    add_force_argument(parser)
+    add_no_verify_argument(parser, "do not decompress DST and compare it with SRC")
+    add_json_argument(parser, "file")
     add_batch_arguments(parser, made="a new file")
     add_writer_arguments(parser, train=True)
     add_limit_arguments(parser)
@@ -114,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """What a conversion made, and what its dictionary saves."""
+    """The result of a conversion, and what its dictionary saves."""
 
     conversion: Conversion
     dictionary: Dictionary | None
@@ -133,7 +132,7 @@ class _Converting:
     existing: Existing
     trains: bool
     skips: bool
-    """Whether a target that is there is passed over if it holds the same."""
+    """Whether an existing target is skipped if it holds the same."""
 
     def __call__(self, job: Job, desk: Desk) -> tuple[Status, _Made | None]:
         name = job.target or ""
@@ -166,7 +165,7 @@ class _Converting:
         return Status.DONE, _Made(done, dictionary, gains)
 
     def _check_existing(self, source: str, target: str, desk: Desk) -> None:
-        """Check that a target which is there was made of this source, and is whole.
+        """Check that an existing target was made from this source, and is whole.
 
         Raises:
             TargetExistsError: It was not, or is not.
@@ -178,17 +177,17 @@ class _Converting:
             sound = check_age(target, source) and _begins_well(target)
         if not sound:
             raise TargetExistsError(
-                f"exists already, and is not what {source} becomes; --force replaces it", source=target
+                f"exists already, and is not a conversion of {source}; --force replaces it", source=target
             )
 
     def _check_before_training(self, job: Job) -> None:
-        """Refuse what would be refused anyway, but not after a long training."""
+        """Raise before a long training what the conversion would raise after it."""
         if self.compression != "zst":
             raise SeekWarcError(f"a file of compression {self.compression!r} takes no dictionary")
         if _is_pipe(input_target(job.source)):
             raise SourceError(
-                "a pipe cannot be read twice, to train and to convert; store it in a file, or "
-                "make a dictionary of other files with `seekwarc train`",
+                "a pipe cannot be read twice, to train and to convert: store it in a file, or "
+                "make a dictionary from other files with `seekwarc train`",
                 source=job.source,
             )
         Writer(io.BytesIO(), **self.settings).abort()
@@ -222,7 +221,9 @@ def _compression(options: argparse.Namespace, target: str) -> Compression:
         return "none"
     if name.endswith((".zst", ".zstd")) or name in STANDARD_OUTPUT:
         return "zst"
-    raise SeekWarcError("name it .warc.zst, .warc.gz or .warc, or say --to", source=target)
+    raise SeekWarcError(
+        "unknown compression: name it .warc.zst, .warc.gz or .warc, or give --to", source=target
+    )
 
 
 def _fields(made: _Made | None) -> dict[str, object]:
@@ -271,7 +272,7 @@ def _text(made: _Made) -> str:
 
 def _gain_text(gain: Gain, cost: int) -> str:
     if gain.share is None:
-        return "there are too few records to measure what it saves"
+        return "too few records to measure what it saves"
     net = gain.saving - cost
     text = (
         f"{counted(gain.measured, 'record')} measured: {human_size(gain.size_without)} without it, "

@@ -1,7 +1,7 @@
-"""Show on an example what a range read costs.
+"""Show what a range read costs, with an example.
 
 Makes a crawl with a large film in it, stores it as .warc.gz and as .warc.zst, reads the same range of the
-film from both, and shows what each had to read and decompress.
+film from both, and shows how much of each file had to be read and decompressed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from seekwarc.cli.common import add_force_argument, existing_option, human_size, parse_size, watch
+from seekwarc.cli.arguments import add_force_argument, add_json_argument
+from seekwarc.cli.common import existing_option, human_size, parse_size, watch
 from seekwarc.errors import ChecksumError, SeekWarcError
 from seekwarc.read.reader import Reader
 from seekwarc.tools.convert import convert
@@ -34,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FOLDER", help="the same as FOLDER")
     parser.add_argument("--size", type=parse_size, default=192 << 20, metavar="SIZE", help="size of the film")
     add_force_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    add_json_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     name = options.output if options.folder is None else options.folder
     if name is not None:
         if not name or None not in (options.folder, options.output):
-            raise SeekWarcError("name one folder to keep the files in")
+            raise SeekWarcError("name one folder to keep the files in, as FOLDER or with -o")
         folder = Path(name)
         folder.mkdir(parents=True, exist_ok=True)
         return _demo(folder, options, kept=True)
@@ -71,7 +72,7 @@ def _demo(folder: Path, options: argparse.Namespace, *, kept: bool) -> int:
     if options.json:
         print(json.dumps({path.name: _figures(path, cost) for path, cost in costs.items()}))
         return 0
-    print(f"Reading {human_size(RANGE_SIZE)} at 90 % of the film, from each file opened anew:\n")
+    print(f"Reading {human_size(RANGE_SIZE)} at 90 % of the film, from each file, just opened:\n")
     print(f"  {'':<14} {'file':>10} {'read':>10} {'decompressed':>13} {'time':>10}")
     for path, cost in costs.items():
         print(

@@ -1,10 +1,10 @@
-"""Take the dictionary out of a .warc.zst, or tell about it.
+"""Extract the dictionary of a .warc.zst, or describe it.
 
   seekwarc dictionary extract crawl.warc.zst -o crawl.dict
   zstd -D crawl.dict -dc crawl.warc.zst | less
   seekwarc dictionary info crawl.warc.zst
 
-FILE is a .warc.zst with a dictionary, compressed or not, or a file that is nothing but a dictionary. `-` is
+FILE is a .warc.zst with a dictionary, compressed or not, or a file that is a dictionary. `-` is
 standard input or standard output.
 """
 
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import argparse
 
+from seekwarc.cli.arguments import add_json_argument, add_output_arguments
 from seekwarc.cli.common import (
-    add_force_argument,
     add_limit_arguments,
     dictionary_at,
     done_json,
@@ -39,14 +39,13 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="extract|info")
-    extract = actions.add_parser("extract", help="write the raw dictionary, as `zstd -D` takes it")
+    extract = actions.add_parser("extract", help="write the raw dictionary, for `zstd -D`")
     extract.add_argument("file", metavar="FILE")
-    extract.add_argument("-o", "--output", metavar="DICT", required=True)
-    add_force_argument(extract)
-    info = actions.add_parser("info", help="tell its ID, its sizes, how it is stored")
+    add_output_arguments(extract, "DICT", "the dictionary")
+    info = actions.add_parser("info", help="print its ID, its sizes and how it is stored")
     info.add_argument("file", metavar="FILE")
     for action in (extract, info):
-        action.add_argument("--json", action="store_true", help="print JSON")
+        add_json_argument(action)
         add_limit_arguments(action)
 
 
@@ -81,9 +80,7 @@ def _json(found: StoredDictionary) -> dict[str, object]:
 
 def _text(found: StoredDictionary) -> str:
     known = FIRST_RANDOM_ID <= found.dictionary.id <= LAST_RANDOM_ID
-    private = (
-        "" if known else f" (not within {FIRST_RANDOM_ID} to {LAST_RANDOM_ID}, as random ones should be)"
-    )
+    private = "" if known else f" (outside {FIRST_RANDOM_ID} to {LAST_RANDOM_ID}, the range of random IDs)"
     if not found.framed:
         stored = "as it is, in a file of its own"
     elif found.window_size is None:

@@ -1,13 +1,15 @@
-"""Write the payloads of records into a folder, a file each, and a list of what came from where.
+"""Write the payloads of records into a folder, one file each, with a list of what came from where.
 
-The new files are named after the target URIs: example.org_images_logo.png. Beside them manifest.jsonl has a
-JSON object for each: file and offset of the record, target (the new file), status, type, uri, date, mime,
-http_status, size and sha256. Without conditions the payloads of all responses, resources, revisits and
-conversions are written. A revisit gets the payload of the record that it refers to, and a segmented record
-all of its segments, if the files named hold them; a revisit is selected by the HTTP head that it has itself.
+The new files are named after the target URIs, such as example.org_images_logo.png. The list, manifest.jsonl
+in the same folder, has a JSON object for each: file and offset of the record, target (the new file), status,
+type, uri, date, mime, http_status, size and sha256. Without conditions, the payloads of all responses,
+resources, revisits and conversions are written. A revisit gets the payload of the record that it refers to,
+and a segmented record all of its segments, if the named files hold them; a revisit is selected by its own
+HTTP head.
 
-What is damaged gets no file: it is in the list, and is told; the others go on, and the exit status is 1. A
-folder that is not empty is refused unless --force is given, and so is a payload larger than --max-size.
+A damaged record gets no file: it is reported and listed, the others are still extracted, and the exit status
+is 1. A folder that is not empty is refused unless --force is given; a payload larger than --max-size is
+refused.
 
 seekwarc extract crawl.warc.gz -o all
 seekwarc extract crawls/ --mime 'image/*' --status 200 --min-size 10K -o images
@@ -20,6 +22,7 @@ import argparse
 import json
 import sys
 
+from seekwarc.cli.arguments import add_force_argument
 from seekwarc.cli.common import (
     add_limit_arguments,
     human_size,
@@ -48,21 +51,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--encoded",
         action="store_true",
-        help="write what was sent, with its content coding (default: gzip, deflate, br and zstd are undone)",
+        help="write payloads as they were sent, with their content coding (default: decoded)",
     )
     parser.add_argument(
         "--max-size",
         type=parse_size,
         default=MAX_SIZE,
         metavar="SIZE",
-        help="largest payload that is written (default: 16G)",
+        help="largest payload to write (default: 16G)",
     )
-    parser.add_argument(
-        "-f",
-        "--force",
-        action="store_true",
-        help="write into a folder that is not empty, and replace files of the same names",
-    )
+    add_force_argument(parser, "write into a folder that is not empty, and replace files with the same names")
     parser.add_argument(
         "--json", action="store_true", help="print the lines of the list, and an object for each file"
     )
@@ -99,9 +97,7 @@ def run(options: argparse.Namespace) -> int:
                 if options.json:
                     print(json.dumps(_as_json(told)))
     if not count and not failed:
-        raise NotFoundError(
-            "no record is as asked for, so no file was written; `seekwarc ls` lists what there is"
-        )
+        raise NotFoundError("no record matches, so no file was written; `seekwarc ls` lists the records")
     if not options.json:
         failures = f", {failed} failed" if failed else ""
         print(

@@ -1,11 +1,11 @@
-"""Make a CDXJ index of WARC files: which capture of which URI is where, sorted, one a line.
+"""Make a CDXJ index of WARC files: one line for each capture, sorted by URI and date.
 
 The lines are those that pywb and cdxj-indexer expect, also for .warc.zst. Only heads are decompressed, unless
-a record states no digest of its payload. The index goes to standard output unless `-o` names a file. Exit
-status 1 means that records are missing in the index, which is then told.
+a record states no payload digest. The index goes to standard output unless `-o` names a file. Exit status 1
+means that records are missing from the index; each problem is printed.
 
-Of a folder, all WARC files in it and below it are indexed. With --to-dir each file gets an index of its own,
-named as the file with .cdxj after it; one that is there already, whole and not older, is passed over.
+A folder stands for all WARC files in and below it. With --to-dir each file gets an index of its own, named
+after the file with .cdxj added; one that exists already, is sound and no older than the file is skipped.
 
 seekwarc index crawl-*.warc.zst -o crawl.cdxj
 seekwarc index crawls/ -o crawls.cdxj --jobs 4
@@ -22,9 +22,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from seekwarc.cli.arguments import add_json_argument, add_output_arguments
 from seekwarc.cli.batch import add_batch_arguments, check_age, planned_jobs, run_batch
 from seekwarc.cli.common import (
-    add_force_argument,
     add_limit_arguments,
     existing_option,
     input_target,
@@ -47,35 +47,34 @@ from seekwarc.write.output import Output, open_output
 
 __all__ = ["add_arguments", "run"]
 
-MOST_OF_A_KIND = 3
+MAX_OF_A_KIND = 3
 """Problems of one kind that are printed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE|FOLDER|URL", nargs="+")
-    parser.add_argument("-o", "--output", metavar="OUT", help="the index (default: standard output)")
+    add_output_arguments(parser, "OUT", "the index (default: standard output)", required=False)
     parser.add_argument(
         "-p",
         "--post-append",
         action="store_true",
-        help="tell the answers to POST and PUT requests apart by what was sent",
+        help="distinguish the answers to POST and PUT requests by the request body",
     )
     parser.add_argument(
         "--dir-root",
         metavar="DIR",
-        help="name files by their path below this folder (default: without any folder)",
+        help="name files by their path below this folder (default: by base name)",
     )
     parser.add_argument(
-        "--stdin-name", metavar="NAME", help="what the index calls a file that comes from standard input, `-`"
+        "--stdin-name", metavar="NAME", help="name in the index of the file on standard input, `-`"
     )
     parser.add_argument(
         "--stated-digests",
         action="store_true",
-        help="make no digest where a record states none: no payload is read then",
+        help="leave out digests that records do not state, and so read no payload",
     )
-    parser.add_argument("--json", action="store_true", help="print a JSON object for each file, one a line")
-    add_force_argument(parser)
+    add_json_argument(parser, "file")
     add_batch_arguments(parser, made="an index")
     add_limit_arguments(parser)
 
@@ -83,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     if options.output is not None and options.to_dir is not None:
-        raise SeekWarcError("-o names one index and --to-dir a folder of them: give one of the two")
+        raise SeekWarcError("-o names one index, --to-dir a folder for many: give only one of them")
     told = _Complaints()
     if options.to_dir is not None:
         return _index_each(options, told)
@@ -126,18 +125,18 @@ def _index_each(options: argparse.Namespace, told: _Complaints) -> int:
 
 
 def _names(options: argparse.Namespace, jobs: list[Job]) -> None:
-    """Check that the lines tell the files apart.
+    """Check that no two files have the same name in the index.
 
     Raises:
-        SeekWarcError: They would not.
+        SeekWarcError: Two files have.
     """
     seen: set[str] = set()
     for job in jobs:
         name = options.stdin_name if job.source == "-" else file_name(job.source, options.dir_root)
         if name is None:
-            raise SeekWarcError("say with --stdin-name what the index is to call standard input")
+            raise SeekWarcError("standard input has no name: give it one with --stdin-name")
         if name in seen:
-            raise SeekWarcError(f"two files have the name {name}: tell them apart with --dir-root")
+            raise SeekWarcError(f"two files have the name {name}: name them by their paths with --dir-root")
         seen.add(name)
 
 
@@ -146,7 +145,7 @@ class _Indexing:
     """The work on one file; see `tools.work.Work`."""
 
     parts: dict[str, str] | None
-    """Where the lines of each file go; None where each gets an index of its own."""
+    """Where the lines of each file go; None if each gets an index of its own."""
     post_append: bool
     stated_digests: bool
     dir_root: str | None
@@ -154,7 +153,7 @@ class _Indexing:
     limits: ReadLimits
     existing: Existing
     skips: bool
-    """Whether an index that is there is passed over if it is sound, and not older than its file."""
+    """Whether an existing index is skipped if it is sound and no older than its file."""
 
     @classmethod
     def of(cls, options: argparse.Namespace, parts: dict[str, str] | None) -> _Indexing:
@@ -179,7 +178,7 @@ class _Indexing:
             if self.skips and os.path.lexists(target):
                 if not (check_age(target, job.source) and _is_sound(target)):
                     raise TargetExistsError(
-                        f"exists already, and is damaged or older than {job.source}; --force replaces it",
+                        f"exists already, but is damaged or older than {job.source}; --force replaces it",
                         source=target,
                     )
                 return Status.SKIPPED, None
@@ -240,6 +239,6 @@ class _Complaints:
     def __call__(self, problem: FormatError) -> None:
         self._kinds[problem.message] += 1
         count = self._kinds[problem.message]
-        if count <= MOST_OF_A_KIND:
-            more = "; more of this kind are not printed" if count == MOST_OF_A_KIND else ""
+        if count <= MAX_OF_A_KIND:
+            more = "; more of this kind are not printed" if count == MAX_OF_A_KIND else ""
             report(f"seekwarc: {printable(str(problem))}{more}", target="-")

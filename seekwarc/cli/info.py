@@ -1,6 +1,6 @@
-"""Tell about a file, or about one record: its frames, their sizes, its seek table, what a range costs.
+"""Describe a file, or one record: its frames, their sizes, its seek table, the cost of a range.
 
-Of several files, or the WARC files in a folder and below it, the same is told of each.
+Several files, or all WARC files in and below a folder, are described one by one.
 
 seekwarc info crawl.warc.zst
 seekwarc info crawls/ --json
@@ -17,6 +17,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from seekwarc.cli.arguments import add_json_argument
 from seekwarc.cli.batch import add_batch_arguments, run_batch
 from seekwarc.cli.common import (
     add_limit_arguments,
@@ -63,7 +64,7 @@ STATUS = {
     TableStatus.SINGLE: "one frame, which needs no seek table",
     TableStatus.STORED: "not compressed",
     TableStatus.SEGMENTS: "joined of several records",
-    TableStatus.STREAM: "cannot be seeked in; read from its beginning",
+    TableStatus.STREAM: "no random access; read from its beginning",
 }
 
 
@@ -71,8 +72,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
     add_record_arguments(parser, required=False, several=True)
     parser.add_argument("--frames", action="store_true", help="list every frame of the record")
-    parser.add_argument("--range", metavar="RANGE", help="tell what this range of the payload would cost")
-    parser.add_argument("--json", action="store_true", help="print a JSON object for each file, one a line")
+    parser.add_argument(
+        "--range", metavar="RANGE", help="print what reading this range of the payload would cost"
+    )
+    add_json_argument(parser, "file")
     add_batch_arguments(parser)
     add_limit_arguments(parser)
 
@@ -89,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
         if record is None:
             raise NotFoundError("name the record: OFFSET, --uri or --id")
         if options.range is not None:
-            # A range may be counted from the end.
+            # A range may count from the end.
             size = record.payload.size
         about = describe_record(record)
         plan, label = about.example, "64 KiB from its middle"
@@ -177,19 +180,19 @@ def _record_text(record: Record, about: RecordSummary) -> str:
                 f"stored {table.stored_size / record.size:.1%} of {human_size(record.size)}"
             ),
             f"{'':<12} {frame_picture(table, min(shutil.get_terminal_size().columns, 100) - 14, shades)}",
-            f"{'':<12} (left to right: the record; {stored} stored as it is, {' '.join(better)} ever better)",
+            f"{'':<12} (from left to right; {stored} not compressed, {' '.join(better)} better and better)",
         ]
     return "\n".join(lines)
 
 
 def _payload_size(size: int | None) -> str:
     if size is None:
-        return "in chunked transfer coding, its size not counted (--range : counts it)"
+        return "in chunked transfer coding, size not counted (--range : counts it)"
     return f"{human_size(size)} ({counted(size, 'byte')})"
 
 
 def _more(about: RecordSummary) -> list[tuple[str, str | None]]:
-    """Return what not every record has to say."""
+    """Return the lines that not every record has."""
     return [
         ("HTTP", about.http),
         ("coding", ", ".join(about.codings)),
@@ -201,7 +204,7 @@ def _more(about: RecordSummary) -> list[tuple[str, str | None]]:
 
 
 def _shades() -> str:
-    """Return what to draw frames with: blocks of grey, or what every terminal has."""
+    """Return the characters to draw frames with: shades of grey, or ASCII if the terminal has none."""
     try:
         SHADES.encode(sys.stdout.encoding)
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Look up the captures of a URI in a CDXJ index, by binary search: of a large one only a few blocks are read.
+"""Look up the captures of a URI in a CDXJ index, by binary search: only a few blocks of a large one are read.
 
 INDEX is a sorted CDXJ file (`-`: standard input), or the index of a ZipNum cluster (cluster.idx, index.idx),
 here or remote. Dates are 4 to 14 digits (2026, 20261121093000) or 2026-11-21T09:30:00Z. Exit status 1 means
@@ -20,6 +20,7 @@ from contextlib import ExitStack
 from itertools import islice
 
 from seekwarc.cdx.index import Capture, Index
+from seekwarc.cli.arguments import add_json_argument
 from seekwarc.cli.common import add_block_limit, block_limit, input_target, printable
 from seekwarc.errors import NotFoundError
 from seekwarc.storage.source import RangeSource, open_source
@@ -39,15 +40,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("index", metavar="INDEX")
     parser.add_argument("uri", metavar="URI")
     parser.add_argument("--from", dest="since", metavar="DATE", help="earliest date")
-    parser.add_argument("--to", dest="until", metavar="DATE", help="latest date; 2026 includes its December")
-    parser.add_argument("--closest", metavar="DATE", help="the captures nearest to this date first")
-    parser.add_argument("--limit", metavar="N", type=_limit, help="no more captures than this")
+    parser.add_argument(
+        "--to", dest="until", metavar="DATE", help="latest date; 2026 includes all of that year"
+    )
+    parser.add_argument("--closest", metavar="DATE", help="sort by distance from this date")
+    parser.add_argument("--limit", metavar="N", type=_limit, help="print at most this many captures")
     parser.add_argument(
         "--match",
         choices=("exact", "prefix", "host", "domain"),
         default="exact",
-        help="exact (default); prefix: all that begins with the URI; host: all of its host; domain: of the "
-        "hosts below it too",
+        help="exact (default); prefix: URIs that begin with it; host: all URIs of its host; domain: of its "
+        "subdomains too",
     )
     parser.add_argument(
         "--filter",
@@ -56,13 +59,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_filter,
         action="append",
         default=[],
-        help="only captures whose field has the text in it, is it (=), or matches it as a regular expression "
-        "(~); ! for those that do not. Fields: urlkey, timestamp, url, mime, status, digest, filename, ...",
+        help="only captures whose field contains the text, equals it (=) or matches it as a regular "
+        "expression (~); ! inverts. Fields: urlkey, timestamp, url, mime, status, digest, filename, ...",
     )
     add_block_limit(parser)
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--json", action="store_true", help="print a JSON object for each capture, one a line")
-    shown.add_argument("--cdxj", action="store_true", help="print lines of CDXJ")
+    add_json_argument(shown, "capture")
+    shown.add_argument("--cdxj", action="store_true", help="print CDXJ lines")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
         target: str | RangeSource = options.index
         if options.index == "-":
             target = opened.enter_context(searchable(open_source(input_target("-"))))
-        # By its path a cluster finds its blocks.
+        # A cluster finds its blocks by its path.
         index = opened.enter_context(Index(target, **block_limit(options)))
         captures = index.lookup(
             options.uri,
@@ -109,7 +112,7 @@ def _filter(text: str) -> Filter:
     try:
         pattern = re.compile(wanted if kind == "~" else re.escape(wanted))
     except re.error as error:
-        raise argparse.ArgumentTypeError(f"{wanted!r} is no regular expression: {error}") from None
+        raise argparse.ArgumentTypeError(f"{wanted!r} is not a regular expression: {error}") from None
     matches = {"=": pattern.fullmatch, "~": pattern.match, "": pattern.search}[kind]
     return lambda capture: (matches(_fields(capture).get(field, "")) is None) == bool(negated)
 

@@ -1,8 +1,8 @@
-"""List the records of WARC files, one a line: offset, length, type, date, size, frames, URI.
+"""List the records of WARC files, one per line: offset, length, type, date, size, frames, URI.
 
-Offset and length are where the record lies in the file, as CDX has them; size is the length of its block. Of
-several files, the first column is the file; a folder stands for all WARC files in it and below it. The blocks
-of large records are not decompressed; for --status and --mime their beginnings are. `-` is standard input.
+Offset and length say where the record is in the file, as in CDX; size is the length of its block. With
+several files, the first column is the file; a folder stands for all WARC files in and below it. Blocks of
+large records are not decompressed, except their beginnings for --status and --mime. `-` is standard input.
 
 seekwarc ls crawl.warc.zst
 seekwarc ls crawls/ --type response --status 404
@@ -16,6 +16,7 @@ import json
 import sys
 from collections.abc import Iterator
 
+from seekwarc.cli.arguments import add_json_argument
 from seekwarc.cli.common import add_limit_arguments, limit_options, open_archive, printable
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
 from seekwarc.collection.record_index import with_lengths
@@ -31,7 +32,7 @@ HEADER = f"{'OFFSET':>12} {'LENGTH':>12} {'TYPE':<12} {'DATE':<20} {'SIZE':>12} 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+")
-    parser.add_argument("--json", action="store_true", help="print a JSON object for each record, one a line")
+    add_json_argument(parser, "record")
     add_selection_arguments(parser)
     add_limit_arguments(parser)
 
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     head = "" if options.json else f"{'FILE':<{width}} {HEADER}\n" if width else f"{HEADER}\n"
     listing = _Listing(selection)
     for name in files:
-        # Of which file it failed is part of what JSON tells.
+        # The JSON of a failure names the file.
         options.file = name
         with open_archive(name, **limit_options(options)) as archive:
             for record in listing.wanted(with_lengths(archive)):
@@ -57,19 +58,19 @@ def run(options: argparse.Namespace) -> int:
             print(json.dumps(_damaged(name, listing.damage)))
         listing.damage = None
     if selection and not listing.found and not listing.is_damaged:
-        raise NotFoundError("no record is as asked for; without the conditions `seekwarc ls` lists all")
+        raise NotFoundError("no record matches; `seekwarc ls` without conditions lists all")
     return int(listing.is_damaged)
 
 
 class _Listing:
-    """Passes on the records that are wanted, and keeps in mind what was met."""
+    """Passes on the matching records, and remembers what was found."""
 
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
         self.found = False
         self.is_damaged = False
         self.damage: FormatError | None = None
-        """The first damage of the file that is listed."""
+        """The first damage of the current file."""
 
     def _note(self, damage: FormatError) -> None:
         self.is_damaged = True
@@ -83,7 +84,7 @@ class _Listing:
             try:
                 is_wanted = self._selection.matches(record)
             except FormatError as error:
-                # Whether it is wanted is not known; the others are.
+                # Whether it matches is unknown; go on with the others.
                 self._note(error)
                 print(f"seekwarc: {printable(str(error))}", file=sys.stderr)
                 continue
@@ -93,7 +94,7 @@ class _Listing:
 
 
 def _damaged(name: str, damage: FormatError) -> dict[str, object]:
-    """Return what JSON says of a file whose records were listed although it is damaged."""
+    """Return the JSON object of a file whose records were listed although it is damaged."""
     # Imported here: most files are sound.
     from seekwarc.tools.outcome import Failure, Status  # noqa: PLC0415
 
@@ -115,7 +116,7 @@ def _line(record: Record) -> str:
 
 
 def _more(record: Record) -> dict[str, object]:
-    """Return what not every record has to say."""
+    """Return the fields that not every record has."""
     header = record.header
     return {
         "payload_digest": header.get("WARC-Payload-Digest"),

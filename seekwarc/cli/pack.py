@@ -4,9 +4,9 @@
 
   pg_dump site | seekwarc pack - --stdin-name site.sql -o site.warc.zst
 
-Folders are packed with all that is below them. `-` is standard input, `-o -` standard output.
+A folder stands for all files in and below it. `-` is standard input, `-o -` standard output.
 
-With --max-file-size, OUT-00000, OUT-00001, ... are written. To add to such a series what came in today:
+With --max-file-size, OUT-00000, OUT-00001, ... are written. To add new files to such a series:
 
   seekwarc pack today/ -o talks.warc.zst --max-file-size 1G --existing number
 """
@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast, get_args
 
+from seekwarc.cli.arguments import add_json_argument, add_output_arguments
 from seekwarc.cli.common import (
-    add_force_argument,
     add_writer_arguments,
     done_json,
     existing_option,
@@ -44,21 +44,20 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE", nargs="+")
-    parser.add_argument("-o", "--output", metavar="OUT", required=True)
+    add_output_arguments(parser, "OUT", "the new .warc.zst")
     parser.add_argument(
         "--base-uri", metavar="URI", help="target URIs begin with this (default: file:// and the full path)"
     )
-    add_force_argument(parser)
     parser.add_argument(
         "--existing",
         choices=get_args(ExistingSeries),
-        help="what becomes of files that are there: refuse them (error, the default), with --max-file-size "
-        "start after the last of them (number), or replace them (overwrite, as --force does)",
+        help="for existing output files: refuse (error, the default), with --max-file-size continue the "
+        "numbering after the last (number), or replace them (overwrite, the same as --force)",
     )
     parser.add_argument(
-        "--stdin-name", metavar="NAME", help="the path that standard input, `-`, is packed as"
+        "--stdin-name", metavar="NAME", help="name under which standard input, `-`, is packed"
     )
-    parser.add_argument("--json", action="store_true", help="print a JSON object for each record, one a line")
+    add_json_argument(parser, "record")
     parser.add_argument(
         "--max-file-size",
         type=parse_size,
@@ -66,7 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write OUT-00000, OUT-00001, ... of at most this size; a file too large for one is segmented",
     )
     parser.add_argument(
-        "--dedup", action="store_true", help="write a file with the content of an earlier one as a revisit"
+        "--dedup",
+        action="store_true",
+        help="write a file with the same content as an earlier one as a revisit",
     )
     add_writer_arguments(parser)
 
@@ -88,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     files = _entries(options)
     if not files:
-        raise SourceError("there is no file to pack")
+        raise SourceError("no files to pack: the folders named hold none")
     target = output_target(options.output)
     existing = _existing(options)
     settings = {"base_uri": options.base_uri, "existing": existing, **writer_options(options)}
@@ -123,33 +124,33 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _existing(options: argparse.Namespace) -> ExistingSeries:
-    """Return what becomes of files that have the names of new ones.
+    """Return what happens to existing files with the names of new ones.
 
     Raises:
-        SeekWarcError: Two options contradict each other, or there is no series to be numbered.
+        SeekWarcError: Two options contradict each other, or no series is written.
     """
     if options.existing is None:
         return existing_option(options)
     existing: ExistingSeries = options.existing
     if options.force and existing != "overwrite":
         raise SeekWarcError(
-            f"--force replaces what is there, --existing {existing} does not: give one of them"
+            f"--force replaces existing files, --existing {existing} does not: give only one of them"
         )
     if existing == "number" and options.max_file_size is None:
-        raise SeekWarcError("--existing number is for a series of files: say with --max-file-size how large")
+        raise SeekWarcError("--existing number needs a series: give its file size with --max-file-size")
     return existing
 
 
 def _entries(options: argparse.Namespace) -> list[Path | NamedStream]:
-    """Return what is to be packed, in the order in which it was named."""
+    """Return what to pack, in the order in which it was named."""
     if options.files.count("-") > 1:
-        raise SeekWarcError("standard input can be read once only")
+        raise SeekWarcError("standard input can be read only once")
     entries: list[Path | NamedStream] = []
     for name in options.files:
         if name != "-":
             entries += (file for file in files_below([name]) if not _same(file, options.output))
         elif not options.stdin_name:
-            raise SeekWarcError("standard input has no name: say with --stdin-name what it is packed as")
+            raise SeekWarcError("standard input has no name: give it one with --stdin-name")
         else:
             stream = cast("BinaryIO", input_target(name))
             entries.append(NamedStream(Path(options.stdin_name), stream))

@@ -1,9 +1,9 @@
 """Save what is intact in a damaged file: every whole record goes into a new .warc.zst.
 
-The damaged file is never written to. What was lost is listed with its offsets. Exit status 1 means that
-something was. `-` is standard input or standard output, which are stored in temporary files: nothing comes
-out before all of SRC is read. With --to-dir, of each FILE, and of each WARC file in a folder and those below
-it, one is made in DIR; one that is there already, whole and not older than FILE, is passed over.
+The damaged file is never written to. Losses are listed with their offsets, and make the exit status 1. `-` is
+standard input or standard output, which go through temporary files: nothing is written before all of SRC is
+read. With --to-dir, each FILE, and each WARC file in or below a folder, is saved into a file in DIR; one that
+exists already, is sound and no older than FILE is skipped.
 
 seekwarc recover broken.warc.zst saved.warc.zst
 seekwarc recover cut.warc.gz saved.warc.zst --partial
@@ -19,6 +19,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from seekwarc.cli.arguments import add_json_argument, add_output_arguments
 from seekwarc.cli.batch import (
     add_batch_arguments,
     check_age,
@@ -28,7 +29,6 @@ from seekwarc.cli.batch import (
     threads_of_each,
 )
 from seekwarc.cli.common import (
-    add_force_argument,
     add_limit_arguments,
     add_writer_arguments,
     dictionary_at,
@@ -65,19 +65,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
     parser.usage = USAGE
     parser.add_argument(
-        "files", metavar="FILE", nargs="+", help="SRC and DST, or with --to-dir files and folders"
+        "files", metavar="FILE", nargs="+", help="SRC and DST; with --to-dir, files and folders"
     )
-    parser.add_argument("-o", "--output", metavar="DST", help="the new file")
+    add_output_arguments(parser, "DST", "the new file", required=False)
     parser.add_argument(
         "--partial",
         action="store_true",
         help="keep the beginning of a damaged record, with WARC-Truncated, up to its first damaged frame",
     )
     parser.add_argument(
-        "--source-dictionary", metavar="FILE", help="the dictionary of SRC, should its own be damaged"
+        "--source-dictionary", metavar="FILE", help="the dictionary of SRC, if the one in it is damaged"
     )
-    add_force_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print a JSON object for each file, one a line")
+    add_json_argument(parser, "file")
     add_batch_arguments(parser, made="a new file")
     add_writer_arguments(parser)
     add_limit_arguments(parser)
@@ -123,7 +122,7 @@ class _Recovering:
     limits: ReadLimits
     existing: Existing
     skips: bool
-    """Whether a target that is there is passed over if it is sound, and not older than its source."""
+    """Whether an existing target is skipped if it is sound and no older than its source."""
 
     def __call__(self, job: Job, desk: Desk) -> tuple[Status, _Saved | None]:
         target = output_target(job.target or "")
@@ -137,7 +136,7 @@ class _Recovering:
                     done = self._recover(source, output, desk)
                 target_size = os.path.getsize(target)
             else:
-                # A record that turns out to be damaged at its end is taken back, which no pipe allows.
+                # A record that is found damaged at its end is rolled back, which a pipe does not allow.
                 with revocable(target) as aside:
                     done = self._recover(source, aside, desk)
                 target_size = aside.size
@@ -157,7 +156,7 @@ class _Recovering:
 
 
 def _check_existing(source: str, target: str, desk: Desk) -> None:
-    """Check that a target which is there is whole and not older than its source.
+    """Check that an existing target is sound and no older than its source.
 
     Raises:
         TargetExistsError: It is not.
@@ -171,7 +170,7 @@ def _check_existing(source: str, target: str, desk: Desk) -> None:
             sound = False
     if not sound:
         raise TargetExistsError(
-            f"exists already, and is damaged or older than {source}; --force replaces it", source=target
+            f"exists already, but is damaged or older than {source}; --force replaces it", source=target
         )
 
 
@@ -202,7 +201,7 @@ def _text(saved: _Saved) -> str:
             f"{printable(loss.reason)}{kept}"
         )
     lines += [
-        f"suspect: {offset} {printable(record_id)}: kept, but its WARC-Block-Digest is not that of the bytes"
+        f"suspect: {offset} {printable(record_id)}: kept, but its WARC-Block-Digest does not match"
         for offset, record_id in done.suspect
     ]
     truncated = f", and the beginnings of {done.truncated}" if done.truncated else ""

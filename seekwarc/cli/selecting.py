@@ -1,4 +1,4 @@
-"""The options of the verbs that take some records of many files."""
+"""The options of the verbs that select records."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["add_selection_arguments", "archives_named", "selection_of"]
 
 
 def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the conditions that a record must satisfy."""
+    """Add the conditions that select records."""
     group = parser.add_argument_group(
         "which records",
-        "Each option may be given several times: one of its values must fit, and every option must. "
-        "`*` stands for any text; quote it from the shell.",
+        "A record must match every option; an option that is given several times matches with any of "
+        "its values. `*` stands for any text; quote it from the shell.",
     )
     group.add_argument("--type", action="append", metavar="TYPE", help="WARC-Type: response, resource, ...")
     group.add_argument(
@@ -35,7 +35,7 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
         type=parse_size,
         default=0,
         metavar="SIZE",
-        help="fewest bytes of the block: 500, 64K, 1M",
+        help="minimum size of the block: 500, 64K, 1M",
     )
 
 
@@ -48,7 +48,7 @@ def _status(text: str) -> str:
 
 
 def selection_of(options: argparse.Namespace) -> Selection:
-    """Return what was asked for."""
+    """Return the selection that the options describe."""
     return Selection.of(
         type=options.type,
         status=options.status,
@@ -66,7 +66,7 @@ def archives_named(names: Sequence[str]) -> list[str]:
     """
     if not any("://" not in name and os.path.isdir(name) for name in names):
         return list(names)
-    # Imported here: who lists one file need not wait for it.
+    # Imported here: listing a single file does not need it.
     from seekwarc.tools.batch import archives_in  # noqa: PLC0415
 
     return [file for file, _ in archives_in(names)]

@@ -1,8 +1,8 @@
-"""Serve archives to a browser on this computer: find records, look at them, play and scrub.
+"""Serve archives to a browser on this computer: search records, view them, play films and scrub.
 
-Prints the address to open, and the address at which players find a capture: /payload?uri=...&date=... (see
-`seekwarc url`). `--host 0.0.0.0` lets other computers in: there are no passwords, and whoever can
-reach the port can read everything in the archives. Ctrl-C ends it.
+Prints the address to open, and the form of addresses for players: /payload?uri=...&date=... (see `seekwarc
+url`). `--host 0.0.0.0` gives other computers access: there are no passwords, so everyone who can reach the
+port can read everything in the archives. Ctrl-C stops the server.
 
 seekwarc serve crawl.warc.zst
 seekwarc serve --port 8080 --open *.warc.zst
@@ -37,10 +37,10 @@ __all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "add_arguments", "port_number", "run"
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8090
 PORTS_TRIED: Final = 20
-"""Ports from the default one on that are tried where none was asked for."""
+"""Ports tried, from the default one on, unless --port is given."""
 BACKLOG: Final = 512
 SEND_BUFFER: Final = 128 << 10
-"""Bytes that the system holds for a browser on this computer, which would take megabytes unless told."""
+"""Bytes that the system buffers for a browser on this computer; its own default is megabytes."""
 EVERY_ADDRESS: Final = ("0.0.0.0", "::")  # noqa: S104
 
 
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         metavar="FILE|URL|INDEX",
         nargs="+",
-        help=".warc.zst, .warc.gz or .warc; .cdxj: the files it names",
+        help=".warc.zst, .warc.gz or .warc, or a .cdxj for the files that it names",
     )
     parser.add_argument(
         "--host", default=DEFAULT_HOST, metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)"
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="HOST",
-        help="name under which browsers reach this server, where it is behind another one (may be repeated)",
+        help="name under which browsers reach this server through a proxy (may be repeated)",
     )
     parser.add_argument("--open", action="store_true", help="open the page in your browser")
     add_limit_arguments(parser)
@@ -76,20 +76,17 @@ def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     missing = [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]
     if missing:
-        raise SeekWarcError(
-            f"serving takes {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not "
-            "installed: pip install 'seekwarc[serve]'"
-        )
-    # Imported here: they are an extra, and take a while.
+        raise SeekWarcError(f"`seekwarc serve` needs {' and '.join(missing)}: pip install 'seekwarc[serve]'")
+    # Imported here: they are an extra, and slow to import.
     from seekwarc.serve.app import LOCAL_HOSTS, application  # noqa: PLC0415
     from seekwarc.serve.server import Server  # noqa: PLC0415
     from seekwarc.serve.shelf import Shelf  # noqa: PLC0415
 
     logging.basicConfig(format="seekwarc: %(message)s")
     if hasattr(signal, "SIGHUP"):
-        # The terminal is closed: end as if asked to.
+        # The terminal was closed: end as on SIGTERM.
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
-    # Asked to end by Ctrl-C, it has done what it should.
+    # Ctrl-C is the normal way to end it.
     with (
         contextlib.suppress(KeyboardInterrupt),
         Shelf(options.files, **limit_options(options)) as shelf,
@@ -103,11 +100,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _announce(options: argparse.Namespace, shelf: Shelf, listener: socket.socket) -> None:
-    """Say where it is, and what else there is to say when it starts."""
+    """Print the address, and what else a user should know at the start."""
     host, port = listener.getsockname()[:2]
     address = web_address(host, port)
     files = counted(len(shelf.files), "file") if len(shelf.files) > 1 else shelf.files[0].name
-    print(f"{printable(files)} at {address} (Ctrl-C ends it)")
+    print(f"{printable(files)} at {address} (Ctrl-C stops it)")
     elsewhere = "" if port == DEFAULT_PORT else f" --port {port}"
     print(
         f"ffmpeg, ffprobe and mpv open {address}payload?uri=URI&date=DATE; "
@@ -115,7 +112,7 @@ def _announce(options: argparse.Namespace, shelf: Shelf, listener: socket.socket
         flush=True,
     )
     if not ipaddress.ip_address(host).is_loopback and sys.stderr is not None:
-        text = f"anybody who reaches port {port} can read all of it: there are no passwords"
+        text = f"everyone who can reach port {port} can read all of it: there are no passwords"
         print(f"seekwarc: warning: {text}", file=sys.stderr)
     if options.open:
         webbrowser.open(address)
@@ -131,7 +128,7 @@ def port_number(text: str) -> int:
 
 
 def _hosts(options: argparse.Namespace, local: Sequence[str]) -> list[str]:
-    """Return the names that requests may ask for: a page on another site must not be able to."""
+    """Return the host names that requests may have: pages of other sites must not reach the server."""
     if options.host in EVERY_ADDRESS and not options.name:
         return ["*"]
     return [*local, options.host, f"[{options.host}]", *options.name]
@@ -141,7 +138,7 @@ def _listen(options: argparse.Namespace) -> socket.socket:
     """Open the port.
 
     Raises:
-        SourceError: It is taken, or the address is not this computer's.
+        SourceError: It is in use, or the address is not this computer's.
     """
     ports = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TRIED) if options.port is None else (options.port,)
     problem = None
@@ -156,7 +153,7 @@ def _listen(options: argparse.Namespace) -> socket.socket:
                 break
         else:
             if ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
-                # What lies here unread when a player turns to another place was read for nothing.
+                # Bytes buffered here when a player seeks elsewhere were read in vain.
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
             return listener
     raise SourceError(
@@ -165,13 +162,13 @@ def _listen(options: argparse.Namespace) -> socket.socket:
 
 
 def web_address(host: str, port: int) -> str:
-    """Return the address of a server as browsers take it."""
+    """Return the URL of a server."""
     shown = {"0.0.0.0": DEFAULT_HOST, "::": "::1"}.get(host, host)  # noqa: S104
     return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
 
 
 def _show_progress(shelf: Shelf) -> None:
-    """Show how far the files have been gone through, until they have."""
+    """Show how far the files have been scanned, until they all are."""
     from tqdm import tqdm  # noqa: PLC0415
 
     total = sum(state.size for state in shelf.files)

@@ -1,10 +1,10 @@
-"""Cut a file into several .warc.zst, by size or number of records, without compressing it anew.
+"""Split a file into several .warc.zst, by size or number of records, copying compressed frames.
 
   seekwarc split crawl.warc.zst -o part.warc.zst --size 1G
 
 makes part-00000.warc.zst, part-00001.warc.zst and so on. Records are never cut: one that is larger than SIZE
-gets a file for itself. Each file begins with the warcinfo record that its records belong to, a copy of it
-where need be; with --no-warcinfo the files together hold what FILE holds and nothing else.
+gets a file of its own. Each file begins with the warcinfo record that its records belong to, or a copy of it;
+with --no-warcinfo the files together hold what FILE holds and nothing else.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
+from seekwarc.cli.arguments import add_json_argument, add_no_verify_argument, add_output_arguments
 from seekwarc.cli.common import (
-    add_force_argument,
     add_limit_arguments,
     done_json,
     existing_option,
@@ -35,34 +35,27 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
     parser.add_argument("file", metavar="FILE", help=".warc.zst, .warc.gz or .warc")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="PATTERN",
-        required=True,
-        help="name of the new files; a number is put into it",
-    )
+    add_output_arguments(parser, "PATTERN", "name of the new files; a number is added to it")
     how = parser.add_mutually_exclusive_group(required=True)
-    how.add_argument("--size", type=parse_size, metavar="SIZE", help="most bytes of a file, such as 1G")
+    how.add_argument("--size", type=parse_size, metavar="SIZE", help="maximum size of a file, such as 1G")
     how.add_argument(
         "--records",
         type=int,
         metavar="N",
-        help="most records of a file, a copied warcinfo record not counted",
+        help="maximum number of records in a file, not counting a copied warcinfo record",
     )
     parser.add_argument(
         "--no-warcinfo", action="store_true", help="do not begin each file with its warcinfo record"
     )
-    parser.add_argument("--no-verify", action="store_true", help="copy large records without decoding them")
-    add_force_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    add_no_verify_argument(parser, "copy large records without decoding them")
+    add_json_argument(parser)
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     if options.output == "-":
-        raise SeekWarcError("several files cannot go to standard output; give -o a name")
+        raise SeekWarcError("several files cannot go to standard output: name them with -o")
     done = split(
         input_target(options.file),
         options.output,
@@ -94,7 +87,7 @@ def _text(done: Splitting) -> str:
         f"{files} of {counted(done.records, 'record')}",
         (
             f"{human_size(done.bytes_copied)} of frames copied ({checked}), "
-            f"{human_size(done.bytes_recompressed)} of content compressed anew"
+            f"{human_size(done.bytes_recompressed)} of content recompressed"
         ),
         *map(str, done.recompressed),
     ]

@@ -1,18 +1,18 @@
-"""Make a dictionary of records that are like those it is to compress: from the same site, or the same crawl.
+"""Train a dictionary on records like those it will compress: of the same site, or the same crawl.
 
   seekwarc train crawl-*.warc.gz -o crawl.dict
   seekwarc convert crawl-00000.warc.gz crawl-00000.warc.zst --dictionary crawl.dict
 
-It helps small records most, and takes room in every file itself. What it saves is measured, for each file, on
-records that it was not trained on. `-` is standard input or standard output.
+It helps small records most, and every file that uses it stores a copy. For each file, its saving is measured
+on records that it was not trained on. `-` is standard input or standard output.
 """
 
 from __future__ import annotations
 
 import argparse
 
+from seekwarc.cli.arguments import add_json_argument, add_output_arguments
 from seekwarc.cli.common import (
-    add_force_argument,
     add_limit_arguments,
     done_json,
     existing_option,
@@ -34,40 +34,42 @@ from seekwarc.write.output import committed
 
 __all__ = ["add_arguments", "run"]
 
-MOST_KINDS = 20
-"""Kinds of records that are listed, unless JSON is asked for."""
+MAX_KINDS = 20
+"""Kinds of records that are listed; JSON has all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE", nargs="+", help=".warc.zst, .warc.gz or .warc")
-    parser.add_argument("-o", "--output", metavar="DICT", required=True)
+    add_output_arguments(parser, "DICT", "the dictionary")
     parser.add_argument(
         "--size",
         type=parse_size,
         default=DEFAULT_SIZE,
         metavar="SIZE",
-        help="most bytes of the dictionary (default: 112640); less where there is little to train on",
+        help="maximum size of the dictionary (default: 112640); it is smaller if there is little to train on",
     )
     parser.add_argument(
         "--level",
         type=int,
         default=DEFAULT_LEVEL,
         metavar="N",
-        help="compression level that it is to be used with, -7 to 22 (default: 3)",
+        help="compression level that it will be used with, -7 to 22 (default: 3)",
     )
     parser.add_argument(
-        "--samples", type=int, metavar="N", help="most records to train on (default: as many as help)"
+        "--samples",
+        type=int,
+        metavar="N",
+        help="maximum number of records to train on (default: as many as help)",
     )
-    add_force_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    add_json_argument(parser)
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     target = output_target(options.output)
-    # A file that is named twice would be measured on what was trained on.
+    # A file that is named twice would be measured on records that were trained on.
     files = list(dict.fromkeys(options.files))
     for name in files:
         refuse_same_file(name, target)
@@ -118,11 +120,11 @@ def _text(done: Training) -> str:
         *(
             f"{it.records:>10} {it.samples:>10} {human_size(it.sample_size):>10}  "
             f"{printable(it.type)} {printable(it.mime)}"
-            for it in done.strata[:MOST_KINDS]
+            for it in done.strata[:MAX_KINDS]
         ),
     ]
-    if len(done.strata) > MOST_KINDS:
-        lines.append(f"{'':>33} and {len(done.strata) - MOST_KINDS} more kinds")
+    if len(done.strata) > MAX_KINDS:
+        lines.append(f"{'':>33} and {len(done.strata) - MAX_KINDS} more kinds")
     lines += [
         "",
         f"{'RECORDS':>10} {'MEASURED':>10} {'WITHOUT':>10} {'WITH':>10} {'LEFT':>7} {'SAVED':>10}  IN FILE",

@@ -1,8 +1,8 @@
-"""Print the address of a capture in a running `seekwarc serve`: for ffmpeg, ffprobe, mpv, curl.
+"""Print the address of a capture in a running `seekwarc serve`, for ffmpeg, ffprobe, mpv or curl.
 
-FILE is what is served: an archive, or a CDXJ index. The address is made without asking the server, which is
-thought to be where `seekwarc serve` is unless told otherwise; where it printed another port, give that here.
-Seekable formats are read by range: cutting five seconds from the middle of a film costs a few frames.
+FILE is what is served: an archive, or a CDXJ index. The address is made without asking the server. It assumes
+the default address of `seekwarc serve`: if that printed another port, give it with --port. Players read by
+range, so cutting five seconds from the middle of a film costs a few frames.
 
 seekwarc url crawl.warc.zst --uri https://example.org/film.mp4
 ffmpeg -ss 600 -t 5 -i "$(seekwarc url crawl.warc.zst --uri https://example.org/film.mp4)" -c copy cut.mp4
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--host",
         default=DEFAULT_HOST,
         metavar="ADDRESS",
-        help=f"where the server is reached (default: {DEFAULT_HOST})",
+        help=f"host name or address of the server (default: {DEFAULT_HOST})",
     )
     parser.add_argument(
         "--port",
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    # Imported here: they load what only serving and this verb use.
+    # Imported here: only this verb and `serve` need them.
     from seekwarc.serve.address import capture_address  # noqa: PLC0415
     from seekwarc.serve.indexed import is_index  # noqa: PLC0415
 
@@ -74,7 +74,7 @@ def _in_archive(options: argparse.Namespace) -> tuple[str, WarcDate]:
         if not found:
             raise NotFoundError(
                 f"no response, resource or revisit has the URI {options.uri}; "
-                "`seekwarc ls` lists what is there",
+                "`seekwarc ls` lists the records",
                 source=archive.name,
             )
     wanted = date_of_digits(options.date or LATEST).nanoseconds

@@ -1,10 +1,9 @@
 """Check files: their grammar, every checksum, every seek table, the rules of WARC, every digest.
 
-Damage, which is bytes that are lost, wrong or hidden, is printed as it is found, with its offset and what to
-do about it, and makes the exit status 1. Deviations break a rule of the standards and harm no reader: they
-are counted by kind, each with the first of them, and leave the exit status 0 unless --strict is given. `-`
-is standard input, which is first stored in a temporary file. Of a folder, all WARC files in it and below it
-are checked.
+Damage (bytes that are lost, wrong or hidden) is printed as it is found, with its offset and what to do about
+it, and makes the exit status 1. Deviations break a rule of the standards but harm no reader: they are counted
+by kind, with the first of each, and leave the exit status 0 unless --strict is given. `-` is standard input,
+which is first stored in a temporary file. A folder stands for all WARC files in and below it.
 
 seekwarc verify crawl.warc.zst
 seekwarc verify --strict --json *.warc.gz
@@ -38,7 +37,7 @@ from seekwarc.tools.work import Desk
 __all__ = ["add_arguments", "run"]
 
 MAX_OF_A_KIND = 10
-"""Damage of one kind that is printed of a file, unless all is asked for."""
+"""Problems of one kind that are printed for a file, without --all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,11 +88,11 @@ class _Verifying:
 
 
 def _print_problem(problem: Problem, count: int, options: argparse.Namespace) -> None:
-    """Print damage, and deviations if all problems are asked for.
+    """Print damage, and with --all deviations.
 
     Args:
         problem: The problem.
-        count: How many of its kind the file had so far, with this one.
+        count: How many of its kind the file has had so far, including this one.
         options: The arguments.
     """
     if problem.severity is ProblemSeverity.DEVIATION and not options.all:
@@ -110,7 +109,7 @@ def _print_problem(problem: Problem, count: int, options: argparse.Namespace) ->
         print(
             f"    {problem.remedy}" + ("; more of this kind is not printed (--all prints it)" if last else "")
         )
-    # A long run is watched for what was found so far.
+    # People watch a long run.
     sys.stdout.flush()
 
 

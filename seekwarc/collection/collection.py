@@ -28,7 +28,7 @@ from seekwarc.storage.source import RangeSource
 
 __all__ = ["Collection"]
 
-MOST_REVISITS: Final = 64
+MAX_REVISITS: Final = 64
 """Revisits of revisits that are followed."""
 
 Target = str | os.PathLike[str] | bytes | BinaryIO | RangeSource
@@ -265,7 +265,7 @@ class Collection(Closing):
         passed.add((revisit.source, revisit.offset))
         damage: FormatError | None = None
         for entry in candidates_of(revisit, self.index, self.record):
-            if len(passed) > MOST_REVISITS:
+            if len(passed) > MAX_REVISITS:
                 break
             try:
                 original = self.record(entry)

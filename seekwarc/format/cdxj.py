@@ -39,7 +39,7 @@ TABLE_FIELD: Final = "seekTable"
 """The field of ours that names the seek table of a large record; other readers pass over it."""
 DIGITS: Final = 14
 """YYYYMMDDhhmmss"""
-MOST_SHOWN: Final = 60
+MAX_SHOWN: Final = 60
 
 # Lines of a cluster's index have a tab behind the date.
 _HEAD = re.compile(rb"[^ \n]*+ [^ \t\r\n]*+")
@@ -103,7 +103,7 @@ class CdxjLine:
         """
         if not _KEY.fullmatch(self.key) or not _TIMESTAMP.fullmatch(self.timestamp):
             raise FormatError(
-                f"key {self.key[:MOST_SHOWN]!r} and date {self.timestamp!r} make no line of CDXJ"
+                f"key {self.key[:MAX_SHOWN]!r} and date {self.timestamp!r} make no line of CDXJ"
             )
         return f"{self.key} {self.timestamp} {json.dumps(dict(self.fields))}\n".encode("ascii")
 
@@ -188,9 +188,7 @@ class CdxjLine:
         if _NUMBER.fullmatch(text):
             return int(text)
         if needed:
-            raise FormatError(
-                f"the `{name}` of this line of the index is {text[:MOST_SHOWN]!r}, not a number"
-            )
+            raise FormatError(f"the `{name}` of this line of the index is {text[:MAX_SHOWN]!r}, not a number")
         return None
 
 
@@ -247,4 +245,4 @@ def _text(value: object) -> str:
 
 
 def _shown(data: bytes) -> str:
-    return repr(data[:MOST_SHOWN])
+    return repr(data[:MAX_SHOWN])

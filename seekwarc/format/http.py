@@ -22,7 +22,7 @@ __all__ = ["MAX_HTTP_HEAD_SIZE", "HttpHead", "is_http_block", "parse_http_head"]
 MAX_HTTP_HEAD_SIZE: Final = 64 << 10
 """Where the search for the end of an HTTP head is given up: the block is then treated as opaque."""
 
-LONGEST_STATUS_LINE: Final = 128
+MAX_STATUS_LINE: Final = 128
 """Bytes that tell whether a status line begins, blanks in it included."""
 
 _LEADING_BLANK_LINES = re.compile(rb"(?:\r?\n){0,4}")
@@ -174,7 +174,7 @@ def parse_http_head(block: Buffer, *, whole: bool = False) -> HttpHead | None:
         # What matters is the response behind it.
         if _STATUS_LINE.match(data, head.size):
             head = _head_at(data, head.size, whole=whole)
-        elif not whole and len(data) - head.size < LONGEST_STATUS_LINE and len(data) < MAX_HTTP_HEAD_SIZE:
+        elif not whole and len(data) - head.size < MAX_STATUS_LINE and len(data) < MAX_HTTP_HEAD_SIZE:
             return None  # It may come yet.
         else:
             break

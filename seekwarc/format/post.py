@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote_plus, urlencode
 
-__all__ = ["LONGEST_QUERY", "MAX_BODY_SIZE", "body_query", "with_query"]
+__all__ = ["MAX_BODY_SIZE", "MAX_QUERY", "body_query", "with_query"]
 
-LONGEST_QUERY: Final = 4096
+MAX_QUERY: Final = 4096
 """Characters of a body's query that are kept."""
 MAX_BODY_SIZE: Final = 4 << 20
 """Bytes of a body that are looked at. Of a longer one JSON and forms cannot be read."""
@@ -41,7 +41,7 @@ def body_query(content_type: str, body: bytes) -> str:
         content_type: Its type, "" where none was sent.
         body: At most `MAX_BODY_SIZE` bytes of it.
     """
-    return _query(content_type, body)[:LONGEST_QUERY]
+    return _query(content_type, body)[:MAX_QUERY]
 
 
 def _query(content_type: str, body: bytes) -> str:
@@ -63,7 +63,7 @@ def _query(content_type: str, body: bytes) -> str:
 
 def _binary(body: bytes) -> str:
     # As much as can be kept.
-    return "__wb_post_data=" + base64.b64encode(body[:LONGEST_QUERY]).decode("ascii")
+    return "__wb_post_data=" + base64.b64encode(body[:MAX_QUERY]).decode("ascii")
 
 
 def _json_fields(body: bytes) -> dict[str, str]:

@@ -18,8 +18,8 @@ from urllib.parse import quote_from_bytes
 __all__ = ["surt"]
 
 DEFAULT_PORTS: Final = {b"http": 80, b"https": 443}
-MOST_PORT: Final = 65535
-LONGEST_HOST: Final = 1024
+MAX_PORT: Final = 65535
+MAX_HOST: Final = 1024
 """Characters of a host that is looked at for letters outside ASCII, or for a number."""
 
 _FILEDESC = b"filedesc"
@@ -104,14 +104,14 @@ def _host_and_port(authority: bytes) -> tuple[bytes, int | None]:
     if rest in (b"", b":"):
         return host, 0
     number = _PORT.fullmatch(rest[1:])
-    if number is None or rest[:1] != b":" or int(number[0]) > MOST_PORT:
+    if number is None or rest[:1] != b":" or int(number[0]) > MAX_PORT:
         return host, None
     return host, int(number[0])
 
 
 def _host(host: bytes) -> bytes:
     host = _unescape(host)
-    if not host.isascii() and len(host) <= LONGEST_HOST:
+    if not host.isascii() and len(host) <= MAX_HOST:
         # What is no name that could be looked up is kept, escaped.
         with contextlib.suppress(UnicodeError):
             host = host.decode("utf-8", "ignore").encode("idna")
@@ -123,7 +123,7 @@ def _host(host: bytes) -> bytes:
 
 def _dotted_quad(host: bytes) -> bytes | None:
     """Return an IPv4 address that is written in one of its other forms (inet_aton(3)) the usual way."""
-    if len(host) > LONGEST_HOST:
+    if len(host) > MAX_HOST:
         return None
     if host.isdigit():
         address = int(host) & 0xFFFF_FFFF

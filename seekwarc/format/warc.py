@@ -52,7 +52,7 @@ _VERSION = re.compile(rb"WARC/(\d{1,4}\.\d{1,4})[ \t]*(\r{0,2})\n")
 _TOO_MANY_RETURNS = b"\r\r"
 _USUAL_VERSIONS = (b"WARC/1.0\r\n", b"WARC/1.1\r\n")
 _CONTENT_LENGTH = re.compile(rb"\n(?i:content-length)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)")
-MOST_DIGITS: Final = 18
+MAX_DIGITS: Final = 18
 _DIGITS = re.compile(r"[0-9]{1,18}")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LINE_BREAK_OR_NUL = re.compile(r"[\r\n\0]")
@@ -253,7 +253,7 @@ def _content_length(raw: bytes) -> int:
     if field is None:
         raise FormatError("the record has no Content-Length field")
     digits = field[1].strip(b" \t\r")
-    if digits.isdigit() and len(digits) <= MOST_DIGITS:
+    if digits.isdigit() and len(digits) <= MAX_DIGITS:
         return int(digits)
     value = _value(field[1])
     if not _DIGITS.fullmatch(value):

@@ -163,7 +163,7 @@ def test_header_lines_do_not_matter() -> None:
     assert dates(b'!meta 0 {"format": "cdxj"}\n' + by_date(*DATES)) == DATES
 
 
-def test_a_line_that_cannot_be_read_is_told_with_its_place() -> None:
+def test_a_line_that_cannot_be_read_is_reported_with_its_place() -> None:
     data = by_date(*DATES)
     bad = data.replace(b'{"url": "http://example.org/page", "digest": "sha1:2022', b'{"url: "sha1:2022')
     with Index(bad) as found:
@@ -175,7 +175,7 @@ def test_a_line_that_cannot_be_read_is_told_with_its_place() -> None:
         assert caught.value.source == "<bytes>"
 
 
-def test_a_date_that_is_none_is_told_where_it_counts() -> None:
+def test_a_date_that_is_invalid_is_reported_where_it_counts() -> None:
     data = by_date("20201399000000", "20210101000000")
     assert len(dates(data)) == 2
     with pytest.raises(FormatError, match="date of this line") as caught:
@@ -294,7 +294,7 @@ def test_files_are_looked_for_beside_the_index(target: object, folder: str | Non
     assert module.folder_of(target) == folder
 
 
-def test_a_line_that_leads_to_another_record_is_told(crawl: Path) -> None:
+def test_a_line_that_leads_to_another_record_is_reported(crawl: Path) -> None:
     data = (crawl / "crawl.cdxj").read_bytes()
     lines = [
         line.replace(b"org,example)/0 ", b"org,example)/0x ").replace(b"example.org/0", b"example.org/0x")
@@ -329,7 +329,7 @@ def test_opening_costs_what_a_reader_with_offset_and_length_costs(crawl: Path) -
 
 
 def test_records_stay_usable_when_many_files_were_opened_since(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(module, "MOST_READERS", 2)
+    monkeypatch.setattr(module, "MAX_READERS", 2)
     for number in range(8):
         with seekwarc.open(tmp_path / f"{number}.warc.zst", "w") as out:
             out.write_resource(f"http://example.org/{number}", text(5000, seed=number), "text/plain")

@@ -49,7 +49,7 @@ def test_a_line_that_is_there_is_found(number: int) -> None:
     assert line.source == "a.cdxj"
 
 
-def test_what_lies_behind_and_in_front_of_any_place_comes_in_order() -> None:
+def test_what_lies_after_and_before_any_place_comes_in_order() -> None:
     rng = random.Random(1)
     places = [
         b"",
@@ -125,7 +125,7 @@ def test_going_backwards_from_the_end_reads_little_more_than_a_block(tail: bytes
     assert source.bytes_asked < 24 * BLOCK
 
 
-def test_lines_behind_each_other_are_read_in_growing_steps() -> None:
+def test_consecutive_lines_are_read_in_growing_steps() -> None:
     data = b"".join(many_lines(20_000, filler=1000))
     source = RecordingSource(data, "a.cdxj")
     assert sum(1 for _ in StoredLines(source).ascending(b"")) == 20_000
@@ -134,7 +134,7 @@ def test_lines_behind_each_other_are_read_in_growing_steps() -> None:
 
 
 def test_little_is_remembered_of_a_file_of_long_keys(monkeypatch) -> None:
-    monkeypatch.setattr(module, "MOST_REMEMBERED", 1 << 20)
+    monkeypatch.setattr(module, "MAX_REMEMBERED", 1 << 20)
     lines = [b"%03d%b 2026 {}\n" % (number, b"k" * 100_000) for number in range(60)]
     found = stored(b"".join(lines))
     for line in lines:
@@ -151,7 +151,7 @@ def test_an_empty_file_has_no_lines() -> None:
     assert [*stored(b"").ascending(b"")] == [*stored(b"").descending(b"a")] == []
 
 
-def test_a_line_out_of_order_is_told_with_its_place() -> None:
+def test_a_line_out_of_order_is_reported_with_its_place() -> None:
     data = b"b 2020 {}\nc 2020 {}\na 2020 {}\n"
     with pytest.raises(FormatError, match="not sorted") as caught:
         [*stored(data).ascending(b"")]
@@ -160,7 +160,7 @@ def test_a_line_out_of_order_is_told_with_its_place() -> None:
         [*stored(data).descending(b"z")]
 
 
-def test_an_unsorted_file_is_told_by_the_search() -> None:
+def test_an_unsorted_file_is_reported_by_the_search() -> None:
     shuffled = random.Random(2).sample(LINES, len(LINES))
     with pytest.raises(FormatError, match=r"LC_ALL=C sort"):
         [*stored(b"".join(shuffled)).ascending(b"org,site5)")]
@@ -180,7 +180,7 @@ def test_lines_of_the_same_key_and_date_may_stand_in_any_order() -> None:
     assert len([*stored(data).ascending(b"")]) == 2
 
 
-def test_a_line_without_a_date_is_told_with_its_place() -> None:
+def test_a_line_without_a_date_is_reported_with_its_place() -> None:
     for data in (b"a 2020 {}\nnonsense\nz 2020 {}\n", b"a 2020 {}\n" * 10_000 + b"nonsense\n" * 20_000):
         with pytest.raises(FormatError, match="not a line of an index") as caught:
             [*stored(data).ascending(b"b")]
@@ -196,7 +196,7 @@ def test_a_file_without_line_breaks_is_not_read_to_its_end(data: bytes) -> None:
     assert source.bytes_asked < len(data)
 
 
-def test_a_source_that_ends_early_is_told() -> None:
+def test_a_source_that_ends_early_is_reported() -> None:
     source = RecordingSource(DATA, "a.cdxj")
     source.data = DATA[:100_000]
     with pytest.raises(SourceError, match="should have"):

@@ -170,7 +170,7 @@ def test_a_segmented_record_takes_a_collection(tmp_path: Path) -> None:
 
 
 def test_no_more_captures_are_looked_at_than_is_good(crawl: Crawl, monkeypatch) -> None:
-    monkeypatch.setattr(nearby, "MOST_LINES", 3)
+    monkeypatch.setattr(nearby, "MAX_LINES", 3)
     crawl.response(ONE, "2021-01-01T00:00:00Z")
     for day in range(1, 5):
         crawl.response(OTHER, f"2023-01-0{day}T00:00:00Z")

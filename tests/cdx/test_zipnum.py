@@ -61,7 +61,7 @@ def test_few_blocks_are_read(tmp_path: Path) -> None:
     assert len(part.requests) <= 2
 
 
-def test_what_is_no_cluster_is_told_apart() -> None:
+def test_what_is_not_a_cluster_is_distinguished() -> None:
     assert not is_cluster(LINES[0])
     assert not is_cluster(b"")
     assert not is_cluster(b'!meta 0 {"format": "cdxj"}')
@@ -105,7 +105,7 @@ def test_a_block_that_is_right_is_read() -> None:
     ],
     ids=range(9),
 )
-def test_a_block_that_is_wrong_is_told_with_its_place(
+def test_a_block_that_is_wrong_is_reported_with_its_place(
     index: bytes, part: bytes, error: type[FormatError]
 ) -> None:
     with pytest.raises(error) as caught:
@@ -155,7 +155,7 @@ def test_a_block_of_tiny_lines_costs_no_more_than_its_bytes() -> None:
         tracemalloc.stop()
 
 
-def test_a_line_of_the_index_that_is_wrong_is_told_with_its_place() -> None:
+def test_a_line_of_the_index_that_is_wrong_is_reported_with_its_place() -> None:
     index = wacz_index = cdxj_line("!meta", "0", format="cdxj-gzip-1.0", filename="part.gz")
     for line in (b"a 2020 {}\n", b"a 2020 x\n", b'a 2020 {"offset": "x", "length": 4}\n'):
         with pytest.raises(FormatError, match="cluster's index") as caught:

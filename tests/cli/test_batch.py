@@ -133,7 +133,7 @@ def test_a_folder_can_be_converted_in_place_again_and_again(told, folder) -> Non
         assert (status, statuses(found)) == (0, statuses_expected)
 
 
-def test_people_are_told_of_each_file_and_of_all(command, folder, tmp_path) -> None:
+def test_output_tells_of_each_file_and_of_all(command, folder, tmp_path) -> None:
     out = command("convert", folder / "2025", "--to-dir", tmp_path / "new").out
     assert f"{folder}/2025/a.warc.gz -> {tmp_path}/new/a.warc.zst: 2 records" in out
     assert out.endswith("2 files: 2 done\n")
@@ -162,7 +162,7 @@ def test_a_terminal_is_shown_how_far_all_files_are(folder, tmp_path) -> None:
         (("a.warc", "--to-dir", "new", "--jobs", "many"), "--jobs"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(command, tmp_path, words, told) -> None:
+def test_invalid_arguments_are_refused(command, tmp_path, words, told) -> None:
     (tmp_path / "file").touch()
     assert told in command("convert", *words, status=2, cwd=tmp_path).stderr
     assert os.listdir(tmp_path) == ["file"]

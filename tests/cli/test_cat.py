@@ -146,13 +146,13 @@ def test_two_ways_to_say_which_record_are_one_too_many(command, crawl) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_offset_where_no_record_starts_is_told(command, crawl, form) -> None:
+def test_an_offset_where_no_record_starts_is_reported(command, crawl, form) -> None:
     for offset in (crawl.put(3, form).offset + 1, 10**12):
         stderr = command("cat", crawl.path(form), offset, status=1).stderr
         assert f"{crawl.path(form)}, offset {offset}: " in stderr
 
 
-def test_a_damaged_frame_stops_the_output_in_front_of_it(command, damaged, crawl) -> None:
+def test_output_ends_before_a_damaged_frame(command, damaged, crawl) -> None:
     offset = crawl.film_put.offset
     stderr = command("cat", damaged, offset, status=1).stderr
     assert stderr.startswith(f"seekwarc: {damaged}, offset ")
@@ -168,7 +168,7 @@ def test_a_record_of_a_pipe_is_found(command, crawl) -> None:
         assert answer.stdout == crawl.film
 
 
-def test_a_file_may_stand_behind_standard_input(crawl) -> None:
+def test_standard_input_may_be_a_file(crawl) -> None:
     run = [sys.executable, "-m", "seekwarc", "cat", "-", str(crawl.film_put.offset), "--range", "900000+10"]
     with crawl.zst.open("rb") as file:
         done = subprocess.run(run, stdin=file, capture_output=True, check=True)

@@ -72,7 +72,7 @@ def test_sizes_may_have_units(text, size) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "K", "1.5M", "-1", "1T", "1 M", "1e6", "0x10", "٣", "1" * 16])
-def test_what_is_no_size_is_refused(text) -> None:
+def test_what_is_not_a_size_is_refused(text) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="is not a size"):
         parse_size(text)
 

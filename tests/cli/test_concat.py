@@ -37,7 +37,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # What comes out.
 
 
-def test_files_are_joined_without_being_compressed_anew(command, crawl, other, tmp_path) -> None:
+def test_files_are_joined_without_recompressing(command, crawl, other, tmp_path) -> None:
     path = tmp_path / "new.warc.zst"
     answer = command("concat", crawl.zst, other, crawl.zst, "-o", path, "--json")
     data = path.read_bytes()
@@ -63,10 +63,10 @@ def test_files_are_joined_without_being_compressed_anew(command, crawl, other, t
     assert [line["offset"] for line in lines] == [record.offset for record in records]
 
 
-def test_people_are_told_what_was_done(command, crawl, other, tmp_path) -> None:
+def test_output_says_what_was_done(command, crawl, other, tmp_path) -> None:
     answer = command("concat", crawl.zst, other, "-o", tmp_path / "new.warc.zst")
     assert answer.out.splitlines()[0].startswith("2 files, 7 records: 1.9 MiB")
-    assert "of frames copied (verified), 0 B of content compressed anew" in answer.out
+    assert "of frames copied (verified), 0 B of content recompressed" in answer.out
     assert answer.stderr == "", "no progress where standard error is no terminal"
     answer = command("concat", crawl.zst, "-o", tmp_path / "again.warc.zst", "--no-verify")
     assert answer.out.startswith("1 file, 5 records: ")
@@ -86,7 +86,7 @@ def test_other_compressions_are_taken_in_and_that_is_said_beforehand(
     assert decompressed(path.read_bytes()) == decompressed(other.read_bytes()) + crawl.content
 
 
-def test_other_dictionaries_are_compressed_anew_and_that_is_said_beforehand(command, tmp_path) -> None:
+def test_other_dictionaries_are_recompressed_and_named_beforehand(command, tmp_path) -> None:
     first, second = small_dictionary(), seekwarc.Dictionary(some_dictionary().as_bytes())
     record = (warc_header(3000), text(3000))
     for name, dictionary in (("a", first), ("b", second), ("c", first), ("d", None)):
@@ -157,13 +157,13 @@ def test_names_of_files_are_safe_to_print(command, tmp_path) -> None:
         (("a.warc.zst",), "-o"),
         (("-o", "new.warc.zst"), "FILE"),
         (("a.warc.zst", "-o"), "expected one argument"),
-        (("a.warc.zst", "-o", "new.warc.zst", "--tables", "every"), "there is no option --tables"),
+        (("a.warc.zst", "-o", "new.warc.zst", "--tables", "every"), "unknown option --tables"),
         (("a.warc.zst", "-o", "new.warc.zst", "--max-window", "1"), "--max-window"),
         (("missing", "-o", "new.warc.zst"), "missing: cannot be opened: No such file"),
         ((".", "-o", "new.warc.zst"), "is a directory"),
-        (("-", "-", "-o", "new.warc.zst"), "standard input can be read once only"),
-        (("a.warc.zst", "-o", "new.warc.gz"), "joined files become a .warc.zst; name it so"),
-        (("a.warc.zst", "-o", "new.WARC"), "joined files become a .warc.zst; name it so"),
+        (("-", "-", "-o", "new.warc.zst"), "standard input can be read only once"),
+        (("a.warc.zst", "-o", "new.warc.gz"), "`concat` writes only .warc.zst: name it so"),
+        (("a.warc.zst", "-o", "new.WARC"), "`concat` writes only .warc.zst: name it so"),
         (("a.warc.zst", "-o", "."), "is a directory"),
         (("a.warc.zst", "-o", "none/new.warc.zst"), "cannot be written: No such file"),
         (("a.warc.zst", "-o", "a.warc.zst"), "source and target are the same file"),
@@ -171,7 +171,7 @@ def test_names_of_files_are_safe_to_print(command, tmp_path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_wrong_usage_is_told_and_leaves_nothing(command, crawl, tmp_path, words, told) -> None:
+def test_wrong_usage_is_reported_and_leaves_nothing(command, crawl, tmp_path, words, told) -> None:
     for name in ("a.warc.zst", "b.warc.zst"):
         (tmp_path / name).write_bytes(crawl.zst.read_bytes())
     assert told in command("concat", *words, status=2, cwd=tmp_path, stdin=b"").stderr
@@ -188,7 +188,7 @@ def test_help_tells_how(command) -> None:
 # What is damaged.
 
 
-def test_damage_is_told_by_file_and_offset_and_leaves_nothing(
+def test_damage_is_reported_by_file_and_offset_and_leaves_nothing(
     command, damaged, crawl, other, tmp_path
 ) -> None:
     folder = tmp_path / "new"
@@ -209,14 +209,14 @@ def test_damage_keeps_the_older_file(command, damaged, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"some text", b"\x28\xb5\x2f\xfd"], ids=["empty", "text", "magic"])
-def test_what_is_no_warc_file_is_told(command, crawl, tmp_path, data) -> None:
+def test_what_is_not_a_warc_file_is_reported(command, crawl, tmp_path, data) -> None:
     (tmp_path / "bad").write_bytes(data)
     stderr = command("concat", crawl.zst, "bad", "-o", "new.warc.zst", status=1, cwd=tmp_path).stderr
     assert stderr.startswith("seekwarc: bad, offset 0: ")
     assert left_in(tmp_path) == ["bad"]
 
 
-def test_several_records_in_one_member_are_told_apart(command, crawl, tmp_path) -> None:
+def test_several_records_in_one_member_are_distinguished(command, crawl, tmp_path) -> None:
     (tmp_path / "single.warc.gz").write_bytes(gzip_member(crawl.content))
     answer = command("concat", crawl.zst, "single.warc.gz", "-o", "new.warc.zst", cwd=tmp_path)
     assert "seekwarc: warning: " in answer.stderr
@@ -226,12 +226,12 @@ def test_several_records_in_one_member_are_told_apart(command, crawl, tmp_path) 
 # Where there is no room, and where it is stopped.
 
 
-def test_a_full_device_is_told(command, crawl) -> None:
+def test_a_full_device_is_reported(command, crawl) -> None:
     stderr = command("concat", crawl.zst, crawl.zst, "-o", "/dev/full", status=2).stderr
     assert stderr == "seekwarc: /dev/full: cannot be written: No space left on device\n"
 
 
-def test_a_full_disk_behind_standard_output_is_told(start, crawl) -> None:
+def test_a_full_disk_under_standard_output_is_reported(start, crawl) -> None:
     with open("/dev/full", "wb") as full:
         process = start("concat", crawl.zst, crawl.zst, "-o", "-", stdout=full)
         stderr = process.communicate()[1]
@@ -241,7 +241,7 @@ def test_a_full_disk_behind_standard_output_is_told(start, crawl) -> None:
     assert b"No space left on device" in stderr
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(command, crawl, small_disk) -> None:
+def test_a_full_disk_is_reported_and_leaves_nothing(command, crawl, small_disk) -> None:
     path = small_disk / "new.warc.zst"
     stderr = command("concat", crawl.zst, crawl.zst, "-o", path, status=2).stderr
     assert stderr == f"seekwarc: {path}: cannot be written: No space left on device\n"

@@ -67,7 +67,7 @@ def test_nothing_is_left_where_one_does_not_say(command, tmp_path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_size_that_is_none_is_refused(command) -> None:
+def test_a_size_that_is_invalid_is_refused(command) -> None:
     assert "--size" in command("demo", "--size", "huge", status=2).stderr
 
 
@@ -76,6 +76,6 @@ def test_a_small_film_is_no_trouble(command) -> None:
         assert "demo.warc.gz" in command("demo", "--size", size, "--json").json
 
 
-def test_a_folder_that_cannot_be_made_is_told(command, tmp_path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(command, tmp_path) -> None:
     (tmp_path / "file").touch()
     assert str(tmp_path / "file") in command("demo", tmp_path / "file" / "in it", status=2).stderr

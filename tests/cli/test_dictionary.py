@@ -73,13 +73,13 @@ def test_what_there_is_to_tell(command, tmp_path, compressed) -> None:
     assert ("not compressed" in out) != compressed
 
 
-def test_a_file_that_is_a_dictionary_is_told_about_too(command, tmp_path) -> None:
+def test_a_bare_dictionary_is_described_too(command, tmp_path) -> None:
     (tmp_path / "a.dict").write_bytes(DATA)
     told = command("dictionary", "info", tmp_path / "a.dict", "--json").json
     assert (told["id"], told["framed"], told["stored_size"]) == (ID, False, len(DATA))
 
 
-def test_an_id_outside_the_range_of_the_standard_is_told(command, tmp_path) -> None:
+def test_an_id_outside_the_range_of_the_standard_is_reported(command, tmp_path) -> None:
     (tmp_path / "a.dict").write_bytes(DATA[:4] + b"\x07\0\0\0" + DATA[8:])
     assert "not within 32768 to 2147483647" in command("dictionary", "info", tmp_path / "a.dict").out
 
@@ -110,7 +110,7 @@ def test_what_train_makes_comes_out_of_what_convert_makes(command, tmp_path) -> 
 
 @pytest.mark.parametrize("action", ["extract", "info"])
 @pytest.mark.parametrize("form", ["warc", "warc.gz", "warc.zst"])
-def test_a_file_without_a_dictionary_is_told(command, crawl, tmp_path, action, form) -> None:
+def test_a_file_without_a_dictionary_is_reported(command, crawl, tmp_path, action, form) -> None:
     words = ("-o", "d") if action == "extract" else ()
     stderr = command("dictionary", action, crawl.path(form), *words, status=1, cwd=tmp_path).stderr
     assert f"{crawl.path(form)}, offset 0: the file has no dictionary" in stderr
@@ -129,7 +129,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("kind", BROKEN)
-def test_what_is_no_dictionary_is_refused(command, tmp_path, kind) -> None:
+def test_what_is_not_a_dictionary_is_refused(command, tmp_path, kind) -> None:
     path = tmp_path / "broken"
     path.write_bytes(BROKEN[kind])
     for words in (("info", path), ("extract", path, "-o", "d")):
@@ -156,7 +156,7 @@ def test_wrong_words_are_wrong_usage(command) -> None:
         assert "see `seekwarc dictionary" in command("dictionary", *words, status=2).stderr
 
 
-def test_what_cannot_be_read_or_written_is_told(command, tmp_path, only_readable) -> None:
+def test_what_cannot_be_read_or_written_is_reported(command, tmp_path, only_readable) -> None:
     path = file_with(tmp_path / "a.warc.zst")
     assert "not-there" in command("dictionary", "info", "not-there", status=2).stderr
     assert str(tmp_path) in command("dictionary", "info", tmp_path, status=2).stderr

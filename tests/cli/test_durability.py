@@ -142,7 +142,7 @@ def test_a_pipe_that_is_read_no_further_ends_it_quietly(bench, start, name, tmp_
 
 
 @pytest.mark.parametrize("name", INTO_PIPES)
-def test_a_full_disk_behind_standard_output_is_named(bench, name, tmp_path) -> None:
+def test_a_full_disk_under_standard_output_is_named(bench, name, tmp_path) -> None:
     words = INTO_PIPES[name].format(bench.sources).split()
     ending = bench.run(words, tmp_path, stdout="full disk")
     assert ending.status == 2
@@ -223,7 +223,7 @@ def test_what_was_appended_is_on_disk(bench, tmp_path, monkeypatch) -> None:
 
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 MAKE_FILES = {"write/output.py", "write/files.py", "write/append.py", "tools/split.py"}
-MOST_PLACES = 5
+MAX_PLACES = 5
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +237,7 @@ def places(bench, tmp_path_factory) -> Callable[[str], list[Place]]:
         near = [place for place in every if place.file in MAKE_FILES]
         assert len(near) > 5
         chance = random.Random(name)
-        return chance.sample(near, min(MOST_PLACES, len(near))) + chance.sample(every, MOST_PLACES)
+        return chance.sample(near, min(MAX_PLACES, len(near))) + chance.sample(every, MAX_PLACES)
 
     return places
 

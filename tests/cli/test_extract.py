@@ -69,7 +69,7 @@ def test_json_tells_of_each_record_and_file(command, crawl, tmp_path) -> None:
     }
 
 
-def test_damage_is_told_and_the_others_are_written(command, crawl, damaged, tmp_path) -> None:
+def test_damage_is_reported_and_the_others_are_written(command, crawl, damaged, tmp_path) -> None:
     answer = command("extract", "--json", damaged, crawl.path("warc"), "-o", tmp_path / "new", status=1)
     assert str(damaged) in answer.stderr
     lines = lines_of(tmp_path / "new")
@@ -89,15 +89,15 @@ def test_a_second_run_is_refused_without_force(command, crawl, tmp_path) -> None
     assert len(list((tmp_path / "new").iterdir())) == 3
 
 
-def test_a_payload_above_the_limit_is_told(command, crawl, tmp_path) -> None:
+def test_a_payload_above_the_limit_is_reported(command, crawl, tmp_path) -> None:
     answer = command("extract", crawl.zst, "-o", tmp_path / "new", "--max-size", "1M", status=1)
     assert "--max-size" in answer.stderr
     assert not (tmp_path / "new" / "example.org_film.mp4").exists()
 
 
-def test_that_nothing_is_as_asked_for_is_said(command, crawl, tmp_path) -> None:
+def test_no_match_is_reported(command, crawl, tmp_path) -> None:
     answer = command("extract", crawl.zst, "--status", "404", "-o", tmp_path / "new", status=1)
-    assert "no record is as asked for" in answer.stderr
+    assert "no record matches" in answer.stderr
 
 
 def test_a_full_disk_ends_it_with_one_message(command, crawl, small_disk) -> None:

@@ -48,7 +48,7 @@ def test_standard_input_is_called_what_one_says(command, crawl) -> None:
     assert answer.stdout == re.sub(rb', "seekTable": "[^"]*"', b"", by_name)
 
 
-def test_files_are_told_apart_by_their_folders(command, crawl, tmp_path) -> None:
+def test_files_are_distinguished_by_their_folders(command, crawl, tmp_path) -> None:
     paths = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -61,7 +61,7 @@ def test_files_are_told_apart_by_their_folders(command, crawl, tmp_path) -> None
     assert "not below" in command("index", *paths, "--dir-root", tmp_path / "one", status=2).stderr
 
 
-def test_damage_is_told_and_what_is_good_kept(command, crawl, tmp_path) -> None:
+def test_damage_is_reported_and_what_is_good_kept(command, crawl, tmp_path) -> None:
     cut = tmp_path / "cut.warc.gz"
     cut.write_bytes(crawl.path("warc.gz").read_bytes()[: crawl.put(3, "warc.gz").offset + 5000])
     target = tmp_path / "out.cdxj"

@@ -147,20 +147,20 @@ def test_any_range_that_cat_takes_has_one(command, crawl, text) -> None:
     command("info", "--json", crawl.zst, crawl.film_put.offset, f"--range={text}")
 
 
-def test_a_range_that_is_none_is_refused(command, crawl) -> None:
+def test_a_range_that_is_invalid_is_refused(command, crawl) -> None:
     assert "START:STOP" in command("info", crawl.zst, "0", "--range", "x", status=2).stderr
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("number", range(5))
-def test_every_record_can_be_told_about(command, crawl, form, number) -> None:
+def test_every_record_can_be_described(command, crawl, form, number) -> None:
     put = crawl.put(number, form)
     about = command("info", "--json", "--frames", crawl.path(form), put.offset).json
     assert (about["length"], about["block_size"]) == (put.length, len(put.block))
     assert command("info", "--frames", crawl.path(form), put.offset).out.startswith("record ")
 
 
-def test_an_unusable_table_is_told_with_its_fault(command, tmp_path) -> None:
+def test_an_unusable_table_is_reported_with_its_fault(command, tmp_path) -> None:
     made = Foreign().record(b"x" * 1000, cuts=200, table={"change": lambda entries: [(1, 1, 0), *entries]})
     path = tmp_path / "table.warc.zst"
     path.write_bytes(made.record(b"y").bytes())
@@ -192,7 +192,7 @@ def test_control_characters_are_shown_and_not_obeyed(command, hostile) -> None:
         assert all(character.isprintable() for line in out.splitlines() for character in line)
 
 
-def test_damage_is_told_with_its_place(command, crawl, tmp_path) -> None:
+def test_damage_is_reported_with_its_place(command, crawl, tmp_path) -> None:
     path = tmp_path / "cut.warc.zst"
     path.write_bytes(crawl.zst.read_bytes()[: crawl.film_put.offset + 5000])
     told = command("info", path, status=1)
@@ -206,7 +206,7 @@ def test_a_head_of_http_is_not_payload(command, crawl) -> None:
     assert about["block_size"] - about["payload_size"] == len(HTTP_HEAD)
 
 
-def test_a_body_of_many_chunks_is_told_of_without_its_size(command, tmp_path) -> None:
+def test_a_body_of_many_chunks_is_described_without_its_size(command, tmp_path) -> None:
     path = tmp_path / "tiny.warc.zst"
     file = made(b"1\r\nx\r\n" * 500_000 + b"0\r\n\r\n", cuts=1 << 20, table=True)
     path.write_bytes(file.bytes())

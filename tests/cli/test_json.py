@@ -83,7 +83,7 @@ def told(run_main, capsys, made, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", WELL)
-def test_what_was_done_is_told_in_the_words_of_the_schema(told, name) -> None:
+def test_what_was_done_is_reported_in_the_words_of_the_schema(told, name) -> None:
     words, expected = WELL[name]
     status, lines = told(words)
     assert lines
@@ -96,7 +96,7 @@ def test_what_was_done_is_told_in_the_words_of_the_schema(told, name) -> None:
 
 
 @pytest.mark.parametrize("name", FAILING)
-def test_a_failure_is_told_in_the_words_of_the_schema(told, name) -> None:
+def test_a_failure_is_reported_in_the_words_of_the_schema(told, name) -> None:
     words, kind = FAILING[name]
     status, lines = told(words)
     jsonschema.validate(lines[-1], SCHEMA)

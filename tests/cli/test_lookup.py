@@ -144,16 +144,16 @@ def test_what_is_not_there_is_not_found(command, index) -> None:
         ("--json", "--cdxj"),
     ],
 )
-def test_wrong_usage_is_told(asked, words) -> None:
+def test_wrong_usage_is_reported(asked, words) -> None:
     assert asked(URI, *words) == (2, [])
 
 
-def test_an_index_that_is_not_there_is_told(command, tmp_path) -> None:
+def test_an_index_that_is_not_there_is_reported(command, tmp_path) -> None:
     assert "cannot be opened" in command("lookup", tmp_path / "none.cdxj", URI, status=2).stderr
     assert "is a directory" in command("lookup", tmp_path, URI, status=2).stderr
 
 
-def test_an_index_that_is_not_sorted_is_told_with_the_place(command, tmp_path) -> None:
+def test_an_index_that_is_not_sorted_is_reported_with_the_place(command, tmp_path) -> None:
     path = tmp_path / "a.cdxj"
     path.write_bytes(LINES[1] + LINES[0])
     stderr = command("lookup", path, URI, status=1).stderr

@@ -61,10 +61,10 @@ def test_every_file_of_a_verb_is_listed() -> None:
 
 def test_an_unknown_verb_is_wrong_usage(command) -> None:
     told = command("frobnicate", status=2).stderr
-    assert told == "seekwarc: there is no verb 'frobnicate'; see `seekwarc --help`\n"
+    assert told == "seekwarc: unknown verb 'frobnicate'; see `seekwarc --help`\n"
 
 
-def test_damage_is_told_with_the_way_out(command, crawl, tmp_path) -> None:
+def test_damage_is_reported_with_the_way_out(command, crawl, tmp_path) -> None:
     data = crawl.zst.read_bytes()
     (tmp_path / "cut.warc.zst").write_bytes(data[: len(data) // 2])
     told = command("convert", tmp_path / "cut.warc.zst", tmp_path / "new.warc.zst", status=1).stderr
@@ -135,7 +135,7 @@ STRANGE = {
 
 @pytest.mark.parametrize("words", READING)
 @pytest.mark.parametrize("kind", STRANGE)
-def test_what_is_no_warc_file_is_said_to_be_none(command, tmp_path, words, kind) -> None:
+def test_what_is_not_a_warc_file_is_reported_as_such(command, tmp_path, words, kind) -> None:
     path = tmp_path / "strange.warc.zst"
     path.write_bytes(STRANGE[kind])
     stderr = command(*words_with(words, path), status=1, cwd=tmp_path).stderr
@@ -185,7 +185,7 @@ def test_a_closed_pipe_ends_other_verbs_as_quietly(crawl, words, unbuffered) -> 
 
 
 @pytest.mark.parametrize("verb", ["ls", "info", "cat"])
-def test_a_full_disk_behind_standard_output_is_an_error(start, crawl, verb) -> None:
+def test_a_full_disk_under_standard_output_is_an_error(start, crawl, verb) -> None:
     words = {"ls": ["ls"], "info": ["info"], "cat": ["cat", "--uri", "http://example.org/film.mp4"]}[verb]
     with open("/dev/full", "wb") as full:
         process = start(*words, crawl.zst, stdout=full)
@@ -218,7 +218,7 @@ def test_without_standard_error_files_are_written_all_the_same(crawl, tmp_path, 
 
 
 @pytest.mark.parametrize("words", ["ls -", "info -", "convert - new.warc.gz"])
-def test_a_closed_standard_input_is_told(tmp_path, words) -> None:
+def test_a_closed_standard_input_is_reported(tmp_path, words) -> None:
     script = f"{sys.executable} -m seekwarc {words} <&-"
     done = subprocess.run(["bash", "-c", script], capture_output=True, check=False, cwd=tmp_path)
     assert b"Traceback" not in done.stderr

@@ -193,13 +193,13 @@ def test_a_wrong_value_is_refused_and_leaves_nothing(command, folder, tmp_path, 
     assert os.listdir(tmp_path) == ["things"]
 
 
-def test_a_file_that_is_not_there_is_told_before_anything_is_written(command, folder, tmp_path) -> None:
+def test_a_file_that_is_not_there_is_reported_before_anything_is_written(command, folder, tmp_path) -> None:
     stderr = command("pack", folder, "not there", "-o", "new.warc.zst", status=2, cwd=tmp_path).stderr
     assert stderr == "seekwarc: not there: no such file\n"
     assert os.listdir(tmp_path) == ["things"]
 
 
-def test_a_file_that_cannot_be_read_is_told_and_leaves_nothing(command, folder, tmp_path) -> None:
+def test_a_file_that_cannot_be_read_is_reported_and_leaves_nothing(command, folder, tmp_path) -> None:
     # Not even root can read the beginning of that.
     stderr = command("pack", folder, "/proc/self/mem", "-o", "new.warc.zst", status=2, cwd=tmp_path).stderr
     assert stderr.startswith("seekwarc: /proc/self/mem: cannot be read: ")
@@ -216,10 +216,10 @@ def test_a_file_of_an_impossible_age_is_packed_or_named(run_cli, folder, tmp_pat
     assert os.listdir(tmp_path).count("new.warc.zst") == (done.returncode == 0)
 
 
-def test_nothing_to_pack_is_told(command, tmp_path) -> None:
+def test_nothing_to_pack_is_reported(command, tmp_path) -> None:
     (tmp_path / "empty").mkdir()
     stderr = command("pack", "empty", "-o", "new.warc.zst", status=2, cwd=tmp_path).stderr
-    assert "no file to pack" in stderr
+    assert "no files to pack" in stderr
     assert os.listdir(tmp_path) == ["empty"]
 
 
@@ -228,19 +228,19 @@ def test_files_and_output_have_to_be_named(command, tmp_path, words) -> None:
     assert "see `seekwarc pack --help`" in command("pack", *words, status=2, cwd=tmp_path).stderr
 
 
-def test_a_folder_that_cannot_be_written_to_is_told(command, folder, only_readable) -> None:
+def test_a_folder_that_cannot_be_written_to_is_reported(command, folder, only_readable) -> None:
     path = only_readable / "new.warc.zst"
     assert command("pack", folder, "-o", path, status=2).stderr.startswith(
         f"seekwarc: {path}: cannot be written: "
     )
 
 
-def test_a_full_device_is_told(command, folder) -> None:
+def test_a_full_device_is_reported(command, folder) -> None:
     stderr = command("pack", folder, "-o", "/dev/full", status=2).stderr
     assert stderr == "seekwarc: /dev/full: cannot be written: No space left on device\n"
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(command, folder, small_disk) -> None:
+def test_a_full_disk_is_reported_and_leaves_nothing(command, folder, small_disk) -> None:
     path = small_disk / "new.warc.zst"
     stderr = command("pack", folder, "-o", path, status=2).stderr
     assert stderr == f"seekwarc: {path}: cannot be written: No space left on device\n"
@@ -323,13 +323,16 @@ def test_a_series_that_is_there_is_refused_with_what_to_say(command, folder, ser
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (("--existing", "number"), "--existing number is for a series of files: say with --max-file-size"),
-        (("--existing", "number", "-f", "--max-file-size=1M"), "--force replaces what is there, --existing"),
+        (
+            ("--existing", "number"),
+            "--existing number needs a series: give its file size with --max-file-size",
+        ),
+        (("--existing", "number", "-f", "--max-file-size=1M"), "--force replaces existing files, --existing"),
         (("--existing", "numbr"), "did you mean number?"),
         (("--exsting", "number"), "did you mean --existing?"),
     ],
 )
-def test_what_contradicts_itself_is_told_in_one_line(command, folder, tmp_path, more, told) -> None:
+def test_what_contradicts_itself_is_reported_in_one_line(command, folder, tmp_path, more, told) -> None:
     stderr = command("pack", folder, "-o", tmp_path / "new.warc.zst", *more, status=2).stderr
     assert told in stderr
     assert len(stderr.splitlines()) == 1

@@ -60,7 +60,7 @@ def test_a_sound_file_is_saved_whole(command, crawl, tmp_path, form) -> None:
     assert left_in(tmp_path) == [target.name]
 
 
-def test_what_is_intact_is_saved_and_the_rest_told(command, crawl, damaged, tmp_path) -> None:
+def test_what_is_intact_is_saved_and_the_rest_reported(command, crawl, damaged, tmp_path) -> None:
     before = damaged.read_bytes()
     target = tmp_path / "saved.warc.zst"
     answer = command("recover", damaged, target, status=1)
@@ -113,7 +113,7 @@ def test_beginnings_are_kept_when_asked_for(command, crawl, damaged, tmp_path) -
     assert data["losses"][0]["kept"] == film.content_length
 
 
-def test_a_suspect_record_is_told(command, tmp_path) -> None:
+def test_a_suspect_record_is_reported(command, tmp_path) -> None:
     block = b"right"
     raw = Foreign().record(block).records[0].header
     raw = raw.replace(b"Content-Length", b"WARC-Block-Digest: sha1:%b\r\nContent-Length" % (b"A" * 32))
@@ -186,21 +186,21 @@ def test_an_older_file_stays_where_nothing_is_intact(command, tmp_path) -> None:
     assert target.read_bytes() == b"older"
 
 
-def test_a_missing_file_is_told(command, tmp_path) -> None:
+def test_a_missing_file_is_reported(command, tmp_path) -> None:
     source = tmp_path / "missing.warc.zst"
     stderr = command("recover", source, tmp_path / "saved.warc.zst", status=2).stderr
     assert str(source) in stderr
     assert left_in(tmp_path) == []
 
 
-def test_a_missing_dictionary_is_told(command, damaged, tmp_path) -> None:
+def test_a_missing_dictionary_is_reported(command, damaged, tmp_path) -> None:
     words = ("--source-dictionary", tmp_path / "none")
     stderr = command("recover", damaged, tmp_path / "saved.warc.zst", *words, status=2).stderr
     assert f"{tmp_path / 'none'}: cannot be opened: No such file" in stderr
     assert not (tmp_path / "saved.warc.zst").exists()
 
 
-def test_what_is_no_dictionary_is_refused_by_name(command, damaged, tmp_path) -> None:
+def test_what_is_not_a_dictionary_is_refused_by_name(command, damaged, tmp_path) -> None:
     dictionary = tmp_path / "dictionary"
     dictionary.write_bytes(b"no dictionary")
     words = ("--source-dictionary", dictionary)
@@ -276,14 +276,14 @@ def test_help_tells_what_it_does(command) -> None:
 # How it runs.
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(command, crawl, small_disk) -> None:
+def test_a_full_disk_is_reported_and_leaves_nothing(command, crawl, small_disk) -> None:
     target = small_disk / "saved.warc.zst"
     stderr = command("recover", crawl.zst, target, status=2).stderr
     assert stderr == f"seekwarc: {target}: cannot be written: No space left on device\n"
     assert left_in(small_disk) == []
 
 
-def test_a_folder_that_cannot_be_written_to_is_told(command, damaged, only_readable) -> None:
+def test_a_folder_that_cannot_be_written_to_is_reported(command, damaged, only_readable) -> None:
     stderr = command("recover", damaged, only_readable / "saved.warc.zst", status=2).stderr
     assert "cannot be written" in stderr
     assert left_in(only_readable) == []

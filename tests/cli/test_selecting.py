@@ -34,7 +34,7 @@ def test_a_folder_stands_for_the_files_in_it(tmp_path) -> None:
     assert archives_named(["a", "a", "-"]) == ["a", "a", "-"]
 
 
-def test_a_size_that_is_none_is_refused(capsys) -> None:
+def test_a_size_that_is_invalid_is_refused(capsys) -> None:
     with pytest.raises(SystemExit):
         parsed("--min-size", "big")
     assert "is not a size" in capsys.readouterr().err

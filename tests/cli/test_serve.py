@@ -155,7 +155,7 @@ def test_a_file_that_is_not_there(command, tmp_path) -> None:
     assert "gone.warc" in command("serve", tmp_path / "gone.warc", status=2).stderr
 
 
-def test_a_file_that_is_none_is_told_on_the_page(serve, tmp_path) -> None:
+def test_a_file_that_is_invalid_is_reported_on_the_page(serve, tmp_path) -> None:
     path = tmp_path / "photo.jpg"
     path.write_bytes(os.urandom(5000))
     _, address, _ = serve("--port", 0, path)

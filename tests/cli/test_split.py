@@ -61,7 +61,7 @@ def test_a_file_is_cut_by_size(command, crawl, tmp_path) -> None:
         str(tmp_path / "part-00000.warc.zst"),
     ]
     assert lines[3] == "3 files of 5 records"
-    assert "of frames copied (verified), 0 B of content compressed anew" in lines[4]
+    assert "of frames copied (verified), 0 B of content recompressed" in lines[4]
     assert answer.stderr == ""
 
 
@@ -117,7 +117,7 @@ def test_standard_input_can_be_cut(command, crawl, tmp_path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_wrong_usage_is_told_and_leaves_nothing(command, crawl, tmp_path, words, told) -> None:
+def test_wrong_usage_is_reported_and_leaves_nothing(command, crawl, tmp_path, words, told) -> None:
     (tmp_path / "crawl").write_bytes(crawl.zst.read_bytes())
     (tmp_path / "taken-00001.warc.zst").write_bytes(b"mine")
     assert told in command("split", *words, status=2, cwd=tmp_path).stderr
@@ -141,7 +141,7 @@ def test_help_tells_how(command) -> None:
 # What goes wrong.
 
 
-def test_damage_is_told_by_file_and_offset_and_leaves_no_piece(command, damaged, tmp_path) -> None:
+def test_damage_is_reported_by_file_and_offset_and_leaves_no_piece(command, damaged, tmp_path) -> None:
     folder = tmp_path / "new"
     folder.mkdir()
     stderr = command("split", damaged, "-o", folder / "part", "--records", "1", status=1).stderr
@@ -152,7 +152,7 @@ def test_damage_is_told_by_file_and_offset_and_leaves_no_piece(command, damaged,
     assert len(left_in(folder)) == 5
 
 
-def test_a_full_disk_is_told_and_leaves_no_piece(command, crawl, small_disk, tmp_path) -> None:
+def test_a_full_disk_is_reported_and_leaves_no_piece(command, crawl, small_disk, tmp_path) -> None:
     command("concat", *[crawl.zst] * 3, "-o", tmp_path / "three.warc.zst")
     stderr = command(
         "split", tmp_path / "three.warc.zst", "-o", small_disk / "part", "--size", "1M", status=2

@@ -85,7 +85,7 @@ def test_the_zstd_command_takes_it(command, pages, tmp_path) -> None:
     assert without.returncode != 0, "the frame cannot be read without it"
 
 
-def test_people_are_told_of_each_file_and_kind(command, pages, tmp_path) -> None:
+def test_output_tells_of_each_file_and_kind(command, pages, tmp_path) -> None:
     out = command("train", pages / "one.warc.zst", pages / "three.warc", "-o", tmp_path / "site.dict").out
     lines = out.splitlines()
     assert lines[0].startswith("dictionary ")
@@ -164,13 +164,13 @@ def test_a_file_is_never_written_over(command, pages, tmp_path) -> None:
     assert path.read_bytes() == (pages / "three.warc").read_bytes()
 
 
-def test_too_little_is_told(command, crawl, tmp_path) -> None:
+def test_too_little_is_reported(command, crawl, tmp_path) -> None:
     stderr = command("train", crawl.zst, "-o", "d", status=1, cwd=tmp_path).stderr
     assert stderr.startswith("seekwarc: too little to train a dictionary on: ")
     assert os.listdir(tmp_path) == []
 
 
-def test_what_helps_nothing_is_told(command, tmp_path) -> None:
+def test_what_helps_nothing_is_reported(command, tmp_path) -> None:
     made = Foreign()
     for number in range(200):
         made.record(noise(3000, seed=number), header=b"WARC/1.0\r\nContent-Length: 3000\r\n\r\n")
@@ -189,7 +189,7 @@ def test_a_damaged_file_leaves_nothing(command, pages, damaged, tmp_path) -> Non
 
 
 @pytest.mark.parametrize(("name", "status"), [("not-there.warc", 2), ("folder", 2), ("text", 1)])
-def test_what_cannot_be_read_is_told(command, pages, tmp_path, name, status) -> None:
+def test_what_cannot_be_read_is_reported(command, pages, tmp_path, name, status) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "text").write_text("no WARC file")
     words = ("train", pages / "one.warc.zst", name, "-o", "d")
@@ -197,13 +197,13 @@ def test_what_cannot_be_read_is_told(command, pages, tmp_path, name, status) -> 
     assert sorted(os.listdir(tmp_path)) == ["folder", "text"]
 
 
-def test_what_cannot_be_written_is_told_before_anything_is_read(command, tmp_path) -> None:
+def test_what_cannot_be_written_is_reported_before_anything_is_read(command, tmp_path) -> None:
     path = tmp_path / "not there" / "d"
     assert f"{path}: cannot be written: " in command("train", "no.warc", "-o", path, status=2).stderr
 
 
 @pytest.mark.parametrize("target", ["/dev/full", "-"])
-def test_a_full_device_is_told(start, pages, target) -> None:
+def test_a_full_device_is_reported(start, pages, target) -> None:
     with open("/dev/full", "wb") as full:
         process = start("train", pages / "three.warc", "-o", target, stdout=full)
         stderr = process.communicate()[1]

@@ -44,7 +44,7 @@ def test_another_server(command, days) -> None:
     assert out.startswith("http://[::1]:8099/payload?uri=")
 
 
-def test_what_is_not_there_is_told_with_the_next_command(command, days) -> None:
+def test_what_is_not_there_is_reported_with_the_next_command(command, days) -> None:
     answer = command("url", days, "--uri", "http://example.org/gone", status=1)
     assert "http://example.org/gone" in answer.stderr
     assert "seekwarc ls" in answer.stderr

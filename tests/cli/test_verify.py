@@ -203,7 +203,7 @@ def test_a_table_of_less_than_the_file_is_no_failure(command, tmp_path) -> None:
     assert f"{path}: sound, 1 deviation of 1 kind: 2 records, " in answer.out
 
 
-def test_an_empty_file_and_what_is_no_archive_are_told(command, tmp_path) -> None:
+def test_an_empty_file_and_what_is_no_archive_are_reported(command, tmp_path) -> None:
     for name, data in (("empty", b""), ("page", b"<!doctype html>")):
         path = tmp_path / name
         path.write_bytes(data)
@@ -220,7 +220,7 @@ def test_what_is_hostile_does_nothing_to_the_terminal(command, hostile) -> None:
         assert "\x07" not in answer.out
 
 
-def test_shared_frames_are_told_once(command, tmp_path) -> None:
+def test_shared_frames_are_reported_once(command, tmp_path) -> None:
     path = tmp_path / "a.warc.gz"
     made = Foreign().record(b"one").record(b"two").record(b"three").plain()
     path.write_bytes(Foreign().record(b"", header=made.bytes(), trailer=b"").gzip(trailer=b"").bytes())
@@ -244,7 +244,7 @@ def test_limits_can_be_given(command, tmp_path) -> None:
 # What cannot be checked.
 
 
-def test_a_missing_file_is_told(command, crawl, tmp_path) -> None:
+def test_a_missing_file_is_reported(command, crawl, tmp_path) -> None:
     path = tmp_path / "missing.warc.zst"
     answer = command("verify", path, status=2)
     assert str(path) in answer.stderr
@@ -252,7 +252,7 @@ def test_a_missing_file_is_told(command, crawl, tmp_path) -> None:
     assert answer.out == ""
 
 
-def test_files_in_front_of_a_missing_one_are_checked(command, crawl, tmp_path) -> None:
+def test_files_before_a_missing_one_are_checked(command, crawl, tmp_path) -> None:
     answer = command("verify", crawl.zst, tmp_path / "missing.warc.zst", status=2)
     assert f"{crawl.zst}: sound" in answer.out
 
@@ -272,7 +272,7 @@ def test_help_tells_what_it_does(command) -> None:
     assert "--all" in out
 
 
-def test_a_folder_is_told(command, tmp_path) -> None:
+def test_a_folder_is_reported(command, tmp_path) -> None:
     assert str(tmp_path) in command("verify", tmp_path, status=2).stderr
 
 
@@ -332,7 +332,7 @@ def test_a_terminal_is_shown_how_far_it_is(crawl) -> None:
 
 
 @pytest.mark.parametrize("quiet", [False, True])
-def test_a_full_disk_behind_standard_output_is_told(start, crawl, damaged, quiet) -> None:
+def test_a_full_disk_under_standard_output_is_reported(start, crawl, damaged, quiet) -> None:
     with open("/dev/full", "wb") as full:
         process = start("verify", *(["--quiet"] if quiet else []), damaged, stdout=full)
         stderr = process.communicate()[1]

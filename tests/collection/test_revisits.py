@@ -574,7 +574,7 @@ def test_an_original_in_segments_is_joined(way: dict) -> None:
         assert [it.verdict for it in record.check_digests()] == ["valid"]
 
 
-def test_segments_of_the_original_that_are_missing_are_told() -> None:
+def test_segments_of_the_original_that_are_missing_are_reported() -> None:
     one, _, three = segments(("WARC-Payload-Digest", sha1(BODY)))
     made = files(one, three, revisit(refers_to=1))
     with Collection(made) as collection, pytest.raises(SegmentError, match="number 2 is missing"):
@@ -629,13 +629,13 @@ def test_a_wrong_digest_of_its_own_block_is_noticed() -> None:
 @pytest.mark.parametrize(
     ("digest", "verdicts"), [(None, []), ("tiger:abcdef", ["unknown"]), ("sha1:short", ["invalid"])]
 )
-def test_a_digest_that_cannot_be_computed_is_told_apart(digest: str | None, verdicts: list[str]) -> None:
+def test_a_digest_that_cannot_be_computed_is_distinguished(digest: str | None, verdicts: list[str]) -> None:
     made = original(1, ("WARC-Payload-Digest", ""))
     with Collection(files(made, revisit(refers_to=1, digest=digest))) as collection:
         assert [it.verdict for it in collection.open_record(record_id(2)).check_digests()] == verdicts
 
 
-def test_a_digest_of_the_body_with_its_chunk_sizes_is_told_apart() -> None:
+def test_a_digest_of_the_body_with_its_chunk_sizes_is_distinguished() -> None:
     """As warcio, Wget and pywb make them: of the original, and of each revisit of it."""
     head = HEAD[:-2] + b"Transfer-Encoding: chunked\r\n\r\n"
     digest = sha1(chunked(BODY))
@@ -645,7 +645,7 @@ def test_a_digest_of_the_body_with_its_chunk_sizes_is_told_apart() -> None:
         assert [it.verdict for it in collection.open_record(record_id(2)).check_digests()] == ["transferred"]
 
 
-def test_a_digest_of_an_original_that_was_cut_off_is_told_apart() -> None:
+def test_a_digest_of_an_original_that_was_cut_off_is_distinguished() -> None:
     made = put(
         1, "response", HEAD + BODY[:90], ("WARC-Truncated", "time"), ("WARC-Payload-Digest", sha1(BODY))
     )

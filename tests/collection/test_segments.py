@@ -441,7 +441,7 @@ def test_a_wrong_byte_in_any_segment_is_noticed(wrong: int) -> None:
         assert [it.verdict for it in collection.open_record(ORIGIN).check_digests()] == ["invalid"]
 
 
-def test_a_digest_of_the_body_with_its_chunk_sizes_is_told_apart() -> None:
+def test_a_digest_of_the_body_with_its_chunk_sizes_is_distinguished() -> None:
     packed = chunked(text(3000), 100)
     stated = "sha1:" + hashlib.sha1(packed).hexdigest()
     made = parts(CHUNKED_HEAD + packed, (500,), ("WARC-Payload-Digest", stated))

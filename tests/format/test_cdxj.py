@@ -89,7 +89,7 @@ def test_numbers_are_taken_as_values_and_nothing_as_none() -> None:
     ],
     ids=lambda data: repr(data[:40]),
 )
-def test_what_is_no_line_is_told(data: bytes) -> None:
+def test_what_is_not_a_line_is_reported(data: bytes) -> None:
     with pytest.raises(FormatError, match=r"CDXJ|JSON"):
         CdxjLine.parse(data)
 
@@ -147,7 +147,7 @@ def test_dates_as_a_person_writes_them() -> None:
 @pytest.mark.parametrize(
     "text", ["", "20261", "202", "0000", "202613", "20260230", "now", "٢٠٢٦", "2026112109300000", "-2026"]
 )
-def test_what_is_no_date_is_told(text: str) -> None:
+def test_what_is_not_a_date_is_reported(text: str) -> None:
     with pytest.raises(FormatError, match="not a date"):
         date_digits(text)
 

@@ -299,7 +299,7 @@ def test_long_lines_byte_by_byte_take_no_time(line: bytes) -> None:
 @pytest.mark.slow
 @settings(max_examples=300)
 @given(bodies(), st.integers(0, 10), st.booleans())
-def test_the_line_in_front_of_a_chunk(body: bytes, position: int, first: bool) -> None:
+def test_the_line_before_a_chunk(body: bytes, position: int, first: bool) -> None:
     position = min(position, len(body))
     found = parse_chunk_line(body, position, first=first)
     assert found == parse_chunk_line(memoryview(body), position, first=first)

@@ -80,7 +80,7 @@ def test_dates_whose_instants_are_known(text: str, nanoseconds: int, precision: 
     assert (found.nanoseconds, found.precision) == (nanoseconds, precision)
 
 
-def test_digits_behind_the_nanosecond_are_kept_in_the_text_alone() -> None:
+def test_digits_after_the_nanosecond_are_kept_in_the_text_alone() -> None:
     found = WarcDate.parse("1970-01-01T00:00:00.1234567899Z")
     assert found.nanoseconds == 123_456_789
     assert found.text == "1970-01-01T00:00:00.1234567899Z"
@@ -149,7 +149,7 @@ def test_one_instant_in_many_spellings(text: str) -> None:
         "2026-11-21T09:30:60Z",
     ],
 )
-def test_what_is_no_date_is_refused(text: str) -> None:
+def test_what_is_not_a_date_is_refused(text: str) -> None:
     with pytest.raises(FormatError, match="is not a date"):
         WarcDate.parse(text)
 

@@ -176,7 +176,7 @@ def test_an_algorithm_that_is_not_known_is_kept(text: str) -> None:
     "text",
     ["", ":", "sha1", "sha1:", ":ABC", "sha1: ABC", "sha1:AB C", "sha1:ABC ", " sha1:ABC", "sha 1:ABC"],
 )
-def test_what_is_no_labelled_digest_is_refused(text: str) -> None:
+def test_what_is_not_a_labelled_digest_is_refused(text: str) -> None:
     with pytest.raises(FormatError, match="is not a digest"):
         Digest.parse(text)
 

@@ -171,7 +171,7 @@ def test_a_header_that_keeps_the_rules_has_no_findings() -> None:
         "1.2.3.4/8",
     ],
 )
-def test_what_is_no_address_is_none(text: str) -> None:
+def test_what_is_not_an_address_is_none(text: str) -> None:
     assert fields_of(("WARC-IP-Address", text)).ip_address is None
 
 

@@ -26,7 +26,7 @@ def with_fields(*lines: bytes) -> HttpHead:
 
 
 @given(st.binary(max_size=200))
-def test_the_body_starts_behind_the_head(body: bytes) -> None:
+def test_the_body_starts_after_the_head(body: bytes) -> None:
     for block in (HEAD + body, memoryview(HEAD + body), bytearray(HEAD + body)):
         head = parse_http_head(block)
         assert head is not None
@@ -206,7 +206,7 @@ def test_interim_responses_are_passed_over(interim: bytes) -> None:
     assert head.get("Link") is None
 
 
-def test_an_interim_response_with_nothing_behind_it() -> None:
+def test_an_interim_response_with_nothing_after_it() -> None:
     for behind in (b"", b"body", b"GET / HTTP/1.1\r\n\r\n"):
         head = head_of(CONTINUE + behind, whole=True)
         assert head.status == 100
@@ -218,7 +218,7 @@ def test_the_final_response_may_end_with_the_block() -> None:
     assert (head.status, head.headers) == (200, (("A", "b"),))
 
 
-def test_what_is_behind_a_switch_of_protocols_is_no_http() -> None:
+def test_what_follows_a_switch_of_protocols_is_no_http() -> None:
     block = b"HTTP/1.1 101 Switching Protocols\r\n\r\n" + HEAD
     assert head_of(block).status == 101
     assert head_of(block).size == len(block) - len(HEAD)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.format.post import LONGEST_QUERY, body_query, with_query
+from seekwarc.format.post import MAX_QUERY, body_query, with_query
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -64,7 +64,7 @@ def test_a_boundary_may_be_in_quotes() -> None:
 @pytest.mark.parametrize("content_type", [FORM, "text/plain", ""])
 def test_long_bodies_are_cut(content_type: str) -> None:
     whole = body_query(content_type, b"x" * 100_000)
-    assert len(whole) == LONGEST_QUERY
+    assert len(whole) == MAX_QUERY
     assert whole == body_query(content_type, b"x" * 50_000)
 
 
@@ -73,9 +73,9 @@ def test_long_bodies_are_cut(content_type: str) -> None:
     st.binary(max_size=200),
 )
 def test_any_body_becomes_some_query(content_type: str, body: bytes) -> None:
-    assert len(body_query(content_type, body)) <= LONGEST_QUERY
+    assert len(body_query(content_type, body)) <= MAX_QUERY
 
 
-def test_the_query_goes_behind_the_one_that_is_there() -> None:
+def test_the_query_goes_after_the_one_that_is_there() -> None:
     assert with_query("http://a/", "POST", "b=1") == "http://a/?__wb_method=POST&b=1"
     assert with_query("http://a/?c", "PUT", "") == "http://a/?c&__wb_method=PUT"

@@ -233,7 +233,7 @@ def test_a_parameter_that_is_missing() -> None:
         "text/html/x",
     ],
 )
-def test_what_is_no_media_type_is_refused(text: str) -> None:
+def test_what_is_not_a_media_type_is_refused(text: str) -> None:
     with pytest.raises(FormatError, match="is not a media type"):
         MediaType.parse(text)
 
@@ -304,7 +304,7 @@ def test_what_was_encoded_comes_back(text: str) -> None:
         "\udcff=?",
     ],
 )
-def test_what_is_no_encoded_word_stays_as_it_is(text: str) -> None:
+def test_what_is_not_an_encoded_word_stays_as_it_is(text: str) -> None:
     assert decode_words(text) == text
 
 

@@ -40,7 +40,7 @@ def test_a_header_is_read_as_it_is_meant(drawn: DrawnHeader) -> None:
 
 
 @given(record_headers(), st.binary(max_size=50))
-def test_the_end_of_a_header_is_found_in_front_of_any_block(drawn: DrawnHeader, block: bytes) -> None:
+def test_the_end_of_a_header_is_found_before_any_block(drawn: DrawnHeader, block: bytes) -> None:
     # A block that begins with a line break must not be taken for part of the header.
     for data in (drawn.raw + block, drawn.raw + b"\r\n" + block):
         assert find_header_end(data) == len(drawn.raw)
@@ -161,7 +161,7 @@ def test_a_missing_content_length_is_refused() -> None:
 @pytest.mark.parametrize(
     "raw", [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"WARC/1\r\n\r\n", b"warc/1.1\r\n\r\n", b" WARC/1.1\r\n\r\n"]
 )
-def test_what_is_no_record_is_refused_with_its_first_bytes(raw: bytes) -> None:
+def test_what_is_not_a_record_is_refused_with_its_first_bytes(raw: bytes) -> None:
     with pytest.raises(FormatError, match=r"WARC record should start here.*b'"):
         parse_record_header(raw + b"Content-Length: 0\r\n\r\n")
 

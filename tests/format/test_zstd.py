@@ -102,7 +102,7 @@ def test_a_header_cut_short_is_truncated(descriptor: int) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\x27\xb5\x2f\xfd\0\0\0", skippable(0x184D2A50, b"abc"), bytes(20)])
-def test_what_is_no_frame_is_refused(data: bytes) -> None:
+def test_what_is_not_a_frame_is_refused(data: bytes) -> None:
     with pytest.raises(FormatError, match="no Zstandard frame"):
         parse_frame_header(data)
 

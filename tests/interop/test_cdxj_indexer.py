@@ -190,7 +190,7 @@ def test_there_is_something_to_compare(samples: Path) -> None:
 
 
 @pytest.mark.needs("samples")
-def test_what_is_left_out_is_told(samples: Path) -> None:
+def test_what_is_left_out_is_reported(samples: Path) -> None:
     problems = {name: by_us(samples / name)[1] for name in NAMES}
     assert {name for name, found in problems.items() if found} == {ONE_MEMBER}
     with pytest.warns(FormatWarning, match="offset 1197: Content-Length 973 is too small"):

@@ -82,7 +82,7 @@ def zstd(*args: object) -> bytes:
 
 @pytest.mark.needs("zstd")
 @pytest.mark.parametrize("case", CASES)
-def test_zstd_decompresses_the_parts_one_behind_the_other(case: str, tmp_path: Path) -> None:
+def test_zstd_decompresses_the_parts_one_after_the_other(case: str, tmp_path: Path) -> None:
     made, expected = CASES[case]
     path = tmp_path / "new.warc.zst"
     path.write_bytes(made())

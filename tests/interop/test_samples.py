@@ -345,7 +345,7 @@ def test_brackets_that_wget_put_round_uris_are_taken_off(samples: Path) -> None:
         assert record.target_uri == "http://example.com/"
 
 
-def test_a_digest_with_chunk_sizes_in_it_is_told_apart(samples: Path) -> None:
+def test_a_digest_with_chunk_sizes_in_it_is_distinguished(samples: Path) -> None:
     ours, theirs = pair(samples, "warcio-example-iana.org-chunked.warc", 1)
     assert ours.digests == {"WARC-Block-Digest": "valid", "WARC-Payload-Digest": "transferred"}
     assert theirs.digests == {"WARC-Block-Digest": "valid", "WARC-Payload-Digest": "valid"}
@@ -368,7 +368,7 @@ def test_a_coding_that_was_cut_off_gives_what_there_is(samples: Path) -> None:
     assert ours.digests == theirs.digests
 
 
-def test_a_length_that_is_too_small_is_told_or_refused(samples: Path) -> None:
+def test_a_length_that_is_too_small_is_reported_or_refused(samples: Path) -> None:
     with seekwarc.open(samples / CUT) as archive:
         with pytest.warns(FormatWarning, match="offset 1197: Content-Length 973 is too small: 6 more bytes"):
             records = list(archive)

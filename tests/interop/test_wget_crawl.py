@@ -22,7 +22,7 @@ import seekwarc
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("wget", "ffmpeg")]
 
-LEAST_FILM = 200_000_000
+MIN_FILM = 200_000_000
 PAGES = 12
 STEP = 1 << 20
 
@@ -62,7 +62,7 @@ def make_film(path: Path) -> None:
     run(*quiet, *inputs, "-filter_complex", graph, *encode, clip)
     # The same clip over and over would be a film that looks the same from many places, so that a wrong
     # range might be right by chance; the time stamps in the file differ, and the test looks at long ranges.
-    again = LEAST_FILM // clip.stat().st_size
+    again = MIN_FILM // clip.stat().st_size
     run(*quiet, "-stream_loop", again, "-i", clip, "-c", "copy", path)
     clip.unlink()
 
@@ -138,7 +138,7 @@ def crawled(site: tuple[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
 
 def test_the_film_is_large_and_not_all_alike(crawled: Crawled) -> None:
     size = crawled.film.stat().st_size
-    assert size >= LEAST_FILM
+    assert size >= MIN_FILM
     with crawled.film.open("rb") as film:
         film.seek(size // 2)
         data = film.read(STEP)

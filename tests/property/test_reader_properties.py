@@ -319,7 +319,7 @@ def test_a_changed_byte_gives_no_wrong_range_by_offset_and_length(tables: str) -
 @pytest.mark.parametrize("pipe", [False, True], ids=["file", "pipe"])
 @pytest.mark.parametrize("dictionary", [False, True], ids=["no dictionary", "dictionary"])
 @pytest.mark.parametrize("tables", ["large", "every", "none"])
-def test_a_file_cut_anywhere_gives_the_records_in_front_of_the_cut(
+def test_a_file_cut_anywhere_gives_the_records_before_the_cut(
     tables: str, dictionary: bool, pipe: bool
 ) -> None:
     """A cut between records cannot be told from a file that is whole.

@@ -277,7 +277,7 @@ def test_a_series_comes_back_whole_and_keeps_to_clause_7(
 
 @given(records=st.lists(raw_records(), min_size=1, max_size=4), options=OPTIONS)
 @ROUND_TRIP
-def test_every_table_lists_exactly_the_frames_in_front_of_it(
+def test_every_table_lists_exactly_the_frames_before_it(
     records: list[tuple[bytes, bytes]], options: dict[str, Any]
 ) -> None:
     stored, _ = written(*records, **options)

@@ -61,7 +61,7 @@ def test_what_is_written_is_a_header_a_block_and_two_new_lines(kind: str, block:
 
 @shall("4", RECORD)
 @pytest.mark.parametrize("end", [b"", b"\r\n", b"\n\n", b"\n", b"\r\n" * 4])
-def test_a_reader_finds_the_record_behind_one_that_ends_otherwise(end: bytes) -> None:
+def test_a_reader_finds_the_record_after_one_that_ends_otherwise(end: bytes) -> None:
     odd = record("resource", b"block").removesuffix(ENDS) + end
     with reading(odd, record("response", b"other")) as (one, other):
         assert one.block.read() == b"block"

@@ -181,7 +181,7 @@ def test_identifiers_that_are_not_given_are_legal_and_differ() -> None:
         "urn:x:1",
     ],
 )
-def test_what_is_no_legal_identifier_is_refused_found_and_read(value: str) -> None:
+def test_what_is_not_a_legal_identifier_is_refused_found_and_read(value: str) -> None:
     assert_form("WARC-Record-ID", "resource", value, "5.2")
 
 
@@ -207,7 +207,7 @@ def test_the_length_of_no_block_is_zero(kind: str) -> None:
 
 @shall("5.3", 'If no block is present, a value of "0" (zero) shall be used.')
 @pytest.mark.parametrize("value", ["", "-0", "none", "0x0"])
-def test_what_is_no_length_is_refused_and_cannot_be_read(value: str) -> None:
+def test_what_is_not_a_length_is_refused_and_cannot_be_read(value: str) -> None:
     assert_refused(write("resource", {"Content-Length": value}), "Content-Length", "'resource'")
     good, bad = record("resource"), record("resource").replace(b"Length: 0", b"Length: " + value.encode())
     with seekwarc.open(good + bad) as archive:
@@ -297,7 +297,7 @@ def test_a_date_that_is_given_is_the_instant_that_is_written_and_read(given: obj
         "2016-01-11T23:24:25Z ago",
     ],
 )
-def test_what_is_no_utc_date_is_refused_found_and_read(value: str) -> None:
+def test_what_is_not_a_utc_date_is_refused_found_and_read(value: str) -> None:
     assert_form("WARC-Date", "resource", value, "5.4")
 
 
@@ -306,7 +306,7 @@ def test_what_is_no_utc_date_is_refused_found_and_read(value: str) -> None:
     "value",
     ["2016-13", "2016-00", "2015-02-29", "2016-01-32", "2016-01-11T24:01:00Z", "2016-01-11T23:60:00Z"],
 )
-def test_what_is_no_instant_is_refused_found_and_read_as_text(value: str) -> None:
+def test_what_is_not_an_instant_is_refused_found_and_read_as_text(value: str) -> None:
     with reading(record("resource", warc_date=value)) as (found,):
         assert found.header["WARC-Date"] == value
         assert found.date is None
@@ -652,7 +652,7 @@ def test_addresses_are_written_and_read(address: str) -> None:
         "fe80::1%eth0",
     ],
 )
-def test_what_is_no_address_is_refused_found_and_read(value: str) -> None:
+def test_what_is_not_an_address_is_refused_found_and_read(value: str) -> None:
     assert_form("WARC-IP-Address", "response", value, "5.10")
     if "%" not in value:
         bad = record("response", warc_ip_address=value)
@@ -796,7 +796,7 @@ def test_target_uris_are_written_and_read(uri: str) -> None:
         "http://example.org:port/",
     ],
 )
-def test_what_is_no_uri_is_refused_found_and_read(field: str, value: str) -> None:
+def test_what_is_not_a_uri_is_refused_found_and_read(field: str, value: str) -> None:
     assert_form(field, "revisit", value, "5.14" if field == "WARC-Target-URI" else "5.12")
 
 

@@ -267,7 +267,7 @@ def test_a_dns_resource_of_another_type_is_refused_found_and_read(content_type: 
 
 
 @shall("6.4.4", DNS_RESOURCE)
-def test_who_writes_a_dns_resource_of_another_type_is_told_which_field_is_wrong() -> None:
+def test_who_writes_a_dns_resource_of_another_type_is_reported_which_field_is_wrong() -> None:
     assert_refused(write("resource", {"WARC-Target-URI": "dns:example.org"}), "Content-Type", "'resource'")
 
 

@@ -293,7 +293,7 @@ def test_a_record_is_not_segmented_where_files_may_have_any_size(tmp_path: Path)
 
 
 @shall("7", NO_OTHER_WAY)
-def test_a_record_that_fits_behind_others_is_not_segmented_or_moved(tmp_path: Path) -> None:
+def test_a_record_that_fits_after_others_is_not_segmented_or_moved(tmp_path: Path) -> None:
     found = segments(series(tmp_path, noise(150 * KIB), b"small"))
     assert len({it.file for it in found}) == 1
     assert all("WARC-Segment-Number" not in it.header for it in found)
@@ -360,7 +360,7 @@ OWN_FILE = (
 @pytest.mark.parametrize(
     "before", [(), (b"small",), (b"small", b"small"), (noise(100 * KIB, seed=2),)], ids=len
 )
-def test_the_first_segment_stands_in_a_new_file_behind_its_warcinfo_record(
+def test_the_first_segment_stands_in_a_new_file_after_its_warcinfo_record(
     before: tuple[bytes, ...], tmp_path: Path
 ) -> None:
     found = series(tmp_path, LARGE, *before)
@@ -371,7 +371,7 @@ def test_the_first_segment_stands_in_a_new_file_behind_its_warcinfo_record(
 
 
 @shall("7", OWN_FILE)
-def test_the_first_segment_may_stand_behind_the_warcinfo_record_that_was_just_written(tmp_path: Path) -> None:
+def test_the_first_segment_may_stand_after_the_warcinfo_record_that_was_just_written(tmp_path: Path) -> None:
     with seekwarc.Writer(tmp_path / "crawl.warc.zst", frame_size=FRAME, max_file_size=MAX) as writer:
         writer.write_warcinfo({"software": "test"})
         first = writer.write("resource", target_uri=URI, block=io.BytesIO(LARGE))

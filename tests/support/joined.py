@@ -20,9 +20,9 @@ from tests.support.writing import (
     walk,
 )
 
-LEAST_FRAME_SIZE = 64 << 10
+MIN_FRAME_SIZE = 64 << 10
 """A record with no more in its block is small, whatever frames the file has."""
-MOST_CONTENT = 8 << 20
+MAX_CONTENT = 8 << 20
 
 
 @dataclass
@@ -125,7 +125,7 @@ def assert_right(data: bytes, *, tables: str = "large", dictionary: bytes | None
             bare = record.header if len(record.block) else record.header + b"\r\n\r\n"
             assert record.frames[0].content == bare
         else:
-            if len(record.block) <= LEAST_FRAME_SIZE:
+            if len(record.block) <= MIN_FRAME_SIZE:
                 assert count == 1, "a small record in several frames"
             if number == 0 and count > 1:
                 assert len(record.frames[0].content) > len(record.header)
