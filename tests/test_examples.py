@@ -109,5 +109,4 @@ def test_public_class_has_an_example(name: str) -> None:
 
 
 def test_classes_without_an_example_are_still_without() -> None:
-    classes = public_classes()
-    assert {name for name in NO_EXAMPLE if ">>> " in (classes[name].__doc__ or "")} == set()
+    assert {name for name in NO_EXAMPLE if ">>> " in (public_classes()[name].__doc__ or "")} == set()
