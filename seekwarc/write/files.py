@@ -76,9 +76,12 @@ class FileOutput:
             self._state = end + len(waiting), bytearray()
 
     def _put(self, offset: int, data: bytes | bytearray) -> None:
-        with self._guarded():
+        # Not `_guarded`, which would cost two calls each time.
+        try:
             self._file.seek(offset)
             write_all(self._file, data)
+        except OSError as error:
+            raise self._error(error) from error
 
     def rollback(self, size: int) -> bool:
         """See `Output.rollback`."""
@@ -117,7 +120,10 @@ class FileOutput:
         except TargetError:
             raise
         except OSError as error:
-            raise TargetError(f"cannot be written: {error.strerror or error}", source=self.name) from error
+            raise self._error(error) from error
+
+    def _error(self, error: OSError) -> TargetError:
+        return TargetError(f"cannot be written: {error.strerror or error}", source=self.name)
 
 
 def refuse_existing(name: str | os.PathLike[str]) -> None:
@@ -204,11 +210,13 @@ def give_name(temporary: str, target: str, name: str, existing: Existing) -> Non
 
 
 def refuse_place(name: str) -> None:
-    """Refuse a target that no file can be made of: a folder, or a URL.
+    """Refuse a target that no file can be made of: a folder, a URL, or a path without a name.
 
     Raises:
         TargetError: It is one.
     """
+    if not name:
+        raise TargetError("cannot be written: the path is empty", source=name)
     if "://" in name:
         raise TargetError("writing to URLs is not supported; write a file, and upload that", source=name)
     if os.path.isdir(name):

@@ -96,5 +96,5 @@ def test_the_files_of_a_series_have_names_of_their_own(tmp_path: Path) -> None:
 
 @shall("9", NAME)
 def test_a_file_without_a_name_is_not_written() -> None:
-    with pytest.raises((seekwarc.SourceError, ValueError)), seekwarc.Writer("") as writer:
+    with pytest.raises(seekwarc.TargetError, match="the path is empty"), seekwarc.Writer("") as writer:
         writer.write_resource(URI, b"block", "text/plain")
