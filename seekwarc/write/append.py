@@ -1,7 +1,18 @@
-"""Going on with a file that is there: what it holds, and where new records begin.
+"""Continuing a file: what it holds, and where new records begin.
 
-Nothing in front of the new records is touched, so whatever interrupts the writing, the old ones stay as they
-were. Source: spec-notes/seekable-records.md, section 5.
+The guarantee: records that are in the file are never changed, and stay readable whatever interrupts the
+writing. It holds because bytes are only added after the last whole record, and because every state between is
+a valid file or one that `repair` mends:
+
+- The table of the whole file, at its end, stays where it is and becomes an ordinary skippable frame, which
+  readers pass over; the file gets a new table when it is finished. To write that, the sizes and checksums of
+  all existing frames are read first, which also shows whether the file is damaged.
+- After a crash, the file may end inside a record. A new record after that one would be taken for the rest of
+  its block. So a torn end is refused or, with `repair`, cut off, after its bytes were copied into another
+  file.
+- `abort` cuts the file back to where it ended before.
+
+Source: spec-notes/seekable-records.md, section 5.
 """
 
 from __future__ import annotations
@@ -34,9 +45,9 @@ __all__ = ["AppendOutput", "Continued", "continued", "existing_file"]
 
 CHECKSUM_SIZE: Final = 4
 CONVERT: Final = "`seekwarc convert` makes a file that can be continued"
-
-
-REPAIR: Final = 'repair=True ("a") cuts it off and keeps it beside, `seekwarc recover` saves what is whole'
+REPAIR: Final = (
+    'repair=True with mode "a" moves it into a file of its own, `seekwarc recover` saves the whole records'
+)
 STEP: Final = 1 << 20
 HEADER_END: Final = b"\r\n\r\n"
 
@@ -46,24 +57,24 @@ class Continued(NamedTuple):
 
     output: AppendOutput | OpenOutput
     existing: ExistingFile | None
-    """What is in it; None where nothing was whole."""
+    """What is in it; None if no record was whole."""
 
 
 def continued(path: str | os.PathLike[str], *, compression: Compression, repair: bool) -> Continued | None:
-    """Open a file, or what a writer that was stopped left of it, to go on with it.
+    """Open a file, or the unfinished one that a writer left, to continue it.
 
     Args:
         path: Its final path.
-        compression: That it must have.
-        repair: Cut off a record at its end that is not whole, and keep it in a file beside it.
+        compression: The compression that it must have.
+        repair: Cut off an incomplete record at its end, and keep it in a file of its own.
 
     Returns:
-        None where there is neither.
+        None if there is neither.
 
     Raises:
         SourceError: It cannot be read.
         TargetError: It cannot be written, or another process is writing to it.
-        UnsupportedError: It has another compression, or is one that no table could be written for.
+        UnsupportedError: It has another compression, or frames that no table can list.
         FormatError: It is damaged.
     """
     name = os.fspath(path)
@@ -93,7 +104,7 @@ def continued(path: str | os.PathLike[str], *, compression: Compression, repair:
 
 
 def _keep_torn(path: str, end: int) -> None:
-    """Copy what stands after `end` into a file beside it."""
+    """Copy the bytes after `end` into another file in the same folder."""
     size = os.path.getsize(path)
     if size <= end:
         return
@@ -108,7 +119,7 @@ def _keep_torn(path: str, end: int) -> None:
     except OSError as error:
         raise TargetError(f"cannot be written: {error.strerror or error}", source=kept) from error
     warnings.warn(
-        f"{path}: the last record is cut; its {size - end} bytes from offset {end} on are now in {kept}",
+        f"{path}: the last record is incomplete; its {size - end} bytes from offset {end} are now in {kept}",
         FormatWarning,
         stacklevel=5,
     )
@@ -117,17 +128,17 @@ def _keep_torn(path: str, end: int) -> None:
 def existing_file(
     path: str | os.PathLike[str], compression: Compression = "zst", *, repair: bool = False
 ) -> ExistingFile | None:
-    """Look through a file that is to be continued: it must be whole, and of frames that tables can list.
+    """Examine a file that is to be continued: it must be whole, and tables must be able to list its frames.
 
     Args:
         path: The file.
-        compression: That it must have.
-        repair: Pass over a record at its end that is not whole. None is returned where there is no other.
+        compression: The compression that it must have.
+        repair: Ignore an incomplete record at its end; None is returned if there is no other.
 
     Raises:
         SourceError: It cannot be read.
-        UnsupportedError: It is no .warc.zst, or one that no table could be written for.
-        FormatError: It is damaged; after a crash, its last record may be cut.
+        UnsupportedError: It has another compression, or frames that no table can list.
+        FormatError: It is damaged; after a crash, its last record may be incomplete.
     """
     with Reader(path, strict=True) as archive:
         if archive.compression != compression:
@@ -149,7 +160,7 @@ def existing_file(
         only = first.offset == last.offset
     tables, anchor = _read_frames(found, os.fspath(path), end)
     ends_in_its_own = anchor is not None and anchor == last_offset and (anchor or bare)
-    # The last record's table may be what was cut off.
+    # What was cut off may be the last record's table.
     lacks_its_own = end is not None and bare and anchor is None and tables == count - 1 > 0
     if (ends_in_its_own and tables >= count) or lacks_its_own:
         found.tables = "every"
@@ -158,15 +169,15 @@ def existing_file(
         found.has_table = anchor == 0
         if bare and not only:
             raise UnsupportedError(
-                "the first record's header has a frame of its own, so a table of the whole file would be "
-                f"taken for that record's; {CONVERT}",
+                "the first record's header has a frame of its own, so readers would take a table of the "
+                f"whole file for that record's; {CONVERT}",
                 source=os.fspath(path),
             )
     return found
 
 
 def _read_frames(found: ExistingFile, path: str, end: int | None) -> tuple[int, int | None]:
-    """Note all frames up to `end`; return the number of tables, and the anchor of one that is last."""
+    """List all frames up to `end`; return the number of tables, and the anchor of a table at the end."""
     tables, anchor = 0, None
     with contextlib.closing(LocalFileSource(path)) as source:
         window = Window(source)
@@ -182,16 +193,16 @@ def _read_frames(found: ExistingFile, path: str, end: int | None) -> tuple[int, 
 
 
 def _ends(archive: Reader, *, repair: bool) -> tuple[Record, Record, int, int | None] | None:
-    """Return first and last record, the number of records, and where the last ends if the file goes on.
+    """Return first and last record, the number of records, and where the last ends if more bytes follow.
 
-    All records must be whole; with `repair`, all but one at the end. None where that is the only one.
+    All records must be whole; with `repair`, all but one at the end. Returns None if that is the only one.
     """
     records: list[Record] = []
     count = 0
     before: Record | None = None
     try:
         for record in archive:
-            # One that is cut would swallow what is written after it.
+            # An incomplete record would swallow what is written after it.
             _ = record.body.table_status
             before = records[-1] if records else None
             records = [*records[:1], record]
@@ -200,7 +211,7 @@ def _ends(archive: Reader, *, repair: bool) -> tuple[Record, Record, int, int | 
         try:
             end = _end_of(records[-1]) if records else 0
         except FormatError:
-            # The last one has a header, but is itself what is cut.
+            # The last one has a header, but is itself incomplete.
             records = [records[0], before] if before is not None else []
             count -= 1
             end = _end_of(before) if before is not None else 0
@@ -214,12 +225,12 @@ def _ends(archive: Reader, *, repair: bool) -> tuple[Record, Record, int, int | 
             raise TruncatedError(message, source=error.source, offset=error.offset) from None
         return (records[0], records[-1], count, end) if records else None
     if not records:
-        raise UnsupportedError("there is no record in it", source=archive.name)
+        raise UnsupportedError("the file has no record, so it cannot be continued", source=archive.name)
     return records[0], records[-1], count, None
 
 
 def _end_of(record: Record) -> int:
-    """Return where the last whole record ends, with what follows it as far as that is whole."""
+    """Return where the last whole record ends, with the whole frames that follow it."""
     try:
         return record.offset + record.length
     except FormatError as error:
@@ -229,7 +240,7 @@ def _end_of(record: Record) -> int:
 
 
 def _is_torn(path: str, offset: int) -> bool:
-    """Tell whether a file goes on from an offset with zeros only, or with a plain record that is cut."""
+    """Tell whether only zeros, or an incomplete uncompressed record, follow an offset."""
     with open(path, "rb") as file:
         file.seek(offset)
         begin = file.read(STEP)
@@ -241,7 +252,8 @@ def _is_torn(path: str, offset: int) -> bool:
                 length = parse_record_header(header + found).content_length
             except FormatError:
                 return False
-            # Where more is missing than line breaks, and the record is not cut off, its length is wrong.
+            # If the record ends within the file, only its line breaks may be missing; else its length is
+            # wrong.
             block_end = offset + len(header + found) + length
             return block_end <= os.path.getsize(path) < block_end + len(RECORD_END)
         return not begin.strip(b"\0") and all(
@@ -250,7 +262,7 @@ def _is_torn(path: str, offset: int) -> bool:
 
 
 def _note(found: ExistingFile, window: Window, frame: Frame) -> None:
-    """Add a frame to what is known of the file."""
+    """Add a frame to the list."""
     checksum = CHECKSUM_OF_NOTHING
     if frame.header is not None:
         if frame.content_size is None or not frame.header.has_checksum:
@@ -268,9 +280,9 @@ def _note(found: ExistingFile, window: Window, frame: Frame) -> None:
 
 
 class AppendOutput(FileOutput):
-    """The end of a file that is there. `abort` leaves the file as it was.
+    """The end of an existing file. `abort` leaves the file as it was.
 
-    Nobody else can append to it from now on. Before anything is written, `go_to` its end.
+    The file is locked against other writers. Call `go_to` with its end before writing.
 
     Args:
         path: The file.
@@ -299,7 +311,7 @@ class AppendOutput(FileOutput):
 
     def abort(self) -> None:
         """See `Output.abort`."""
-        # While the lock is held: after it another may write.
+        # While the file is locked: once it is closed, another process may write.
         with contextlib.suppress(OSError, ValueError):
             if self._kept is not None:
                 self._file.truncate(self._kept)

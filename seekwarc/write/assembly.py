@@ -1,5 +1,18 @@
 """How records become frames: small ones in batches, large ones as they are read.
 
+Frames are compressed in threads and delivered, in the caller's thread, in the order of the records. What
+makes that hard is that anything may fail in between: a stream that is being read, a full disk, Ctrl-C between
+any two lines, also within a delivery for an earlier record. Three rules keep the file right:
+
+- What changes the file is a numbered step (`FileLayout.once`). A step takes effect as a whole: what an
+  interrupted one left is undone before the next. A step that was done is never done twice, so it does no harm
+  that an interrupted delivery is delivered again.
+- A small record is accepted by one list append. Whatever is raised before it is of this record, and leaves
+  nothing; what is raised by compressing it later does not concern the caller who added it.
+- A large record is many steps. Where it began is known (`_begun`, and the layout's record offset), so
+  `rollback` drops its jobs, delivers all earlier ones, and cuts the output back to its beginning. It runs
+  when a record fails, and once more before the next one if it was itself interrupted.
+
 Source: spec-notes/seekable-records.md, section 2.
 """
 
@@ -35,19 +48,20 @@ from seekwarc.write.written import Written
 __all__ = ["ENTRY_SIZES", "OWN_TABLE", "RecordAssembly", "stored_bound"]
 
 BATCH_SIZE: Final = 256 << 10
-"""Content of small records that is handed to a thread in one go."""
+"""Content of small records that a thread compresses in one job."""
 ENTRY_SIZES: Final[dict[TableMode, int]] = {"large": 24, "every": 12, "none": 0}
-"""What a frame takes in its record's table and in the file's."""
+"""Bytes that a frame takes in its record's table and in the file's together."""
 OWN_TABLE: Final = 64
-"""More than a record's own table takes beside its entries, its place in the file's table included."""
+"""Upper bound of what a record's own table takes beside its entries, its entry in the file's table
+included."""
 RECORD_OVERHEAD: Final = 512
-"""More than a record takes beside its content: frame headers, tables and their entries."""
+"""Upper bound of what a record takes beside its content: frame headers, tables and their entries."""
 
 Trailer = bytes | Callable[[], bytes]
 
 
 def stored_bound(content_size: int) -> int:
-    """Return what a small record of that many bytes takes at the most."""
+    """Return the maximum compressed size of a small record of that many bytes."""
     return content_size + content_size // 128 + RECORD_OVERHEAD
 
 
@@ -56,33 +70,32 @@ class _SmallRecord:
     step: int
     """Number of the step that puts it into the file."""
     contents: tuple[bytes, ...]
-    """What each of its frames holds."""
+    """The content of each of its frames."""
     regular: bool
-    """Whether it ends as records should."""
+    """Whether it ends in two line breaks."""
     written: Written
     accepted: tuple[int, int]
-    """Content bytes and records up to here."""
+    """Content bytes and records added so far, this one included."""
 
 
 class RecordAssembly:
     """Turns records into frames in order, in parallel, with bounded memory.
 
-    A record is in the file once the method that adds it has returned, whatever happens afterwards; one whose
-    method raises is not. Wherever an exception comes from, be it Ctrl-C between any two lines, `rollback`
-    leaves exactly the whole records, and so does the next record.
+    A record is in the file once the method that adds it has returned, whatever happens afterwards; if the
+    method raises, it is not.
 
     Args:
         output: Where the file is written.
-        form: How they are stored.
-        work: Threads to make them in.
-        frame_size: Most content bytes of a frame of a block.
+        form: How records are stored.
+        work: Threads to compress in.
+        frame_size: Maximum content of a frame of a block, in bytes.
         existing: What the file holds already.
 
     Attributes:
-        layout: Puts frames into the file. For copied frames, which come in order by `submit`.
+        layout: Puts frames into the file. Copied frames go to it directly, after a `submit`.
         encoder: Makes the frames.
-        records: Records so far; one stands for all that were there before.
-        is_bare: Whether nothing but warcinfo records stands in the file.
+        records: Records so far; those of a file that is continued count as one.
+        is_bare: Whether there are only warcinfo records in the file.
     """
 
     def __init__(
@@ -108,30 +121,30 @@ class RecordAssembly:
         self.is_bare = existing is None
         self._steps = itertools.count(1)
         self._accepted = self._delivered = (0, 0)
-        """Content bytes and records that were added, and those of them that are in the output."""
+        """(content bytes, records) that were added, and that are in the output."""
         self._last: Written | None = None
         self._first_job = work.submitted
         self._begun: int | None = None
-        """How much had been submitted when the current large record began."""
-        self._unsettled = False
+        """Number of jobs submitted before the current large record; None between records."""
+        self._needs_rollback = False
         self._closed = False
 
     def head_size(self, warcinfo: bytes) -> int:
         """Return the compressed size of a file that holds a warcinfo record and nothing else."""
-        # In a .warc.gz, what a member has beside its content.
+        # In a .warc.gz this is what a member takes beside its content.
         own_table = OWN_TABLE + self._entry_size if self._has_ends else 0
         table = built_table_size(2) if self._tables == "large" else 0
         return self.stored_size(warcinfo) + own_table + table
 
     @property
     def most_size(self) -> int:
-        """What the file has at the most if it ends now; exact but for the table at its end after `flush`."""
+        """Maximum size of the file if it ended now. After `flush` only its final table is still estimated."""
         size, records = (a - d for a, d in zip(self._accepted, self._delivered, strict=True))
         waiting = stored_bound(size) + RECORD_OVERHEAD * records
         return self.layout.most_size + (waiting if records else 0)
 
     def stored_size(self, content: bytes) -> int:
-        """Return what a frame of its own takes for some content, its entries in tables included."""
+        """Return the compressed size of content in a frame of its own, entries in tables included."""
         return len(self.encoder.encode(content).data) + self._entry_size if content else 0
 
     def add_extension(self, frame: bytes) -> None:
@@ -161,19 +174,19 @@ class RecordAssembly:
         limits: SegmentLimits | None = None,
         algorithm: WrittenAlgorithm | None = None,
     ) -> SpooledBlock:
-        """Compress a large block whose header can be completed only when it has gone by.
+        """Compress a large block whose header can be completed only after it was read.
 
-        Nothing of it is in the file until `add_spooled`. The caller closes what is returned.
+        Nothing of it is in the file until `add_spooled`. The caller closes the returned block.
 
         Args:
             source: The block.
-            http: The HTTP head that it begins with.
+            http: The HTTP head that it begins with, if it does.
             on_data: Called with the block, piece by piece.
-            length: Its length, where it is known.
-            limits: How much of it a segment may hold; one record takes all of it unless given.
-            algorithm: Of the digests of the segments.
+            length: Its length, or None if it is not known.
+            limits: Maximum sizes of segments; one record takes all of it unless given.
+            algorithm: Algorithm of the digests of the segments.
         """
-        # What waits of other records goes into the file first: should this block fail, its own is dropped.
+        # Earlier records go into the file first: if this block fails, only its own jobs are waiting.
         self.flush()
         shape = block_shape(
             source, http, length, frame_size=self._frame_size, merged=self.merges_first_header
@@ -187,7 +200,7 @@ class RecordAssembly:
             algorithm=algorithm,
         )
         try:
-            self._unsettled, self._begun = True, self._work.submitted
+            self._needs_rollback, self._begun = True, self._work.submitted
             on_data(shape.lead)
 
             def passed() -> Iterator[tuple[bytes, bool]]:
@@ -203,17 +216,17 @@ class RecordAssembly:
                 )
             self._work.drain()
             block.finish()
-            self._begun, self._unsettled = None, False
+            self._begun, self._needs_rollback = None, False
         except BaseException:
-            # Nothing of the record is in the file yet, only in the spool.
+            # The record is only in the spool, so there is nothing to undo in the file.
             self._work.rollback(self._begun or 0)
             block.close()
-            self._begun, self._unsettled = None, False
+            self._begun, self._needs_rollback = None, False
             raise
         return block
 
     def add_spooled(self, header: RecordHeader, block: SpooledBlock, number: int = 0) -> Written:
-        """Add a record whose block was put aside, or one segment of it.
+        """Add a record whose block is in a spool, or one segment of it.
 
         Args:
             header: Its header.
@@ -244,20 +257,20 @@ class RecordAssembly:
             self.is_bare = False
 
     def flush(self) -> None:
-        """Wait until everything so far is compressed and in the output."""
+        """Wait until every record so far is compressed and in the output."""
         self._check()
-        self._unsettled = True
+        self._needs_rollback = True
         self._submit_batch()
         self._work.drain()
         self._output.flush()
-        self._unsettled = False
+        self._needs_rollback = False
 
     def rollback(self) -> None:
-        """Undo the record that has not been completed; bring all others into the output.
+        """Undo the record that is not complete; bring all others into the output.
 
         Raises:
             TargetError: The file cannot be written.
-            SeekWarcError: It cannot go on.
+            SeekWarcError: The output cannot be cut back, as a pipe.
         """
         if self._begun is not None:
             self._work.rollback(self._begun)
@@ -268,10 +281,10 @@ class RecordAssembly:
             self._accepted = self._delivered
         if self._last is not None and self._last.type != "warcinfo":
             self.is_bare = False
-        self._begun, self._unsettled = None, False
+        self._begun, self._needs_rollback = None, False
 
     def keep_what_fits(self) -> None:
-        """Take back all that cannot be brought into the output; nothing can be added any more.
+        """Undo everything that cannot be brought into the output; nothing can be added after that.
 
         Raises:
             SeekWarcError: The output cannot be rolled back.
@@ -285,7 +298,7 @@ class RecordAssembly:
             self.layout.rollback()
 
     def end_file(self) -> None:
-        """Write what stands at the end of the file.
+        """Write the end of the file: its seek table, if it gets one.
 
         Raises:
             FormatError: There is no record in it.
@@ -295,7 +308,7 @@ class RecordAssembly:
             raise FormatError("no record was written, so no file was made", source=self._output.name)
         self.layout.once(sys.maxsize, self.layout.end_file)
         if self.records == 1 and self._last is not None and self._last.offset == self._output.begin:
-            # The file table lists the one record's frames and nothing else: it is that record's own.
+            # The file's table lists only this record's frames, so it is part of the record.
             self._last.place(self._output.begin, self.layout.offset - self._output.begin)
 
     @property
@@ -305,7 +318,7 @@ class RecordAssembly:
 
     @property
     def has_records(self) -> bool:
-        """Whether there is a record in the file, told after `flush`."""
+        """Whether there is a record in the file; call `flush` first."""
         return self.records > 0 or self._last is not None
 
     @property
@@ -314,38 +327,39 @@ class RecordAssembly:
         return self.records - self._before
 
     def abort(self) -> None:
-        """Take no more records, and forget what is not in the output: other files share the threads."""
+        """Take no more records, and drop the jobs that are waiting: other files share the threads."""
         self._work.rollback(self._first_job)
         self.close()
 
     def close(self) -> None:
-        """Take no more records; what was not written by now never will be."""
+        """Take no more records."""
         self._closed = True
 
     def _check(self) -> None:
         if self._closed:
             raise SeekWarcError("the writer is closed", source=self._output.name)
-        if self._unsettled:
+        if self._needs_rollback:
             self.rollback()
 
     @contextlib.contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Add a record, or leave everything as it was."""
+        """Add a record completely, or leave everything as it was."""
         self._check()
-        self._unsettled = True
+        self._needs_rollback = True
         try:
             yield
         except BaseException:
-            # Where that fails, the next record says so.
+            # If this fails, adding the next record tries again and raises.
             with contextlib.suppress(SeekWarcError, OSError):
                 self.rollback()
             raise
-        self._unsettled = False
+        self._needs_rollback = False
 
     # Small records.
 
     def _add_small(self, header: RecordHeader, block: bytes, trailer: bytes, written: Written) -> None:
-        # Whatever fails in there is of other records. This one is added by the `append` below, or not at all.
+        # What fails here belongs to earlier records. This record is added by the `append` below, or not at
+        # all.
         if self._batch_size >= BATCH_SIZE:
             self._submit_batch()
         if self._tables != "every":
@@ -378,7 +392,7 @@ class RecordAssembly:
                 self.layout.once(record.step, partial(self._place, record, frames))
 
         self._work.submit(encode, deliver)
-        # Were this interrupted, the batch would be submitted again; but no step is done twice.
+        # If this is interrupted, the batch is submitted again; but no step is done twice.
         self._batch, self._batch_size = [], 0
 
     def _place(self, record: _SmallRecord, frames: list[EncodedFrame]) -> None:
@@ -393,10 +407,10 @@ class RecordAssembly:
 
     @property
     def merges_first_header(self) -> bool:
-        """Whether the record header shares its frame with the beginning of the block.
+        """Whether the next record's header must share its frame with the beginning of the block.
 
-        So it must be at the head of a file that will end in a file table: a reader of the profile of
-        proposal 118 would otherwise take that table for the first record's.
+        The first record of a file that ends in a table must: a reader of the profile of proposal 118 would
+        otherwise take that table for the first record's.
         """
         return self._tables == "large" and not self.records
 
@@ -421,7 +435,7 @@ class RecordAssembly:
             self._last = written
             self._delivered = accepted
 
-        # What waits is counted at what it may take, entries in tables included.
+        # What waits counts with the size that it may have, entries in tables included.
         weight = (header.content_length + len(header.raw)) * 33 // 32
         self._accepted = accepted = self._accepted[0] + weight, self._accepted[1] + 1
         self._begun = self._work.submitted
@@ -460,7 +474,7 @@ class RecordAssembly:
 
 
 def _add_parts(block: SpooledBlock, part: memoryview, frames: list[EncodedFrame]) -> None:
-    """Put frames aside, each with what it holds of the block."""
+    """Add frames to a spool, each with its part of the block."""
     start = 0
     for frame in frames:
         block.add(frame, part[start : start + frame.content_size])
@@ -468,7 +482,7 @@ def _add_parts(block: SpooledBlock, part: memoryview, frames: list[EncodedFrame]
 
 
 def _head_contents(header: RecordHeader, shape: BlockShape) -> tuple[bytes, ...]:
-    """Return what the frames in front of a block's first chunk hold."""
+    """Return the contents of the frames before a block's first chunk."""
     if shape.merged:
         return (header.raw + shape.lead,)
     return (header.raw, shape.lead) if shape.lead else (header.raw,)

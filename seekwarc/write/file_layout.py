@@ -1,4 +1,4 @@
-"""What goes where in a file that is being written: frames, seek tables, the table at the end.
+"""The order of things in a file that is being written: frames, seek tables, the table at the end.
 
 Source: spec-notes/seekable-records.md, sections 2 to 4.
 """
@@ -22,30 +22,31 @@ from seekwarc.write.output import Output
 __all__ = ["CHECKSUM_OF_NOTHING", "ExistingFile", "FileLayout", "MemberLayout", "TableMode"]
 
 TableMode = Literal["large", "every", "none"]
-"""Which records get a seek table: those of several frames, and the file one for all; every record; none."""
+"""Which seek tables are written: "large", of records with several frames and of the whole file; "every", of
+each record; or "none"."""
 
 CHECKSUM_OF_NOTHING: Final = content_checksum(b"")
 
 
 @dataclass(slots=True)
 class ExistingFile:
-    """What a file holds that is to be continued."""
+    """What a file that is to be continued holds."""
 
     tables: TableMode
-    """Which tables it has."""
+    """Which seek tables it has."""
     dictionary: Dictionary | None
     end: int = 0
-    """Where new records begin: behind the last frame."""
+    """Offset of the first new record: after the last frame."""
     has_table: bool = False
-    """Whether it ends in a table of all its frames."""
+    """Whether a table of all its frames is at its end."""
     stored: array[int] = field(default_factory=lambda: array("I"))
-    """Stored size of each frame, as a file table lists it; the other two likewise."""
+    """Compressed size of each frame, as the file's table lists it; so the next two."""
     contents: array[int] = field(default_factory=lambda: array("I"))
     checksums: array[int] = field(default_factory=lambda: array("I"))
 
 
 class _State(NamedTuple):
-    """What was done so far."""
+    """All that steps change."""
 
     step: int
     """Number of the last step."""
@@ -61,12 +62,13 @@ class _State(NamedTuple):
 class FileLayout:
     """Appends frames to an output and remembers their sizes for the tables.
 
-    What is done in steps (`once`) takes effect step by step: what a failure or a signal left of one is undone
-    before the next, so the output is always known to hold whole steps and nothing else.
+    Changes are made in steps (`once`). What a failure or a signal left of a step is undone before the next,
+    so the output always holds whole steps and nothing else. After each step the state is copied into `_done`;
+    to undo is to cut the output and the lists back to that.
 
     Args:
         output: Where the frames go.
-        tables: Which tables to write.
+        tables: Which seek tables to write.
         existing: What the file holds already.
     """
 
@@ -75,7 +77,7 @@ class FileLayout:
         self._tables: TableMode = tables
         self._begin = output.begin
         self.offset = output.begin
-        """Offset in the output of what is written next."""
+        """Offset in the output at which the next byte is written."""
         self._stored = array("I")
         self._contents = array("I")
         self._checksums = array("I")
@@ -84,7 +86,7 @@ class FileLayout:
         self._in_record = False
         self._covered = False
         self._member = 0, 0
-        """CRC-32 and length of the current record's content, in a gzip member."""
+        """CRC-32 and length of the content of the current gzip member."""
         if existing is not None:
             self.offset = self._record_offset = existing.end
             self._stored, self._contents = existing.stored, existing.contents
@@ -98,7 +100,7 @@ class FileLayout:
         """Do a step, unless it or a later one was done.
 
         Raises:
-            SeekWarcError: An earlier step failed, and cannot be undone.
+            SeekWarcError: An earlier step failed and cannot be undone.
         """
         if number > self._done.step:
             self._rollback_step()
@@ -111,7 +113,7 @@ class FileLayout:
         """Undo what is left of a step that failed, and the record that has not been ended.
 
         Raises:
-            SeekWarcError: That cannot be done.
+            SeekWarcError: The output cannot be cut back.
         """
         self._rollback_step()
         if self._in_record:
@@ -139,7 +141,9 @@ class FileLayout:
             return
         done = self._done
         if not self._output.rollback(done.offset - self._begin):
-            raise SeekWarcError("writing failed before; the file cannot go on", source=self._output.name)
+            raise SeekWarcError(
+                "writing failed before, and the output cannot be cut back", source=self._output.name
+            )
         self.offset = done.offset
         for entries in (self._stored, self._contents, self._checksums):
             del entries[done.entries :]
@@ -154,7 +158,7 @@ class FileLayout:
 
     @property
     def most_size(self) -> int:
-        """Bytes of the file if it ended here: its table included, where it may get one."""
+        """Size of the file if it ended here, with its table if it gets one."""
         table = built_table_size(len(self._stored)) if self._tables == "large" else 0
         return self.size + table
 
@@ -171,11 +175,11 @@ class FileLayout:
         self.note(len(data), content_size, checksum)
 
     def pour(self, data: bytes) -> None:
-        """Append bytes of frames that `note` accounts for."""
+        """Append bytes of frames, which `note` then lists."""
         self._output.write(data)
 
     def note(self, stored_size: int, content_size: int, checksum: int) -> None:
-        """Account for a frame that was appended to the output."""
+        """List a frame that was appended to the output."""
         self.offset += stored_size
         self._covered = False
         if self._tables != "none":
@@ -184,24 +188,24 @@ class FileLayout:
             self._checksums.append(checksum)
 
     def begin_record(self) -> int:
-        """Begin a record and return its offset."""
+        """Begin a record, and return its offset."""
         self._record_offset = self.offset
         self._record_index = len(self._stored)
         self._in_record = True
         return self.offset
 
     def end_record(self, *, large: bool, regular: bool = True) -> int:
-        """End the record, with its table where it gets one, and return how many bytes it takes.
+        """End the record, with its seek table if it gets one, and return its compressed size.
 
         Args:
             large: The record has more than one frame.
-            regular: It ends as records should. Readers reject the table of one that does not.
+            regular: It ends in two line breaks. Readers reject the table of a record that does not.
         """
         if regular and (self._tables == "every" or (self._tables == "large" and large)):
             first = self._record_index
             table = SeekTable(self._stored[first:], self._contents[first:], self._checksums[first:])
             self.add_skippable(table.build())
-            # The last nine bytes then already describe the whole file.
+            # Then the table at the end of the file already lists all of its frames.
             self._covered = self._record_offset == self._begin
         self._in_record = False
         return self.offset - self._record_offset
@@ -210,7 +214,7 @@ class FileLayout:
         """Undo what was written of the current record.
 
         Raises:
-            SeekWarcError: The output cannot be rolled back.
+            SeekWarcError: The output cannot be cut back.
         """
         self._dirty = True
         self._done = self._done._replace(
@@ -224,19 +228,19 @@ class FileLayout:
         self._rollback_step()
 
     def end_file(self) -> None:
-        """Append the file table, where the mode asks for one and no record's table serves as such."""
+        """Append the file's table, unless it gets none or the only record's table serves as one."""
         if self._tables != "large" or self._covered:
             return
         if len(self._stored) <= MAX_ENTRIES:
             self.add_skippable(SeekTable(self._stored, self._contents, self._checksums).build())
         else:
-            # Too many frames for any table. The file must still not end in the last record's own:
+            # Too many frames for one table. But the file must not end in the last record's table either:
             # generic readers would take that for the whole file's.
             self.add_skippable(skippable_frame(PADDING_MAGIC, b""))
 
 
 class MemberLayout(FileLayout):
-    """Puts each record into a gzip member of its own, made of parts (WARC 1.1, annex D)."""
+    """Puts each record into a gzip member of its own (WARC 1.1, annex D)."""
 
     def begin_record(self) -> int:
         """See `FileLayout.begin_record`."""

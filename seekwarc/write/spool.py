@@ -1,6 +1,14 @@
-"""Blocks put aside, compressed, until the header that goes in front of them is known.
+"""Large blocks that wait, compressed, until the header that comes before them is known.
 
-A block that is too large for one file is cut into segments on the way (WARC 1.1, clause 7).
+A record header states the block's length and digests, and stands before the block; but a stream tells its
+length and its digest only at its end. Reading it twice is not possible, and keeping it in memory is not
+either. So it is compressed as it is read, into the very frames that the file will get, and these wait in a
+temporary file, in memory up to 8 MiB. Once the block has ended, its header is written and the frames are
+copied after it: what is written twice is the compressed data, and nothing is compressed again.
+
+Where files have a maximum size, the same pass cuts the block into segments (WARC 1.1, clause 7). A segment
+ends with two line breaks, which belong in its last frame; so one frame is always held back until the next one
+shows that it is not the last of its segment.
 """
 
 from __future__ import annotations
@@ -32,16 +40,17 @@ __all__ = [
     "with_trailer",
 ]
 
-MOST_TABLE_ENTRIES: Final = 1 << 20
-"""Frames are made larger rather than that a record of known length gets a longer table."""
+MAX_TABLE_ENTRIES: Final = 1 << 20
+"""Maximum entries of a record's seek table; a record of known length gets larger frames instead."""
 MERGED_LEAD: Final = 4 << 10
-"""Bytes of the block that share the header's frame where that must hold some: little to decode."""
+"""Bytes of the block in the header's frame, if it must hold some: few, so that the header is quick to
+decode."""
 HEAD_ENTRIES: Final = 4
-"""Entries that the header, the HTTP head and a shorter first and last chunk may take."""
+"""Maximum entries for the header, the HTTP head, and a shorter first and last chunk."""
 SPOOL_IN_MEMORY: Final = 8 << 20
 COPY_SIZE: Final = 1 << 20
 TRAILER_MARGIN: Final = 64
-"""What a frame may grow by when the line breaks behind a segment are added to it."""
+"""Bytes that a frame may grow by when the line breaks after a segment are added to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +60,11 @@ class BlockShape:
     frame: int
     """Content of a frame of the block."""
     small: int
-    """Content of such a frame where it does not compress."""
+    """Content of a frame if it does not compress."""
     lead: bytes
-    """Beginning of the block: its HTTP head, or what goes into the header's frame."""
+    """Beginning of the block: its HTTP head, or the part in the header's frame."""
     first: int
-    """Content of the first frame behind the lead."""
+    """Content of the first frame after the lead."""
     merged: bool
     """Whether the lead shares a frame with the record header."""
 
@@ -63,12 +72,12 @@ class BlockShape:
 def block_shape(
     source: BlockSource, http: HttpHead | None, length: int | None, *, frame_size: int, merged: bool
 ) -> BlockShape:
-    """Choose how a block is cut, and read its lead.
+    """Choose how a block is cut into frames, and read its lead.
 
     Args:
         source: The block.
-        http: The HTTP head that it begins with.
-        length: Its length, where that is known.
+        http: The HTTP head that it begins with, if it does.
+        length: Its length, or None if it is not known.
         frame_size: Content of a frame.
         merged: The record header must share its frame with the beginning of the block.
     """
@@ -76,7 +85,7 @@ def block_shape(
     while (
         length is not None
         and small < MAX_FRAME_SIZE
-        and -(-length // frame) * -(-frame // small) > MOST_TABLE_ENTRIES - HEAD_ENTRIES
+        and -(-length // frame) * -(-frame // small) > MAX_TABLE_ENTRIES - HEAD_ENTRIES
     ):
         small = min(small * 2, MAX_FRAME_SIZE)
         frame = max(frame, small)
@@ -92,7 +101,7 @@ def block_shape(
 def with_trailer(
     chunks: Iterator[tuple[bytes, bool]], trailer: Callable[[], bytes]
 ) -> Iterator[tuple[bytes, int]]:
-    """Yield the chunks of a block, the last with what follows the block, and how many bytes that is."""
+    """Yield the chunks of a block, the last with the trailer, each with how much of it is trailer."""
     for chunk, last in chunks:
         if not last:
             yield chunk, 0
@@ -106,7 +115,7 @@ def with_trailer(
 
 
 class SegmentLimits(NamedTuple):
-    """Stored bytes that the frames of a segment's block may take, their entries in tables included."""
+    """Compressed size that the frames of a segment's block may have, their entries in tables included."""
 
     first: int
     following: int
@@ -114,29 +123,29 @@ class SegmentLimits(NamedTuple):
 
 @dataclass(slots=True)
 class Segment:
-    """A part of a block that goes into one record, as frames of the spool."""
+    """The part of a block that goes into one record, as frames of the spool."""
 
     start: int
-    """Where its frames begin in the spool."""
+    """Offset of its frames in the spool."""
     block: Hasher | None
-    """Digest of its part of the block."""
+    """Digest of its part of the block, or None."""
     length: int = 0
     """Bytes of the block in it."""
     stored_size: int = 0
     frames: list[tuple[int, int, int]] = field(default_factory=list)
-    """(stored size, content size, checksum) of each frame."""
+    """(compressed size, content size, checksum) of each frame."""
 
 
 class SpooledBlock(Closing):
     """A block as compressed frames in a temporary file.
 
     Args:
-        output: Names the place where there is room for as much.
-        shape: How it is cut; the lead is not among the frames, for it goes in front of them.
-        encoder: Makes the last frame of a segment anew, with the line breaks behind it.
-        limits: How much a segment may take; None to make only one.
-        entry_size: What each frame takes in tables.
-        algorithm: Of the digests of the segments; None to make none.
+        output: Where the block will go; the temporary file is made in the same folder.
+        shape: How it is cut. The lead is not among the frames, since it is written before them.
+        encoder: Makes the last frame of a segment again, with the line breaks after it.
+        limits: Maximum size of a segment; None to make only one.
+        entry_size: Bytes that each frame takes in tables.
+        algorithm: Algorithm of the segments' digests; None to make none.
     """
 
     def __init__(
@@ -175,23 +184,23 @@ class SpooledBlock(Closing):
 
     @property
     def most_size(self) -> int:
-        """What the frames take in a file, their entries in tables included."""
+        """Compressed size of the frames in a file, their entries in tables included."""
         return sum(it.stored_size + self._entry_size * len(it.frames) for it in self.segments)
 
     def add(self, frame: EncodedFrame, part: memoryview) -> None:
-        """Put a frame aside.
+        """Add a frame to the spool.
 
         Args:
             frame: The frame.
             part: The bytes of the block in it.
 
         Raises:
-            TargetError: There is no room for it.
+            TargetError: The disk is full.
         """
         if self._limits is None:
             self._store(frame, part)
             return
-        # One frame is held back: should it be a segment's last, the line breaks go into it.
+        # One frame is held back: if it is a segment's last, the line breaks go into it.
         if self._pending is not None:
             before, before_part = self._pending
             if self._would_overflow(self._limits, before, frame):
@@ -221,11 +230,11 @@ class SpooledBlock(Closing):
         segment = self.segments[-1]
         limit = limits.following if len(self.segments) > 1 else limits.first
         used = segment.stored_size + sum(len(frame.data) for frame in frames) + TRAILER_MARGIN
-        # One entry more: the last frame may have to be cut in two for the line breaks behind it.
+        # One more entry: the last frame may have to be cut in two to make room for the line breaks.
         return used + self._entry_size * (len(segment.frames) + len(frames) + 1) > limit
 
     def _store_last(self, part: memoryview) -> None:
-        """Put the last frame of a segment aside, with the line breaks behind it."""
+        """Store the last frame of a segment, with the line breaks after it."""
         if len(part) + len(RECORD_END) > MAX_FRAME_SIZE:
             half = len(part) // 2
             self._store(self._encoder.encode_smallest(part[:half]), part[:half])

@@ -562,7 +562,7 @@ REFUSED = {
     ),
     "plain": (Foreign().record(b"x").plain().bytes(), UnsupportedError, "only a file of compression 'zst'"),
     "other": (b"<!doctype html>", UnsupportedError, "not a WARC file"),
-    "no record": (zstd_frame(b""), FormatError, "no record in it"),
+    "no record": (zstd_frame(b""), FormatError, "the file has no record"),
     "no size": (
         Foreign().record(b"x", content_size=False).bytes(),
         UnsupportedError,
@@ -579,7 +579,7 @@ REFUSED = {
     "cut block": (
         Foreign().record(b"x").frame(Foreign().record(b"y" * 99).plain().bytes()[:-50]).bytes(),
         TruncatedError,
-        "`seekwarc recover` saves what is whole",
+        "`seekwarc recover` saves the whole records",
     ),
     "damaged dictionary": (
         dictionary_frame(some_dictionary(), compressed=False)[:60] + bytes(9000),

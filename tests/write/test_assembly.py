@@ -292,9 +292,9 @@ def test_a_pipe_cannot_take_a_record_back_so_the_file_is_refused_afterwards() ->
     writer.write("resource", target_uri=URI, block=b"small")
     with pytest.raises(seekwarc.FormatError):
         writer.write_raw(header_for(MIB), io.BytesIO(text(500_000)))
-    with pytest.raises(seekwarc.SeekWarcError, match="cannot go on"):
+    with pytest.raises(seekwarc.SeekWarcError, match="cannot be cut back"):
         writer.write("resource", target_uri=URI, block=b"small")
-    with pytest.raises(seekwarc.SeekWarcError, match="cannot go on"):
+    with pytest.raises(seekwarc.SeekWarcError, match="cannot be cut back"):
         writer.close()
 
 

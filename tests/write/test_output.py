@@ -398,7 +398,7 @@ def test_a_closed_pipe_is_a_broken_pipe(threads: int) -> None:
         writer.write("resource", target_uri=URI, block=b"small")
         with pytest.raises(BrokenPipeError):
             writer.flush()
-        with pytest.raises(seekwarc.SeekWarcError, match="cannot go on"):
+        with pytest.raises(seekwarc.SeekWarcError, match="cannot be cut back"):
             writer.write("resource", target_uri=URI)
         writer.abort()
 
