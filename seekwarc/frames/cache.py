@@ -80,6 +80,10 @@ class FrameCache:
         with self._lock:
             self._put(key, content)
 
+    def keep_latest(self) -> None:
+        """Keep what was decoded last, which the caller is likely to read again after others were decoded."""
+        self.put(*self.latest)
+
     def begin(self, key: FrameKey) -> bytes | None:
         """Return the content of a frame, or None: then the caller must decode it and call `end`."""
         latest, content = self.latest

@@ -89,7 +89,7 @@ class _Draws:
         if after == number + 1:
             record = framed_record_at(file, window, offset, length, None)
             # All of it was read and decoded, and its block is what the caller is likely to read next.
-            file.frames.cache.put(*file.frames.cache.latest)
+            file.frames.cache.keep_latest()
             return record
         return self._record_at(offset, self._length(offset, after))
 

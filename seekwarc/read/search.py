@@ -23,7 +23,7 @@ from typing import Final
 
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import RECORD_BEGINNING, RecordHeader, find_header_end, parse_record_header
-from seekwarc.frames.scan import Frame, Window, frame_at
+from seekwarc.frames.scan import Frame, Window, frame_at, frames_from
 from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.body import record_size
@@ -138,14 +138,13 @@ class RecordSearch:
 
     def _steps(self, offset: int, *, after: bool = True) -> Iterator[Frame]:
         """Yield the frames after the one at `offset`, or from it on, as far as one can be stepped over."""
-        window = Window(self._file.source)
-        first = offset
         with contextlib.suppress(FormatError):
-            while self._hints > 0 and (frame := frame_at(window, offset)) is not None:
+            for frame in frames_from(Window(self._file.source), offset):
+                if self._hints <= 0:
+                    break
                 self._hints -= 1
-                if not after or frame.offset != first:
+                if not after or frame.offset != offset:
                     yield frame
-                offset = frame.end
 
     def _end_of(self, begin: int, size: int) -> int | None:
         """Tell where a record of `size` content bytes ends, if its frames or a table show it."""
