@@ -66,9 +66,9 @@ if TYPE_CHECKING:
     from seekwarc.read.reader import Reader
     from seekwarc.read.record import Record, Relations
     from seekwarc.storage.diskcache import DiskCache
-    from seekwarc.storage.filesystem import FileSystemSource
+    from seekwarc.storage.fsspec import FileSystemSource
     from seekwarc.storage.plan import ReadPolicy
-    from seekwarc.storage.source import RangeSource, Stats
+    from seekwarc.storage.source import RangeReadable, Stats
     from seekwarc.write.dedup import Deduplicator, Duplicates, Original
     from seekwarc.write.file_layout import TableMode
     from seekwarc.write.options import WriterOptions
@@ -162,7 +162,7 @@ _HOMES = {
     "Duplicates": "seekwarc.write.dedup",
     "Entry": "seekwarc.collection.record_index",
     "Extent": "seekwarc.read.extent",
-    "FileSystemSource": "seekwarc.storage.filesystem",
+    "FileSystemSource": "seekwarc.storage.fsspec",
     "Finding": "seekwarc.format.check",
     "HttpHead": "seekwarc.format.http",
     "Index": "seekwarc.cdx.index",
@@ -205,7 +205,7 @@ def __dir__() -> list[str]:
 
 @overload
 def open(  # noqa: A001
-    target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
+    target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
     mode: Literal["r"] = "r",
     *,
     relations: Relations | None = None,

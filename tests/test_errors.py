@@ -44,7 +44,7 @@ def test_a_read_that_fails_names_file_and_offset(tmp_path: Path, monkeypatch: py
     def broken(*_: object) -> int:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("seekwarc.storage.source.read_at", broken)
+    monkeypatch.setattr("seekwarc.storage.local.read_at", broken)
     with seekwarc.open(path) as archive, pytest.raises(SourceError) as caught:
         next(iter(archive))
     assert (caught.value.source, caught.value.offset) == (str(path), 0)

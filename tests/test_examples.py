@@ -31,9 +31,7 @@ NO_EXAMPLE: set[str] = {
     "seekwarc.AsyncWriter",
     "seekwarc.DiskCache",
     "seekwarc.FileSystemSource",
-    "seekwarc.RangeSource",
     "seekwarc.ReadPolicy",
-    "seekwarc.Stats",
     "seekwarc.serve.served.ServedRecord",
 }
 """Public classes that still have no example."""

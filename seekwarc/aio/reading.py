@@ -26,7 +26,7 @@ from seekwarc.read.extent import Extent
 from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record, Relations
-from seekwarc.storage.source import RangeSource, Stats
+from seekwarc.storage.source import RangeReadable, Stats
 
 if TYPE_CHECKING:
     from seekwarc.collection.record_index import Entry, RecordIndex
@@ -55,7 +55,7 @@ class AsyncReader(Opened[Reader]):
 
     def __init__(
         self,
-        target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
+        target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
         *,
         concurrency: int = CONCURRENCY,
         relations: Relations | None = None,
@@ -106,7 +106,7 @@ class AsyncCollection(Opened[Collection]):
 
     def __init__(
         self,
-        files: Iterable[str | os.PathLike[str] | bytes | BinaryIO | RangeSource],
+        files: Iterable[str | os.PathLike[str] | bytes | BinaryIO | RangeReadable],
         *,
         concurrency: int = CONCURRENCY,
         index: RecordIndex | None = None,
@@ -159,7 +159,7 @@ class AsyncIndex(Opened[Index]):
 
     def __init__(
         self,
-        target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
+        target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
         *,
         concurrency: int = CONCURRENCY,
         files: str | os.PathLike[str] | None = None,

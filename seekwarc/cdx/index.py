@@ -28,7 +28,8 @@ from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.fetch import Fetcher
-from seekwarc.storage.source import RangeSource, Stats, open_source
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeReadable, RangeSource, Stats
 
 __all__ = ["Capture", "Index", "Match", "folder_of", "located"]
 
@@ -107,7 +108,7 @@ class Index(Closing):
 
     def __init__(
         self,
-        target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
+        target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
         *,
         files: str | os.PathLike[str] | None = None,
         max_block_size: int = MAX_BLOCK_SIZE,

@@ -19,7 +19,8 @@ from typing import Final
 from seekwarc.cdx.lines import StoredLine, StoredLines, in_order
 from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, line_head
-from seekwarc.storage.source import BytesSource, RangeSource
+from seekwarc.storage.local import BytesSource
+from seekwarc.storage.source import RangeSource
 
 __all__ = ["MAX_BLOCK_SIZE", "ZipNumCluster", "is_cluster"]
 

@@ -15,7 +15,9 @@ from seekwarc.frames.dictionary import StoredDictionary, read_dictionary
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.storage.source import RangeSource, open_source
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeSource
+from seekwarc.tools.progress import ProgressSource
 from seekwarc.write.files import Existing
 
 __all__ = [
@@ -119,28 +121,26 @@ def counts_from_end(text: str) -> bool:
     return ":-" in text or text.removeprefix("bytes=").startswith("-")
 
 
-class _WatchedSource:
+class _WatchedSource(ProgressSource):
     """A source whose reads move a progress bar."""
 
     def __init__(self, source: RangeSource, label: str) -> None:
         # Imported here: most commands show no progress and need not wait for it.
         from tqdm import tqdm  # noqa: PLC0415
 
-        self._source = source
-        self.name = source.name
-        self.size = source.size
+        super().__init__(source, self._advance)
+        # The size of a remote object is not known yet, and asking for it would be a request more.
         self._bar = tqdm(
-            total=source.size, desc=label, unit="B", unit_scale=True, leave=False, file=sys.stderr
+            total=source.known_size, desc=label, unit="B", unit_scale=True, leave=False, file=sys.stderr
         )
 
-    def read(self, start: int, stop: int) -> bytes:
-        data = self._source.read(start, stop)
-        self._bar.update(max(start + len(data) - self._bar.n, 0))
-        return data
+    def _advance(self, size: int) -> None:
+        self._bar.total = self.known_size
+        self._bar.update(size)
 
     def close(self) -> None:
         self._bar.close()
-        self._source.close()
+        super().close()
 
 
 def progress_is_seen() -> bool:

@@ -35,7 +35,8 @@ from seekwarc.cli.common import (
 from seekwarc.cli.selecting import add_selection_arguments, selection_of
 from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.format.words import counted
-from seekwarc.storage.source import RangeSource, open_source
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeSource
 from seekwarc.tools.batch import archives_in
 from seekwarc.tools.extract import MANIFEST, MAX_SIZE, Extracted, Extractor
 from seekwarc.tools.outcome import Outcome

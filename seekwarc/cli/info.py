@@ -36,7 +36,7 @@ from seekwarc.format.words import counted
 from seekwarc.read.body import TableStatus
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
-from seekwarc.storage.source import open_source
+from seekwarc.storage.opening import open_source
 from seekwarc.tools.batch import archives_in
 from seekwarc.tools.describe import (
     SHADES,

@@ -23,7 +23,8 @@ from seekwarc.cdx.index import Capture, Index
 from seekwarc.cli.arguments import add_json_argument
 from seekwarc.cli.common import add_block_limit, block_limit, input_target, printable
 from seekwarc.errors import NotFoundError
-from seekwarc.storage.source import RangeSource, open_source
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeSource
 from seekwarc.tools.aside import searchable
 
 __all__ = ["add_arguments", "run"]

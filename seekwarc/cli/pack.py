@@ -33,7 +33,7 @@ from seekwarc.cli.common import (
     writer_options,
 )
 from seekwarc.errors import SeekWarcError, SourceError
-from seekwarc.storage.source import read_some
+from seekwarc.storage.streams import read_some
 from seekwarc.tools.pack import NamedStream, files_below, pack
 from seekwarc.write.dedup import Duplicates
 from seekwarc.write.numbering import ExistingSeries

@@ -44,7 +44,8 @@ from seekwarc.errors import FormatError, TargetExistsError
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.read.options import ReadLimits
-from seekwarc.storage.source import RangeSource, open_source
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeSource
 from seekwarc.tools.aside import revocable, searchable
 from seekwarc.tools.convert import content_digest
 from seekwarc.tools.outcome import Job, Status

@@ -27,7 +27,7 @@ from seekwarc.cli.common import (
 )
 from seekwarc.format.words import counted
 from seekwarc.read.options import ReadLimits
-from seekwarc.storage.source import open_source
+from seekwarc.storage.opening import open_source
 from seekwarc.tools.aside import searchable
 from seekwarc.tools.batch import archives_in
 from seekwarc.tools.outcome import Job, Status

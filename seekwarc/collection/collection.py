@@ -24,14 +24,14 @@ from seekwarc.format.words import counted
 from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.storage.source import RangeSource
+from seekwarc.storage.source import RangeReadable
 
 __all__ = ["Collection"]
 
 MAX_REVISITS: Final = 64
 """Revisits of revisits that are followed."""
 
-Target = str | os.PathLike[str] | bytes | BinaryIO | RangeSource
+Target = str | os.PathLike[str] | bytes | BinaryIO | RangeReadable
 
 
 class Collection(Closing):

@@ -142,13 +142,13 @@ class ArchiveFile:
                 wanted.append((offset + length - tail, offset + length))
         self._opened = True
         at_end = length is None and table is None and with_tables and self._tables is None
-        self.source.keep(wanted, end=at_end)
+        self.source.prefetch(wanted, end=at_end)
 
     def prefetch_file(self, *, tables: bool) -> None:
         """On remote sources, prefetch the head of the file, and its tables if asked, in one round trip."""
         if self.source.policy.in_flight > 1:
             self._opened = True
-            self.source.keep([(0, FILE_HEAD_AFAR)], end=tables)
+            self.source.prefetch([(0, FILE_HEAD_AFAR)], end=tables)
 
     def detect(self, window: Window, offset: int) -> Compression:
         """Tell what stands at `offset`."""
@@ -247,7 +247,7 @@ class ArchiveFile:
             return self._dictionary
         if self._pipe_window is None:
             # One read has all of most dictionaries.
-            self.source.keep([(0, FILE_HEAD)])
+            self.source.prefetch([(0, FILE_HEAD)])
             return load_dictionary(self.source.read, self.name, limit=self._max_dictionary_size)
         # A pipe's window keeps what is read for what comes after.
         window = self._pipe_window

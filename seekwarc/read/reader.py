@@ -17,7 +17,8 @@ from seekwarc.read.plain import plain_record_at, plain_records
 from seekwarc.read.sequential import StreamedRecords
 from seekwarc.read.zstd_records import framed_record_at, framed_records
 from seekwarc.storage.fetch import Fetcher
-from seekwarc.storage.source import RangeSource, Stats, open_source
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeReadable, Stats
 
 if TYPE_CHECKING:
     import os
@@ -83,7 +84,7 @@ class Reader(Closing):
 
     def __init__(
         self,
-        target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
+        target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
         *,
         threads: int | None = None,
         cache_size: int = CACHE_SIZE,

@@ -35,8 +35,9 @@ from seekwarc.serve.catalogue import Catalogue, Row, key_of
 from seekwarc.serve.indexed import IndexFile, is_index
 from seekwarc.serve.policy import clean, payload_type, stored_parts
 from seekwarc.serve.served import ServedRecord
-from seekwarc.serve.views import View, watched
-from seekwarc.storage.source import RangeSource, Stats, open_source
+from seekwarc.serve.views import View, WatchedSource
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeReadable, RangeSource, Stats
 from seekwarc.storage.stopping import stoppable
 
 __all__ = ["FileState", "Shelf", "rows_of"]
@@ -84,7 +85,7 @@ class Shelf(Closing):
 
     def __init__(
         self,
-        targets: Sequence[str | os.PathLike[str] | RangeSource],
+        targets: Sequence[str | os.PathLike[str] | RangeReadable],
         **options: Unpack[ReadLimits],
     ) -> None:
         with ExitStack() as opened:
@@ -92,14 +93,14 @@ class Shelf(Closing):
             indexes: list[tuple[IndexFile, dict[str, int]]] = []
             for target in filter(is_index, targets):
                 source = _open(target, opened)
-                index = IndexFile(watched(source, _short_name(source.name)))
+                index = IndexFile(WatchedSource(source, _short_name(source.name)))
                 numbers = {name: len(sources) + at for at, name in enumerate(index.file_names())}
                 indexes.append((index, numbers))
                 folder = folder_of(source.name)
                 sources += [_open(located(folder, name, source.name), opened) for name in numbers]
             self.names = _short_names([source.name for source in sources])
             """What the page calls the files that records are in: without the folders."""
-            seen = [watched(source, name) for source, name in zip(sources, self.names, strict=True)]
+            seen = [WatchedSource(source, name) for source, name in zip(sources, self.names, strict=True)]
             self.catalogue = Catalogue(self.names)
             opened.callback(self.catalogue.close)
             # The server's threads read for several clients; none of them is given a pool of its own.
@@ -342,7 +343,7 @@ def _described(row: Row, record: Record) -> Row:
     )
 
 
-def _open(target: str | os.PathLike[str] | RangeSource, opened: ExitStack) -> RangeSource:
+def _open(target: str | os.PathLike[str] | RangeReadable, opened: ExitStack) -> RangeSource:
     source = open_source(target)
     opened.callback(source.close)
     if source.size is None:

@@ -19,13 +19,13 @@ from typing import Final
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.format.seektable import SeekTable
 from seekwarc.read.record import Record
-from seekwarc.storage.source import RangeSource, RemoteObject, Stats, as_remote, policy_of
+from seekwarc.storage.source import SourceWrapper, Stats
 
-__all__ = ["FrameMap", "View", "Views", "WatchedSource", "watched"]
+__all__ = ["FrameMap", "View", "Views", "WatchedSource"]
 
-MOST_VIEWS: Final = 256
+MAX_VIEWS: Final = 256
 """Views that are remembered; the one not asked for longest is forgotten first."""
-MOST_EARLY: Final = 64
+MAX_EARLY: Final = 64
 """Reads made while a record is opened, when its frames are not known yet, that are kept until they are."""
 
 _RUN = re.compile(b"\x01+")
@@ -167,7 +167,7 @@ class View:
             self.bytes_read += stop - start
             if frames is not None:
                 self.bytes_decoded += self._light(file, start, stop, frames)
-            elif len(self._early) < MOST_EARLY:
+            elif len(self._early) < MAX_EARLY:
                 self._early.append((file, start, stop))
 
     def _light(self, file: str, start: int, stop: int, frames: FrameMap) -> int:
@@ -207,7 +207,7 @@ class Views:
         with self._lock:
             view = self._views.setdefault(name, View())
             self._views.move_to_end(name)
-            while len(self._views) > MOST_VIEWS:
+            while len(self._views) > MAX_VIEWS:
                 self._views.popitem(last=False)
             return view
 
@@ -216,63 +216,12 @@ _charged: ContextVar[tuple[View, FrameMap | None] | None] = ContextVar("charged"
 """The view that pays for what this thread reads, and the frames that it reads."""
 
 
-class WatchedSource:
-    """Another source, whose reads are told to the view that they are made for.
+class WatchedSource(SourceWrapper):
+    """Another source, whose reads are told to the view that they are made for."""
 
-    Args:
-        source: The source.
-        name: What it is called in messages, and by the records in it.
-    """
-
-    def __init__(self, source: RangeSource, name: str) -> None:
-        self._source = source
-        self.name = name
-        self.policy = policy_of(source)
-
-    @property
-    def size(self) -> int | None:
-        """See `RangeSource.size`."""
-        return self._source.size
-
-    def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`."""
-        data = self._source.read(start, stop)
-        self._tell(start, data)
-        return data
-
-    def close(self) -> None:
-        """See `RangeSource.close`."""
-        self._source.close()
-
-    def _tell(self, start: int, data: bytes) -> None:
+    def on_read(self, start: int, stop: int) -> None:
+        """See `SourceWrapper.on_read`."""
         charged = _charged.get()
         if charged is not None:
             view, frames = charged
-            view.note_read(self.name, start, start + len(data), frames)
-
-
-class _WatchedObject(WatchedSource):
-    """The same of a source far away, which can do more."""
-
-    def __init__(self, source: RemoteObject, name: str) -> None:
-        super().__init__(source, name)
-        self._remote = source
-
-    @property
-    def known_size(self) -> int | None:
-        return self._remote.known_size
-
-    @property
-    def identity(self) -> str | None:
-        return self._remote.identity
-
-    def read_end(self, count: int) -> tuple[int, bytes]:
-        start, data = self._remote.read_end(count)
-        self._tell(start, data)
-        return start, data
-
-
-def watched(source: RangeSource, name: str) -> WatchedSource:
-    """Return a source whose reads are told to the view that they are made for."""
-    remote = as_remote(source)
-    return _WatchedObject(remote, name) if remote is not None else WatchedSource(source, name)
+            view.note_read(self.name, start, stop, frames)

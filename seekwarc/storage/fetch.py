@@ -1,7 +1,7 @@
 """A source as an archive reads it: requests joined, several under way at a time, each of them counted.
 
 Everything that reads stored bytes goes through a `Fetcher`: one range (`read`), many ranges in order
-(`fetch`), or a few that are going to be needed (`keep`).
+(`fetch`), or a few that are going to be needed (`prefetch`).
 """
 
 from __future__ import annotations
@@ -16,16 +16,9 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from seekwarc.errors import SourceError
 from seekwarc.format.zstd import Buffer
+from seekwarc.storage.opening import as_source
 from seekwarc.storage.plan import Request, plan_requests
-from seekwarc.storage.source import (
-    RangeSource,
-    RemoteObject,
-    SmallReads,
-    Stats,
-    as_buffered,
-    as_remote,
-    policy_of,
-)
+from seekwarc.storage.source import RangeReadable, RangeSource, SmallReads, Stats
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -35,19 +28,19 @@ if TYPE_CHECKING:
 __all__ = ["Fetcher"]
 
 TAIL: Final = 64 << 10
-"""What is read at the end of a file: most tables are no longer."""
-MOST_KEPT: Final = 8 << 20
-"""Bytes that are kept of earlier calls of `keep`."""
-MOST_WAITING: Final = 64 << 20
-"""Bytes that have come, or are coming, and that nobody has taken yet; one larger request excepted."""
+"""What is read at the end of an object to learn its size: what formats keep there comes along."""
+MAX_PREFETCHED: Final = 8 << 20
+"""Bytes kept of earlier calls of `prefetch`."""
+MAX_WAITING: Final = 64 << 20
+"""Bytes that have come, or are coming, and were not taken yet; one larger request excepted."""
 
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-class Fetcher:
-    """Reads one source, by its policy. May be used from any thread, and as a `RangeSource`.
+class Fetcher(RangeSource):
+    """Reads one source, by its policy. May be used from any thread.
 
     Args:
         source: The source.
@@ -58,20 +51,19 @@ class Fetcher:
         stats: See above.
     """
 
-    def __init__(self, source: RangeSource, stats: Stats, *, disk: DiskCache | None = None) -> None:
-        self._source = source
+    def __init__(self, source: RangeReadable, stats: Stats, *, disk: DiskCache | None = None) -> None:
+        self._source = as_source(source)
         self.stats = stats
-        self._remote = as_remote(source)
-        self._buffered = as_buffered(source)
         self._disk = disk
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
         self._process = 0
         self._closed = False
-        # Replaced, never changed: whoever looks through it needs no lock.
-        self._kept: tuple[tuple[int, bytes], ...] = ()
+        # Replaced, never changed, so that looking through it takes no lock.
+        self._prefetched: tuple[tuple[int, bytes], ...] = ()
+        self._size: int | None = None
         self.name = source.name
-        self.policy = policy_of(source)
+        self.policy = self._source.policy
 
     def __getstate__(self) -> tuple[RangeSource, DiskCache | None]:
         return self._source, self._disk
@@ -83,8 +75,8 @@ class Fetcher:
 
     @property
     def is_pipe(self) -> bool:
-        """Whether the source can be read once only, in order."""
-        return self._remote is None and self._source.size is None
+        """See `RangeSource.is_pipe`."""
+        return self._source.is_pipe
 
     @property
     def is_far(self) -> bool:
@@ -92,37 +84,37 @@ class Fetcher:
         return self.policy.in_flight > 1
 
     @property
-    def size(self) -> int | None:
-        """See `RangeSource.size`. Of a remote object nothing was read of yet, this reads the end."""
-        if self._remote is not None and self._remote.known_size is None:
-            self.keep((), end=True)
+    def size(self) -> int | None:  # type: ignore[override]  # found out by the first request
+        """See `RangeSource.size`. Of a remote object that was not read yet, this reads the end."""
+        if self.known_size is None and not self.is_pipe:
+            self.prefetch((), end=True)
         return self._source.size
 
     @property
-    def _known_size(self) -> int | None:
-        return self._source.size if self._remote is None else self._remote.known_size
+    def known_size(self) -> int | None:
+        """See `RangeSource.known_size`."""
+        # Once known it stays: this is part of every read.
+        if self._size is None:
+            self._size = self._source.known_size
+        return self._size
 
     def read(self, start: int, stop: int) -> bytes:
         """See `RangeSource.read`."""
-        size = self._known_size
+        size = self.known_size
         if size is not None and stop > size:
             stop = size
             if start >= stop:
                 return b""
-        for begin, data in self._kept:
+        for begin, data in self._prefetched:
             if begin <= start and stop <= begin + len(data):
                 return data[start - begin : stop - begin]
-        identity = self._remote.identity if self._remote is not None else None
-        if self._disk is not None and identity is not None and size is not None:
+        if self._disk is not None and size is not None and (identity := self._source.identity) is not None:
             return self._disk.read(identity, start, stop, self._request, size=size)
         return self._request(start, stop)
 
     def small_reads(self) -> SmallReads:
-        """Return what makes very many small reads in a row the quickest way; see `count_small`."""
-        quick: Callable[[], SmallReads] | None = getattr(self._source, "small_reads", None)
-        if quick is not None:
-            return quick()
-        return SmallReads(lambda size, start: self._source.read(start, start + size), None)
+        """See `RangeSource.small_reads`; these are counted by `count_small`."""
+        return self._source.small_reads()
 
     def count_small(self, reads: int, fetched: int) -> None:
         """Count such reads, once they have been made.
@@ -164,27 +156,27 @@ class Fetcher:
                 yield request, self._read_into(request, room) or self.read(request.start, request.stop)
 
     def _read_into(self, request: Request, room: Callable[[int], memoryview | None]) -> memoryview | None:
-        out = room(request.stop - request.start) if self._buffered is not None else None
-        if self._buffered is None or out is None:
+        out = room(request.stop - request.start)
+        if out is None:
             return None
-        count = self._buffered.read_into(request.start, out)
+        count = self._source.read_into(request.start, out)
         self._count(count)
         return out[:count]
 
-    def keep(self, wanted: Iterable[tuple[int, int]], *, end: bool = False) -> None:
+    def prefetch(self, wanted: Iterable[tuple[int, int]], *, end: bool = False) -> None:
         """Read ranges side by side, in one round trip, and keep them for the reads that follow.
 
         Args:
             wanted: Ranges [start, stop).
-            end: The last 64 KiB are wanted too. They can be had before the size is known.
+            end: The last 64 KiB are wanted too. They can be read before the size is known.
         """
-        size = self._known_size
+        size = self.known_size
         last = None
         ranges = list(wanted)
         if end and size is not None:
             ranges.append((max(size - TAIL, 0), size))
-        elif end and self._remote is not None:
-            last = self.submit(self._read_end, self._remote)
+        elif end and not self.is_pipe:
+            last = self.submit(self._read_end)
         if size is not None:
             ranges = [(start, min(stop, size)) for start, stop in ranges if start < size]
         ranges = [one for one in ranges if not self._has(*one)]
@@ -193,18 +185,18 @@ class Fetcher:
         if last is not None:
             found.append(last.result())
         with self._lock:
-            room = MOST_KEPT
-            for begin, data in self._kept:
+            room = MAX_PREFETCHED
+            for begin, data in self._prefetched:
                 room -= len(data)
                 if room >= 0:
                     found.append((begin, data))
-            self._kept = tuple(found)
+            self._prefetched = tuple(found)
 
     def _has(self, start: int, stop: int) -> bool:
-        return any(begin <= start and stop <= begin + len(data) for begin, data in self._kept)
+        return any(begin <= start and stop <= begin + len(data) for begin, data in self._prefetched)
 
-    def _read_end(self, remote: RemoteObject) -> tuple[int, bytes]:
-        start, data = remote.read_end(TAIL)
+    def _read_end(self) -> tuple[int, bytes]:
+        start, data = self._source.read_end(TAIL)
         self._count(len(data))
         return start, data
 
@@ -219,7 +211,7 @@ class Fetcher:
             self.stats.bytes_fetched += size
 
     def _side_by_side(self, requests: Iterator[Request]) -> Iterator[tuple[Request, bytes]]:
-        """Read some ahead of whoever takes them, and hand them out in order."""
+        """Read some before they are taken, and yield them in order."""
         # The one that is taken next is read by this thread, if no other has begun to.
         waiting: deque[tuple[Request, Future[bytes] | None]] = deque()
         size = 0
@@ -234,7 +226,7 @@ class Fetcher:
                 answer = self.submit(self.read, request.start, request.stop) if waiting else None
                 waiting.append((request, answer))
                 size += request.stop - request.start
-                while waiting and (len(waiting) >= self.policy.in_flight or size >= MOST_WAITING):
+                while waiting and (len(waiting) >= self.policy.in_flight or size >= MAX_WAITING):
                     size -= waiting[0][0].stop - waiting[0][0].start
                     yield take()
             while waiting:
@@ -256,14 +248,14 @@ class Fetcher:
                 from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
                 self._pool = ThreadPoolExecutor(self.policy.in_flight, "seekwarc-fetch")
-            # Whoever counts what is read for whom is known there too.
+            # What is set for this piece of work, such as who pays for it, holds in that thread too.
             return self._pool.submit(copy_context().run, partial(work, *args, **kwargs))
 
     def close(self) -> None:
         """Stop the threads and close the source. What is under way is not waited for."""
         with self._lock:
             self._closed = True
-            self._kept = ()
+            self._prefetched = ()
             if self._pool is not None:
                 self._pool.shutdown(wait=False, cancel_futures=True)
         self._source.close()

@@ -21,9 +21,10 @@ from seekwarc.errors import (
     SourceError,
     SourceTimeoutError,
 )
-from seekwarc.storage.address import open_store, shown_url
-from seekwarc.storage.failure import Failure, failure_of
 from seekwarc.storage.plan import REMOTE
+from seekwarc.storage.remote_errors import Failure, failure_of
+from seekwarc.storage.remote_url import open_store, shown_url
+from seekwarc.storage.source import RangeSource
 from seekwarc.system import after_fork_in_child
 
 if TYPE_CHECKING:
@@ -117,8 +118,8 @@ class _Answer(NamedTuple):
     """What kept the rest from coming."""
 
 
-class RemoteSource:
-    """One version of an object far away, read by range: a `RemoteObject`.
+class RemoteSource(RangeSource):
+    """One version of a remote object, read by range.
 
     Nothing is asked when it is made. The first answer decides which version of the object is read; an answer
     of any other raises `SourceChangedError`. Credentials come from where the services' own tools have them:
@@ -135,6 +136,7 @@ class RemoteSource:
     """
 
     policy = REMOTE
+    is_pipe = False
     _object: tuple[ObjectStore, str] | None
 
     def __init__(self, url: str, *, deadline: float = DEADLINE) -> None:
@@ -164,11 +166,11 @@ class RemoteSource:
 
     @property
     def known_size(self) -> int | None:
-        """See `RemoteObject.known_size`."""
+        """See `RangeSource.known_size`."""
         return self._version.size if self._version else None
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # type: ignore[override]  # found out by the first request
         """Bytes in all; asks for the last of them where nothing was asked before."""
         if self._version is None:
             self.read_end(1)
@@ -176,7 +178,7 @@ class RemoteSource:
 
     @property
     def identity(self) -> str | None:
-        """See `RemoteObject.identity`."""
+        """See `RangeSource.identity`."""
         version = self._version
         if version is None or (not version.strong and (version.modified is None or self._signed)):
             return None
@@ -205,7 +207,7 @@ class RemoteSource:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def read_end(self, count: int) -> tuple[int, bytes]:
-        """See `RemoteObject.read_end`."""
+        """See `RangeSource.read_end`."""
         if self._version is None:
             answer = self._insist({"suffix": count})
             if answer.failure is None:

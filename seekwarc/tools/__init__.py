@@ -24,7 +24,7 @@ from seekwarc.errors import FormatError
 
 if TYPE_CHECKING:
     from seekwarc.read.options import ReadLimits
-    from seekwarc.storage.source import RangeSource
+    from seekwarc.storage.source import RangeReadable
     from seekwarc.tools.concat import Concatenation
     from seekwarc.tools.convert import Conversion
     from seekwarc.tools.index import Indexing
@@ -52,7 +52,7 @@ sys.modules[__name__].__class__ = _Tools
 
 
 def verify(
-    target: Path | bytes | BinaryIO | RangeSource,
+    target: Path | bytes | BinaryIO | RangeReadable,
     *,
     on_problem: Callable[[Problem], object] = lambda _: None,
     **limits: Unpack[ReadLimits],
@@ -82,7 +82,7 @@ def verify(
 
 
 def convert(
-    source: Path | BinaryIO | RangeSource,
+    source: Path | BinaryIO | RangeReadable,
     target: Path | BinaryIO,
     *,
     compression: Literal["zst", "gz", "none"] | None = None,
@@ -175,7 +175,7 @@ def index(
 
 
 def recover(
-    source: Path | BinaryIO | RangeSource,
+    source: Path | BinaryIO | RangeReadable,
     target: Path,
     *,
     partial: bool = False,

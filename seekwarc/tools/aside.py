@@ -8,7 +8,8 @@ from contextlib import ExitStack, closing, contextmanager
 from typing import BinaryIO, Final, cast
 
 from seekwarc.errors import SeekWarcError, TargetError
-from seekwarc.storage.source import FileObjectSource, RangeSource
+from seekwarc.storage.source import RangeSource
+from seekwarc.storage.streams import FileObjectSource
 from seekwarc.write.files import write_all
 from seekwarc.write.output import FileObjectOutput
 
@@ -45,7 +46,7 @@ def searchable(
         with searchable(open_source(sys.stdin.buffer)) as source:
             problems = list(Verifier(source))
     """
-    if source.size is not None:
+    if not source.is_pipe:
         yield source
         return
     with closing(source), ExitStack() as opened:

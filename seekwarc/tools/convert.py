@@ -18,7 +18,9 @@ from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.storage.source import PipeSource, RangeSource, Stats, open_source
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeReadable, RangeSource, Stats
+from seekwarc.storage.streams import PipeSource
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.sinks import RecordSink, gzip_sink, plain_sink
 from seekwarc.write.files import Existing, refuse_same_file
@@ -194,7 +196,7 @@ class _PassingDigest:
 
 
 def convert(
-    source: str | os.PathLike[str] | BinaryIO | RangeSource,
+    source: str | os.PathLike[str] | BinaryIO | RangeReadable,
     target: str | os.PathLike[str] | BinaryIO | Output,
     compression: Compression,
     *,

@@ -14,7 +14,8 @@ from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.units import Compression, detect
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits
-from seekwarc.storage.source import RangeSource, Stats, open_source
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeReadable, Stats
 from seekwarc.tools.aside import searchable
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord, StoredRecords, has_table_each, loose_records
 from seekwarc.tools.progress import Progress
@@ -22,7 +23,7 @@ from seekwarc.write.file_layout import TableMode
 
 __all__ = ["Part", "PartTarget", "parts_of", "table_mode_of"]
 
-PartTarget = str | os.PathLike[str] | bytes | BinaryIO | RangeSource
+PartTarget = str | os.PathLike[str] | bytes | BinaryIO | RangeReadable
 
 OTHER_FORM: Final = "the file is no .warc.zst"
 OTHER_DICTIONARY: Final = "the file has another dictionary than the new one"
@@ -120,7 +121,7 @@ def _part(
     known: dict[bytes, Dictionary],
 ) -> Part:
     source = open_source(target)
-    if source.size is None:
+    if source.is_pipe:
         name = source.name
         checked = searchable(source, directory, check_head=lambda head: detect(head, name))
         source = target = stack.enter_context(checked)

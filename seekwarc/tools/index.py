@@ -28,7 +28,8 @@ from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED
 from seekwarc.read.zstd_body import table_reference
-from seekwarc.storage.source import RangeSource, open_source
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.sorting import MEMORY, sorted_lines
 from seekwarc.write.files import Existing, refuse_same_file
@@ -65,7 +66,7 @@ class Indexing:
 
 
 def index(
-    sources: Mapping[str, str | os.PathLike[str] | bytes | BinaryIO | RangeSource],
+    sources: Mapping[str, str | os.PathLike[str] | bytes | BinaryIO | RangeReadable],
     target: str | os.PathLike[str] | BinaryIO | Output,
     *,
     on_problem: OnProblem,

@@ -5,46 +5,49 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from seekwarc.storage.source import RangeSource
+from seekwarc.storage.source import RangeSource, SourceWrapper
 
-__all__ = ["Progress", "counting", "no_progress"]
+__all__ = ["Progress", "ProgressSource", "counting", "no_progress"]
 
 Progress: TypeAlias = Callable[[RangeSource, str], RangeSource]
 """Wraps a source to report how far it has been read; told what for, such as "converting"."""
 
 
 def no_progress(source: RangeSource, label: str) -> RangeSource:  # noqa: ARG001
-    """Return the source as it is: nobody wants to know."""
+    """Return the source as it is, unobserved."""
     return source
 
 
 def counting(name: str, on_bytes: Callable[[int], object]) -> Progress:
-    """Return what reports how many more bytes of the source of that name, and of no other, were read."""
+    """Report how many more bytes of the source of that name, and of no other, were read."""
 
     def wrapped(source: RangeSource, label: str) -> RangeSource:  # noqa: ARG001
-        return _CountedSource(source, on_bytes) if source.name == name else source
+        return ProgressSource(source, on_bytes) if source.name == name else source
 
     return wrapped
 
 
-class _CountedSource:
-    """A source that tells how far it has been read."""
+class ProgressSource(SourceWrapper):
+    """A source that reports how much further it has been read than ever before.
+
+    The tables at the end of a remote object are read first: that is no progress.
+
+    Args:
+        source: The source.
+        on_bytes: Called with the number of bytes by which a read went beyond all earlier ones.
+    """
 
     def __init__(self, source: RangeSource, on_bytes: Callable[[int], object]) -> None:
-        self.name = source.name
-        self.size = source.size
-        self._source = source
+        super().__init__(source)
         self._on_bytes = on_bytes
         self._position = 0
 
-    def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`."""
-        data = self._source.read(start, stop)
-        if start + len(data) > self._position:
-            self._on_bytes(start + len(data) - self._position)
-            self._position = start + len(data)
-        return data
+    def on_read(self, start: int, stop: int) -> None:  # noqa: ARG002
+        """See `SourceWrapper.on_read`."""
+        if stop > self._position:
+            self._on_bytes(stop - self._position)
+            self._position = stop
 
-    def close(self) -> None:
-        """See `RangeSource.close`."""
-        self._source.close()
+    def read_end(self, count: int) -> tuple[int, bytes]:
+        """See `RangeSource.read_end`."""
+        return self._source.read_end(count)

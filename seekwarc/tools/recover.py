@@ -22,7 +22,8 @@ from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.record import Record
 from seekwarc.read.search import RecordSearch
-from seekwarc.storage.source import RangeSource, Stats, open_source
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeReadable, Stats
 from seekwarc.tools.examine import Damage, Intact, examine
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.block_reader import BlockSource, as_stream
@@ -87,7 +88,7 @@ class Recovery:
 
 
 def recover(
-    source: str | os.PathLike[str] | BinaryIO | RangeSource,
+    source: str | os.PathLike[str] | BinaryIO | RangeReadable,
     target: str | os.PathLike[str] | Output,
     *,
     partial: bool = False,
@@ -117,7 +118,7 @@ def recover(
         TargetError: The target cannot be written.
     """
     stored = open_source(source)
-    if stored.size is None:
+    if stored.is_pipe:
         raise SourceError(
             "a pipe cannot be searched for records; store it in a file first", source=stored.name
         )

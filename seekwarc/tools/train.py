@@ -22,7 +22,8 @@ from seekwarc.frames.dictionary import MIN_DICTIONARY_SIZE, Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL, MAX_LEVEL, MIN_LEVEL, FrameEncoder
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
-from seekwarc.storage.source import RangeSource, open_source
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.options import check_range
 
@@ -286,7 +287,7 @@ def _turns() -> Iterator[bool]:
 
 
 def train(
-    files: Iterable[str | os.PathLike[str] | BinaryIO | RangeSource],
+    files: Iterable[str | os.PathLike[str] | BinaryIO | RangeReadable],
     *,
     size: int = DEFAULT_SIZE,
     level: int = DEFAULT_LEVEL,

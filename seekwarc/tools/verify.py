@@ -24,7 +24,8 @@ from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.digests import DigestVerdict
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.record import Record
-from seekwarc.storage.source import RangeSource, Stats, open_source
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeReadable, Stats
 from seekwarc.tools.examine import Damage, Intact, examine
 from seekwarc.tools.progress import Progress, no_progress
 
@@ -214,18 +215,18 @@ class Verifier:
 
     def __init__(
         self,
-        target: str | os.PathLike[str] | bytes | BinaryIO | RangeSource,
+        target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
         *,
         on_progress: Progress = no_progress,
         **options: Unpack[ReadLimits],
     ) -> None:
         source = open_source(target)
-        if source.size is None:
+        if source.is_pipe:
             raise SourceError("a pipe cannot be verified; store it in a file first", source=source.name)
         self._file = ArchiveFile(on_progress(source, "verifying"), Stats(), **options)
         # It is among the problems.
         self._file.warned = True
-        self.result = Verification(source.name, stored_size=source.size)
+        self.result = Verification(source.name, stored_size=self._file.source.size or 0)
         # Frames are looked at in a thread of its own: what is found there waits here, or is only counted.
         self._found: SimpleQueue[Problem] = SimpleQueue()
         self._counting = threading.Lock()

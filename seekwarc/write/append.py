@@ -36,7 +36,7 @@ from seekwarc.frames.scan import Frame, Window, frames_from
 from seekwarc.frames.units import Compression, skippable_frame_at
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.storage.source import LocalFileSource
+from seekwarc.storage.local import LocalFileSource
 from seekwarc.write.file_layout import CHECKSUM_OF_NOTHING, ExistingFile
 from seekwarc.write.files import FileOutput, lock_file
 from seekwarc.write.unfinished import OpenOutput, unfinished_name

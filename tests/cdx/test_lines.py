@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from seekwarc.cdx import lines as module
 from seekwarc.cdx.lines import BLOCK, StoredLines
 from seekwarc.errors import FormatError, LimitError, SourceError
-from seekwarc.storage.source import PipeSource
+from seekwarc.storage.streams import PipeSource
 from tests.support.cdx import many_lines
 from tests.support.sources import RecordingSource
 

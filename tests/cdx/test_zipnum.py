@@ -14,7 +14,8 @@ import pytest
 from seekwarc.cdx.lines import StoredLines
 from seekwarc.cdx.zipnum import MAX_BLOCK_SIZE, ZipNumCluster, is_cluster
 from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError, UnsupportedError
-from seekwarc.storage.source import BytesSource, LocalFileSource, RangeSource
+from seekwarc.storage.local import BytesSource, LocalFileSource
+from seekwarc.storage.source import RangeSource
 from tests.support.cdx import cdxj_line, many_lines, tabbed_cluster, wacz_cluster
 from tests.support.reading import time_limit
 from tests.support.sources import RecordingSource

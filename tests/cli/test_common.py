@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from seekwarc.cli.common import human_size, parse_range, parse_size, printable, watch
 from seekwarc.errors import RangeError
-from seekwarc.storage.source import BytesSource
+from seekwarc.storage.local import BytesSource
 
 bounds = st.none() | st.integers(-(10**18) + 1, 10**18 - 1)
 

@@ -20,7 +20,7 @@ import seekwarc
 from seekwarc import Collection, DigestVerdict, JoinedRecord, SegmentError, TableStatus
 from seekwarc.errors import ChecksumError, FormatError, NotFoundError, RangeError
 from seekwarc.format.warc import build_record_header
-from seekwarc.storage.source import LocalFileSource
+from seekwarc.storage.local import LocalFileSource
 from seekwarc.tools.convert import convert
 from tests.support.foreign import CRLF2, Foreign
 from tests.support.reading import time_limit

@@ -12,7 +12,7 @@ import seekwarc
 from seekwarc.frames.batch import SMALL_FRAME, FrameBatch, prefetched_batches
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.scan import Window
-from seekwarc.storage.source import BytesSource
+from seekwarc.storage.local import BytesSource
 from tests.support.foreign import Foreign, noise, skippable, some_dictionary, text, zstd_frame
 
 CONTENTS = [text(random.Random(n).randrange(1, 3000), seed=n) for n in range(1500)]

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from seekwarc.frames.context import MAX_SCRATCH, FrameContext
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.storage.fetch import Fetcher
-from seekwarc.storage.source import BytesSource, Stats
+from seekwarc.storage.local import BytesSource
+from seekwarc.storage.source import Stats
 
 
 def context(threads: int = 3) -> tuple[FrameContext, Stats]:

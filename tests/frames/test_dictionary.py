@@ -16,7 +16,8 @@ from seekwarc.frames.dictionary import (
     load_dictionary,
     read_dictionary,
 )
-from seekwarc.storage.source import BytesSource, PipeSource
+from seekwarc.storage.local import BytesSource
+from seekwarc.storage.streams import PipeSource
 from tests.support.foreign import dictionary_frame, skippable, some_dictionary, text, zstd_frame
 from tests.support.sources import Pipe
 

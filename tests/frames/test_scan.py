@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.frames.scan import UNSEEN, Frame, Window, frame_at, frame_start_at, frames_from, scan_run
 from seekwarc.storage.fetch import Fetcher
-from seekwarc.storage.source import Stats, open_source
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import Stats
 from tests.support import strategies
 from tests.support.foreign import Foreign, checksum, noise, skippable, text, zstd_frame
 from tests.support.sources import Pipe, RecordingSource

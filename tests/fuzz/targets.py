@@ -33,7 +33,7 @@ from seekwarc.frames.codings import DecodedFile
 from seekwarc.frames.dictionary import load_dictionary
 from seekwarc.frames.scan import Window, frames_from
 from seekwarc.read.chunked_payload import ChunkedExtent
-from seekwarc.storage.source import BytesSource
+from seekwarc.storage.local import BytesSource
 from seekwarc.tools.recover import recover
 from seekwarc.tools.verify import Verifier
 from seekwarc.write.append import existing_file

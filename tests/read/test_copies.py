@@ -22,7 +22,7 @@ import seekwarc
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.storage import source as module
 from seekwarc.storage.diskcache import DiskCache
-from seekwarc.storage.source import LocalFileSource
+from seekwarc.storage.local import LocalFileSource
 from seekwarc.tools.index import index
 from tests.support.foreign import Foreign
 from tests.support.rangeserver import Content, RangeServer

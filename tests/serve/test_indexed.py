@@ -13,7 +13,7 @@ from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
 from seekwarc.serve.catalogue import Query
 from seekwarc.serve.indexed import IndexFile, is_index
 from seekwarc.serve.shelf import Shelf
-from seekwarc.storage.source import BytesSource
+from seekwarc.storage.local import BytesSource
 from seekwarc.tools.index import index as make_index
 from tests.serve.conftest import FILM, PAGE
 from tests.support.foreign import Entry, Foreign, text

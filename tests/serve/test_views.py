@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc.format.seektable import SeekTable
-from seekwarc.serve.views import MOST_VIEWS, FrameMap, Run, View, Views, WatchedSource
-from seekwarc.storage.source import BytesSource, Stats, open_source
+from seekwarc.serve.shelf import Shelf
+from seekwarc.serve.views import MAX_VIEWS, FrameMap, Run, View, Views, WatchedSource
+from seekwarc.storage.local import BytesSource, LocalFileSource
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import Stats
 from tests.serve.conftest import FILM
 
 
@@ -50,6 +53,26 @@ def test_the_frames_that_were_fetched_are_those_of_the_range(film) -> None:
     with view.charge([archive.stats], frames):
         record.payload.pread(2_900_000, 10)
     assert len(view.fetched) == 2
+
+
+def test_a_served_local_file_keeps_the_reused_read_buffer(crawl, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    read_into = LocalFileSource.read_into
+
+    def counted(self: LocalFileSource, start: int, out: memoryview) -> int:
+        calls.append(start)
+        return read_into(self, start, out)
+
+    monkeypatch.setattr(LocalFileSource, "read_into", counted)
+    with Shelf([crawl.paths[0]]) as shelf:
+        record = shelf.open(shelf.record_id(0, crawl.offsets["film.mp4"]))
+        view = View()
+        assert record.frames.count > 3
+        calls.clear()
+        with record.charge(view):
+            record.record.payload.pread(1_000_000, 300_000)
+    assert calls, "several frames are read into one buffer, not each into one of its own"
+    assert view.requests == len(calls)
 
 
 def test_what_others_read_is_not_charged(film) -> None:
@@ -164,7 +187,7 @@ def test_the_oldest_view_is_forgotten() -> None:
     first = views.open("first")
     views.open("second")
     assert views.open("first") is first
-    for number in range(MOST_VIEWS - 1):
+    for number in range(MAX_VIEWS - 1):
         views.open(str(number))
     assert views.get("first") is first
     assert views.get("second") is None

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.errors import SourceError
-from seekwarc.storage.fetch import MOST_KEPT, TAIL, Fetcher
-from seekwarc.storage.source import BytesSource, LocalFileSource, PipeSource, Stats
+from seekwarc.storage.fetch import MAX_PREFETCHED, TAIL, Fetcher
+from seekwarc.storage.local import BytesSource, LocalFileSource
+from seekwarc.storage.source import Stats
+from seekwarc.storage.streams import PipeSource
 from tests.support.foreign import noise
 from tests.support.sources import Pipe, RecordingSource, RemoteFake
 
@@ -72,7 +74,7 @@ def test_a_single_request_takes_no_other_thread() -> None:
 
 
 def test_what_nobody_takes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seekwarc.storage.fetch.MOST_WAITING", 300)
+    monkeypatch.setattr("seekwarc.storage.fetch.MAX_WAITING", 300)
     source = RemoteFake(bytes(10_000_000))
     reading, _ = fetcher(source)
     answers = reading.fetch([(n * 400_000, n * 400_000 + 100) for n in range(20)])
@@ -113,11 +115,11 @@ def test_a_local_source_is_asked_one_thing_at_a_time() -> None:
 def test_what_is_kept_is_not_asked_for_again() -> None:
     source = RemoteFake(DATA)
     reading, stats = fetcher(source)
-    reading.keep([(1_000_000, 1_000_100), (0, 500)])
+    reading.prefetch([(1_000_000, 1_000_100), (0, 500)])
     assert sorted(source.requests) == [(0, 500), (1_000_000, 1_000_100)]
     assert reading.read(10, 400) == DATA[10:400]
     assert reading.read(1_000_000, 1_000_100) == DATA[1_000_000:1_000_100]
-    reading.keep([(0, 500), (1_000_050, 1_000_060)])
+    reading.prefetch([(0, 500), (1_000_050, 1_000_060)])
     assert stats.requests == 2
     assert reading.read(400, 501) == DATA[400:501]
     assert stats.requests == 3
@@ -127,12 +129,12 @@ def test_what_is_kept_is_not_asked_for_again() -> None:
 def test_the_end_can_be_kept_before_it_is_known_where_it_is() -> None:
     source = RemoteFake(DATA, latency=0.05)
     reading, stats = fetcher(source)
-    reading.keep([(0, 100)], end=True)
+    reading.prefetch([(0, 100)], end=True)
     assert source.at_once == 2, "in one round trip"
     assert reading.size == len(DATA)
     assert reading.read(len(DATA) - TAIL, len(DATA)) == DATA[-TAIL:]
     assert reading.read(len(DATA) - 10, len(DATA) + TAIL) == DATA[-10:]
-    reading.keep([], end=True)
+    reading.prefetch([], end=True)
     assert stats.requests == 2
     reading.close()
 
@@ -141,7 +143,7 @@ def test_the_end_is_kept_where_it_is_known() -> None:
     for source in (RecordingSource(DATA), RemoteFake(DATA)):
         reading, stats = fetcher(source)
         reading.read(0, 1)
-        reading.keep([(0, 2)], end=True)
+        reading.prefetch([(0, 2)], end=True)
         before = stats.requests
         assert reading.read(len(DATA) - TAIL, len(DATA)) == DATA[-TAIL:]
         assert stats.requests == before
@@ -161,11 +163,11 @@ def test_what_is_kept_is_bounded() -> None:
     source = RecordingSource(bytes(40 << 20))
     reading, stats = fetcher(source)
     for number in range(20):
-        reading.keep([(number << 20, (number + 1) << 20)])
+        reading.prefetch([(number << 20, (number + 1) << 20)])
     stats.requests = 0
     for number in range(20):
         reading.read(number << 20, (number << 20) + 1)
-    assert 20 - stats.requests <= (MOST_KEPT >> 20) + 1
+    assert 20 - stats.requests <= (MAX_PREFETCHED >> 20) + 1
     reading.read(19 << 20, 20 << 20)
     assert 20 - stats.requests > 0, "the latest is kept"
 
@@ -174,12 +176,12 @@ def test_what_is_kept_is_bounded() -> None:
 def test_small_objects(data: bytes) -> None:
     for source in (RecordingSource(data), RemoteFake(data)):
         reading, stats = fetcher(source)
-        reading.keep([(0, 100)], end=True)
+        reading.prefetch([(0, 100)], end=True)
         assert reading.size == len(data)
         assert reading.read(0, 1000) == data
         assert reading.read(1000, 2000) == b""
         before = stats.requests
-        reading.keep([(0, 100), (500, 600)], end=True)
+        reading.prefetch([(0, 100), (500, 600)], end=True)
         assert stats.requests == before, "what is there is known to be all"
         reading.close()
 
@@ -199,7 +201,7 @@ def test_a_pipe_is_read_as_it_comes() -> None:
 def test_after_closing_nothing_is_read() -> None:
     source = RemoteFake(DATA)
     reading, _ = fetcher(source)
-    reading.keep([(0, 100)], end=True)
+    reading.prefetch([(0, 100)], end=True)
     reading.close()
     reading.close()
     with pytest.raises(SourceError, match="fake://object: the archive is closed"):

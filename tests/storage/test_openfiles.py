@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from seekwarc.errors import SourceChangedError, SourceError
-from seekwarc.storage import source as source_module
+from seekwarc.storage import local as local_module
+from seekwarc.storage.local import LocalFileSource
 from seekwarc.storage.openfiles import OpenFiles
-from seekwarc.storage.source import LocalFileSource
 
 COUNT = 12
 
@@ -25,7 +25,7 @@ shows_open_files = pytest.mark.skipif(
 def few(monkeypatch: pytest.MonkeyPatch) -> OpenFiles:
     """Three files may be open."""
     files = OpenFiles(3)
-    monkeypatch.setattr(source_module, "OPEN_FILES", files)
+    monkeypatch.setattr(local_module, "OPEN_FILES", files)
     return files
 
 

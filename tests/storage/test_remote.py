@@ -28,8 +28,9 @@ from seekwarc.errors import (
 )
 from seekwarc.storage import remote
 from seekwarc.storage.fetch import Fetcher
+from seekwarc.storage.opening import open_source
 from seekwarc.storage.remote import RemoteSource
-from seekwarc.storage.source import RangeSource, Stats, as_remote, open_source
+from seekwarc.storage.source import RangeSource, Stats
 from tests.support.foreign import Foreign, noise
 from tests.support.rangeserver import (
     Answer,
@@ -72,7 +73,6 @@ def opened(server: RangeServer, **options: float) -> RemoteSource:
 
 def test_it_is_a_source(server: RangeServer) -> None:
     source = open_source(server.url)
-    assert as_remote(source) is source
     assert open_source(source) is source
     assert server.asked == [], "nothing is asked before the first read"
     assert isinstance(source, RangeSource)
@@ -312,7 +312,7 @@ def test_no_one_is_there() -> None:
 
 
 def test_answers_that_do_not_come(server: RangeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seekwarc.storage.address.REQUEST_TIMEOUT", 0.1)
+    monkeypatch.setattr("seekwarc.storage.remote_url.REQUEST_TIMEOUT", 0.1)
     server.fault = delayed(0.5)
     with pytest.raises(SourceTimeoutError, match="did not answer in time") as caught:
         opened(server, deadline=0.3).read(0, 10)
@@ -549,7 +549,7 @@ def _in_child(work: Callable[[], object]) -> str:
 def test_a_forked_child_is_told_instead_of_left_waiting(server: RangeServer) -> None:
     source = opened(server)
     reading = Fetcher(source, Stats())
-    reading.keep([(0, 10)], end=True)
+    reading.prefetch([(0, 10)], end=True)
     for work in (
         lambda: source.read(0, 10),
         lambda: opened(server).read(0, 10),

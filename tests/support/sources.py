@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from seekwarc.storage.plan import REMOTE
+from seekwarc.storage.source import RangeSource
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 
-class RecordingSource:
+class RecordingSource(RangeSource):
     """Bytes in memory; every (start, stop) that is asked for is remembered, and its answer's length."""
 
     def __init__(self, data: bytes, name: str = "recorded.warc.zst") -> None:
@@ -72,14 +73,13 @@ class ShortFile(io.BytesIO):
         return super().read(min(size, 3) if size is not None and size >= 0 else 3)
 
 
-class RemoteFake:
+class RemoteFake(RangeSource):
     """A remote object without a network: answers late, and knows how many wait for it at a time."""
 
     def __init__(self, data: bytes, *, latency: float = 0.0, identity: str | None = "fake 1") -> None:
         self.name = "fake://object"
         self.policy = REMOTE
-        self.known_size: int | None = None
-        self.identity: str | None = None
+        self.is_known = False
         self.requests: list[tuple[int, int]] = []
         self.at_once = 0
         self.fail: Callable[[int, int], None] = lambda start, stop: None
@@ -89,11 +89,21 @@ class RemoteFake:
         self._waiting = 0
         self._lock = threading.Lock()
 
+    is_pipe = False
+
     @property
     def size(self) -> int:
-        if self.known_size is None:
+        if not self.is_known:
             self.read_end(1)
         return len(self._data)
+
+    @property
+    def known_size(self) -> int | None:
+        return len(self._data) if self.is_known else None
+
+    @property
+    def identity(self) -> str | None:
+        return self._identity if self.is_known else None
 
     def read(self, start: int, stop: int) -> bytes:
         with self._lock:
@@ -106,7 +116,7 @@ class RemoteFake:
         finally:
             with self._lock:
                 self._waiting -= 1
-        self.known_size, self.identity = len(self._data), self._identity
+        self.is_known = True
         return self._data[start:stop]
 
     def read_end(self, count: int) -> tuple[int, bytes]:

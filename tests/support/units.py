@@ -5,7 +5,7 @@ from __future__ import annotations
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.scan import Window
 from seekwarc.frames.units import Piece, pieces_from
-from seekwarc.storage.source import open_source
+from seekwarc.storage.opening import open_source
 from tests.support.foreign import cut, gzip_member, text, zstd_frame
 from tests.support.sources import Pipe, RecordingSource
 

@@ -7,7 +7,8 @@ import os
 import pytest
 
 from seekwarc.errors import TargetError
-from seekwarc.storage.source import BytesSource, open_source
+from seekwarc.storage.local import BytesSource
+from seekwarc.storage.opening import open_source
 from seekwarc.tools.aside import searchable
 from tests.support.sources import Pipe
 

@@ -21,7 +21,7 @@ from seekwarc.errors import (
     UnsupportedError,
 )
 from seekwarc.frames.encoder import FrameEncoder
-from seekwarc.storage.source import BytesSource, LocalFileSource
+from seekwarc.storage.local import BytesSource, LocalFileSource
 from seekwarc.tools.concat import Concatenation, concat
 from seekwarc.tools.copy_inputs import PartTarget
 from seekwarc.tools.copy_target import Recompressed

@@ -15,7 +15,8 @@ import zstandard
 import seekwarc
 from seekwarc.errors import ChecksumError, FormatError, SourceError, TargetError, UnsupportedError
 from seekwarc.frames.encoder import FrameEncoder
-from seekwarc.storage.source import BytesSource, PipeSource
+from seekwarc.storage.local import BytesSource
+from seekwarc.storage.streams import PipeSource
 from seekwarc.tools.convert import Conversion, content_digest, convert
 from tests.conftest import SAMPLES
 from tests.support.foreign import Foreign, gzip_member, noise, text, zstd_frame
@@ -202,7 +203,7 @@ def test_wrong_options_are_refused_and_leave_nothing(tmp_path, to, options) -> N
 def test_a_file_is_not_written_over_itself(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     path.write_bytes(some_records().bytes())
-    for source in (path, str(path), seekwarc.storage.source.LocalFileSource(path)):
+    for source in (path, str(path), seekwarc.storage.local.LocalFileSource(path)):
         with pytest.raises(TargetError, match="the same file"):
             convert(source, path, "zst")
     assert os.listdir(tmp_path) == ["a.warc.zst"]

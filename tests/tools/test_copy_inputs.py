@@ -12,7 +12,8 @@ import pytest
 
 from seekwarc.errors import FormatError, LimitError, SourceError, TargetError, UnsupportedError
 from seekwarc.frames.dictionary import Dictionary
-from seekwarc.storage.source import LocalFileSource, RangeSource
+from seekwarc.storage.local import LocalFileSource
+from seekwarc.storage.source import RangeSource
 from seekwarc.tools.copy_inputs import Part, PartTarget, parts_of, table_mode_of
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord
 from tests.support.foreign import (

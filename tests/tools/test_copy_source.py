@@ -10,7 +10,8 @@ import seekwarc
 from seekwarc.errors import FormatError, LimitError, TruncatedError
 from seekwarc.format.warc import RECORD_END
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.storage.source import BytesSource, Stats
+from seekwarc.storage.local import BytesSource
+from seekwarc.storage.source import Stats
 from seekwarc.tools.copy_source import (
     FrameList,
     LooseRecord,

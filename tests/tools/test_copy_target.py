@@ -12,7 +12,8 @@ import pytest
 from seekwarc.errors import ChecksumError, FormatError, TargetError, TruncatedError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.storage.source import BytesSource, RangeSource, Stats
+from seekwarc.storage.local import BytesSource
+from seekwarc.storage.source import RangeSource, Stats
 from seekwarc.tools.copy_source import StoredRecords
 from seekwarc.tools.copy_target import (
     CopySettings,

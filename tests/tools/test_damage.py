@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import seekwarc
-from seekwarc.storage.source import BytesSource
+from seekwarc.storage.local import BytesSource
 from seekwarc.tools.recover import recover
 from seekwarc.tools.verify import Verifier
 from tests.support.writing import DATE, HTTP_HEAD, KIB, noise, record_id, small_dictionary, text, walk

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seekwarc.storage.source import BytesSource
+from seekwarc.storage.local import BytesSource
 from seekwarc.tools.progress import counting
 
 

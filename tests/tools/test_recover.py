@@ -12,7 +12,7 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import NotFoundError, SourceError, TargetError
-from seekwarc.storage.source import BytesSource
+from seekwarc.storage.local import BytesSource
 from seekwarc.tools.recover import Loss, Recovery, recover
 from seekwarc.tools.verify import Verifier
 from tests.support.foreign import (

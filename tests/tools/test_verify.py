@@ -15,7 +15,7 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import SourceError
-from seekwarc.storage.source import BytesSource
+from seekwarc.storage.local import BytesSource
 from seekwarc.tools.verify import (
     DAMAGE,
     DEVIATIONS,

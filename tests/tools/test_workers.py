@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from seekwarc.errors import FormatError, FormatWarning
-from seekwarc.storage.source import open_source
+from seekwarc.storage.opening import open_source
 from seekwarc.tools.batch import run
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.work import Desk

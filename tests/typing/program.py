@@ -90,12 +90,52 @@ def all_uris(paths: list[Path]) -> list[str | None]:
         return [record.target_uri for record in collection]
 
 
+class Mine(seekwarc.RangeSource):
+    """A source of one's own."""
+
+    def __init__(self, data: bytes) -> None:
+        self.name = "mine"
+        self.size = len(data)
+        self.data = data
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Return a range."""
+        return self.data[start:stop]
+
+
+class Other:
+    """An object that has what a source must have, of no class of seekwarc's."""
+
+    def __init__(self, data: bytes) -> None:
+        self.name = "other"
+        self.data = data
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        return len(self.data)
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Return a range."""
+        return self.data[start:stop]
+
+    def close(self) -> None:
+        """Hold nothing open."""
+
+
+def records_of(data: bytes) -> int:
+    """Open sources of one's own."""
+    with seekwarc.open(Mine(data)) as mine, seekwarc.open(Other(data)) as other:
+        assert mine.size == other.size
+        return len(list(mine))
+
+
 def main(path: Path) -> None:
     """Do all of it, and say what went wrong."""
     try:
         offsets = write(path)
         print([page.text for page in pages(path)], some_bytes(path, offsets[0]), fields(path).most_common(1))
-        print(asyncio.run(sizes(path)), all_uris([path]))
+        print(asyncio.run(sizes(path)), all_uris([path]), records_of(path.read_bytes()))
     except seekwarc.FormatError as error:
         print(error.source, error.offset, error.message)
     except seekwarc.SeekWarcError as error:

@@ -9,9 +9,10 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import RangeNotSupportedError, SourceError
-from seekwarc.storage.filesystem import FileSystemSource
+from seekwarc.storage.fsspec import FileSystemSource
+from seekwarc.storage.opening import open_source
 from seekwarc.storage.plan import REMOTE
-from seekwarc.storage.source import FileObjectSource, open_source, policy_of
+from seekwarc.storage.streams import FileObjectSource
 from tests.support.foreign import Foreign, noise
 
 DATA = noise(100_000, seed=81)
@@ -42,7 +43,7 @@ class Fake:
 def test_ranges_are_read() -> None:
     source = FileSystemSource(Fake(DATA), "a/b")
     assert (source.size, source.name) == (len(DATA), "fake://a/b")
-    assert policy_of(source) is REMOTE
+    assert source.policy is REMOTE
     for start, stop in ((0, 10), (500, 90_000), (7, 7)):
         assert source.read(start, stop) == DATA[start:stop]
     assert source.read(len(DATA) - 5, len(DATA) + 5) == DATA[-5:]

@@ -9,8 +9,8 @@ from urllib.parse import unquote
 import pytest
 
 from seekwarc.errors import SourceError
-from seekwarc.storage.address import open_store, shown_url
-from seekwarc.storage.source import open_source
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.remote_url import open_store, shown_url
 from tests.support.foreign import noise
 from tests.support.rangeserver import RangeServer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seekwarc.errors import RangeNotSupportedError, SourceChangedError, SourceError, SourceTimeoutError
-from seekwarc.storage.failure import failure_of
+from seekwarc.storage.remote_errors import failure_of
 from tests.support.foreign import noise
 from tests.support.rangeserver import Answer, Fault, RangeServer, delayed, dropped, headed, status
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from seekwarc.errors import RangeNotSupportedError, SourceError
-from seekwarc.storage.address import shown_url
 from seekwarc.storage.plan import REMOTE
+from seekwarc.storage.remote_url import shown_url
+from seekwarc.storage.source import RangeSource
 
 __all__ = ["FileSystem", "FileSystemSource", "file_system_of"]
 
@@ -27,7 +28,7 @@ class FileSystem(Protocol):
         """Return the URL of a path."""
 
 
-class FileSystemSource:
+class FileSystemSource(RangeSource):
     """A file of an fsspec file system, read by range, without fsspec's own caches.
 
     A file that is replaced while it is read is not noticed, unless by its checksums: a URL is the better way
@@ -80,9 +81,6 @@ class FileSystemSource:
                 offset=start,
             )
         return data
-
-    def close(self) -> None:
-        """See `RangeSource.close`. The file system stays its owner's."""
 
 
 def file_system_of(file: object) -> FileSystemSource | None:
