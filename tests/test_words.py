@@ -31,7 +31,6 @@ CONSTANTS = re.compile(
 NOT_YET_CLEAN: set[str] = {
     "seekwarc/cdx",
     "seekwarc/collection",
-    "seekwarc/format",
     "seekwarc/serve",
     "seekwarc/storage",
     "seekwarc/tools",
@@ -44,7 +43,6 @@ NOT_YET_CLEAN: set[str] = {
     "tests/aio",
     "tests/benchmarks",
     "tests/browser",
-    "tests/format",
     "tests/fuzz",
     "tests/property",
     "tests/serve",

@@ -1,9 +1,9 @@
-"""One line of a CDXJ index: which capture of which URI is where.
+"""One line of a CDXJ index: a capture of a URI, and where its record is.
 
     org,example)/ 20261121093000 {"url": "http://example.org/", "mime": "text/html", "offset": "784", ...}
 
-A SURT key, a date of 14 digits and a JSON object, in lines that are sorted by their bytes. The values are
-strings; numbers are taken too. Sources: the CDXJ of pywb and cdxj-indexer.
+A line has a SURT key, a date of 14 digits and a JSON object; lines are sorted by their bytes. Values are
+strings; numbers are accepted. Sources: the CDXJ of pywb and cdxj-indexer.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ __all__ = [
 ]
 
 MAX_LINE_SIZE: Final = 16 << 20
-"""A line holds a URI twice, which a record header limits to a MiB, and escapes take six times that."""
+"""A line holds a URI of up to 1 MiB (the limit of a header) twice, and escapes may take six times as much."""
 REVISIT: Final = "warc/revisit"
 """The `mime` of a revisit."""
 TABLE_FIELD: Final = "seekTable"
-"""The field of ours that names the seek table of a large record; other readers pass over it."""
+"""Names the seek table of a large record. The field is seekwarc's own; other readers ignore it."""
 DIGITS: Final = 14
 """YYYYMMDDhhmmss"""
 MAX_SHOWN: Final = 60
 
-# Lines of a cluster's index have a tab behind the date.
+# In the index of a cluster, a tab follows the date.
 _HEAD = re.compile(rb"[^ \n]*+ [^ \t\r\n]*+")
 _KEY = re.compile(r"[\x21-\x7e]+")
 _TIMESTAMP = re.compile(r"[0-9]{4,17}")
@@ -52,14 +52,14 @@ _EARLIEST: Final = "00000101000000"
 
 @dataclass(frozen=True, slots=True)
 class CdxjLine:
-    """A line of an index. What its fields say is read when it is asked for."""
+    """A line of an index. Its fields are parsed when they are read."""
 
     key: str
-    """SURT key of the URI; of a POST request with the request body in it."""
+    """SURT key of the URI; for a POST request, of the URI with the request body in its query."""
     timestamp: str
     """Date of the capture in UTC, 14 digits."""
     fields: Mapping[str, str]
-    """What else the line says, in its order."""
+    """The fields of the JSON object, in their order."""
 
     @staticmethod
     def make(uri: str, date: WarcDate, fields: Mapping[str, str], *, key: str | None = None) -> CdxjLine:
@@ -68,8 +68,8 @@ class CdxjLine:
         Args:
             uri: Its URI.
             date: Its date.
-            fields: The other fields; the URI goes in front of them.
-            key: The key, where it is not that of the URI.
+            fields: The other fields; `url` is added before them.
+            key: The key, unless it is that of the URI.
 
         Raises:
             FormatError: The date is outside the years 1 to 9999.
@@ -78,10 +78,10 @@ class CdxjLine:
 
     @staticmethod
     def parse(data: bytes) -> CdxjLine:
-        """Read a line, with or without its line break.
+        """Parse a line, with or without its line break.
 
         Raises:
-            FormatError: It is no such line.
+            FormatError: It is not a line of CDXJ.
         """
         key, _, rest = data.rstrip(b"\r\n").decode("utf-8", "surrogateescape").partition(" ")
         timestamp, _, value = rest.partition(" ")
@@ -91,7 +91,7 @@ class CdxjLine:
             found = json.loads(value)
         except (ValueError, RecursionError) as error:
             reason = str(error) or type(error).__name__
-            raise FormatError(f"the JSON of this line cannot be read, {reason}: {_shown(data)}") from error
+            raise FormatError(f"this line has malformed JSON, {reason}: {_shown(data)}") from error
         fields = {name: _text(value) for name, value in found.items() if value is not None}
         return CdxjLine(key, timestamp, fields)
 
@@ -99,11 +99,11 @@ class CdxjLine:
         """Return the line with its line break, all in ASCII.
 
         Raises:
-            FormatError: Key or date would break it.
+            FormatError: The key or the date is malformed.
         """
         if not _KEY.fullmatch(self.key) or not _TIMESTAMP.fullmatch(self.timestamp):
             raise FormatError(
-                f"key {self.key[:MAX_SHOWN]!r} and date {self.timestamp!r} make no line of CDXJ"
+                f"key {self.key[:MAX_SHOWN]!r} and date {self.timestamp!r} cannot be in a line of CDXJ"
             )
         return f"{self.key} {self.timestamp} {json.dumps(dict(self.fields))}\n".encode("ascii")
 
@@ -117,7 +117,7 @@ class CdxjLine:
         """The date of the capture, to the second.
 
         Raises:
-            FormatError: Its digits are no date.
+            FormatError: The digits are not a date.
         """
         return date_of_digits(self.timestamp)
 
@@ -133,12 +133,12 @@ class CdxjLine:
 
     @property
     def status(self) -> int | None:
-        """`status`: HTTP status code; None where it is no number."""
+        """`status`: HTTP status code; None where it is not a number."""
         return self._number("status", needed=False)
 
     @property
     def digest(self) -> Digest | None:
-        """`digest`: of the payload. One without a label is SHA-1, as older indexes have it."""
+        """`digest`: digest of the payload. Without a label, as in older indexes, it is SHA-1."""
         text = self.fields.get("digest")
         if text is None or text == "-":
             return None
@@ -149,10 +149,10 @@ class CdxjLine:
 
     @property
     def filename(self) -> str:
-        """`filename`: the file that the record is in.
+        """`filename`: name of the file that has the record.
 
         Raises:
-            FormatError: The line names none.
+            FormatError: The line names no file.
         """
         name = self.fields.get("filename")
         if not name:
@@ -161,24 +161,24 @@ class CdxjLine:
 
     @property
     def offset(self) -> int:
-        """`offset`: where the record begins in the stored file.
+        """`offset`: where the record begins in the file, in bytes.
 
         Raises:
-            FormatError: The line has none.
+            FormatError: The line has no offset.
         """
         return self._number("offset") or 0
 
     @property
     def length(self) -> int | None:
-        """`length`: stored bytes up to the next record, where the line tells."""
+        """`length`: stored bytes up to the next record, or None where the line does not say."""
         return self._number("length", needed=False) or None
 
     @property
     def table(self) -> TableReference | None:
-        """`seekTable`: the record's seek table, where the maker of the index has compared it with the frames.
+        """`seekTable`: the record's seek table, if it was checked against the frames when the index was made.
 
         Raises:
-            FormatError: The field is of another form.
+            FormatError: The field is malformed.
         """
         text = self.fields.get(TABLE_FIELD)
         return None if text is None else TableReference.parse(text)
@@ -193,16 +193,16 @@ class CdxjLine:
 
 
 def line_head(data: bytes, start: int = 0) -> bytes | None:
-    """Return key and date of the line at `start` as they are sorted by, None where it has not got both."""
+    """Return the key and date of the line at `start`, which lines are sorted by; None if one is missing."""
     match = _HEAD.match(data, start)
     return match[0] if match else None
 
 
 def timestamp_of(date: WarcDate) -> str:
-    """Write a date as an index has it: 14 digits, in UTC, cut to the second.
+    """Format a date for an index: 14 digits, in UTC, truncated to the second.
 
     Raises:
-        FormatError: It is outside the years 1 to 9999.
+        FormatError: The date is outside the years 1 to 9999.
     """
     try:
         return f"{date.datetime:%Y%m%d%H%M%S}".rjust(DIGITS, "0")
@@ -211,14 +211,14 @@ def timestamp_of(date: WarcDate) -> str:
 
 
 def date_digits(text: str) -> str:
-    """Read a date as a person writes it, and return the digits that the dates of an index begin with.
+    """Turn a date that a person typed into the leading digits of the dates in an index.
 
     Args:
-        text: An even number of digits, 4 to 14 (2026, 20261121093000), or a date as WARC-Date has it
-            (2026-11-21T09:30:00Z).
+        text: An even number of digits, 4 to 14 (2026, 20261121093000), or a date in the form of
+            WARC-Date (2026-11-21T09:30:00Z).
 
     Raises:
-        FormatError: It is neither.
+        FormatError: The text is neither.
     """
     if _DIGITS.fullmatch(text):
         date_of_digits(text)
@@ -232,7 +232,7 @@ def date_of_digits(digits: str) -> WarcDate:
     """Return the instant at which 4 to 17 digits of a date begin.
 
     Raises:
-        FormatError: They are no date.
+        FormatError: They are not a date.
     """
     whole = digits[:DIGITS] + _EARLIEST[len(digits) :]
     year, *rest = whole[:4], *(whole[at : at + 2] for at in range(4, DIGITS, 2))

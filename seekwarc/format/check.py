@@ -1,4 +1,4 @@
-"""Comparing a record header with the rules of WARC 1.1.
+"""Checking a record header against the rules of WARC 1.1.
 
 Source: WARC 1.1, clause 4 (grammar of a header); the tables of `rules.py` for clauses 5 and 6.
 """
@@ -37,13 +37,13 @@ class Finding:
     """
 
     code: str
-    """What kind of finding: "missing", "forbidden", "repeated", "form" or "condition"."""
+    """Kind of finding: "missing", "forbidden", "repeated", "form", "condition" or "grammar"."""
     severity: Severity
     field: str
     type: str
     """Type of the record."""
     clause: str
-    """Clause of WARC 1.1 that has the rule."""
+    """Clause of WARC 1.1 that states the rule."""
     message: str
 
     def __str__(self) -> str:
@@ -62,9 +62,9 @@ _CONDITIONS: Final = {
 
 
 def check_fields(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> list[Finding]:
-    """Compare the fields of a record header with the standard.
+    """Check the fields of a record header against the standard.
 
-    Fields and record types that the standard does not define are let be, as it asks (clauses 5.1, 5.5).
+    Fields and record types that the standard does not define are ignored, as it asks (clauses 5.1, 5.5).
 
     Args:
         fields: (name, value) of each field, in order.
@@ -95,12 +95,12 @@ def _check_field(rule: FieldRule, kind: str, values: list[str], version: str) ->
     if kind in rule.forbidden:
         yield _finding("forbidden", rule, kind, f"{rule.name} is forbidden in a {kind!r} record")
     if len(values) > 1 and not rule.repeatable:
-        message = f"{rule.name} stands {len(values)} times in a {kind!r} record, once is allowed"
+        message = f"{rule.name} occurs {len(values)} times in a {kind!r} record; only one is allowed"
         yield _finding("repeated", rule, kind, message, clause="5.1")
     form = rule.form
-    is_kept = form.is_kept_1_0 if form.is_kept_1_0 is not None and version < "1.1" else form.is_kept
+    is_met = form.is_met_1_0 if form.is_met_1_0 is not None and version < "1.1" else form.is_met
     for value in values:
-        if not is_kept(value):
+        if not is_met(value):
             message = f"{rule.name} is {value[:200]!r} in a {kind!r} record, not {form.name}"
             yield _finding("form", rule, kind, message)
 
@@ -116,7 +116,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 
 
 def check_header(header: RecordHeader) -> list[Finding]:
-    """Compare a record header with the standard: its grammar, then its fields."""
+    """Check a record header against the standard: its grammar, then its fields."""
     kind = header.get("WARC-Type") or ""
     grammar = [
         Finding("grammar", Severity.ERROR, "", kind, "4", f"{message} in the header of a {kind!r} record")
@@ -128,15 +128,15 @@ def check_header(header: RecordHeader) -> list[Finding]:
 def _grammar_problems(header: RecordHeader) -> Iterator[str]:
     raw = header.raw
     if header.version not in _KNOWN_VERSIONS:
-        yield f"version {header.version} is none that seekwarc knows"
+        yield f"unknown WARC version {header.version}"
     if _LINE_FEED_ALONE.search(raw):
-        yield "a line ends with LF alone, not CRLF,"
+        yield "a line that ends with LF instead of CRLF"
     if _CONTROL.search(raw):
-        yield "a control character stands"
+        yield "a control character"
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        yield f"bytes that are not UTF-8 stand at position {error.start}"
+        yield f"invalid UTF-8 at byte {error.start}"
     for line in raw.split(b"\n")[1:]:
         if line.strip(b"\r") and line[:1] not in b" \t" and not _FIELD_LINE.match(line):
-            yield f"the line {line[:40]!r} is no named field"
+            yield f"a line that is not a named field, {line[:40]!r},"

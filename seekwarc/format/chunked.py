@@ -1,11 +1,11 @@
-"""Chunked transfer coding taken off a message body that goes by piece by piece.
+"""Decoding of the chunked transfer coding, for a message body that arrives piece by piece.
 
 Source: RFC 9112, section 7.1. WARC 1.1, clause 6.3.2, defines the payload of an HTTP response as its
-entity-body, which is what chunking was put round.
+entity-body, that is, the body before it was chunked.
 
-Real bodies break the rules. As browsers do, what came before the break is taken and the rest left. A body
-that does not even begin with a chunk was not chunked, whatever its head says: crawlers often undo the
-coding and keep the head.
+Real bodies break the rules. As in browsers, the data before the damage counts and the rest is dropped. A body
+that does not even begin with a chunk size is not chunked, whatever its head says: many crawlers decode the
+body and store the original head.
 """
 
 from __future__ import annotations
@@ -16,42 +16,42 @@ from typing import Final
 
 from seekwarc.format.zstd import Buffer
 
-__all__ = ["MAX_CHUNK_LINE", "ChunkedBody", "parse_chunk_line", "pass_chunks", "take_chunks"]
+__all__ = ["MAX_CHUNK_LINE", "ChunkedBody", "parse_chunk_line", "skip_chunks", "take_chunks"]
 
 MAX_CHUNK_LINE: Final = 4 << 10
-"""Longest line with a chunk's size and extensions that is believed."""
+"""Limit of a line with a chunk's size and extensions; a longer one is damage."""
 
 _FIRST_LINE = re.compile(rb"[ \t]*+(?=[0-9A-Fa-f])0*+([0-9A-Fa-f]{0,15}+)[ \t]*+(?:;[^\r\n]*+)?\r?\n")
-# After a chunk's data stands a line break, and then the next line.
+# A chunk's data are followed by a line break, then by the next line.
 _NEXT_LINE = re.compile(rb"\r?\n" + _FIRST_LINE.pattern)
 
 
 def parse_chunk_line(data: Buffer, position: int, *, first: bool) -> tuple[int, int] | None:
-    """Read the line in front of a chunk.
+    """Parse the line before a chunk.
 
     Args:
         data: Bytes of the body; `MAX_CHUNK_LINE` from `position` on are enough to decide.
-        position: Where the body begins, or where the data of the chunk in front end.
-        first: Whether it is the first chunk, in front of which no other chunk's data end.
+        position: Where the body begins, or where the data of the previous chunk end.
+        first: Whether it is the first chunk, which follows no other chunk's line break.
 
     Returns:
-        Size of the chunk and where its data begin; None where no such line ends within those bytes. A size
-        of 0 marks the end of the body.
+        Size of the chunk and where its data begin, or None where no such line ends within those bytes. A
+        size of 0 marks the end of the body.
     """
     line = (_FIRST_LINE if first else _NEXT_LINE).match(data, position, position + MAX_CHUNK_LINE)
     return (int(line[1] or b"0", 16), line.end()) if line else None
 
 
 _RUN: Final = 32
-"""Very small chunks that are passed at once; where that fails, as many are passed one by one."""
+"""How many very small chunks one match skips; where it fails, as many are skipped one by one."""
 
 
 @cache
 def _runs() -> tuple[tuple[re.Pattern[bytes], int], ...]:
-    """Return patterns of `_RUN` chunks whose sizes have one digit, or two; and what their lines take.
+    """Return patterns of `_RUN` chunks with sizes of one or of two digits, and the bytes of their lines.
 
-    A pattern takes a thirtieth of the time that as many lines take one by one. All lines are as long, so that
-    the length of a match tells how much data is in it.
+    A pattern takes a thirtieth of the time of `_RUN` matches of single lines. All its lines have one length,
+    so the length of a match tells how much chunk data it holds.
     """
 
     def either_case(digit: int) -> bytes:
@@ -71,17 +71,21 @@ def _runs() -> tuple[tuple[re.Pattern[bytes], int], ...]:
     )
 
 
-def pass_chunks(data: Buffer, position: int, most: int) -> tuple[int, int, int]:
-    """Pass chunks that lie wholly in `data`, whatever is in them.
+def skip_chunks(data: Buffer, position: int, limit: int) -> tuple[int, int, int]:
+    """Skip chunks that lie wholly in `data`, without looking at what is in them.
+
+    Some servers send millions of chunks of a few bytes, so the time for a chunk matters. Runs of such chunks
+    are skipped by one regular expression; the loop skips what is left, one chunk at a time, and after `_RUN`
+    of them tries the expressions again. A failed attempt thus costs little, whatever the sizes are.
 
     Args:
         data: Bytes of the body.
-        position: Where the data of a chunk end, so that a line break and the line of the next should follow.
-        most: Bytes of chunk data to pass, no more.
+        position: Where the data of a chunk end; a line break and the next chunk's line should follow.
+        limit: Bytes of chunk data to skip at most.
 
     Returns:
-        How many bytes of chunk data were passed; how many of them are the last chunk's, 0 where that is not
-        known; and where those end.
+        Bytes of chunk data that were skipped; how many of them belong to the last chunk, or 0 if unknown; and
+        where its data end.
     """
     passed, last, singly = 0, 0, 0
     while True:
@@ -89,24 +93,24 @@ def pass_chunks(data: Buffer, position: int, most: int) -> tuple[int, int, int]:
             for pattern, lines in _runs():
                 while (
                     run := pattern.match(data, position)
-                ) and passed + run.end() - position - lines <= most:
+                ) and passed + run.end() - position - lines <= limit:
                     passed += run.end() - position - lines
                     position, last = run.end(), 0
             singly = _RUN
         singly -= 1
         line = _NEXT_LINE.match(data, position, position + MAX_CHUNK_LINE)
         size = int(line[1] or b"0", 16) if line else 0
-        if line is None or not size or line.end() + size > len(data) or passed + size > most:
+        if line is None or not size or line.end() + size > len(data) or passed + size > limit:
             return passed, last, position
         passed += size
         position, last = line.end() + size, size
 
 
-def take_chunks(data: bytes, position: int, most: int) -> tuple[bytes, int, int]:
-    """Return the data of chunks that lie wholly in `data`; for the rest see `pass_chunks`."""
+def take_chunks(data: bytes, position: int, limit: int) -> tuple[bytes, int, int]:
+    """Return the data of chunks that lie wholly in `data`; arguments and the rest as for `skip_chunks`."""
     parts: list[bytes] = []
-    left, last = most, 0
-    # Bodies of a million chunks come by here: all that is done for one is done below.
+    left, last = limit, 0
+    # Bodies may have a million chunks, so the loop calls nothing but the pattern.
     match, add = _NEXT_LINE.match, parts.append
     while line := match(data, position, position + MAX_CHUNK_LINE):
         size, begin = int(line[1] or b"0", 16), line.end()
@@ -119,11 +123,11 @@ def take_chunks(data: bytes, position: int, most: int) -> tuple[bytes, int, int]
 
 
 class ChunkedBody:
-    """Finds the data among the chunk sizes.
+    """Separates the data of a chunked body from its chunk sizes.
 
     Attributes:
-        complete: Whether the last chunk has been seen.
-        plain: Whether the body turned out not to be chunked at all: then everything is data.
+        complete: Whether the last chunk has been fed.
+        plain: Whether the body turned out not to be chunked at all, so that all of it is data.
     """
 
     def __init__(self) -> None:
@@ -132,12 +136,12 @@ class ChunkedBody:
         self._broken = False
         self._first = True
         self._held = b""
-        """Bytes between two chunks, until the line that they are part of has come."""
+        """The beginning of a line between two chunks, until the rest of the line is fed."""
         self._left = 0
         """Bytes of the current chunk still to come."""
 
     def feed(self, data: Buffer) -> list[memoryview]:
-        """Take the next bytes of the body and return the parts of them that are data."""
+        """Feed the next bytes of the body and return the parts of them that are data."""
         view = memoryview(data)
         found: list[memoryview] = []
         while view and not self.complete and not self._broken:
@@ -149,21 +153,21 @@ class ChunkedBody:
                 self._left -= len(found[-1])
                 view = view[len(found[-1]) :]
             elif not self._held and (line := parse_chunk_line(view, 0, first=self._first)):
-                # All of the line is here, as nearly always.
+                # The whole line is in this piece, as it nearly always is.
                 view = self._begin_chunk(line, view)
             else:
                 view = self._feed_line(view, found)
         return found
 
     def _begin_chunk(self, line: tuple[int, int], view: memoryview) -> memoryview:
-        # What follows the last chunk are trailer fields, which are no part of the body.
+        # The last chunk is followed by trailer fields, which are not part of the body.
         self._left, begin = line
         self.complete = not self._left
         self._first = False
         return view[begin:]
 
     def finish(self) -> list[memoryview]:
-        """Return data that was held back, once the body is over."""
+        """Return data that was held back, when the body has ended."""
         held, self._held = self._held, b""
         if self._first and held and not self.plain:
             self.plain = True
@@ -171,7 +175,7 @@ class ChunkedBody:
         return []
 
     def _feed_line(self, view: memoryview, found: list[memoryview]) -> memoryview:
-        """Take bytes up to the next chunk's data; return what is left of them."""
+        """Consume bytes up to the next chunk's data and return the rest."""
         held = self._held + bytes(view[: MAX_CHUNK_LINE + 1 - len(self._held)])
         # The first line ends with a line break; any other begins with one as well.
         over = held.count(b"\n", 0, MAX_CHUNK_LINE) > (not self._first) or len(held) > MAX_CHUNK_LINE

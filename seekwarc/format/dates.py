@@ -1,4 +1,4 @@
-"""Dates as WARC-Date writes them: from a year to a nanosecond, in UTC.
+"""Dates of WARC-Date, in UTC, with a precision from a year to a nanosecond.
 
 Source: WARC 1.1, clause 5.4; W3C note "Date and Time Formats" (W3CDTF).
 """
@@ -17,7 +17,7 @@ __all__ = ["Precision", "WarcDate", "format_date"]
 Precision = Literal["year", "month", "day", "minute", "second", "fraction"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-# A missing zone is read as UTC, which the standard asks for anyway.
+# A date without a zone is taken as UTC, which the standard requires anyway.
 _DATE = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9})\d*)?)?"
     r"(?:[Zz]|([+-])(\d\d):(\d\d))?)?)?)?",
@@ -35,12 +35,12 @@ _PRECISIONS: Final[tuple[tuple[int, Precision], ...]] = (
 
 @dataclass(frozen=True, slots=True, order=True)
 class WarcDate:
-    """A date as a record header has it. Dates compare by the instant at which they begin.
+    """A date as a record header states it. Dates are ordered by the instant at which they begin.
 
     Attributes:
-        nanoseconds: Nanoseconds from 1970-01-01T00:00:00Z to the instant at which it begins.
-        precision: Its smallest unit that is written.
-        text: The date as it is written.
+        nanoseconds: Nanoseconds from 1970-01-01T00:00:00Z to the instant at which the date begins.
+        precision: The smallest unit that is given.
+        text: The date as written.
 
     Example:
         >>> day, second = map(seekwarc.WarcDate.parse, ("2026-11-16", "2026-11-16T06:00:00Z"))
@@ -56,10 +56,10 @@ class WarcDate:
 
     @classmethod
     def parse(cls, text: str) -> WarcDate:
-        """Read a date: YYYY, YYYY-MM, YYYY-MM-DD, or with Thh:mm, :ss and a fraction of up to 9 digits.
+        """Parse YYYY, YYYY-MM or YYYY-MM-DD; the last may have Thh:mm, :ss, and a fraction of a second.
 
         Raises:
-            FormatError: It is no such date.
+            FormatError: The text is not such a date.
         """
         match = _DATE.fullmatch(text)
         if match is None:
@@ -90,19 +90,20 @@ class WarcDate:
 
     @property
     def datetime(self) -> datetime:
-        """The instant at which it begins, in UTC, cut to the microsecond.
+        """The instant at which the date begins, in UTC, truncated to the microsecond.
 
         Raises:
-            OverflowError: A zone moves it out of the years 1 to 9999.
+            OverflowError: Its zone moves it out of the years 1 to 9999.
         """
         return _EPOCH + timedelta(microseconds=self.nanoseconds // 1000)
 
 
 def format_date(date: datetime | WarcDate | str | None) -> str:
-    """Write a date as WARC-Date has it: UTC, to the second or, where it has a fraction, the microsecond.
+    """Format a date for WARC-Date: in UTC, to the second, or to the microsecond if it has a fraction.
 
     Args:
-        date: An aware datetime; a date as a header has it, which stays as it is; None for the current second.
+        date: An aware datetime; a `WarcDate` or text, which is returned as written; or None for the current
+        second.
 
     Raises:
         ValueError: A datetime without a time zone.

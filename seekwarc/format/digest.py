@@ -1,8 +1,8 @@
 """Labelled digests, such as `sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ`.
 
-Source: WARC 1.1, clause 5.8 (`labelled-digest = algorithm ":" digest-value`). The standard recommends no
-algorithm and no alphabet. The field writes SHA-1 in base32 mostly, but base16 and both alphabets of base64
-as well, in either case, with padding and without.
+Source: WARC 1.1, clause 5.8 (`labelled-digest = algorithm ":" digest-value`). The standard prescribes
+neither algorithm nor encoding. Most tools write SHA-1 in base32; base16 and both alphabets of base64 occur as
+well, in either case, with and without padding.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from seekwarc.format.zstd import Buffer
 __all__ = ["Digest", "Hasher", "WrittenAlgorithm"]
 
 WrittenAlgorithm = Literal["sha1", "sha256"]
-"""Algorithms that digests are written with."""
+"""Algorithms that the writer can compute."""
 
 _SIZES: Final = {
     "md5": 16,
@@ -36,7 +36,7 @@ _SIZES: Final = {
     "blake2b": 64,
     "blake3": 32,
 }
-"""Bytes of each algorithm's digests; those of BLAKE2 may be shorter."""
+"""Bytes of a digest by each algorithm; those of BLAKE2 may be shorter."""
 _BLAKE2 = re.compile(r"(blake2[bs])_?(\d{1,3})")
 _BASE32 = re.compile(r"[A-Za-z2-7]+")
 _BASE32_TO_DIGITS = str.maketrans(
@@ -47,7 +47,7 @@ _LABELLED = re.compile(r"([^\s:]+):(\S+)")
 
 
 class Hasher(Protocol):
-    """What `hashlib.new` gives."""
+    """An object such as `hashlib.new` returns."""
 
     def update(self, data: Buffer, /) -> None:
         """Add bytes."""
@@ -58,11 +58,11 @@ class Hasher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """A digest as a record header has it; algorithms that are not known are kept.
+    """A digest as a record header states it, of a known algorithm or not.
 
     Attributes:
-        algorithm: Name of the algorithm, as it is written.
-        value: The digest, as it is written.
+        algorithm: Name of the algorithm, as written.
+        value: The digest, as written.
 
     Example:
         >>> digest = seekwarc.Digest.parse("sha1:2JMJ7L5RSW3YVVLMLQCJ6YXKYVWU4QQY")
@@ -77,10 +77,10 @@ class Digest:
 
     @classmethod
     def parse(cls, text: str) -> Digest:
-        """Read a labelled digest.
+        """Parse a labelled digest.
 
         Raises:
-            FormatError: There is no label, or no value behind it.
+            FormatError: The label or the value is missing.
         """
         match = _LABELLED.fullmatch(text)
         if match is None:
@@ -89,7 +89,7 @@ class Digest:
 
     @classmethod
     def of(cls, algorithm: WrittenAlgorithm, raw: bytes) -> Digest:
-        """Write a digest as the field's tools do: SHA-1 in base32, SHA-256 in base16."""
+        """Label a digest and encode it as other tools do: SHA-1 in base32, SHA-256 in base16."""
         return cls(algorithm, base64.b32encode(raw).decode() if algorithm == "sha1" else raw.hex())
 
     def __str__(self) -> str:
@@ -97,37 +97,37 @@ class Digest:
 
     @property
     def name(self) -> str:
-        """The algorithm's name as `hashlib` has it; in lower case where it is not known."""
+        """The name that `hashlib` has for the algorithm; an unknown name in lower case."""
         return self._name_and_size()[0]
 
     @property
     def is_known(self) -> bool:
-        """Whether the algorithm is one whose digests are understood."""
+        """Whether the algorithm is known, so that its digests can be decoded."""
         return self.name in _SIZES
 
     @property
     def raw(self) -> bytes | None:
-        """The digest itself; None where the algorithm is not known, or the value not one of its digests."""
+        """The bytes of the digest; None where the algorithm is unknown or the value malformed."""
         name, size = self._name_and_size()
         return _decoded(self.value, size) if name in _SIZES else None
 
     @property
     def key(self) -> tuple[str, bytes]:
-        """What is equal in all spellings of the same digest."""
+        """A key that is equal for all spellings of the same digest."""
         name, raw = self.name, self.raw
         return name, raw if raw is not None else self.value.encode("utf-8", "surrogateescape")
 
     def hasher(self) -> Hasher | None:
-        """Return what computes such a digest.
+        """Return a new hasher that computes digests of this algorithm and length.
 
         Returns:
-            None where the algorithm is not known, its package (`blake3`) is not installed, or the value is
-            not one of its digests.
+            None where the algorithm is unknown, its package (`blake3`) is not installed, or the value is not
+            one of its digests.
         """
         raw = self.raw
         if raw is None:
             return None
-        # Imported here: most who read never compute a digest.
+        # Imported here: most readers never compute a digest.
         import hashlib  # noqa: PLC0415
 
         name = self.name
@@ -136,7 +136,7 @@ class Digest:
         if name.startswith("blake2"):
             new = hashlib.blake2b if name == "blake2b" else hashlib.blake2s
             return new(digest_size=len(raw))
-        # Digests here find damage and duplicates; whether MD5 may guard secrets is not the question.
+        # Digests find damage and duplicates here; MD5 is good enough where a file was written with it.
         return hashlib.new(name, usedforsecurity=False)
 
     def _name_and_size(self) -> tuple[str, int]:
@@ -150,14 +150,14 @@ class Digest:
             name = name.replace("_", "")
         size = _SIZES.get(name, 0)
         if name.startswith("blake2"):
-            # Its digests may have any size; that of most is looked for first.
+            # BLAKE2 digests may have any size: the full one, by far the most common, is tried first.
             sizes = (size, *range(1, size))
             size = next((it for it in sizes if _decoded(self.value, it) is not None), size)
         return name, size
 
 
 def _decoded(value: str, size: int) -> bytes | None:
-    """Return the `size` bytes that a value stands for; its length tells which alphabet it is in."""
+    """Decode a value of `size` bytes; base16, base32 and base64 differ in length."""
     value = value.rstrip("=")
     if len(value) == 2 * size:
         decode: Callable[[str], bytes] = bytes.fromhex

@@ -28,11 +28,11 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 class DefinedFields:
-    """What the fields of a record header say.
+    """The defined fields of a record header, each with its type.
 
-    A field that is missing is None, and so is one whose value is not of its type: archives are full of such
-    fields, and a loop over records should not end at one. `findings` tells of it, and `header.get` gives the
-    text. URIs come without angle brackets.
+    A missing field is None, and so is a malformed one: archives are full of those, and a loop over records
+    should not end at one. `findings` lists malformed fields, and `header.get` returns their text. URIs have
+    no angle brackets.
 
     Attributes:
         header: The record header.
@@ -54,8 +54,8 @@ class DefinedFields:
 
     @property
     def findings(self) -> list[Finding]:
-        """Rules of the standard that the header breaks, malformed fields among them; see `check_header`."""
-        # Imported here: those who read some bytes of a record compare it with no rules.
+        """Rules of the standard that the header breaks, including malformed fields; see `check_header`."""
+        # Imported here: most readers never check a header against the rules.
         from seekwarc.format.check import check_header  # noqa: PLC0415
 
         return check_header(self.header)
@@ -82,12 +82,12 @@ class DefinedFields:
 
     @property
     def content_type(self) -> str | None:
-        """Content-Type of the block, as it is written (clause 5.6)."""
+        """Content-Type of the block, as written (clause 5.6)."""
         return self.header.get("Content-Type")
 
     @property
     def media_type(self) -> MediaType | None:
-        """Content-Type of the block, taken apart (clause 5.6)."""
+        """Content-Type of the block, parsed (clause 5.6)."""
         return self._typed("Content-Type", MediaType.parse)
 
     @property
@@ -157,7 +157,7 @@ class DefinedFields:
 
     @property
     def segment_number(self) -> int | None:
-        """WARC-Segment-Number: 1 in a record that goes on in others, more in those (clause 5.20)."""
+        """WARC-Segment-Number: 1 in the first segment, 2 and up in the continuations (clause 5.20)."""
         return self._typed("WARC-Segment-Number", _number)
 
     @property
@@ -167,7 +167,7 @@ class DefinedFields:
 
     @property
     def segment_total_length(self) -> int | None:
-        """WARC-Segment-Total-Length: bytes of all segments' blocks, in the last of them (clause 5.22)."""
+        """WARC-Segment-Total-Length: bytes of all segments' blocks; only the last has it (clause 5.22)."""
         return self._typed("WARC-Segment-Total-Length", _number)
 
 
@@ -177,7 +177,7 @@ def _number(text: str) -> int:
     return int(text)
 
 
-# Imported below: whoever reads some bytes of a record asks for none of these.
+# The modules are imported in the functions: reading bytes of a record needs none of them.
 
 
 def _date(text: str) -> WarcDate:

@@ -1,8 +1,8 @@
 """The HTTP head of a record block: start line, header fields, and where the payload starts.
 
 Source: RFC 9112 (message syntax), WARC 1.1 clauses 6.3.2 and 6.5.2 (what a block holds). Crawlers store
-what servers sent, and write heads of their own for HTTP/2 and HTTP/3: bare LF, missing versions and
-reasons, and header lines without a colon are all taken as they come.
+what servers sent, and make up heads for HTTP/2 and HTTP/3. So bare LF, a missing version or reason, and
+header lines without a colon are all accepted.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from seekwarc.format.zstd import Buffer
 __all__ = ["MAX_HTTP_HEAD_SIZE", "HttpHead", "is_http_block", "parse_http_head"]
 
 MAX_HTTP_HEAD_SIZE: Final = 64 << 10
-"""Where the search for the end of an HTTP head is given up: the block is then treated as opaque."""
+"""Limit of the search for the end of an HTTP head; a block with a longer one is treated as opaque."""
 
 MAX_STATUS_LINE: Final = 128
-"""Bytes that tell whether a status line begins, blanks in it included."""
+"""Bytes that suffice to tell whether a status line begins, including the blanks in it."""
 
 _LEADING_BLANK_LINES = re.compile(rb"(?:\r?\n){0,4}")
 _STATUS_LINE = re.compile(rb"(?:HTTP(?:/\d(?:\.[\dxX])?)?|ICY)[ \t]+(\d{3})(?!\d)([^\r\n]*)")
@@ -46,7 +46,7 @@ class HttpHead(FieldMapping):
     Attributes:
         raw: All bytes of the head, blank line included.
         status: Status code of a response, None for a request.
-        start: Offset of the head in the block: not 0 behind interim responses (1xx).
+        start: Offset of the head in the block: more than 0 after interim responses (1xx).
 
     Example:
         >>> with seekwarc.open("crawl.warc.zst") as archive:
@@ -102,13 +102,13 @@ class HttpHead(FieldMapping):
 
     @property
     def content_length(self) -> int | None:
-        """Content-Length of the message, where it is a number. The body in the block may be another size."""
+        """Content-Length of the message, None if that is not a number. The stored body may differ."""
         value = self.get("Content-Length", "")
         return int(value) if value is not None and _CONTENT_LENGTH.fullmatch(value) else None
 
     @property
     def media_type(self) -> MediaType | None:
-        """Content-Type, taken apart; None where there is none, or it is no media type."""
+        """Content-Type, parsed; None where it is missing or not a media type."""
         value = self.get("Content-Type")
         try:
             return MediaType.parse(value) if value is not None else None
@@ -117,14 +117,14 @@ class HttpHead(FieldMapping):
 
     @property
     def charset(self) -> str | None:
-        """The character set that Content-Type names, in lower case; Python may not know it."""
+        """The character set that Content-Type names, in lower case; Python may have no such codec."""
         media_type = self.media_type
         charset = media_type.get("charset") if media_type is not None else None
         return charset.strip().lower() or None if charset is not None else None
 
     @property
     def chunked(self) -> bool:
-        """Whether the message says that its body is in chunked transfer coding."""
+        """Whether the head says that the body is in chunked transfer coding."""
         return self.is_coded and self._codings("Transfer-Encoding")[-1:] == ("chunked",)
 
     @property
@@ -137,7 +137,7 @@ class HttpHead(FieldMapping):
 
     @property
     def is_coded(self) -> bool:
-        """Whether the head has a field that names codings of the body at all."""
+        """Whether the head has any field that names codings of the body."""
         return _CODING.search(self.raw) is not None
 
     def _codings(self, name: str) -> tuple[str, ...]:
@@ -149,21 +149,21 @@ class HttpHead(FieldMapping):
 
 
 def is_http_block(content_type: str | None) -> bool:
-    """Tell whether a record's Content-Type says that its block is an HTTP message."""
+    """Return whether a record's Content-Type says that its block is an HTTP message."""
     if content_type is None:
         return False
     return content_type.startswith(_USUAL) or content_type.split(";", 1)[0].strip().lower() in _HTTP_TYPES
 
 
 def parse_http_head(block: Buffer, *, whole: bool = False) -> HttpHead | None:
-    """Parse the HTTP head at the start of a block; of a response, that of the final one.
+    """Parse the HTTP head at the start of a block; after interim responses, that of the final response.
 
     Args:
         block: The block or its beginning; `MAX_HTTP_HEAD_SIZE` bytes are enough to decide.
-        whole: That is all of the block: a head that has not ended by then ends there.
+        whole: `block` is the whole block: a head without a blank line ends where the block ends.
 
     Returns:
-        None where no HTTP head ends within those bytes.
+        The head, or None where no HTTP head ends within those bytes.
     """
     data = bytes(block[:MAX_HTTP_HEAD_SIZE])
     whole = whole and len(data) == len(block)
@@ -171,11 +171,11 @@ def parse_http_head(block: Buffer, *, whole: bool = False) -> HttpHead | None:
     start = blank.end() if blank else 0
     head = _head_at(data, start, whole=whole)
     while head is not None and head.status in _INFORMATIONAL and head.status != _SWITCHING_PROTOCOLS:
-        # What matters is the response behind it.
+        # 100 Continue and its like are followed by the response proper.
         if _STATUS_LINE.match(data, head.size):
             head = _head_at(data, head.size, whole=whole)
         elif not whole and len(data) - head.size < MAX_STATUS_LINE and len(data) < MAX_HTTP_HEAD_SIZE:
-            return None  # It may come yet.
+            return None  # The rest of the block may hold it.
         else:
             break
     return head

@@ -1,9 +1,9 @@
-"""Requests with a body as keys of an index: POST and PUT are told apart by what was sent.
+"""Keys of requests with a body: what a POST or PUT sent becomes part of the URI that is indexed.
 
     http://example.org/search + POST + q=cats  ->  http://example.org/search?__wb_method=POST&q=cats
 
-Source: what cdxj-indexer does, and Webrecorder's "Canonicalization of non-GET requests". Bodies in AMF, which
-Flash sent, are not taken apart: they count as binary.
+Source: cdxj-indexer, and Webrecorder's "Canonicalization of non-GET requests". Bodies in AMF, the format of
+Flash, are not parsed but treated as binary.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ __all__ = ["MAX_BODY_SIZE", "MAX_QUERY", "body_query", "with_query"]
 MAX_QUERY: Final = 4096
 """Characters of a body's query that are kept."""
 MAX_BODY_SIZE: Final = 4 << 20
-"""Bytes of a body that are looked at. Of a longer one JSON and forms cannot be read."""
+"""Bytes of a body that are read. JSON and forms that are longer cannot be parsed."""
 
 _BOUNDARY = re.compile(r'boundary=(?:"([^"]+)"|([^\s;"]+))')
 _FORM_NAME = re.compile(rb'(?i:\r\ncontent-disposition:[^\r\n]*?[; ]name=)"([^"\r\n]*)"')
 
 
 def with_query(uri: str, method: str, query: str) -> str:
-    """Return the URI that the answer to such a request is looked up by."""
+    """Return the URI under which the response to such a request is indexed."""
     added = f"__wb_method={method}" + (f"&{query}" if query else "")
     return f"{uri}{'&' if '?' in uri else '?'}{added}"
 
 
 def body_query(content_type: str, body: bytes) -> str:
-    """Write a request body as the query of a URI, at most 4096 characters.
+    """Express a request body as the query of a URI, of at most 4096 characters.
 
-    Forms, also multipart, and JSON become name=value; anything else `__wb_post_data=` and base64.
+    Forms (multipart ones too) and JSON become name=value pairs; anything else `__wb_post_data=` and base64.
 
     Args:
-        content_type: Its type, "" where none was sent.
-        body: At most `MAX_BODY_SIZE` bytes of it.
+        content_type: The request's Content-Type, "" if it has none.
+        body: The body, or its first `MAX_BODY_SIZE` bytes.
     """
     return _query(content_type, body)[:MAX_QUERY]
 
@@ -62,15 +62,15 @@ def _query(content_type: str, body: bytes) -> str:
 
 
 def _binary(body: bytes) -> str:
-    # As much as can be kept.
+    # The query is cut to MAX_QUERY, so no more bytes than that can matter.
     return "__wb_post_data=" + base64.b64encode(body[:MAX_QUERY]).decode("ascii")
 
 
 def _json_fields(body: bytes) -> dict[str, str]:
-    """Return every number, text and truth value below a name, whatever it is nested in.
+    """Return every number, string and boolean that has a name, however deeply it is nested.
 
     Raises:
-        ValueError: It is neither JSON nor lines of JSON.
+        ValueError: The body is neither JSON nor lines of JSON.
     """
     try:
         values = [json.loads(body)]
@@ -99,7 +99,7 @@ def _leaves(values: list[object]) -> Iterator[tuple[str, object]]:
 
 
 def _multipart_fields(content_type: str, body: bytes) -> list[tuple[bytes, bytes]] | None:
-    """Return (name, value) of each part of a form; None where they cannot be told apart (RFC 7578)."""
+    """Return (name, value) of each part of a form (RFC 7578); None where the parts cannot be separated."""
     boundary = _BOUNDARY.search(content_type)
     if boundary is None:
         return None

@@ -1,4 +1,4 @@
-"""The revisit profiles that the standard defines, under all names in use.
+"""The revisit profiles of the standard, under all names in use.
 
 Source: WARC 1.1, clauses 6.7.2 and 6.7.3.
 """
@@ -17,17 +17,17 @@ __all__ = [
 
 IDENTICAL_PAYLOAD_DIGEST: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 SERVER_NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
-# As WARC 1.0 and its drafts have them; without "revisit/", as example B.6 of WARC 1.1 has one; and the name
-# that Heritrix gave the first where the URIs may differ.
+# In use: the names of WARC 1.0 and its drafts; names without "revisit/", as in example B.6 of WARC 1.1; and
+# Heritrix's name (uri-agnostic-) for identical payloads of different URIs.
 _IDENTICAL = r"http://netpreserve\.org/warc/(?:0\.1[78]|1\.[01])/(?:revisit/)?(?:uri-agnostic-)?identical-payload-digest"
 _NOT_MODIFIED = r"http://netpreserve\.org/warc/(?:0\.1[78]|1\.[01])/(?:revisit/)?server-not-modified"
 
 
 def is_identical_payload(profile: str | None) -> bool:
-    """Tell whether a WARC-Profile is that of clause 6.7.2."""
+    """Return whether a WARC-Profile is that of clause 6.7.2."""
     return profile is not None and re.fullmatch(_IDENTICAL, profile) is not None
 
 
 def is_server_not_modified(profile: str | None) -> bool:
-    """Tell whether a WARC-Profile is that of clause 6.7.3."""
+    """Return whether a WARC-Profile is that of clause 6.7.3."""
     return profile is not None and re.fullmatch(_NOT_MODIFIED, profile) is not None

@@ -48,7 +48,7 @@ class Severity(StrEnum):
     """The standard says "should"."""
 
 
-# Forms: each returns whether a value is what the grammar of its clause says.
+# Each of these returns whether a value has the form that its clause asks for.
 
 _W3C_DATE = re.compile(
     r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?Z)?)?)?",
@@ -70,7 +70,7 @@ def _is_digest(value: str) -> bool:
         digest = Digest.parse(value)
     except FormatError:
         return False
-    # Base64 has characters that no token may have, and is in use all the same.
+    # A digest value should be a token; base64 needs characters that tokens may not have, and is in use.
     return bool(_TOKEN.fullmatch(digest.algorithm) and _DIGEST_VALUE.fullmatch(digest.value))
 
 
@@ -105,9 +105,9 @@ class Form:
     """How the value of a field is written."""
 
     name: str
-    is_kept: Callable[[str], bool]
-    is_kept_1_0: Callable[[str], bool] | None = None
-    """Where WARC 1.0 differs."""
+    is_met: Callable[[str], bool]
+    is_met_1_0: Callable[[str], bool] | None = None
+    """The test for WARC 1.0, where it differs."""
 
 
 def _is_uri_1_0(value: str) -> bool:
@@ -115,7 +115,7 @@ def _is_uri_1_0(value: str) -> bool:
 
 
 _ID = Form("a URI in angle brackets, such as <urn:uuid:...>", _is_bracketed_uri)
-_URI = Form("a URI as RFC 3986 has it (other characters percent-encoded)", is_uri, _is_uri_1_0)
+_URI = Form("a URI in the characters of RFC 3986 (all others percent-encoded)", is_uri, _is_uri_1_0)
 _DATE = Form(
     "a UTC date such as 2026-11-21T09:30:00Z",
     lambda value: _W3C_DATE.fullmatch(value) is not None and _is_instant(value),
@@ -143,12 +143,12 @@ class FieldRule:
     clause: str
     form: Form
     required: frozenset[str] = _NONE
-    """Types of record that shall have it; `RECORD_TYPES` stands for unknown types too."""
+    """Record types that shall have it; `RECORD_TYPES` includes unknown types."""
     forbidden: frozenset[str] = _NONE
-    """Types of record that shall not have it."""
+    """Record types that shall not have it."""
     repeatable: bool = False
     since: str = "1.0"
-    """First version that defines it; in earlier ones it is an extension."""
+    """First version that defines it; before that, it is an extension."""
 
 
 FIELD_RULES: Final = (
@@ -194,13 +194,13 @@ class Condition:
     clause: str
     severity: Severity
     message: str
-    """What is wrong where it is broken; `kind` stands for the record's type."""
+    """What is wrong in a record that breaks it; `{kind}` is replaced by the record's type."""
     types: frozenset[str]
     is_broken: Callable[[Values], bool]
 
 
 def first_value(values: Values, name: str) -> str:
-    """Return the first value of a field, nothing where it is missing."""
+    """Return the first value of a field, or "" where it is missing."""
     found = values.get(name.lower())
     return found[0] if found else ""
 

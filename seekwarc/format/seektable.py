@@ -1,12 +1,13 @@
 """The seek table of the Zstandard Seekable Format 0.1.0.
 
-A seek table is a skippable frame that lists, for each frame in front of it, how many bytes the frame
-takes in the file and how many it decompresses to:
+A seek table is a skippable frame that lists, for each frame before it, how many bytes the frame takes in the
+file and how many it decompresses to:
 
     magic 0x184D2A5E | Frame_Size | entries (8 or 12 bytes each) | count | descriptor | magic 0x8F92EAB1
 
-It is a hint from whoever wrote the file. `SeekTable.parse` checks its form, `anchor` where it would
-have to begin; what else a reader must check is in spec-notes/seekable-records.md, section 6.
+A table is a hint that the writer of the file left, and may be wrong or forged. `SeekTable.parse` checks its
+form and `anchor` where its first frame would be; spec-notes/seekable-records.md, section 6, lists what else a
+reader must check.
 """
 
 from __future__ import annotations
@@ -52,12 +53,12 @@ FOOTER_MAGIC_BYTES: Final = FOOTER_MAGIC.to_bytes(4, "little")
 CHECKSUM_FLAG: Final = 0x80
 RESERVED_BITS: Final = 0x7C
 MIN_FRAME_SIZE: Final = 8
-"""No frame of any kind is shorter: an empty skippable frame takes eight bytes."""
+"""The shortest frame of any kind is an empty skippable frame."""
 ENTRY_WITH_CHECKSUM: Final = 12
 MAX_ENTRIES: Final = 0x0800_0000
-"""The most entries that the format's C library accepts (ZSTD_SEEKABLE_MAXFRAMES)."""
+"""The limit of the format's C library (ZSTD_SEEKABLE_MAXFRAMES)."""
 MAX_TABLE_SIZE: Final = 64 << 20
-"""Larger tables are not loaded unless the caller allows it: enough for five million frames."""
+"""Larger tables are loaded only if the caller allows it. This is enough for five million frames."""
 
 _FOOTER = Struct("<IBI")
 _REFERENCE = r"([0-9]{1,18}) ([0-9]{1,10}) sha256:([0-9a-f]{64})"
@@ -65,10 +66,10 @@ _SWAP = sys.byteorder == "big"
 
 
 class FrameEntry(NamedTuple):
-    """One frame as the table lists it, with the places that follow from the entries before it."""
+    """One frame as the table lists it, with the offsets that follow from the entries before it."""
 
     number: int
-    """Position of the frame in the table, from 0."""
+    """Index of the frame in the table, from 0."""
     stored_start: int
     """Offset of the frame from the table's first frame, in the file."""
     stored_size: int
@@ -90,9 +91,9 @@ class FrameEntry(NamedTuple):
 
 
 class TableReference(NamedTuple):
-    """Names one seek table for good: where it stands, and what it holds.
+    """Names one seek table by its place and its content, so that no other is taken for it.
 
-    As text, which a line of an index has, it is "OFFSET SIZE sha256:DIGEST" (spec-notes, section 6.7).
+    Its text, as in a line of an index, is "OFFSET SIZE sha256:DIGEST" (spec-notes, section 6.7).
     """
 
     offset: int
@@ -107,25 +108,25 @@ class TableReference(NamedTuple):
 
     @staticmethod
     def parse(text: str) -> TableReference:
-        """Read the text.
+        """Parse the text.
 
         Raises:
-            FormatError: It is of another form.
+            FormatError: The text has another form.
         """
         match = re.fullmatch(_REFERENCE, text)
         if match is None:
             raise FormatError(
-                f"{text[:60]!r} does not name a seek table: OFFSET SIZE sha256:DIGEST is wanted"
+                f"{text[:60]!r} does not name a seek table; the form is OFFSET SIZE sha256:DIGEST"
             )
         return TableReference(int(match[1]), int(match[2]), match[3])
 
 
 NO_TABLE: Final = TableReference(0, 0, "0" * 64)
-"""Names nothing: with it, a record is scanned whatever tables are there."""
+"""Names no table: with it, a record is scanned even where tables are there."""
 
 
 class SeekTable:
-    """Sizes of consecutive frames, and the running sums that make them searchable.
+    """The sizes of consecutive frames, with running sums that make them searchable.
 
     Args:
         stored_sizes: Bytes each frame takes in the file.
@@ -212,13 +213,13 @@ class SeekTable:
         """
         start = table_offset - self.stored_size
         if start < 0:
-            raise FormatError("seek table lists more bytes than the file has in front of it")
+            raise FormatError("seek table lists more bytes than the file has before it")
         return start
 
     def locate(self, start: int, stop: int) -> range:
         """Return the indices of the frames that hold content bytes [start, stop).
 
-        Frames without content are never first or last in the answer. An empty range needs no frame.
+        An empty frame is never the first or last of them. An empty range needs no frame.
         """
         ends = self._content_ends
         stop = min(stop, ends[-1])
@@ -227,14 +228,14 @@ class SeekTable:
         return range(bisect_right(ends, start) - 1, bisect_left(ends, stop))
 
     def part(self, stored_start: int, content_size: int) -> SeekTable | None:
-        """Return the run of frames that starts at `stored_start` and holds `content_size` bytes.
+        """Return the table of the frames that start at `stored_start` and hold `content_size` bytes.
 
         Args:
             stored_start: Offset from the table's first frame.
-            content_size: Content bytes of the run, more than 0.
+            content_size: Content bytes of these frames, more than 0.
 
         Returns:
-            None where no frame starts or ends exactly there.
+            The table, or None where no frame starts or ends exactly there.
         """
         first = bisect_left(self._stored_ends, stored_start)
         if first >= len(self) or self._stored_ends[first] != stored_start:
@@ -257,7 +258,7 @@ class SeekTable:
         Nothing is allocated beyond the size of `frame`.
 
         Raises:
-            TruncatedError: `frame` is shorter than it says.
+            TruncatedError: `frame` is shorter than its header says.
             FormatError: Not a seek table, or one that breaks the format (spec-notes, section 6.1).
         """
         magic, size = parse_skippable_header(frame)
@@ -266,7 +267,9 @@ class SeekTable:
         if len(frame) - SKIPPABLE_HEADER_SIZE < size:
             raise TruncatedError("the data ends inside a seek table")
         if not size + SKIPPABLE_HEADER_SIZE == len(frame) == table_frame_size(frame):
-            raise FormatError("the skippable frame's size does not fit the seek table's entry count")
+            raise FormatError(
+                "the size of the skippable frame does not match the entry count of its seek table"
+            )
         count, descriptor, _ = _FOOTER.unpack_from(frame, len(frame) - FOOTER_SIZE)
         words = array("I")
         words.frombytes(memoryview(frame)[SKIPPABLE_HEADER_SIZE : len(frame) - FOOTER_SIZE])
@@ -297,7 +300,7 @@ class SeekTable:
             words[0::stride] = array("I", self.stored_sizes)
             words[1::stride] = array("I", self.content_sizes)
         except OverflowError as error:
-            raise LimitError("a frame of 4 GiB or more cannot stand in a seek table") from error
+            raise LimitError("a seek table cannot list a frame of 4 GiB or more") from error
         if self.checksums is not None:
             words[2::3] = array("I", self.checksums)
         if _SWAP:
@@ -308,26 +311,26 @@ class SeekTable:
 
 
 def max_table_size_at(offset: int) -> int:
-    """Return how large a seek table at `offset` can be, given that every frame takes some bytes."""
+    """Return the size that a seek table at `offset` cannot exceed, given the shortest possible frames."""
     return SKIPPABLE_HEADER_SIZE + offset // MIN_FRAME_SIZE * 12 + FOOTER_SIZE
 
 
 def built_table_size(entries: int) -> int:
-    """Return what a table of that many entries takes with checksums, its skippable frame included."""
+    """Return the size of the skippable frame of a table with that many entries and with checksums."""
     return SKIPPABLE_HEADER_SIZE + entries * ENTRY_WITH_CHECKSUM + FOOTER_SIZE
 
 
 def table_frame_size(tail: Buffer, *, bytes_before: int | None = None) -> int | None:
-    """Tell how large a seek table is whose last byte is the last byte of `tail`.
+    """Return the size of the seek table that ends where `tail` ends.
 
     Args:
-        tail: At least the last nine bytes up to where a table may end.
-        bytes_before: Offset in the file at which `tail` ends. With it the entry count is bounded
-            before anything is read or allocated for the table.
+        tail: At least the nine bytes before the place where a table may end.
+        bytes_before: Offset in the file at which `tail` ends. It bounds the entry count before
+            anything is read or allocated for the table.
 
     Returns:
-        Size of the table's whole skippable frame, or None where no usable table ends here: no footer,
-        reserved bits set, more than `MAX_ENTRIES` entries, or more than there can be frames.
+        Size of the table's whole skippable frame. None where no usable table ends: without a footer, with
+        reserved bits set, with more than `MAX_ENTRIES` entries, or with more than frames could fit before it.
     """
     if len(tail) < FOOTER_SIZE:
         return None

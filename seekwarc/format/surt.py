@@ -1,11 +1,11 @@
-"""SURT keys: URIs made alike and turned round, so that sorting brings together what belongs together.
+"""SURT keys: URIs normalised, with the host reversed, so that a sorted index keeps each site together.
 
 `http://www.Example.org:80/b/?y=2&x=1` becomes `org,example)/b?x=1&y=2`.
 
-Source: the canonicalisation of the Wayback Machine (iipc/webarchive-commons, package org.archive.url), in the
-form that the Python package `surt` gives it, which pywb and cdxj-indexer use. That package is not used here:
-it is under the AGPL, has not changed since 2019, loads an HTTP client to be imported, and asks the name
-server about hosts that look like numbers. tests/interop/test_cdxj_indexer.py compares with it.
+Source: the canonicalisation of the Wayback Machine (iipc/webarchive-commons, package org.archive.url), as the
+Python package `surt` does it, which pywb and cdxj-indexer use. That package is not used here: it is under the
+AGPL, has not changed since 2019, imports an HTTP client, and makes DNS queries for hosts that look like
+numbers. tests/interop/test_cdxj_indexer.py compares with it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ __all__ = ["surt"]
 DEFAULT_PORTS: Final = {b"http": 80, b"https": 443}
 MAX_PORT: Final = 65535
 MAX_HOST: Final = 1024
-"""Characters of a host that is looked at for letters outside ASCII, or for a number."""
+"""Longer hosts are neither converted to IDNA nor read as a numeric address."""
 
 _FILEDESC = b"filedesc"
 _URI = re.compile(
     rb"(?:([a-zA-Z][a-zA-Z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?", re.DOTALL
 )  # RFC 3986, appendix B
-# Slashes may be missing or too many, and the scheme there twice.
+# Slashes may be missing or repeated, and so may the scheme.
 _WEB = re.compile(rb"(?:(https?):/*)+", re.IGNORECASE)
 _PORT = re.compile(rb"[0-9]{1,5}")
 _NUMBERED_HOST = re.compile(rb"(?:0[0-7]*|[1-9][0-9]*)(?:\.[0-9]+){0,3}")
@@ -50,10 +50,10 @@ _QUERY_SESSIONS = tuple(
 
 
 def surt(uri: str) -> str:
-    """Return the key that an index has a URI under: ASCII without blanks, equal for URIs meant to be alike.
+    """Return the key of a URI in an index: ASCII without blanks, equal for URIs that should count as one.
 
-    Scheme, `www.`, user, default port, fragment, session IDs and the case of letters do not count, nor the
-    order of the arguments in a query. A URI that cannot be taken apart is its own key, blanks escaped.
+    Scheme, `www.`, user, default port, fragment, session IDs, the case of letters and the order of query
+    arguments make no difference. A URI that cannot be parsed is its own key, with blanks escaped.
     """
     raw = uri.encode("utf-8", "surrogateescape").strip().translate(None, b"\t\r\n")
     if not raw:
@@ -82,7 +82,7 @@ def _key(raw: bytes) -> bytes | None:
 
 
 def _split(raw: bytes) -> tuple[bytes, bytes | None, bytes, bytes | None]:
-    """Return scheme, authority, path and query; what names no scheme is taken for http."""
+    """Return scheme, authority, path and query; the scheme is http unless the URI names one."""
     web = _WEB.match(raw)
     if web:
         raw = web[1] + b"://" + raw[web.end() :]
@@ -95,7 +95,7 @@ def _split(raw: bytes) -> tuple[bytes, bytes | None, bytes, bytes | None]:
 
 
 def _host_and_port(authority: bytes) -> tuple[bytes, int | None]:
-    """Return host and port, 0 where none is named, None where it is none."""
+    """Return host and port; the port is 0 where it is missing, None where it is invalid."""
     place = authority.rpartition(b"@")[2]
     host, bracket, rest = place[1:].partition(b"]") if place.startswith(b"[") else (b"", b"", b"")
     if not bracket:
@@ -112,7 +112,7 @@ def _host_and_port(authority: bytes) -> tuple[bytes, int | None]:
 def _host(host: bytes) -> bytes:
     host = _unescape(host)
     if not host.isascii() and len(host) <= MAX_HOST:
-        # What is no name that could be looked up is kept, escaped.
+        # A host that IDNA cannot encode is kept and escaped.
         with contextlib.suppress(UnicodeError):
             host = host.decode("utf-8", "ignore").encode("idna")
     host = _DOTS.sub(b".", host).strip(b".")
@@ -122,7 +122,7 @@ def _host(host: bytes) -> bytes:
 
 
 def _dotted_quad(host: bytes) -> bytes | None:
-    """Return an IPv4 address that is written in one of its other forms (inet_aton(3)) the usual way."""
+    """Return an IPv4 address of any inet_aton(3) form as four decimal numbers; None for another host."""
     if len(host) > MAX_HOST:
         return None
     if host.isdigit():
@@ -140,11 +140,11 @@ def _dotted_quad(host: bytes) -> bytes | None:
 
 
 def _without_dots(path: bytes) -> bytes:
-    """Resolve `.` and `..`, and make several slashes one."""
+    """Resolve `.` and `..`, and merge repeated slashes."""
     kept: list[bytes] = []
     for part in path.split(b"/")[1:]:
         if part == b"..":
-            # In front of the first folder it stays.
+            # With no folder left to leave, it stays.
             kept.append(part) if not kept else kept.pop()
         elif part != b".":
             kept.append(part)
@@ -155,7 +155,7 @@ def _without_dots(path: bytes) -> bytes:
 
 
 def _without_path_session(path: bytes) -> bytes:
-    """Take the session out of the path of an .aspx page."""
+    """Remove the session ID from the path of an .aspx page."""
     page = path.rfind(b".aspx")
     if page < 0:
         return path
@@ -197,13 +197,13 @@ def _without_coldfusion_session(query: bytes) -> bytes:
 
 
 def _unescape(data: bytes) -> bytes:
-    """Undo percent-encoding until nothing is left to undo."""
+    """Decode percent-encoding until no escape is left."""
     if b"%" not in data:
         return data
     out = bytearray()
     for byte in data:
         out.append(byte)
-        # What was undone may complete another escape, so that one look from left to right does for all.
+        # A decoded byte may complete another escape (%2541 is %41 is A): with this loop, one pass finds all.
         while len(out) > 2 and out[-3] == 0x25 and out[-1] in _HEX and out[-2] in _HEX:
             out[-3:] = bytes.fromhex(out[-2:].decode("ascii"))
     return bytes(out)

@@ -12,28 +12,28 @@ from seekwarc.errors import FormatError
 
 __all__ = ["MediaType", "decode_words", "is_uri", "without_brackets"]
 
-# Compiled when first used, and kept by `re`: whoever reads some bytes of a record uses none of them.
+# Texts, which `re` compiles at their first use and keeps: reading bytes of a record needs none of them.
 _URI_TEXT = r"(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=\[\]]|%[0-9A-Fa-f]{2})"
 _AUTHORITY = r"//(?:[^/?#\[\]@]*@)?(?:\[[0-9A-Fa-fvV:.]+\]|[^/?#\[\]@:]*)(?::[0-9]*)?(?=[/?#]|$)"
-# Brackets may stand behind the authority too, where RFC 3986 does not want them: browsers and crawlers
-# leave them as they are, and what nearly every tool writes is not worth refusing.
+# RFC 3986 allows brackets only in the authority. They are accepted in path and query too, because browsers
+# and crawlers do not encode them there, and nearly every archive has such URIs.
 _URI = rf"[A-Za-z][A-Za-z0-9+.\-]*:(?=.)(?:(?={_AUTHORITY})|(?!//)){_URI_TEXT}*(?:#{_URI_TEXT}*)?"
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # noqa: S105
 _MEDIA_TYPE = rf"[ \t]*({_TOKEN})/({_TOKEN})[ \t]*"
 _PARAMETER = rf';[ \t]*(?:({_TOKEN})[ \t]*=[ \t]*({_TOKEN}|"(?:[^"\\]|\\.)*")[ \t]*)?'
 _ENCODED_WORD = r"=\?[!-<>-~]+\?[bBqQ]\?[!->@-~]*\?="
-# Blanks between two of them mean nothing, so they are decoded together.
+# Blanks between two encoded words are not part of the text, so such words are decoded together.
 _ENCODED_WORDS = rf"{_ENCODED_WORD}(?:[ \t]+{_ENCODED_WORD})*"
 _QUOTED_PAIR = r"\\(.)"
 
 
 def is_uri(text: str) -> bool:
-    """Tell whether a text is a URI with a scheme, written in the characters that RFC 3986 allows."""
+    """Return whether a text is a URI with a scheme, in the characters that RFC 3986 allows."""
     return re.fullmatch(_URI, text) is not None
 
 
 def without_brackets(text: str) -> str:
-    """Take off the angle brackets that stand round identifiers, and round every URI in WARC 1.0."""
+    """Remove the angle brackets that WARC puts around identifiers, and WARC 1.0 around every URI."""
     return text[1:-1] if text.startswith("<") and text.endswith(">") else text
 
 
@@ -57,10 +57,10 @@ class MediaType:
 
     @classmethod
     def parse(cls, text: str) -> MediaType:
-        """Read a media type.
+        """Parse a media type.
 
         Raises:
-            FormatError: It is none.
+            FormatError: The text is not a media type.
         """
         match = re.match(_MEDIA_TYPE, text)
         position = match.end() if match else 0
@@ -95,9 +95,9 @@ def _unquoted(value: str) -> str:
 
 
 def decode_words(text: str) -> str:
-    """Replace encoded words (RFC 2047), such as `=?utf-8?q?caf=C3=A9?=`, by what they stand for.
+    """Replace encoded words (RFC 2047), such as `=?utf-8?q?caf=C3=A9?=`, with the text that they encode.
 
-    Words of a character set that is not known, or that are damaged, stay as they are.
+    Damaged words, and words in an unknown character set, are left as they are.
     """
     if "=?" not in text:
         return text
@@ -105,7 +105,7 @@ def decode_words(text: str) -> str:
 
 
 def _decoded(words: re.Match[str]) -> str:
-    # Imported here: encoded words are rare, and this is the only thing that needs the module.
+    # Imported here: encoded words are rare, and nothing else needs this package.
     from email.errors import HeaderParseError  # noqa: PLC0415
     from email.header import decode_header, make_header  # noqa: PLC0415
 

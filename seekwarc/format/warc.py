@@ -1,10 +1,10 @@
 """The header of a WARC record: version line, named fields, blank line.
 
-Source: WARC 1.1, clause 4 (grammar) and clause 5 (named fields). WARC 1.0 differs only in writing every
-URI in angle brackets, which `RecordHeader.uri` takes away again.
+Source: WARC 1.1, clause 4 (grammar) and clause 5 (named fields). WARC 1.0 differs only in that every
+URI has angle brackets, which `RecordHeader.uri` removes.
 
-Reading is tolerant where real files are: bare LF ends a line as CRLF does, the version line may end with
-CR CR LF, field names may be followed by blanks, any version is taken. The bytes are kept exactly as read in
+Reading tolerates what real files have: lines that end with bare LF, a version line that ends with CR CR LF,
+blanks after a field name, any version. The bytes are kept exactly as read in
 `RecordHeader.raw`, so that copying a record never changes it. Writing is strict.
 """
 
@@ -40,13 +40,13 @@ __all__ = [
 RECORD_END: Final = b"\r\n\r\n"
 """What follows every block (clause 4: `warc-record = header CRLF block CRLF CRLF`)."""
 MAX_HEADER_SIZE: Final = 1 << 20
-"""Where the search for a header's blank line is given up."""
+"""Limit of the search for the blank line that ends a header."""
 
 MAX_BLANK_BYTES: Final = 512
-"""How many CR and LF bytes may stand between two records before it is called damage."""
+"""CR and LF bytes that are allowed between two records; more are damage."""
 RECORD_MAGIC: Final = b"WARC/"
 RECORD_BEGINNING: Final = re.compile(rb"WARC/[0-9]{1,4}\.[0-9]{1,4}[ \t]{0,8}\r{0,2}\n[!-9;-~]{1,64}[ \t:]")
-"""A version line and the name of a field: what a record is known by where it is not expected."""
+"""A version line and the name of a field: what is taken for a record where none is expected."""
 
 _VERSION = re.compile(rb"WARC/(\d{1,4}\.\d{1,4})[ \t]*(\r{0,2})\n")
 _TOO_MANY_RETURNS = b"\r\r"
@@ -60,7 +60,7 @@ _FOLD = re.compile(r"(?:(?<![ \t])[ \t]++)?\r?\n[ \t]++")
 
 
 def find_header_end(data: bytes | bytearray, start: int = 0) -> int:
-    """Return the index behind the blank line that ends a header, or -1 where there is none yet."""
+    """Return the index after the blank line that ends a header, or -1 if `data` has no blank line yet."""
     end = data.find(b"\n\r\n", start)
     # Some write bare LF.
     bare = data.find(b"\n\n", start, end + 1 if end >= 0 else None)
@@ -72,13 +72,13 @@ def find_header_end(data: bytes | bytearray, start: int = 0) -> int:
 def parse_fields(data: Buffer) -> Iterator[tuple[str, str]]:
     """Yield (name, value) of each named field, in order, folded lines joined by one space.
 
-    Bytes that are not UTF-8 come as surrogate escapes, so nothing is lost: encode with
-    `errors="surrogateescape"` to have them back. Lines without a colon are passed over.
+    Bytes that are not UTF-8 become surrogate escapes, so nothing is lost: encoding with
+    `errors="surrogateescape"` restores them. Lines without a colon are skipped.
     """
     text = bytes(data).decode("utf-8", "surrogateescape")
     for line in _FOLD.sub(" ", text).split("\n"):
         name, colon, value = line.partition(":")
-        # A blank at the very beginning goes on with a line that is no field.
+        # A blank at the very beginning continues the start line, which is not a field.
         if colon and line[0] not in " \t":
             yield name.strip(" \t"), value.strip(" \t\r")
 
@@ -87,7 +87,7 @@ class FieldMapping(Mapping[str, str]):
     """Named fields as a mapping whose names are not case-sensitive.
 
     A field may be repeated: `header[name]` and `get` return its first value, `get_all` every value.
-    Iterating, `len`, `keys`, `values` and `items` go by field, in order, with names as they are written.
+    Iteration, `len`, `keys`, `values` and `items` cover every field, in order, with names as written.
     """
 
     __slots__ = ()
@@ -102,7 +102,7 @@ class FieldMapping(Mapping[str, str]):
         """Return every value of a field that may be repeated."""
 
     def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
-        """Return the first value of a field, or `default` where there is none of that name."""
+        """Return the first value of a field, or `default` if it is missing."""
         return next(iter(self.get_all(name)), default)
 
     def __getitem__(self, name: str) -> str:
@@ -121,7 +121,7 @@ class FieldMapping(Mapping[str, str]):
         return len(self._pairs)
 
     def __bool__(self) -> bool:
-        # `if record.http:` asks whether there is a head, which may have no fields.
+        # `if record.http:` asks for a head; even one without fields is a head.
         return True
 
     def items(self) -> ItemsView[str, str]:
@@ -152,9 +152,9 @@ class _Values(ValuesView[str]):
 
 
 class RecordHeader(FieldMapping):
-    """The header of one record, exactly as it stands in the file; made by `parse_record_header`.
+    """The header of one record, exactly as stored; `parse_record_header` makes it.
 
-    It is a mapping of its fields; see `FieldMapping`:
+    It is a mapping of its fields (see `FieldMapping`):
 
         header["WARC-Type"], "warc-date" in header, dict(header), list(header.items())
 
@@ -191,13 +191,13 @@ class RecordHeader(FieldMapping):
 
     @property
     def version(self) -> str:
-        """The version of the first line, such as "1.1"."""
+        """The version in the first line, such as "1.1"."""
         match = _VERSION.match(self.raw)
         return match[1].decode("ascii") if match else ""
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with how the header is written, though it can be read; None where nothing is."""
+        """What is wrong with the form of the header, though it could be parsed; None if nothing is."""
         if self.raw.startswith(_USUAL_VERSIONS):
             return None
         match = _VERSION.match(self.raw)
@@ -210,7 +210,7 @@ class RecordHeader(FieldMapping):
 
     def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
         """Return the first value of a field, or `default` where the header has none."""
-        # Found in the bytes: most readers want a few fields of each record, never all of them.
+        # Searched in the bytes: most readers want a few fields of each record, never all of them.
         match = _field(name).search(self.raw)
         return _value(match[1]) if match else default
 
@@ -224,19 +224,19 @@ class RecordHeader(FieldMapping):
         return without_brackets(value) if value is not None else None
 
     def text(self, name: str) -> str | None:
-        """Return a field as it is meant to be read: encoded words (RFC 2047) decoded."""
+        """Return a field with its encoded words (RFC 2047) decoded."""
         value = self.get(name)
         return decode_words(value) if value is not None else None
 
 
 def field_values(raw: bytes, name: str) -> tuple[str, ...]:
-    """Return every value of a field of a header, whose first line is not a field; see `parse_fields`."""
+    """Return every value of a field in a header, whose first line is not a field; see `parse_fields`."""
     return tuple(map(_value, _field(name).findall(raw)))
 
 
 @lru_cache(maxsize=256)
 def _field(name: str) -> re.Pattern[bytes]:
-    """Return what matches a field of that name, folded lines included."""
+    """Return a pattern of a field with that name, including folded lines."""
     escaped = re.escape(name.encode("utf-8", "surrogateescape"))
     return re.compile(rb"\n(?i:" + escaped + rb")[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)")
 
@@ -262,11 +262,11 @@ def _content_length(raw: bytes) -> int:
 
 
 def parse_record_header(raw: bytes, *, strict: bool = False) -> RecordHeader:
-    """Make a record header of its bytes, from the version line to the blank line.
+    """Parse a record header.
 
     Args:
-        raw: The bytes.
-        strict: Refuse what `RecordHeader.problem` tells of.
+        raw: All its bytes, from the version line to the blank line.
+        strict: Refuse a header that has a `RecordHeader.problem`.
 
     Raises:
         FormatError: The bytes do not begin with a WARC version line, are more than 1 MiB, or have no
@@ -277,19 +277,19 @@ def parse_record_header(raw: bytes, *, strict: bool = False) -> RecordHeader:
     if not raw.startswith(_USUAL_VERSIONS):
         version = _VERSION.match(raw)
         if version is None or (strict and version[2] == _TOO_MANY_RETURNS):
-            raise FormatError(f"a WARC record should start here, but these bytes do: {raw[:16]!r}")
+            raise FormatError(f"no WARC record starts here: found {raw[:16]!r}")
         if version[2] == _TOO_MANY_RETURNS and b"\n\r\r\n" in raw:
-            # The blank line is one of these: what was taken for the header has part of the block in it.
-            raise FormatError("all lines of this record header end with CR CR LF")
+            # The real blank line is CR CR LF too, so `raw` extends into the block.
+            raise FormatError("the lines of this record header end with CR CR LF")
     return RecordHeader(raw, _content_length(raw))
 
 
 def edit_header(header: RecordHeader, remove: Iterable[str], add: Iterable[tuple[str, str]]) -> RecordHeader:
-    """Return a header with some fields taken away and others added; all else stays as it was written.
+    """Return a header with some fields removed and others added; the rest stays as written.
 
     Raises:
         ValueError: As `format_fields`.
-        FormatError: There is no usable Content-Length any more.
+        FormatError: The new header has no usable Content-Length.
     """
     raw = header.raw
     for name in remove:
@@ -302,14 +302,14 @@ def format_fields(fields: Iterable[tuple[str, str]]) -> bytes:
     """Serialise named fields, one CRLF-ended line each: an `application/warc-fields` block.
 
     Raises:
-        ValueError: A name that is no token, or a value with a line break or NUL in it.
+        ValueError: A name that is not a token, or a value that contains a line break or NUL.
     """
     lines = []
     for name, value in fields:
         if not _TOKEN.fullmatch(name):
             raise ValueError(f"{name!r} cannot name a field (WARC 1.1, clause 4: token)")
         if _LINE_BREAK_OR_NUL.search(value):
-            raise ValueError(f"the value of {name} has a line break or NUL in it: {value[:80]!r}")
+            raise ValueError(f"the value of {name} contains a line break or NUL: {value[:80]!r}")
         lines.append(f"{name}: {value}\r\n")
     return "".join(lines).encode("utf-8", "surrogateescape")
 

@@ -1,4 +1,4 @@
-"""Words of messages."""
+"""Wording that messages share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
     Args:
         number: How many.
-        noun: What is counted, in the singular.
-        plural: Its plural, where that is not the singular and "s".
+        noun: What is counted, singular.
+        plural: Its plural, if that is not the singular with an "s".
     """
     return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -54,7 +54,7 @@ _RAW, _RLE, _COMPRESSED, _RESERVED = range(4)
 
 
 class FrameHeader(NamedTuple):
-    """What a Zstandard frame says of itself (RFC 8878, section 3.1.1.1)."""
+    """The fields of a Zstandard frame header (RFC 8878, section 3.1.1.1)."""
 
     size: int
     """Bytes of the header itself, magic number included."""
@@ -81,7 +81,7 @@ class _Layout(NamedTuple):
 
 
 class _Layouts(dict[int, _Layout]):
-    """The layout for each descriptor, worked out when one comes up: most files have one or two of them."""
+    """The layout of each descriptor, computed when it first occurs: most files use one or two of the 256."""
 
     def __missing__(self, descriptor: int) -> _Layout:
         layout = self[descriptor] = _layout(descriptor)
@@ -138,11 +138,11 @@ def parse_frame_header(data: Buffer, position: int = 0) -> FrameHeader:
 
 
 def frame_facts(data: Buffer, position: int) -> tuple[int, int, bool] | None:
-    """Look at the header of a frame that states its content size, as `parse_frame_header` does, but faster.
+    """Return the main facts of a frame header that states the content size; `parse_frame_header` made fast.
 
     Returns:
-        (header size, content size, whether it has a checksum); None for anything else, damage included, and
-        where `data` has less than the longest header and one of a block.
+        (header size, content size, whether it has a checksum). None for any other frame, for damage, and
+        where `data` is too short to hold the longest frame header and a block header.
     """
     if len(data) - position < MAX_FRAME_HEADER_SIZE + 3 or data[position : position + 4] != FRAME_MAGIC_BYTES:
         return None
@@ -153,12 +153,12 @@ def frame_facts(data: Buffer, position: int) -> tuple[int, int, bool] | None:
 
 
 def measure_frame(data: Buffer, position: int) -> tuple[int, int] | None:
-    """Measure a Zstandard frame that lies in `data` to its end and states its content size.
+    """Measure a Zstandard frame that lies wholly in `data` and states its content size.
 
-    The short form of `parse_frame_header` and `walk_blocks`, for those who pass thousands of frames.
+    It is `parse_frame_header` and `walk_blocks` in one, made fast for walks over thousands of frames.
 
     Returns:
-        (index behind the frame, its content size), or None for anything else, damage included.
+        (end of the frame in `data`, its content size); None for any other frame, and for damage.
     """
     available = len(data) - position
     if available < MAX_FRAME_HEADER_SIZE or data[position : position + 4] != FRAME_MAGIC_BYTES:
@@ -177,7 +177,7 @@ def measure_frame(data: Buffer, position: int) -> tuple[int, int] | None:
 
 
 def is_skippable(magic: int) -> bool:
-    """Tell whether a magic number is one of the sixteen of skippable frames."""
+    """Return whether a magic number is one of the sixteen of skippable frames."""
     return magic & 0xFFFF_FFF0 == 0x184D2A50
 
 
@@ -197,10 +197,10 @@ def parse_skippable_header(data: Buffer, position: int = 0) -> tuple[int, int]:
 
 
 def skippable_frame(magic: int, user_data: Buffer) -> bytes:
-    """Build a skippable frame round `user_data`.
+    """Build a skippable frame that holds `user_data`.
 
     Raises:
-        LimitError: User_Data of 4 GiB or more, whose size the frame cannot state.
+        LimitError: `user_data` has 4 GiB or more, a size that the frame cannot state.
     """
     if len(user_data) > MAX_SKIPPABLE_DATA:
         raise LimitError(f"a skippable frame holds at most {MAX_SKIPPABLE_DATA} bytes")
@@ -208,18 +208,19 @@ def skippable_frame(magic: int, user_data: Buffer) -> bytes:
 
 
 def walk_blocks(data: Buffer, position: int) -> tuple[int, bool]:
-    """Step over the blocks of a frame as far as their headers lie in `data`.
+    """Skip the blocks of a frame whose headers lie in `data`.
 
-    Only the three bytes of each block header are looked at (RFC 8878, section 3.1.1.2), so this costs
-    the same for a megabyte of content as for eight bytes.
+    A compressed frame does not state its size, so its end is found block by block. Only the three bytes of
+    each block header are read (RFC 8878, section 3.1.1.2), never the block itself: a block of 128 KiB costs
+    as much as one of eight bytes, and a block may end beyond `data`.
 
     Args:
         data: Part of a frame.
         position: Index in `data` of a block header.
 
     Returns:
-        The index behind the last block that was stepped over, which may lie beyond `data`, and whether
-        that was the frame's last block. If not, go on from that index with more data.
+        The index after the last block that was skipped, which may lie beyond `data`, and whether that was the
+        frame's last block. If it was not, continue at that index with more data.
 
     Raises:
         FormatError: A reserved block type, or a block larger than the format allows.

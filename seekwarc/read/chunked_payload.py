@@ -26,7 +26,7 @@ from bisect import bisect_right
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from seekwarc.format.chunked import MAX_CHUNK_LINE, parse_chunk_line, pass_chunks, take_chunks
+from seekwarc.format.chunked import MAX_CHUNK_LINE, parse_chunk_line, skip_chunks, take_chunks
 from seekwarc.frames.run import ReadPlan
 from seekwarc.read.extent import Extent
 from seekwarc.storage.stopping import checkpoint
@@ -274,7 +274,7 @@ class ChunkedExtent(Extent):
         if not window.holds(chunk.stop):
             return chunk
         end = chunk.position + chunk.size
-        passed, last, stop = pass_chunks(window.data, chunk.stop - window.base, wanted - end)
+        passed, last, stop = skip_chunks(window.data, chunk.stop - window.base, wanted - end)
         return _Chunk(end + passed - last, window.base + stop - last, last) if passed else chunk
 
     def _take(self, chunk: _Chunk, window: _Window, most: int) -> tuple[bytes, _Chunk]:

@@ -63,7 +63,7 @@ def test_what_is_written_is_read_back(uri: str, date: WarcDate, fields: dict[str
     assert line_head(stored) == f"{made.key} {made.timestamp}".encode()
 
 
-def test_numbers_are_taken_as_values_and_nothing_as_none() -> None:
+def test_numbers_are_accepted_and_null_is_no_value() -> None:
     found = CdxjLine.parse(b'a 2026 {"offset": 784, "length": null, "status": 200, "robot": {"x": [1]}}')
     assert (found.offset, found.length, found.status) == (784, None, 200)
     assert found.fields["robot"] == '{"x": [1]}'
@@ -106,12 +106,12 @@ def test_any_bytes_are_a_line_or_an_error(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("key", "timestamp"), [("a b", "2026"), ("a\n", "2026"), ("", "2026"), ("a", "x"), ("é", "2026")]
 )
-def test_a_line_that_would_break_is_not_written(key: str, timestamp: str) -> None:
-    with pytest.raises(FormatError, match="make no line"):
+def test_a_malformed_line_is_not_written(key: str, timestamp: str) -> None:
+    with pytest.raises(FormatError, match="cannot be in a line"):
         CdxjLine(key, timestamp, {}).build()
 
 
-def test_a_line_without_a_place_says_so_when_it_is_asked() -> None:
+def test_a_line_without_a_place_fails_when_it_is_read() -> None:
     with pytest.raises(FormatError, match="names no file"):
         _ = line().filename
     with pytest.raises(FormatError, match="offset"):
@@ -133,7 +133,7 @@ def test_digests_come_with_a_label_or_without() -> None:
     assert line(digest="a b").digest is None
 
 
-def test_dates_as_a_person_writes_them() -> None:
+def test_dates_typed_by_people() -> None:
     assert date_digits("2026") == "2026"
     assert date_digits("20261121093000") == "20261121093000"
     assert date_digits("2026-11") == "202611"
@@ -158,5 +158,5 @@ def test_a_date_before_the_year_1000_keeps_its_digits() -> None:
         timestamp_of(WarcDate.parse("0001-01-01T00:00:00+01:00"))
 
 
-def test_json_that_is_written_is_as_cdxj_indexer_writes_it() -> None:
+def test_json_is_written_as_cdxj_indexer_writes_it() -> None:
     assert LINE.endswith((json.dumps(dict(CdxjLine.parse(LINE).fields)) + "\n").encode())

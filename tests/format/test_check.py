@@ -48,9 +48,9 @@ def test_a_folded_field_is_legal() -> None:
     [
         (b"WARC/1.1", b"WARC/0.18", "version 0.18"),
         (b"WARC/1.1", b"WARC/2.0", "version 2.0"),
-        (b"X-Any: caf\xc3\xa9\r\n", b"X-Any: x\n", "LF alone"),
-        (b"caf\xc3\xa9", b"caf\xe9", "not UTF-8"),
-        (b"caf\xc3\xa9", b"caf\xc3", "not UTF-8"),
+        (b"X-Any: caf\xc3\xa9\r\n", b"X-Any: x\n", "LF instead of CRLF"),
+        (b"caf\xc3\xa9", b"caf\xe9", "invalid UTF-8"),
+        (b"caf\xc3\xa9", b"caf\xc3", "invalid UTF-8"),
         (b"caf\xc3\xa9", b"a\0b", "control character"),
         (b"caf\xc3\xa9", b"a\x1bb", "control character"),
         (b"caf\xc3\xa9", b"a\x7fb", "control character"),
@@ -66,7 +66,7 @@ def test_a_folded_field_is_legal() -> None:
         (b"caf\xc3\xa9\r\n", b"a\r\r\n", "control character"),
     ],
 )
-def test_what_breaks_the_grammar_is_found(old: bytes, new: bytes, words: str) -> None:
+def test_grammar_errors_are_found(old: bytes, new: bytes, words: str) -> None:
     found = findings(LEGAL.replace(old, new))
     assert len(found) == 1, [str(it) for it in found]
     assert (found[0].code, found[0].severity, found[0].clause) == ("grammar", Severity.ERROR, "4")
@@ -92,7 +92,7 @@ def test_fields_are_compared_with_the_version_of_the_record() -> None:
     assert findings(raw.replace(b"WARC/1.1", b"WARC/1.0")) == []
 
 
-def test_folded_values_are_compared_as_they_are_meant() -> None:
+def test_folded_values_are_unfolded_before_the_check() -> None:
     assert findings(LEGAL.replace(b"application/http;", b"application/http;\r\n ")) == []
 
 
@@ -176,7 +176,7 @@ def test_any_header_can_be_checked(drawn: DrawnHeader) -> None:
     codes = {it.code for it in found}
     assert "missing" in codes, "no drawn header has all that it must have"
     if b"\n" in drawn.raw.replace(b"\r\n", b""):
-        assert any("LF alone" in it.message for it in found)
+        assert any("LF instead of CRLF" in it.message for it in found)
     assert all(str(it) for it in found)
 
 
@@ -191,7 +191,7 @@ def test_any_bytes_that_are_a_header_can_be_checked(middle: bytes) -> None:
     assert any(it.field == "WARC-Date" for it in found) == ("WARC-Date" not in header)
 
 
-def test_what_is_built_keeps_the_grammar() -> None:
+def test_built_headers_follow_the_grammar() -> None:
     fields = [("WARC-Type", "response"), ("X", "caf\u00e9"), ("Content-Length", "0")]
     assert not [it for it in check_header(build_record_header(fields)) if it.code == "grammar"]
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seekwarc.format.chunked import MAX_CHUNK_LINE, ChunkedBody, parse_chunk_line, pass_chunks
+from seekwarc.format.chunked import MAX_CHUNK_LINE, ChunkedBody, parse_chunk_line, skip_chunks
 from tests.support.reading import time_limit
 
 
@@ -232,7 +232,7 @@ def test_a_body_that_ends_early_gives_what_there_is(step: int) -> None:
 
 
 @pytest.mark.parametrize("step", [1, 3, 10_000])
-def test_what_came_before_a_break_is_taken_and_the_rest_left(step: int) -> None:
+def test_data_before_the_damage_count(step: int) -> None:
     body = b"5\r\nhelloX\r\n5\r\nagain\r\n0\r\n\r\n"
     data, decoder = decode(body, steps(body, step))
     assert data == b"hello"
@@ -242,7 +242,7 @@ def test_what_came_before_a_break_is_taken_and_the_rest_left(step: int) -> None:
 
 
 @pytest.mark.parametrize("step", [1, 3, 10_000])
-def test_a_body_that_does_not_begin_with_a_chunk_is_taken_as_it_is(step: int) -> None:
+def test_a_body_that_does_not_begin_with_a_chunk_is_plain(step: int) -> None:
     body = b"bed time stories\r\n5\r\nhello\r\n0\r\n\r\n"
     data, decoder = decode(body, steps(body, step))
     assert data == body
@@ -286,7 +286,7 @@ def test_an_endless_line_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize("line", [b"0" * 4000, b" " * 4000, b"1;" + b"x" * 4000, b"0" * 2000 + b" " * 2000])
-def test_long_lines_byte_by_byte_take_no_time(line: bytes) -> None:
+def test_long_lines_byte_by_byte_are_fast(line: bytes) -> None:
     decoder = ChunkedBody()
     with time_limit(5):
         for start in range(len(line)):
@@ -364,13 +364,13 @@ def many_small(draw: st.DrawFn) -> bytes:
 
 @settings(max_examples=200)
 @given(st.one_of(many_small(), bodies()), st.integers(0, 20_000), st.integers(0, 5000))
-def test_chunks_are_passed_as_if_one_by_one(body: bytes, most: int, short: int) -> None:
+def test_skipped_runs_equal_single_chunks(body: bytes, most: int, short: int) -> None:
     line = parse_chunk_line(body, 0, first=True)
     if line is None or not line[0]:
         return
     data = body[: len(body) - min(short, len(body) // 2)]
     end = line[0] + line[1]
-    passed, last, stop = pass_chunks(data, end, most)
+    passed, last, stop = skip_chunks(data, end, most)
     # Naively, one by one.
     expected, position, size = 0, end, 0
     while (line := parse_chunk_line(data, position, first=False)) and line[0]:
@@ -382,12 +382,12 @@ def test_chunks_are_passed_as_if_one_by_one(body: bytes, most: int, short: int) 
     assert last in (0, size)
 
 
-def test_what_cannot_be_passed_together_does_not_cost_more_each_time() -> None:
+def test_chunks_that_match_no_run_cost_no_retry() -> None:
     chunk = b"\r\n1\r\nx" * 31 + b"\r\n100\r\n" + b"y" * 256
     started = time.process_time()
-    once = pass_chunks(chunk * 500, 0, 1 << 40)
+    once = skip_chunks(chunk * 500, 0, 1 << 40)
     first = time.process_time() - started
     assert once[0] == 500 * (31 + 256)
     started = time.process_time()
-    pass_chunks(chunk * 5000, 0, 1 << 40)
+    skip_chunks(chunk * 5000, 0, 1 << 40)
     assert time.process_time() - started < 40 * first + 0.1

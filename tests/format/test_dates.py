@@ -53,7 +53,7 @@ def dates(draw: st.DrawFn) -> Drawn:
 
 
 @given(dates())
-def test_a_date_of_any_precision_is_read_as_it_is_meant(drawn: Drawn) -> None:
+def test_a_date_of_any_precision_is_parsed(drawn: Drawn) -> None:
     found = WarcDate.parse(drawn.text)
     assert found.nanoseconds == drawn.nanoseconds
     assert found.precision == drawn.precision
@@ -87,7 +87,7 @@ def test_digits_after_the_nanosecond_are_kept_in_the_text_alone() -> None:
 
 
 @given(st.datetimes(FIRST, LAST), st.integers(-1439, 1439))
-def test_a_zone_is_taken_off(moment: datetime, minutes: int) -> None:
+def test_a_zone_is_converted_to_utc(moment: datetime, minutes: int) -> None:
     moment = moment.replace(second=0, microsecond=0, tzinfo=timezone(timedelta(minutes=minutes)))
     assert WarcDate.parse(moment.isoformat()).datetime == moment
 
@@ -187,7 +187,7 @@ def test_equal_dates_are_one_key() -> None:
 
 
 @given(dates())
-def test_a_datetime_is_the_instant_cut_to_the_microsecond(drawn: Drawn) -> None:
+def test_a_datetime_is_truncated_to_the_microsecond(drawn: Drawn) -> None:
     found = WarcDate.parse(drawn.text).datetime
     assert found.tzinfo is UTC
     # Compared in whole microseconds, for floats have not enough digits.

@@ -90,7 +90,7 @@ def test_a_digest_is_the_same_in_every_spelling(drawn: tuple[str, bytes, str]) -
         for label, name in NAMES.items()
     ],
 )
-def test_what_computes_a_digest_finds_it(label: str, spelling: str) -> None:
+def test_the_hasher_computes_the_same_digest(label: str, spelling: str) -> None:
     name = NAMES[label]
     if name == "blake3":
         from blake3 import blake3  # noqa: PLC0415
@@ -147,7 +147,7 @@ def test_a_damaged_value_is_no_digest(drawn: tuple[str, bytes, str], data: st.Da
     assert digest.key == (name, broken.encode())
 
 
-def test_a_letter_that_becomes_one_of_base32_in_upper_case_is_none() -> None:
+def test_a_letter_outside_ascii_is_not_base32() -> None:
     # "\u0131".upper() is "I", and "\u017f".upper() is "S".
     for letter in "\u0131\u017f":
         assert Digest.parse("sha1:" + letter + "a" * 31).raw is None
@@ -162,7 +162,7 @@ def test_a_value_of_the_wrong_length_is_no_digest(value: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["tiger:ABC", "crc32:00000000", "sha9:AA", "urn:sha1:ABC", "\u00e9:x"])
-def test_an_algorithm_that_is_not_known_is_kept(text: str) -> None:
+def test_an_unknown_algorithm_is_kept(text: str) -> None:
     digest = Digest.parse(text)
     assert str(digest) == text
     assert digest.raw is None
@@ -212,6 +212,6 @@ def test_digests_are_written_as_others_write_them(short: bytes, long: bytes) -> 
     assert (sha1.raw, sha256.raw) == (short, long)
 
 
-def test_the_digest_of_nothing_as_wget_and_heritrix_write_it() -> None:
+def test_the_digest_of_an_empty_payload_by_wget_and_heritrix() -> None:
     assert Digest.parse("sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ").raw == hashlib.sha1().digest()
     assert Digest.parse("md5:d41d8cd98f00b204e9800998ecf8427e").raw == hashlib.md5().digest()

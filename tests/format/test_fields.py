@@ -109,7 +109,7 @@ def test_a_date_and_a_digest_keep_how_they_were_written() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in ATTRIBUTES if name != "Content-Length"])
-def test_a_field_that_is_missing_is_none(name: str) -> None:
+def test_a_missing_field_gives_none(name: str) -> None:
     expected = () if name == "WARC-Concurrent-To" else None
     assert getattr(fields_of(), ATTRIBUTES[name]) == expected
 
@@ -137,7 +137,7 @@ def test_of_a_repeated_field_the_first_counts() -> None:
 
 @pytest.mark.parametrize("name", TYPED)
 @pytest.mark.parametrize("text", ["", "?", "a b", "-1", "\u0661", "1" * 19])
-def test_a_malformed_value_is_none_and_a_finding(name: str, text: str) -> None:
+def test_a_malformed_value_gives_none_and_a_finding(name: str, text: str) -> None:
     fields = fields_of(("WARC-Type", "response"), (name, text))
     assert getattr(fields, ATTRIBUTES[name]) is None
     assert fields.header.get(name) == text
@@ -171,7 +171,7 @@ def test_a_header_that_keeps_the_rules_has_no_findings() -> None:
         "1.2.3.4/8",
     ],
 )
-def test_what_is_not_an_address_is_none(text: str) -> None:
+def test_a_malformed_address_gives_none(text: str) -> None:
     assert fields_of(("WARC-IP-Address", text)).ip_address is None
 
 

@@ -163,12 +163,12 @@ def test_blocks_without_a_head(block: bytes) -> None:
 
 
 @pytest.mark.parametrize("block", [b"", b"\r\n", b"<html>", b"\x00\x01", b"HTTP/1.1 abc"])
-def test_blocks_without_a_head_however_whole(block: bytes) -> None:
+def test_whole_blocks_without_a_head(block: bytes) -> None:
     assert parse_http_head(block, whole=True) is None
 
 
 @pytest.mark.parametrize("blank", [b"\r\n", b"\n", b"\r\n\r\n", b"\n\r\n\n"])
-def test_blank_lines_in_front_are_passed_over(blank: bytes) -> None:
+def test_leading_blank_lines_are_skipped(blank: bytes) -> None:
     head = head_of(blank + HEAD + b"body")
     assert head.start == len(blank)
     assert head.raw == HEAD
@@ -197,7 +197,7 @@ HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
 
 
 @pytest.mark.parametrize("interim", [CONTINUE, HINTS, CONTINUE + HINTS, CONTINUE * 5, b"\r\n" + CONTINUE])
-def test_interim_responses_are_passed_over(interim: bytes) -> None:
+def test_interim_responses_are_skipped(interim: bytes) -> None:
     head = head_of(interim + HEAD + b"body")
     assert head.status == 200
     assert head.start == len(interim)
@@ -251,7 +251,7 @@ heads = st.lists(
 @given(heads)
 @example(CONTINUE + HEAD)
 @example(CONTINUE + b"body")
-def test_a_beginning_tells_the_same_as_the_whole_block_or_nothing(block: bytes) -> None:
+def test_a_beginning_gives_the_same_head_or_none(block: bytes) -> None:
     # A reader looks at a few bytes first: what it finds in them must not depend on where they end.
     expected = parse_http_head(block, whole=True)
     for stop in range(len(block)):
@@ -279,7 +279,7 @@ def test_any_block_has_a_head_or_none(block: bytes, whole: bool) -> None:
 # Limits.
 
 
-def test_the_search_for_the_end_of_a_head_is_given_up() -> None:
+def test_the_search_for_the_end_of_a_head_has_a_limit() -> None:
     line = b"HTTP/1.1 200 OK\r\nX: "
     fits = line + b"y" * (MAX_HTTP_HEAD_SIZE - len(line) - 4) + b"\r\n\r\n"
     assert head_of(fits + b"body").size == MAX_HTTP_HEAD_SIZE
@@ -288,7 +288,7 @@ def test_the_search_for_the_end_of_a_head_is_given_up() -> None:
     assert parse_http_head(too_long, whole=True) is None
 
 
-def test_a_head_of_any_block_that_is_not_looked_at_to_its_end_has_to_end() -> None:
+def test_a_head_must_end_within_a_partial_block() -> None:
     block = b"HTTP/1.1 200 OK\r\nX: " + b"y" * MAX_HTTP_HEAD_SIZE
     assert parse_http_head(block, whole=True) is None
     fits = block[:MAX_HTTP_HEAD_SIZE]
@@ -310,7 +310,7 @@ def test_a_head_of_any_block_that_is_not_looked_at_to_its_end_has_to_end() -> No
     ],
     ids=["blanks", "folds", "reason", "target", "method", "lines", "interim", "fields", "codings"],
 )
-def test_the_largest_head_takes_no_time(block: bytes) -> None:
+def test_the_largest_head_is_parsed_fast(block: bytes) -> None:
     with time_limit(2):
         head = parse_http_head(block, whole=True)
         if head is not None:
@@ -424,7 +424,7 @@ def test_a_head_is_a_mapping_that_keeps_repeated_fields() -> None:
     assert head.get("none", "other") == "other"
 
 
-def test_a_head_without_fields_is_there_all_the_same() -> None:
+def test_a_head_without_fields_is_a_head() -> None:
     head = parse_http_head(b"HTTP/1.0 200 OK\r\n\r\n")
     assert head
     assert (len(head), list(head.items())) == (0, [])

@@ -25,7 +25,7 @@ def test_the_profile_of_identical_payloads(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", NOT_MODIFIED_SPELLINGS)
-def test_the_profile_of_servers_that_say_not_modified(profile: str) -> None:
+def test_the_server_not_modified_profile(profile: str) -> None:
     assert is_server_not_modified(profile)
     assert not is_identical_payload(profile)
 

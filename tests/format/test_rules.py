@@ -285,7 +285,7 @@ def is_allowed(rule: FieldRule, kind: str) -> bool:
 
 
 @pytest.mark.parametrize(("rule", "kind"), cases(is_allowed))
-def test_a_field_that_may_be_there_is_ignored(rule: FieldRule, kind: str) -> None:
+def test_an_optional_field_is_no_finding(rule: FieldRule, kind: str) -> None:
     for value in legal_values(rule.name, kind):
         fields = having(legal_record(kind), rule.name, value)
         if rule.name == "Content-Length":
@@ -401,7 +401,7 @@ def test_should_makes_a_warning_and_shall_an_error(clause: str, severity: str) -
     assert {it.severity for it in CONDITIONS if it.clause == clause} == {severity}
 
 
-def test_conditions_that_are_kept() -> None:
+def test_conditions_that_are_met() -> None:
     for kind, edit in [
         ("response", _edit(("Content-Length", "5"), ("Content-Type", "application/http"))),
         ("continuation", _edit(("Content-Length", "5"))),

@@ -43,7 +43,7 @@ def test_parse_undoes_build(table: SeekTable) -> None:
 
 
 @given(seek_tables(), st.integers(1, 3))
-def test_unused_bits_are_not_looked_at(table: SeekTable, bits: int) -> None:
+def test_unused_bits_are_ignored(table: SeekTable, bits: int) -> None:
     frame = bytearray(table.build())
     frame[-5] |= bits
     assert SeekTable.parse(frame) == table
@@ -112,7 +112,7 @@ def test_more_entries_than_readers_accept_cannot_be_written() -> None:
         SeekTable(Many("I"), Many("I")).build()
 
 
-def test_sizes_of_different_number_are_refused() -> None:
+def test_columns_of_different_length_are_refused() -> None:
     with pytest.raises(ValueError, match="per frame"):
         SeekTable(array("I", [1, 2]), array("I", [1]))
     with pytest.raises(ValueError, match="per frame"):
@@ -201,7 +201,7 @@ def test_part_is_the_run_that_a_search_from_the_first_finds(
 def test_anchor_is_where_the_first_frame_starts(table: SeekTable, front: int) -> None:
     assert table.anchor(front + table.stored_size) == front
     if table.stored_size:
-        with pytest.raises(FormatError, match="in front of it"):
+        with pytest.raises(FormatError, match="file has before it"):
             table.anchor(table.stored_size - 1)
 
 

@@ -96,7 +96,7 @@ def test_a_key_is_what_the_wayback_machine_makes_of_a_uri(uri: str, key: str) ->
 
 
 @given(st.text() | st.text("htp:/.?&=%25#[]@(ax \\éw0").map("http://{}".format))
-def test_whatever_the_uri_its_key_fits_into_a_line(uri: str) -> None:
+def test_a_key_of_any_uri_fits_into_a_line(uri: str) -> None:
     key = surt(uri)
     assert key.isascii()
     assert key.isprintable()
@@ -104,7 +104,7 @@ def test_whatever_the_uri_its_key_fits_into_a_line(uri: str) -> None:
     assert key
 
 
-def test_bytes_that_are_no_text_are_escaped() -> None:
+def test_bytes_that_are_not_text_are_escaped() -> None:
     assert surt(b"http://example.org/\xff".decode("utf-8", "surrogateescape")) == "org,example)/%ff"
 
 
@@ -127,7 +127,7 @@ def test_bytes_that_are_no_text_are_escaped() -> None:
     ],
     ids=lambda uri: uri[:20],
 )
-def test_no_uri_takes_long(uri: str) -> None:
+def test_no_uri_is_slow(uri: str) -> None:
     start = time.process_time()
     surt(uri)
     assert time.process_time() - start < 3

@@ -59,7 +59,7 @@ def test_uris_of_the_grammar(uri: str) -> None:
 
 
 @given(uris(), st.data())
-def test_a_uri_with_a_character_that_none_may_have_is_none(uri: str, data: st.DataObject) -> None:
+def test_a_uri_with_a_forbidden_character_is_refused(uri: str, data: st.DataObject) -> None:
     where = data.draw(st.integers(0, len(uri)))
     wrong = data.draw(st.sampled_from(' "<>\\^`{|}\n\t\0\x7f\u00e9\u4e2d\udce9'))
     assert not is_uri(uri[:where] + wrong + uri[where:])
@@ -113,7 +113,7 @@ def test_uris(text: str) -> None:
         "http://example.org/\udce9",
     ],
 )
-def test_what_is_no_uri(text: str) -> None:
+def test_not_a_uri(text: str) -> None:
     assert not is_uri(text)
 
 
@@ -139,7 +139,7 @@ def test_any_text_is_a_uri_or_not(text: str) -> None:
         ("<<a>>", "<a>"),
     ],
 )
-def test_only_a_pair_of_brackets_is_taken_off(text: str, expected: str) -> None:
+def test_only_a_pair_of_brackets_is_removed(text: str, expected: str) -> None:
     assert without_brackets(text) == expected
 
 
@@ -155,7 +155,7 @@ def quoted(value: str) -> str:
 
 
 @given(tokens, tokens, st.lists(st.tuples(tokens, any_values), max_size=4), st.data())
-def test_a_media_type_is_read_as_it_is_meant(
+def test_a_media_type_is_parsed(
     kind: str, subtype: str, parameters: list[tuple[str, str]], data: st.DataObject
 ) -> None:
     text = data.draw(blanks) + f"{kind}/{subtype}" + data.draw(blanks)
@@ -343,7 +343,7 @@ def test_nothing_but_the_words_is_changed(separator: str) -> None:
         lambda: decode_words("=?" * 500_000),
     ],
 )
-def test_a_megabyte_of_nonsense_takes_no_time(parse) -> None:
+def test_a_megabyte_of_nonsense_is_parsed_fast(parse) -> None:
     # The longest header that is read has 1 MiB.
     with time_limit(3), contextlib.suppress(FormatError):
         parse()

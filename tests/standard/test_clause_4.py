@@ -194,9 +194,9 @@ def test_a_writer_refuses_what_is_no_field(name: str, value: str) -> None:
     [
         (b"X-Own: a\x01b\r\n", "control character"),
         (b"X-Own: a\x7fb\r\n", "control character"),
-        (b"X-Own: a\xffb\r\n", "not UTF-8"),
-        (b"X-Own: a\xed\xa0\x80b\r\n", "not UTF-8"),
-        (b"X-Own: ab\n", "LF alone"),
+        (b"X-Own: a\xffb\r\n", "invalid UTF-8"),
+        (b"X-Own: a\xed\xa0\x80b\r\n", "invalid UTF-8"),
+        (b"X-Own: ab\n", "LF instead of CRLF"),
         (b"X Own: ab\r\n", "X Own"),
         (b"(X): ab\r\n", "(X)"),
         (b": ab\r\n", ": ab"),

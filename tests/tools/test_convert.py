@@ -253,7 +253,7 @@ def test_the_digest_of_damage_is_an_error() -> None:
 
 # Files by other tools.
 
-BROKEN = {"warcio-example-trunc.warc": (FormatError, "offset 2560: a WARC record should start here")}
+BROKEN = {"warcio-example-trunc.warc": (FormatError, "offset 2560: no WARC record starts here")}
 """Samples that cannot be converted, and why: a block of that one is longer than its Content-Length."""
 READABLE = sorted(path.name for path in SAMPLES.glob("*") if ".warc" in path.name and path.name not in BROKEN)
 

@@ -130,7 +130,7 @@ def test_a_field_that_is_missing_is_told(name: str) -> None:
     [
         ("WARC-Refers-To", "<urn:x:2>", "WARC-Refers-To is forbidden in a 'resource' record"),
         ("warc-filename", "a.warc", "WARC-Filename is forbidden in a 'resource' record"),
-        ("WARC-Date", DATE, "WARC-Date stands 2 times in a 'resource' record"),
+        ("WARC-Date", DATE, "WARC-Date occurs 2 times in a 'resource' record"),
         ("WARC-Warcinfo-ID", "urn:x:2", "WARC-Warcinfo-ID is 'urn:x:2' in a 'resource' record, not a URI in"),
         ("WARC-IP-Address", "example.org", "WARC-IP-Address is 'example.org'"),
         ("WARC-Block-Digest", "nothing", "WARC-Block-Digest is 'nothing'"),

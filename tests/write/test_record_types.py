@@ -342,12 +342,12 @@ FORBIDDEN = [
     (
         "response",
         {"headers": [("WARC-Truncated", "time"), ("warc-truncated", "length")]},
-        "WARC-Truncated stands 2 times in a 'response'",
+        "WARC-Truncated occurs 2 times in a 'response'",
     ),
     (
         "response",
         {"truncated": "time", "headers": {"WARC-Truncated": "length"}},
-        "WARC-Truncated stands 2 times in a 'response'",
+        "WARC-Truncated occurs 2 times in a 'response'",
     ),
 ]
 
