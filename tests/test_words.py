@@ -34,7 +34,6 @@ NOT_YET_CLEAN: set[str] = {
     "seekwarc/serve",
     "seekwarc/storage",
     "seekwarc/tools",
-    "seekwarc/write",
     "spec-notes/api.md",
     "spec-notes/benchmarks.md",
     "spec-notes/changes.md",

@@ -15,11 +15,11 @@ __all__ = ["Block", "BlockSource", "ReadableStream", "as_stream"]
 
 
 Block = Buffer | ReadableStream | Iterable[Buffer]
-"""What a block is given as: its bytes, a binary file, or pieces of it in order."""
+"""A block: its bytes, a binary file, or an iterable of its pieces in order."""
 
 
 class _PiecesStream:
-    """Pieces of a block as something to read from."""
+    """Pieces of a block as a stream."""
 
     def __init__(self, pieces: Iterator[Buffer]) -> None:
         self._pieces = pieces
@@ -59,7 +59,7 @@ def _wrong(found: str) -> TypeError:
 
 
 class _BytesStream:
-    """Bytes in memory, handed out piece by piece and copied no earlier."""
+    """Bytes in memory as a stream; they are copied only as they are read."""
 
     def __init__(self, view: memoryview) -> None:
         self._view = view
@@ -70,14 +70,14 @@ class _BytesStream:
 
 
 class BlockSource:
-    """Reads a block forward, with the bytes that were looked at too early given back.
+    """Reads a block from its beginning to its end; `peek` looks ahead.
 
     Args:
         block: The block's bytes, or a binary stream that holds them.
-        length: Length of the block, or None where the stream's end will tell.
+        length: Length of the block; None if it ends where the stream ends.
 
     Raises:
-        FormatError: From `read`, where the stream ends before `length` bytes.
+        FormatError: From `read`, if the stream ends before `length` bytes.
     """
 
     def __init__(self, block: Buffer | ReadableStream, length: int | None) -> None:
@@ -91,7 +91,7 @@ class BlockSource:
         self._returned = b""
 
     def read(self, size: int) -> bytes:
-        """Return the next `size` bytes, fewer only where the block ends."""
+        """Return the next `size` bytes; fewer only at the end of the block."""
         data, self._returned = self._returned[:size], self._returned[size:]
         if len(data) == size:
             return data
@@ -112,13 +112,13 @@ class BlockSource:
         return b"".join(pieces) if len(pieces) != 2 or data else pieces[1]
 
     def peek(self, size: int) -> bytes:
-        """Return the next `size` bytes, fewer where the block ends, and keep them to be read."""
+        """Return the next `size` bytes, which `read` returns again; fewer only at the end of the block."""
         data = self.read(size)
         self._returned = data + self._returned
         return data
 
     def http_head(self) -> HttpHead | None:
-        """Return the HTTP head that the block begins with, if it does; it is kept to be read."""
+        """Return the HTTP head that the block begins with, or None; `read` will return it again."""
         beginning = self.peek(MAX_HTTP_HEAD_SIZE + 1)
         return parse_http_head(beginning, whole=len(beginning) <= MAX_HTTP_HEAD_SIZE)
 

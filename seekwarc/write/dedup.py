@@ -1,4 +1,4 @@
-"""Payloads that were archived before, found by their digests.
+"""Deduplication: payloads that were archived before, found by their digests.
 
 Source: WARC 1.1, clause 6.7.2.
 """
@@ -15,7 +15,7 @@ __all__ = ["Deduplicator", "Duplicates", "Original"]
 
 
 class Original(NamedTuple):
-    """The record that has a payload, as revisits refer to it; what a `Deduplicator` returns.
+    """A record that has a payload, as revisits refer to it; what a `Deduplicator` returns.
 
     Example:
         >>> known = seekwarc.Original("urn:x:1", "http://example.org/", "2026-11-16T06:00:00Z")
@@ -48,11 +48,11 @@ class Deduplicator(Protocol):
         """Return the record with that payload, or None."""
 
     def add(self, digest: Digest, original: Original, /) -> None:
-        """Remember a record with that payload; called after it was written."""
+        """Remember a record with that payload. Called after it was written."""
 
 
 class Duplicates:
-    """Remembers payloads in memory, about 500 bytes for each.
+    """Remembers payloads in memory, about 500 bytes each.
 
     Example:
         >>> seen = seekwarc.Duplicates()
@@ -74,14 +74,14 @@ class Duplicates:
         return self._originals.get(digest.key)
 
     def add(self, digest: Digest, original: Original) -> None:
-        """See `Deduplicator.add`; the first record with a payload is kept."""
+        """See `Deduplicator.add`; of several records with the same payload the first is kept."""
         self._originals.setdefault(digest.key, original)
 
     def add_archive(self, archive: Reader) -> None:
-        """Remember all responses and resources in a file, so that a new file can refer to them.
+        """Remember all responses and resources in a file, so that revisits in a new file can refer to them.
 
         Raises:
-            FormatError: Damage is reached.
+            FormatError: The file is damaged.
         """
         for record in archive:
             if record.truncated is not None or record.type not in ("response", "resource"):

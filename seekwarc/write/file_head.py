@@ -22,24 +22,24 @@ from seekwarc.write.written import Written
 __all__ = ["FileHead"]
 
 OWN_FIELDS: Final = ("warc-record-id", "warc-filename")
-"""Header fields of a warcinfo record that the next file's must not have too."""
+"""Header fields that belong to the warcinfo record of one file only."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileHead:
-    """What describes the records of a file: a warcinfo record, made for each file that begins with it.
+    """A warcinfo record that each file of a series begins with.
 
-    Each record has an ID, a date and a file name of its own; everything else is the same in all files.
+    In each file it has another ID, date and WARC-Filename; everything else is the same.
     """
 
     fields: list[tuple[str, str]]
-    """The lines of the block."""
+    """The fields in the block."""
     digest: WrittenAlgorithm | None
-    """Algorithm of WARC-Block-Digest; None to add none."""
+    """Algorithm of WARC-Block-Digest; None to omit it."""
     headers: tuple[tuple[str, str], ...] = ()
     """Further fields of the record header."""
     filename: str | None = None
-    """WARC-Filename; the base name of the file unless given."""
+    """WARC-Filename; the base name of the file if None."""
 
     def size(self, file: RecordFile) -> int:
         """Return the compressed size of a file like `file` that holds this record and nothing else."""
@@ -47,11 +47,11 @@ class FileHead:
         return file.assembly.head_size(header.raw + block + RECORD_END)
 
     def bound(self, file: RecordFile) -> int:
-        """Return the most bytes that the record may take in a file.
+        """Return the maximum compressed size of the record.
 
         Raises:
             RuleError: The standard does not allow such a record.
-            ValueError: A field that cannot stand in a header.
+            ValueError: A field is not valid in a header.
         """
         header, block = self._record(file)
         return stored_bound(len(header.raw) + len(block))
@@ -66,7 +66,7 @@ class FileHead:
         return file.assembly.add(header, BlockSource(block, len(block)), RECORD_END)
 
     def for_next(self) -> FileHead:
-        """Return the same head without what belongs to one file only: a given ID or file name."""
+        """Return the same head without an ID or a file name that was given for one file."""
         shared = tuple(field for field in self.headers if field[0].lower() not in OWN_FIELDS)
         return replace(self, headers=shared, filename=None)
 
@@ -81,7 +81,7 @@ class FileHead:
         draft.add("WARC-Date", format_date(None))
         draft.add("WARC-Filename", filename or None)
         draft.add("Content-Type", "application/warc-fields")
-        draft.refuse_what_breaks_rules()
+        draft.check()
         block = format_fields(self.fields)
         if self.digest is not None:
             digest = hashlib.new(self.digest, block).digest()

@@ -1,6 +1,6 @@
-"""Steps of writing a file that can be relied on: at known offsets, locked, on disk, under its name.
+"""The safe steps of writing a file: write at known offsets, lock, put on disk, give it its name.
 
-No file is replaced unless that was asked for.
+No file is replaced unless the caller asks for it.
 """
 
 from __future__ import annotations
@@ -32,30 +32,31 @@ __all__ = [
 BUFFER_SIZE: Final = 256 << 10
 
 Existing = Literal["error", "overwrite"]
-"""What becomes of a file that has the name of a new one."""
+"""What to do if a file has the name of a new one: refuse, or replace it."""
 
 
 class FileOutput:
-    """Appends to an open file at offsets of its own.
+    """Appends to an open file, and knows where its valid part ends.
 
-    What a signal interrupts leaves at most bytes after the end that is known here: `rollback` cuts them off,
-    and the next write goes over them.
+    Python raises KeyboardInterrupt between any two lines, also after bytes reached the file and before they
+    were counted. So every write seeks to the end that is known here: whatever an interrupted write left after
+    it is overwritten by the next one, or cut off by `rollback` and by `_sync`.
 
     Args:
-        name: Of the final file, for messages.
+        name: Name of the final file, for messages.
         file: The file, unbuffered.
         end: Offset at which to begin.
     """
 
     begin = 0
     _kept: int | None = None
-    """Where a file ended that is continued."""
+    """Where a file that is continued ended before; None for a new one."""
 
     def __init__(self, name: str, file: BinaryIO, end: int = 0) -> None:
         self.name = name
         self._file = file
         self._state = end, bytearray()
-        """Bytes in the file, and those that wait; replaced together, so that no signal comes between."""
+        """Size of the file, and bytes to write after it; set together, so that no signal comes between."""
 
     def write(self, data: bytes) -> None:
         """See `Output.write`."""
@@ -76,7 +77,7 @@ class FileOutput:
             self._state = end + len(waiting), bytearray()
 
     def _put(self, offset: int, data: bytes | bytearray) -> None:
-        # Not `_guarded`, which would cost two calls each time.
+        # Not with `_guarded`: this runs for each frame, and a generator would cost two more calls.
         try:
             self._file.seek(offset)
             write_all(self._file, data)
@@ -94,27 +95,26 @@ class FileOutput:
         return True
 
     def go_to(self, end: int) -> None:
-        """Write from `end` on; what stands there now is cut off."""
+        """Write from offset `end` on; bytes after it are dropped."""
         self._state = end, bytearray()
         self._kept = end
 
     def leave(self) -> None:
-        """Close the file and leave it under the name that it has, with all that can be written."""
+        """Write what can be written, close the file, and let it keep its present name."""
         with contextlib.suppress(OSError, TargetError):
             self.flush()
         with contextlib.suppress(OSError):
             self._file.close()
 
     def _sync(self) -> None:
-        """Put all that was written on disk, and nothing more."""
+        """Put the file on disk, cut off after its valid part."""
         self.flush()
-        # What a signal interrupted may have left more.
         self._file.truncate(self._state[0])
         sync(self._file)
 
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Turn the system's errors into one that names the file."""
+        """Turn errors of the system into a `TargetError` that names the file."""
         try:
             yield
         except TargetError:
@@ -127,21 +127,20 @@ class FileOutput:
 
 
 def refuse_existing(name: str | os.PathLike[str]) -> None:
-    """Refuse a target that is there. Pipes and devices are written to, not replaced.
+    """Refuse a target that exists. Pipes and devices are written to, not replaced.
 
     Raises:
-        TargetExistsError: There is a file of that name.
+        TargetExistsError: A file has that name.
     """
     if os.path.isfile(name):
         raise TargetExistsError(
-            "exists already; name another file, or say that it may be replaced "
-            '(`--force`, existing="overwrite")',
+            'exists already; name another file, or allow it to be replaced (`--force`, existing="overwrite")',
             source=os.fspath(name),
         )
 
 
 def refuse_same_file(name: str, target: object) -> None:
-    """Refuse to write a file over the one that it is made from.
+    """Refuse to write a file over the one that it is made of.
 
     Raises:
         TargetError: `target` is the file called `name`.
@@ -156,17 +155,17 @@ def refuse_same_file(name: str, target: object) -> None:
 
 
 def write_all(file: IO[bytes], data: bytes | bytearray | memoryview) -> None:
-    """Write all of `data`: a raw file object, such as unbuffered standard output, takes less at a time."""
+    """Write all of `data`: one `write` of a raw file, such as unbuffered standard output, may take less."""
     view = memoryview(data)
     while view:
         view = view[file.write(view) :]
 
 
 def lock_file(file: BinaryIO, name: str) -> None:
-    """Keep other processes from writing to a file, until it is closed.
+    """Lock a file against other writers until it is closed.
 
     Raises:
-        TargetError: One of them does; the file is closed.
+        TargetError: Another process has locked it, or it cannot be locked; the file is then closed.
     """
     try:
         lock_for_writing(file)
@@ -179,7 +178,7 @@ def lock_file(file: BinaryIO, name: str) -> None:
 
 
 def is_same(file: BinaryIO, path: str) -> bool:
-    """Tell whether an open file is what a path leads to."""
+    """Tell whether a path leads to an open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
     except OSError:
@@ -187,22 +186,22 @@ def is_same(file: BinaryIO, path: str) -> bool:
 
 
 def give_name(temporary: str, target: str, name: str, existing: Existing) -> None:
-    """Give a whole file its name.
+    """Give a finished file its name.
 
     Raises:
-        TargetExistsError: Another one got that name meanwhile.
-        OSError: It cannot be named.
+        TargetExistsError: Another file got that name meanwhile.
+        OSError: It cannot be renamed.
     """
     if existing == "overwrite":
         replace(temporary, target)
         return
     try:
-        # Unlike `rename` it never replaces a file.
+        # Unlike `rename`, `link` never replaces a file.
         os.link(temporary, target)
     except FileExistsError:
-        raise TargetExistsError("another process made such a file meanwhile", source=name) from None
+        raise TargetExistsError("another process made a file of this name meanwhile", source=name) from None
     except OSError:
-        # There are file systems without links.
+        # Some file systems have no links.
         refuse_existing(target)
         os.rename(temporary, target)
     else:
@@ -210,7 +209,7 @@ def give_name(temporary: str, target: str, name: str, existing: Existing) -> Non
 
 
 def refuse_place(name: str) -> None:
-    """Refuse a target that no file can be made of: a folder, a URL, or a path without a name.
+    """Refuse a target that is a folder, a URL, or an empty path.
 
     Raises:
         TargetError: It is one.
@@ -224,7 +223,7 @@ def refuse_place(name: str) -> None:
 
 
 def mode_for(path: str) -> int:
-    """Keep the mode of a file that is replaced; else what `open` would have given a new one."""
+    """Return the mode of the file that is replaced, or else the one that `open` gives a new file."""
     try:
         return stat.S_IMODE(os.stat(path).st_mode)
     except OSError:
@@ -234,8 +233,8 @@ def mode_for(path: str) -> int:
 
 
 def sync_folder(folder: str) -> None:
-    """Put on disk which files a folder holds."""
-    # Not every system lets a folder be opened; the files' own data are safe by then.
+    """Put the names in a folder on disk."""
+    # Not every system lets a folder be opened; the content of the files is on disk by then.
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""The three forms of a WARC file, and which of them a name asks for.
+"""The three forms of a WARC file (.warc.zst, .warc.gz, .warc), and which of them a name stands for.
 
 Source: WARC 1.1, annexes A (names) and D (.warc.gz); "Zstandard Compression for WARC Files 1.0".
 """
@@ -39,7 +39,7 @@ OTHERS: Final = frozenset(
         ".zip",
     )
 )
-"""Endings that say what is not written here."""
+"""Endings of other formats."""
 
 
 class Form(NamedTuple):
@@ -50,24 +50,24 @@ class Form(NamedTuple):
     tables: TableMode
 
     def layout(self, output: Output, existing: ExistingFile | None) -> FileLayout:
-        """Return what puts frames, members or plain records into a file."""
+        """Return the layout of a file of this form."""
         if self.compression == "gz":
             return MemberLayout(output, self.tables, existing)
         return FileLayout(output, self.tables, existing)
 
 
 def compression_of(name: str | os.PathLike[str]) -> Compression:
-    """Return how a file of that name is compressed; "zst" unless the name says otherwise.
+    """Return how a file of that name is compressed: "zst" unless the name says otherwise.
 
     Raises:
-        TargetError: The name says what is not written here.
+        TargetError: The name has the ending of another format.
     """
     base = os.path.basename(os.fspath(name)).lower()
     stem, ending = os.path.splitext(base)
     inner = os.path.splitext(stem)[1] if ending in (".gz", ".zst", ".zstd") else ending
     if inner in OTHERS:
         raise TargetError(
-            f"no WARC file is called {inner}; name it .warc.zst, .warc.gz or .warc", source=os.fspath(name)
+            f"a WARC file is not called {inner}; name it .warc.zst, .warc.gz or .warc", source=os.fspath(name)
         )
     if ending == ".gz":
         return "gz"
@@ -75,22 +75,20 @@ def compression_of(name: str | os.PathLike[str]) -> Compression:
 
 
 def check_form(name: str, compression: Compression, options: dict[str, Any]) -> None:
-    """Refuse options that a file of that compression cannot follow.
+    """Refuse options that do not apply to a file of that compression.
 
     Args:
-        name: Of the file, for messages.
+        name: Name of the file, for messages.
         compression: Its compression.
-        options: Those of a `Writer`.
+        options: The options of a `Writer`.
 
     Raises:
-        ValueError: One of them does not go with it.
+        ValueError: One of them does not apply.
     """
     if compression != "zst":
         for option in OF_ZST_ONLY:
             if options[option] not in (None, "none"):
-                raise ValueError(
-                    f"{name}: {option} is for .warc.zst; a {NAMES[compression]} has no such thing"
-                )
+                raise ValueError(f"{name}: {option} is for .warc.zst, not for {NAMES[compression]}")
     level, (low, high) = options["level"], LEVELS[compression]
     if level is None:
         return
@@ -106,10 +104,10 @@ def form_of(
     """Return how records are stored.
 
     Args:
-        compression: Of the file.
-        level: Compression level; None for the usual one.
-        dictionary: For all frames of a .warc.zst.
-        tables: Which seek tables a .warc.zst gets.
+        compression: Compression of the file.
+        level: Compression level; None for the default.
+        dictionary: Dictionary for all frames of a .warc.zst.
+        tables: Which seek tables a .warc.zst gets; None for "large".
     """
     if compression == "gz":
         return Form("gz", DeflateEncoder(DEFAULT_GZIP_LEVEL if level is None else level), "none")

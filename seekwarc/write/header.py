@@ -1,4 +1,4 @@
-"""The header of a record that is being put together, kept to the rules of the standard."""
+"""Building a record header, and checking it against the rules of the standard."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ Headers = Mapping[str, str] | Iterable[tuple[str, str]]
 
 
 def pairs_of(headers: Headers) -> list[tuple[str, str]]:
-    """Return fields given as a mapping, or as (name, value) pairs, as pairs."""
+    """Return header fields as a list of (name, value) pairs."""
     return list(headers.items() if isinstance(headers, Mapping) else headers)
 
 
 def bracketed(uri: str) -> str:
-    """Put a URI into the angle brackets that identifiers stand in, unless it is in them."""
+    """Put angle brackets around the URI of a record, unless it has them."""
     return uri if uri.startswith("<") else f"<{uri}>"
 
 
 def new_id() -> str:
-    """Return a record ID that nothing else has."""
+    """Return a new, unique record ID."""
     return f"<urn:uuid:{uuid.uuid4()}>"
 
 
 class HeaderDraft:
-    """The fields of a header: those that the caller gave, and those that are added to them.
+    """The fields of a header: those that the caller gave, and those that are added.
 
     Args:
-        given: Fields of the caller, which win over what would be added.
+        given: Fields of the caller. `add` does not replace them.
     """
 
     def __init__(self, given: Headers = ()) -> None:
@@ -53,7 +53,7 @@ class HeaderDraft:
         yield from self._given
 
     def add(self, name: str, value: str | None) -> None:
-        """Add a field unless it was given, or has no value."""
+        """Add a field, unless the caller gave one of that name or the value is None."""
         key = name.lower()
         if value is not None and key not in self._names:
             self._added.append((name, value))
@@ -64,23 +64,23 @@ class HeaderDraft:
         return self._first.get(name.lower())
 
     def without(self, *names: str) -> HeaderDraft:
-        """Return the same draft without some fields."""
+        """Return a copy without some fields; those that remain count as given."""
         unwanted = {name.lower() for name in names}
         return HeaderDraft([field for field in self if field[0].lower() not in unwanted])
 
-    def refuse_what_breaks_rules(self) -> None:
-        """Raise before anything is written, rather than write what the standard forbids.
+    def check(self) -> None:
+        """Check the fields against the rules of the standard.
 
         Raises:
-            RuleError: A field is missing, forbidden, repeated or not of its form.
-            ValueError: A field that cannot stand in a header at all.
+            RuleError: A field is missing, forbidden, repeated or malformed.
+            ValueError: A field is not valid in a header at all.
         """
         format_fields(self)
         fields = list(self)
         for name, value in fields:
             if _UNFIT.search(value):
                 raise RuleError(
-                    f"the value of {name} has a control character or bytes that are not UTF-8 in it: "
+                    f"the value of {name} holds a control character or bytes that are not UTF-8: "
                     f"{value[:80]!r} (WARC 1.1, clause 4)"
                 )
         if "content-length" not in self._first:
@@ -90,6 +90,6 @@ class HeaderDraft:
                 raise RuleError(str(finding))
 
     def header(self, content_length: int) -> RecordHeader:
-        """Build the header of a record whose block has that many bytes."""
+        """Return the finished header of a record whose block has that many bytes."""
         length = [] if "content-length" in self._first else [("Content-Length", str(content_length))]
         return build_record_header([*self._added, *length, *self._given])

@@ -1,4 +1,4 @@
-"""The head of an HTTP message, put before a body.
+"""Building an HTTP message from a status, header fields and a body.
 
 Source: RFC 9112, sections 4 and 5.
 """
@@ -31,18 +31,18 @@ def response_head(
 ) -> bytes:
     """Return a status line and header fields.
 
-    Content-Length is added where it is known and no field says how long the body is.
+    Content-Length is added if the length is known and no field states how the body is delimited.
 
     Args:
         status: HTTP status code.
-        reason: The words after it; the usual ones where None.
+        reason: Reason phrase; the standard one if None.
         fields: Header fields.
-        body: What will follow.
-        length: How much of it, where that is known.
+        body: The body that will follow.
+        length: Its length; None if it is not known.
 
     Raises:
-        TypeError: `status` is no number.
-        ValueError: A status or a field that cannot stand in a message.
+        TypeError: `status` is not an int.
+        ValueError: The status or a field is not valid in an HTTP message.
     """
     if not isinstance(status, int) or isinstance(status, bool):
         raise TypeError(f"status must be an int, not {type(status).__name__}")
@@ -64,25 +64,25 @@ def response_head(
 def _check(names: set[str], lines: list[str]) -> None:
     for name in names:
         if not _TOKEN.fullmatch(name):
-            raise ValueError(f"{name!r} cannot name an HTTP field")
+            raise ValueError(f"{name!r} is not a valid name of an HTTP field")
     for line in lines:
         if _UNFIT.search(line):
-            raise ValueError(f"an HTTP field has a control character in it: {line[:80]!r}")
+            raise ValueError(f"an HTTP field holds a control character: {line[:80]!r}")
 
 
 def refuse_message_fields(record_fields: Headers) -> None:
-    """Refuse fields of a message among those of a record, where both are given.
+    """Refuse HTTP fields among the fields of a record: the caller meant them for `http_headers`.
 
     Raises:
         TypeError: There is one.
     """
     for name, _ in pairs_of(record_fields):
         if not name.lower().startswith("warc-"):
-            raise TypeError(f"headers are fields of the WARC record; {name} belongs into http_headers")
+            raise TypeError(f"headers are fields of the WARC record; {name} belongs in http_headers")
 
 
 def with_head(head: bytes, body: Block) -> Buffer | Iterator[bytes]:
-    """Return a whole message; the type of the body is checked at once."""
+    """Return a message: its head and its body. The type of the body is checked at once."""
     if isinstance(body, bytes | bytearray | memoryview):
         return b"".join((head, body))
     return _pieces(head, BlockSource(as_stream(body), None))

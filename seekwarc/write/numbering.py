@@ -1,4 +1,4 @@
-"""The names of the files of a series, and which of them are taken.
+"""The names of the files of a series, and which of them exist.
 
 Source: WARC 1.1, annex C.
 """
@@ -18,13 +18,13 @@ from seekwarc.write.unfinished import UNFINISHED, save_hint, unfinished_name
 __all__ = ["ExistingSeries", "SeriesNames", "numbered_names"]
 
 ExistingSeries = Literal["error", "number", "overwrite"]
-"""What becomes of a series of the same name: it is refused, numbered on from, or replaced."""
+"""What to do if files of the series exist: refuse to begin, start after them, or replace them."""
 
 _EXTENSION = re.compile(r"(\.warc)?(\.[a-z0-9]+)?$", re.IGNORECASE)
 
 
 def _parts(path: str) -> tuple[str, str]:
-    """Return what stands before a file's number, and what after it."""
+    """Return the parts of a name before and after its number."""
     folder, base = os.path.split(path)
     match = _EXTENSION.search(base)
     cut = match.start() if match else len(base)
@@ -38,18 +38,18 @@ def numbered_names(path: str) -> Iterator[str]:
 
 
 class SeriesNames:
-    """Names for new files of a series. None that is taken is given out, unless it may be replaced.
+    """Names for new files of a series. The name of an existing file is used only if that may be replaced.
 
     Args:
-        path: The path of all files: a number is put in front of ".warc".
-        existing: What becomes of files that are there: "error" refuses them, "number" starts after them,
+        path: The path of all files; their number is put before ".warc".
+        existing: What to do with existing files: "error" refuses them, "number" starts after them,
             "overwrite" replaces them.
 
     Attributes:
-        last: Final name of the last file that is there, finished or not.
+        last: Final name of the last file that exists, finished or not; None if there is no file.
 
     Raises:
-        TargetExistsError: There are such files.
+        TargetExistsError: Files exist, and `existing` is "error".
     """
 
     def __init__(self, path: str, existing: ExistingSeries) -> None:
@@ -73,7 +73,7 @@ class SeriesNames:
         return f"{self._before}{number:05}{self._after}"
 
     def _found(self) -> set[int]:
-        """Return the numbers that are taken."""
+        """Return the numbers of existing files."""
         folder, before = os.path.split(self._before)
         names = re.escape(before) + r"([0-9]{5,18})" + re.escape(self._after)
         pattern = re.compile(f"{names}({re.escape(UNFINISHED)})?")
@@ -81,14 +81,14 @@ class SeriesNames:
             matches = list(filter(None, map(pattern.fullmatch, os.listdir(folder or "."))))
         except OSError:
             return set()
-        # Each number has one name: "000012" is not the 12th.
+        # Each number has one name: "000012" is not the name of number 12.
         return {int(match[1]) for match in matches if f"{int(match[1]):05}" == match[1]}
 
     def take(self) -> str:
         """Return the next name.
 
         Raises:
-            TargetExistsError: Another process took it since the series was begun.
+            TargetExistsError: Another process took it after the series was begun.
         """
         if self._unused:
             return self._unused.pop()
@@ -104,18 +104,18 @@ class SeriesNames:
                 )
 
     def put_back(self, name: str) -> None:
-        """Let a name be given out again."""
+        """Return a name that was not used."""
         self._unused.append(name)
 
     def remove_rest(self) -> None:
-        """Remove what is left of a series that was replaced by a shorter one."""
+        """Remove the files of a replaced series that the new, shorter one has no files for."""
         for number in sorted(self._replaced):
             if number >= self._next - len(self._unused):
                 with contextlib.suppress(OSError):
                     os.unlink(self._name(number))
 
-    def left(self, *, but_last: bool) -> list[str]:
-        """Return what to do about each unfinished file, or about all but the last of the series."""
+    def unfinished(self, *, but_last: bool) -> list[str]:
+        """Return a message for each unfinished file, or for all but the last of the series."""
         names = [self._name(number) for number in sorted(self._found())]
         return [
             f"a writer that was stopped left {unfinished_name(name)}; {save_hint(name)}"

@@ -19,7 +19,7 @@ __all__ = ["FrameOptions", "RecordOptions", "WriterOptions", "check_options", "c
 
 
 class FrameOptions(TypedDict, total=False):
-    """How records are compressed; each as `Writer` has it."""
+    """How records are compressed; see `Writer` for each."""
 
     level: int | None
     frame_size: int
@@ -30,7 +30,7 @@ class FrameOptions(TypedDict, total=False):
 
 
 class RecordOptions(FrameOptions, total=False):
-    """How records are made and where they go, too; each as `Writer` has it."""
+    """How records are made, and how large files may be, too; see `Writer` for each."""
 
     compression: Compression | None
     digest: WrittenAlgorithm | None
@@ -70,11 +70,11 @@ _FLAGS: Final = ("compress_dictionary", "append", "repair")
 
 
 def check_options(options: dict[str, Any]) -> None:
-    """Refuse options of a wrong type, or out of their range.
+    """Refuse options that have a wrong type or are out of range.
 
     Raises:
-        TypeError: One is of a wrong type.
-        ValueError: One is out of its range, or does not go with another.
+        TypeError: One has a wrong type.
+        ValueError: One is out of range, or cannot be combined with another.
     """
     for name, bounds in _NUMBERS.items():
         value = options[name]
@@ -94,15 +94,11 @@ def check_options(options: dict[str, Any]) -> None:
             raise TypeError(f"{name} must be True or False, not {_shown(options[name])}")
     dictionary, dedup = options["dictionary"], options["dedup"]
     if not (dictionary is None or isinstance(dictionary, Dictionary | bytes)):
-        raise TypeError(
-            f"dictionary must be a seekwarc.Dictionary or the bytes of one, not {_shown(dictionary)}"
-        )
+        raise TypeError(f"dictionary must be a seekwarc.Dictionary or its bytes, not {_shown(dictionary)}")
     if dedup is not None and not (
         callable(getattr(dedup, "find", None)) and callable(getattr(dedup, "add", None))
     ):
-        raise TypeError(
-            f"dedup must have find() and add(), as a seekwarc.Duplicates() has, not {_shown(dedup)}"
-        )
+        raise TypeError(f"dedup must have find() and add(), like seekwarc.Duplicates(), not {_shown(dedup)}")
     _check_together(options)
 
 
@@ -110,7 +106,7 @@ def _check_together(options: dict[str, Any]) -> None:
     if options["dedup"] is not None and options["digest"] is None:
         raise ValueError("dedup needs digests")
     if options["append"] and options["existing"] != "error":
-        raise ValueError('existing is for new files (mode "w"); mode "a" continues what is there')
+        raise ValueError('existing is for new files (mode "w"); mode "a" continues the file that exists')
     if options["repair"] and not options["append"]:
         raise ValueError('repair is for mode "a", which continues a file')
     if options["existing"] == "number" and options["max_file_size"] is None:

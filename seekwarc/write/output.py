@@ -1,11 +1,11 @@
-"""Where a new file is written, and how it comes by its name.
+"""Where a new file is written, and when it gets its name.
 
-Three kinds of places, for three kinds of work:
+There are three kinds of outputs:
 
-- `PathOutput`: a hidden file that gets its name when it is whole, or is removed. For what makes a file of
-  other files, and can do so again.
-- `unfinished.OpenOutput`: a file that people can see, "crawl.warc.zst.open", locked while it is written. It
-  outlives a crash, for what is in it exists nowhere else: it can be continued, or saved.
+- `PathOutput`: a hidden file that gets its name when it is finished, or is removed. It is for tools that make
+  files of other files, and can do so again.
+- `unfinished.OpenOutput`: a visible file, "crawl.warc.zst.open", that is locked while it is written. A crawl
+  cannot be repeated, so the file outlives a crash; it can be continued, or its records can be saved.
 - `FileObjectOutput`: an open file object, which may be a pipe.
 """
 
@@ -36,42 +36,42 @@ __all__ = ["FileObjectOutput", "Output", "PathOutput", "committed", "open_output
 
 @runtime_checkable
 class Output(Protocol):
-    """A place that stored bytes are appended to."""
+    """Where the bytes of a file are appended."""
 
     name: str
     begin: int
-    """Offset at which the first byte is written: not 0 in a file object that holds something."""
+    """Offset at which the first byte is written: not 0 for a file object that already holds data."""
     spool_directory: str | None
-    """Where temporary data of the same order of size may be put; None for the system's place."""
+    """Folder for temporary files of about the same size; None for the system's."""
 
     def write(self, data: bytes) -> None:
         """Append all of `data`."""
 
     def flush(self) -> None:
-        """Hand everything to the system, so that it outlives this process."""
+        """Hand everything to the system, so that it survives the end of this process."""
 
     def rollback(self, size: int) -> bool:
-        """Cut the output back to `size` bytes; False where that cannot be done."""
+        """Cut the output back to `size` bytes; return False if that is impossible."""
 
     def commit(self) -> None:
-        """Make what was written the final file."""
+        """Finish the file and give it its name."""
 
     def abort(self) -> None:
         """Leave nothing under the final name."""
 
 
 class PathOutput(FileOutput):
-    """A hidden file beside the path, which gets that name when it is whole.
+    """A hidden file that gets its name when it is finished.
 
     It is removed however the output ends, unless the process is killed.
 
     Args:
-        path: The path.
-        existing: Whether a file of that name is replaced, or refused.
-        folder: Where the hidden file is, on the same file system; beside the path if None.
+        path: The final path.
+        existing: Whether a file of that name is replaced or refused.
+        folder: Folder of the hidden file, on the same file system; the folder of `path` if None.
 
     Raises:
-        TargetExistsError: There is such a file.
+        TargetExistsError: A file has that name.
         TargetError: The folder is missing or cannot be written to.
     """
 
@@ -83,21 +83,21 @@ class PathOutput(FileOutput):
         folder: str | None = None,
     ) -> None:
         name = os.fspath(path)
-        # Through a symbolic link it is the file that is replaced, not the link.
+        # If the path is a symbolic link, the file that it leads to is replaced, not the link.
         self._target = os.path.realpath(name)
         self._existing = existing
         beside, base = os.path.split(self._target)
         folder = beside if folder is None else folder
         self._own: os.stat_result | None = None
-        """What the whole file is known by, whatever its name."""
+        """Identifies the finished file, whatever its name."""
         self.spool_directory: str | None = folder
         refuse_place(name)
         if existing == "error":
             refuse_existing(name)
         self._temporary = os.path.join(folder, f".{base[:180]}.{os.urandom(8).hex()}.partial")
-        # Before the file is there: a signal may come between any two lines, here and in the callers.
+        # Set up before the file is made: a signal may come between any two lines, here and in the callers.
         opened: list[BinaryIO] = []
-        self._take_away = weakref.finalize(self, _take_away, self._temporary, os.getpid(), opened)
+        self._remove = weakref.finalize(self, _remove, self._temporary, os.getpid(), opened)
         try:
             file = open(self._temporary, "xb", 0, opener=_open_private)  # noqa: SIM115
         except OSError as error:
@@ -106,13 +106,13 @@ class PathOutput(FileOutput):
         super().__init__(name, file)
 
     def reopen(self) -> BinaryIO:
-        """Open what was written so far to read it back; the caller closes it."""
+        """Open the file for reading back what was written so far; the caller closes it."""
         self.flush()
         with self._guarded():
             return open(self._temporary, "rb")
 
     def seal(self) -> None:
-        """Put the whole file on disk and close it. `commit` then gives it its name."""
+        """Put the finished file on disk and close it. `commit` then gives it its name."""
         if self._file.closed:
             return
         with self._guarded():
@@ -122,14 +122,14 @@ class PathOutput(FileOutput):
             self._file.close()
 
     def commit(self) -> None:
-        """See `Output.commit`: on disk first, then under its name."""
+        """See `Output.commit`. The file is put on disk first."""
         try:
             with self._guarded():
                 self.seal()
                 if self._is_named:
                     return
                 give_name(self._temporary, self._target, self.name, self._existing)
-                self._take_away.detach()
+                self._remove.detach()
                 sync_folder(os.path.dirname(self._target))
         except TargetError:
             self.abort()
@@ -139,7 +139,7 @@ class PathOutput(FileOutput):
         """See `Output.abort`."""
         with contextlib.suppress(OSError):
             self._file.close()
-        self._take_away()
+        self._remove()
 
     @property
     def _is_named(self) -> bool:
@@ -149,7 +149,7 @@ class PathOutput(FileOutput):
             return False
 
     def abort_committed(self) -> None:
-        """Remove the final file, where `commit` has made it."""
+        """Remove the final file if `commit` has made it."""
         if self._is_named:
             with contextlib.suppress(OSError):
                 os.unlink(self._target)
@@ -167,8 +167,8 @@ class FileObjectOutput:
         self._file = file
         self._seekable = False
         self.size = 0
-        """Bytes that went into it; -1 where a write failed, so that it is not known."""
-        # A pipe says so, or is silent about it: neither can be rolled back.
+        """Bytes written; -1 after a write failed, since it is unknown how many were."""
+        # A pipe is not seekable, and some pipes have no `seekable`: neither can be rolled back.
         with contextlib.suppress(OSError, AttributeError):
             if file.seekable():
                 self.begin = file.tell()
@@ -208,7 +208,7 @@ class FileObjectOutput:
             self.abort()
 
     def abort(self) -> None:
-        """See `Output.abort`: what went into the object cannot be taken back."""
+        """See `Output.abort`. What was written to the object stays there."""
         if self._owned:
             with contextlib.suppress(OSError):
                 self._file.close()
@@ -226,11 +226,11 @@ def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _take_away(path: str, process: int, opened: list[BinaryIO]) -> None:
-    # A process that was forked off has the same object, but not the file.
+def _remove(path: str, process: int, opened: list[BinaryIO]) -> None:
+    # A forked process has a copy of the object, but the file is its parent's.
     if os.getpid() == process:
         with contextlib.suppress(OSError):
-            # Windows removes no file that is open.
+            # Windows does not remove open files.
             for file in opened:
                 file.close()
             os.unlink(path)
@@ -239,16 +239,16 @@ def _take_away(path: str, process: int, opened: list[BinaryIO]) -> None:
 def open_output(
     target: str | os.PathLike[str] | BinaryIO | Output, *, existing: Existing = "overwrite"
 ) -> Output:
-    """Make an output of a path or a binary file object; an output stays what it is.
+    """Make an output of a path or a binary file object; an output is returned as it is.
 
     Args:
-        target: A path gets a `PathOutput`; one of a pipe or a device is opened.
-        existing: Whether a file that is there is replaced, or refused.
+        target: A path gets a `PathOutput`, unless it is that of a pipe or device, which is opened.
+        existing: Whether an existing file is replaced or refused.
 
     Raises:
-        TargetExistsError: There is a file of that name.
+        TargetExistsError: A file has that name.
         TargetError: The path cannot be written to.
-        TypeError: `target` is neither.
+        TypeError: `target` is neither a path nor a binary file object.
     """
     if isinstance(target, str | os.PathLike):
         if is_special(target):
@@ -265,7 +265,7 @@ def open_output(
 def committed(
     target: str | os.PathLike[str] | BinaryIO | Output, *, existing: Existing = "overwrite"
 ) -> Iterator[Output]:
-    """Open an output as `open_output` does; commit it when the block ends, abort it when that raises."""
+    """Open an output like `open_output`; commit it when the block ends, abort it if the block raises."""
     output = open_output(target, existing=existing)
     try:
         yield output

@@ -1,4 +1,4 @@
-"""One file that is being written, from its first byte to its name."""
+"""One file that is being written: begun, finished, kept or aborted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from seekwarc.write.unfinished import OpenOutput, save_hint
 __all__ = ["Assemble", "FileMaker", "RecordFile"]
 
 Assemble: TypeAlias = Callable[[Output], RecordAssembly]
-"""Makes what puts records into an output."""
+"""Makes the assembly that puts records into an output."""
 
 
 class RecordFile:
@@ -26,7 +26,7 @@ class RecordFile:
 
     Args:
         output: Where it is written.
-        assemble: Makes what puts records into it.
+        assemble: Makes the assembly that puts records into it.
         dictionary_frame: The dictionary, to be written before the first record.
 
     Raises:
@@ -64,9 +64,9 @@ class RecordFile:
             self._output.seal()
 
     def keep(self) -> str | None:
-        """Finish the file with all records that are whole; return what was kept, None if there are none.
+        """Finish the file with all complete records; return a message, or None if it has no record.
 
-        If it cannot be finished, what could be written of it stays.
+        If it cannot be finished, it is left unfinished with what could be written.
         """
         assembly = self.assembly
         try:
@@ -79,10 +79,10 @@ class RecordFile:
         except (SeekWarcError, OSError) as error:
             assembly.close()
             return self._unfinished(error)
-        return f"{self.name}: kept with {counted(assembly.added, 'record')}, each of them whole"
+        return f"{self.name}: kept with {counted(assembly.added, 'complete record')}"
 
     def _unfinished(self, error: Exception) -> str:
-        """Leave the file as it is, and return how to continue it."""
+        """Leave the file unfinished, and return a message that says how to continue it."""
         if isinstance(self._output, OpenOutput):
             self._output.leave()
             return f"{error}; what was written is in {self._output.unfinished}: {save_hint(self.name)}"
@@ -94,12 +94,12 @@ class RecordFile:
         return f"{error}; what was written to it cannot be undone"
 
     def abort(self) -> None:
-        """Leave nothing under the final name. Files made after this one must be aborted before it."""
+        """Leave nothing under the final name. Files that were made after this one must be aborted first."""
         self.assembly.abort()
         self._output.abort()
 
     def abort_committed(self) -> None:
-        """Abort the file even if it has its name already."""
+        """Abort the file, and remove it if it has its name already."""
         self.abort()
         if isinstance(self._output, PathOutput):
             self._output.abort_committed()
@@ -110,15 +110,15 @@ class RecordFile:
 
 
 class FileMaker:
-    """Makes the files of a writer, which are all alike.
+    """Makes the files of a writer, all with the same settings.
 
-    A signal may come between any two lines, also after a file was opened and before the caller has noted it.
-    So each output is listed here before it is opened, and stays until the caller says that it has the file.
+    A signal may come between any two lines, also after a file was made and before the caller has stored the
+    result. So each output is listed here before its file is made, until the caller confirms with `settle`.
 
     Args:
-        existing: What becomes of files that are there.
+        existing: What to do with existing files.
         on_error: "keep" makes files that outlive their writer.
-        assemble: Makes what puts records into them.
+        assemble: Makes the assembly that puts records into a file.
         dictionary_frame: The dictionary, to be written before the first record of each.
     """
 
@@ -137,26 +137,26 @@ class FileMaker:
 
     @property
     def dictionary_size(self) -> int:
-        """Bytes of each file that its dictionary takes."""
+        """Bytes that the dictionary takes in each file."""
         return len(self._dictionary_frame or b"")
 
     def make(self, target: Target) -> RecordFile:
         """Make a file; call `settle` or `abort_pending` next.
 
         Raises:
-            TargetExistsError: There is such a file, and it is not to be replaced.
+            TargetExistsError: The file exists, and may not be replaced.
             TargetError: The target cannot be written to.
-            TypeError: `target` is nothing to write to.
+            TypeError: `target` is neither a path nor a binary file object.
         """
         output = new_output(target, self._existing, self._on_error, self._pending)
         return RecordFile(output, self._assemble, self._dictionary_frame)
 
     def settle(self) -> None:
-        """Forget the files that were made: the caller has them, and ends them."""
+        """Confirm that the caller has the files that were made, and will end them."""
         self._pending.clear()
 
     def abort_pending(self, files: Sequence[RecordFile] = ()) -> None:
-        """Abort every file that was made and is not among those that the caller has."""
+        """Abort every file that was made and is not among `files`, which the caller has."""
         while self._pending:
             if not any(file.is_written_to(self._pending[-1]) for file in files):
                 self._pending[-1].abort()

@@ -25,19 +25,19 @@ RecordId = str | Written
 
 
 class CommonFields(TypedDict, total=False):
-    """What most types of record may have. IDs are taken with or without angle brackets."""
+    """Fields that most types of records may have. IDs may be given with or without angle brackets."""
 
     date: datetime | WarcDate | str | None
     """WARC-Date; the current second unless given."""
     record_id: str | None
     """WARC-Record-ID; a random one unless given."""
     length: int | None
-    """Bytes to take from a stream; all that it has unless given."""
+    """Bytes to take from a stream; all of it unless given."""
     concurrent_to: RecordId | Iterable[RecordId]
     """Records of the same capture event: what `write_*` returned for them, or their IDs."""
     ip_address: str
     truncated: str
-    """Why the block was cut off: "length", "time", "disconnect" or "unspecified"."""
+    """Why the block is not complete: "length", "time", "disconnect" or "unspecified"."""
     warcinfo_id: RecordId
     identified_payload_type: str
     """Type that an independent check of the payload found."""
@@ -85,12 +85,12 @@ class TypedWrites(ABC):
     ) -> Written:
         """Write a record, with the fields added that every record must have.
 
-        `write_response` and its like know what each type of record needs; all of them end here.
+        `write_response` and the other methods know what each type of record needs; they all call this one.
 
         WARC-Record-ID, WARC-Date, Content-Length, WARC-Block-Digest and, for an HTTP response,
-        WARC-Payload-Digest (of its body, chunked coding undone) are added unless `headers` has them. A
-        stream is read once and never kept: where its length or digest must stand in front of it, its
-        *compressed* frames are put aside in a temporary file.
+        WARC-Payload-Digest (of its body without chunked coding) are added unless `headers` has them. A stream
+        is read once and not kept in memory: if the header must state a length or digest that is known only at
+        its end, its *compressed* frames wait in a temporary file.
 
         Args:
             type: WARC-Type (clause 6): "response", "resource", "request", ...
@@ -99,14 +99,14 @@ class TypedWrites(ABC):
             content_type: Content-Type of the block.
             date: WARC-Date; an aware datetime, or the field's text. The current second unless given.
             record_id: WARC-Record-ID, with or without angle brackets; a random `urn:uuid:` unless given.
-            length: Bytes to take from a stream; all that it has unless given.
-            headers: Further fields, in order. They win over what would be added.
+            length: Bytes to take from a stream; all of it unless given.
+            headers: Further fields, in order. They replace those that would be added.
 
         Raises:
             RuleError: The standard does not allow such a record.
-            ValueError: A field that cannot stand in a header.
-            FormatError: The stream is shorter than `length`. The file then goes on as if the record had not
-                been begun.
+            ValueError: A field is not valid in a header.
+            FormatError: The stream is shorter than `length`. Nothing of the record is left in the file, which
+                takes further records.
             TargetError: The file cannot be written.
         """
         stream = as_stream(block)
@@ -116,8 +116,8 @@ class TypedWrites(ABC):
         draft.add("WARC-Date", format_date(date))
         draft.add("WARC-Target-URI", target_uri)
         draft.add("Content-Type", content_type)
-        # Whatever may not be written is refused before gigabytes have been read for it.
-        draft.refuse_what_breaks_rules()
+        # Checked before the block is read, which may be gigabytes.
+        draft.check()
         stated = draft.get("Content-Length")
         if stated is not None:
             length = int(stated)
@@ -141,14 +141,14 @@ class TypedWrites(ABC):
             out.write_response(uri, page, status=200, http_headers={"Content-Type": "text/html"})
 
         Args:
-            target_uri: What was requested.
-            block: For http and https the whole message, status line and header fields included; with
-                `status` the body alone, and the rest is put before it.
+            target_uri: The URI that was requested.
+            block: For http and https the whole message, with status line and header fields; if `status` is
+                given, only the body.
             status: HTTP status code.
-            reason: The words after it; the usual ones unless given.
-            http_headers: Fields of the HTTP message. They must describe the body as it is given: one that a
-                client has dechunked or decompressed has no such coding any more. (`headers` is for the WARC
-                record.)
+            reason: Reason phrase; the standard one unless given.
+            http_headers: Fields of the HTTP message. They must describe the body as it is given: if a client
+                has dechunked or decompressed it, leave out Transfer-Encoding or Content-Encoding. (`headers`
+                is for the WARC record.)
             content_type: "application/http; msgtype=response" for http and https unless given.
             **common: See `CommonFields`.
         """
@@ -176,8 +176,8 @@ class TypedWrites(ABC):
         """Write a request as it was sent (clause 6.5).
 
         Args:
-            target_uri: What was requested.
-            block: For http and https the whole message, request line and header fields included.
+            target_uri: The URI that was requested.
+            block: For http and https the whole message, with request line and header fields.
             content_type: "application/http; msgtype=request" for http and https unless given.
             **common: See `CommonFields`.
         """
@@ -191,12 +191,12 @@ class TypedWrites(ABC):
         content_type: str | None,
         **common: Unpack[CommonFields],
     ) -> Written:
-        """Write a resource without anything of the protocol that brought it (clause 6.4).
+        """Write a resource without the protocol by which it was retrieved (clause 6.4).
 
         Args:
-            target_uri: Where it is from.
+            target_uri: Its URI.
             block: The resource.
-            content_type: Its type.
+            content_type: Its media type.
             **common: See `CommonFields`.
         """
         return self._write("resource", target_uri, block, content_type, dict(common))
@@ -210,13 +210,13 @@ class TypedWrites(ABC):
         refers_to: RecordId | None = None,
         **common: Unpack[CommonFields],
     ) -> Written:
-        """Write what describes another record (clause 6.6).
+        """Write metadata about another record (clause 6.6).
 
         Args:
-            block: Fields, which make an application/warc-fields block, or a block of another type.
+            block: Fields, which become an application/warc-fields block, or a block of another type.
             target_uri: The other record's target URI.
-            content_type: Type of a block that is not given as fields.
-            refers_to: The other record's ID, where it is not of the same capture event.
+            content_type: Media type of a block that is not given as fields.
+            refers_to: The other record's ID, unless it is of the same capture event.
             **common: See `CommonFields`.
         """
         more = {**common, "refers_to": refers_to}
@@ -238,13 +238,14 @@ class TypedWrites(ABC):
         content_type: str | None = None,
         **common: Unpack[CommonFields],
     ) -> Written:
-        """Write that something archived before was met again (clause 6.7).
+        """Write a revisit of something that was archived before (clause 6.7).
 
         Args:
-            target_uri: What was requested.
+            target_uri: The URI that was requested.
             block: The head of the HTTP response, or nothing.
             profile: WARC-Profile.
-            payload_digest: Of the payload that is left out; the profile identical-payload-digest needs it.
+            payload_digest: Digest of the payload that is left out; the profile identical-payload-digest
+                requires it.
             refers_to: ID of the record that has the payload.
             refers_to_target_uri: That record's target URI.
             refers_to_date: That record's date.
@@ -274,12 +275,12 @@ class TypedWrites(ABC):
         refers_to: RecordId | None = None,
         **common: Unpack[CommonFields],
     ) -> Written:
-        """Write another version of what a record holds, made to keep it usable (clause 6.8).
+        """Write another version of a record's content, as for preservation (clause 6.8).
 
         Args:
             target_uri: The other record's target URI.
             block: The new version.
-            content_type: Its type.
+            content_type: Its media type.
             refers_to: The other record's ID.
             **common: See `CommonFields`.
         """
@@ -297,14 +298,14 @@ class TypedWrites(ABC):
     ) -> Written:
         """Write a segment of a record that began in another file (clauses 6.9 and 7).
 
-        A writer with `max_file_size` writes segments by itself.
+        A writer with `max_file_size` makes segments by itself.
 
         Args:
             target_uri: Target URI of the whole record.
             block: The next part of its block.
             origin_id: ID of its first segment.
-            segment_number: 2 or more.
-            total_length: Bytes of all segments' blocks; in the last segment only.
+            segment_number: Number of the segment, 2 or more.
+            total_length: Length of the blocks of all segments together; only for the last segment.
             **common: See `CommonFields`.
         """
         more = {
@@ -360,6 +361,6 @@ def _id_of(name: str, record: object) -> str:
 
 
 def _http_type(target_uri: str, message: str) -> str | None:
-    """Return the type of an HTTP message, which http and https URIs are answered with."""
+    """Return the Content-Type of the HTTP messages of an http or https URI; None for other URIs."""
     is_http = target_uri.lower().startswith(("http:", "https:", "<http:", "<https:"))
     return f"application/http; msgtype={message}" if is_http else None

@@ -1,4 +1,9 @@
-"""How a record comes into a file: its digests, whether it is met again, whether it must be segmented.
+"""Completes records and puts them into files: adds digests, finds duplicates, makes segments.
+
+There are three ways into a file. A block of at most one frame is read into memory. A larger one whose digests
+and length are known first (it is in memory, or no digests are wanted) is compressed straight into the file.
+Any other is compressed into a spool first (see `spool`), as is every large one if files have a maximum size,
+since only its compressed size tells which file it goes into, and whether it must be cut into segments.
 
 Source: WARC 1.1, clauses 5.8, 5.9, 6.7.2 and 7.
 """
@@ -28,8 +33,8 @@ from seekwarc.write.written import Written
 
 __all__ = ["Recorder"]
 
-LONGEST: Final = 10**13
-"""More bytes than a block may have."""
+MAX_LENGTH: Final = 10**13
+"""A length with more digits than that of any block, to estimate the size of a header before it is known."""
 
 
 class _Block(NamedTuple):
@@ -37,21 +42,21 @@ class _Block(NamedTuple):
 
     source: BlockSource
     beginning: bytes | memoryview
-    """More than a frame of it, or all of it."""
+    """All of it, or a beginning that is longer than a frame."""
     is_whole: bool
     http: HttpHead | None
     length: int | None
-    """How long it is, where that is known."""
+    """Its length; None if it is not known."""
 
 
 class Recorder:
-    """Completes records and puts them where they belong.
+    """Completes records and puts them into the files of a writer.
 
     Args:
-        files: Where they go.
-        frame_size: Most content bytes of a frame.
-        digest: Algorithm of the digests that are added, or None to add none.
-        dedup: Knows payloads that were archived before.
+        files: The files.
+        frame_size: Maximum content of a frame, in bytes.
+        digest: Algorithm of the digests that are added; None to add none.
+        dedup: Finds payloads that were archived before; None to write all payloads.
     """
 
     def __init__(
@@ -73,7 +78,7 @@ class Recorder:
         Args:
             draft: Its header.
             block: Its block.
-            length: Bytes to take of a stream; all that it has where None.
+            length: Bytes to take from a stream; all of it if None.
         """
         if draft.get("WARC-Type") != "warcinfo":
             self._files.begin()
@@ -98,7 +103,7 @@ class Recorder:
 
     def _open(self, block: Buffer | ReadableStream, length: int | None, draft: HeaderDraft) -> _Block:
         source = BlockSource(block, length)
-        # All of the block where it is at hand already, or small.
+        # A block that is already in memory, or small, is looked at as a whole.
         whole = _as_bytes(block, length)
         beginning = source.peek(self._frame_size + 1) if whole is None else whole
         is_whole = whole is not None or len(beginning) <= self._frame_size
@@ -107,14 +112,14 @@ class Recorder:
         return _Block(source, beginning, is_whole, http, length)
 
     def _digests(self, draft: HeaderDraft, http: HttpHead | None) -> BlockDigests:
-        """Return what makes the digests of a record: of its payload too, where that is a response's."""
+        """Return the digests to compute of a record: of its block and, if it has one, of its payload."""
         if self._digest is None:
             return BlockDigests(None)
         kind = draft.get("WARC-Type")
         is_response = kind == "response" and http is not None and http.status is not None
         has_payload = is_response or (kind == "resource" and self._dedup is not None)
         if draft.get("WARC-Segment-Number") is not None:
-            has_payload = False  # The digest would have to be that of the whole record (clause 5.9).
+            has_payload = False  # The digest of a segment is that of the whole record's payload (clause 5.9).
         return BlockDigests(
             http if is_response else None,
             block=hashlib.new(self._digest),
@@ -124,7 +129,7 @@ class Recorder:
     def _complete(
         self, draft: HeaderDraft, digests: BlockDigests, block: Hasher | None
     ) -> HeaderDraft | None:
-        """Add the digests, and return the header of a revisit, if the payload was archived before."""
+        """Add the digests. If the payload was archived before, return the header of a revisit of it."""
         payload_is_whole = digests.finish()
         if self._digest is None:
             return None
@@ -142,7 +147,7 @@ class Recorder:
         return _revisit_of(draft, original) if original is not None else None
 
     def _noted(self, draft: HeaderDraft, written: Written) -> Written:
-        """Take note of a payload that was written, for those that come after it."""
+        """Remember a payload that was written, to find later duplicates of it."""
         is_whole = draft.get("WARC-Truncated") is None and draft.get("WARC-Segment-Number") is None
         if self._dedup is not None and is_whole and written.type in ("response", "resource"):
             digest, uri = DefinedFields(written.header).payload_digest, written.target_uri
@@ -161,7 +166,7 @@ class Recorder:
         return self._noted(draft, file.assembly.add(header, block.source, RECORD_END))
 
     def _write_revisit(self, revisit: HeaderDraft, draft: HeaderDraft, block: _Block) -> Written:
-        """Write that a payload was met again: the header and, of a response, the HTTP head."""
+        """Write a revisit: the header and, for a response, the HTTP head."""
         head = b""
         if draft.get("WARC-Type") == "response" and block.http is not None:
             head = bytes(block.beginning[: block.http.size])
@@ -169,9 +174,9 @@ class Recorder:
         return self._write_small(revisit, _Block(BlockSource(head, None), head, True, None, None))
 
     def _write_spooled(self, draft: HeaderDraft, block: _Block) -> Written:
-        """Write a record whose block has to be read before its header is known, or where it goes."""
+        """Write a record whose block must be read before its header, or its file, is known."""
         digests = self._digests(draft, block.http)
-        # The spool makes those of the block, of each segment its own.
+        # The spool computes the block digest: of each segment its own.
         digests.block = None
         heads, limits = (0, 0), None
         if self._files.max_size is not None:
@@ -191,9 +196,9 @@ class Recorder:
             return self._noted(draft, file.assembly.add_spooled(draft.header(spooled.length), spooled))
 
     def _heads(self, draft: HeaderDraft, block: _Block) -> tuple[int, int]:
-        """Return what stands in front of the block of a first segment, and of a later one, stored."""
+        """Return the compressed size of what comes before the block, in the first and in later segments."""
         assembly = self._files.current.assembly
-        # As long as any, and as hard to compress.
+        # Random bytes, since a digest is as long and as hard to compress.
         digest = None
         if self._digest is not None:
             digest = str(Digest.of(self._digest, os.urandom(hashlib.new(self._digest).digest_size)))
@@ -203,14 +208,14 @@ class Recorder:
         for part in (first, later):
             part.add("WARC-Segment-Number", "1")
             part.add("WARC-Block-Digest", digest)
-        later.add("WARC-Segment-Total-Length", str(LONGEST))
+        later.add("WARC-Segment-Total-Length", str(MAX_LENGTH))
         later.add("WARC-Truncated", draft.get("WARC-Truncated"))
         lead = bytes(block.beginning[: block.http.size]) if block.http is not None else b""
-        origin, continuation = (assembly.stored_size(part.header(LONGEST).raw) for part in (first, later))
+        origin, continuation = (assembly.stored_size(part.header(MAX_LENGTH).raw) for part in (first, later))
         return origin + assembly.stored_size(lead), continuation
 
     def _continuation(self, draft: HeaderDraft) -> HeaderDraft:
-        """Begin the header of a segment that is not the first."""
+        """Return the first fields of the header of a segment after the first."""
         part = HeaderDraft()
         part.add("WARC-Type", "continuation")
         part.add("WARC-Record-ID", new_id())
@@ -220,7 +225,7 @@ class Recorder:
         return part
 
     def _write_segments(self, draft: HeaderDraft, block: SpooledBlock) -> Written:
-        """Write a record that no file has room for as segments (clause 7)."""
+        """Write a record that does not fit into one file as segments (clause 7)."""
 
         def header(number: int) -> RecordHeader:
             segment = block.segments[number]
@@ -244,7 +249,7 @@ def _revisit_of(draft: HeaderDraft, original: Original) -> HeaderDraft | None:
     """Turn the header of a record into that of a revisit (clause 6.7.2).
 
     Returns:
-        None where the original bears what may not stand in a header: then the payload is stored again.
+        None if a field of the original is not valid in a header: then the payload is written again.
     """
     again = draft.without("WARC-Type", "WARC-Block-Digest", "Content-Length", "Content-Type")
     revisit = HeaderDraft([("WARC-Type", "revisit"), *again])
@@ -254,14 +259,14 @@ def _revisit_of(draft: HeaderDraft, original: Original) -> HeaderDraft | None:
     revisit.add("WARC-Refers-To-Target-URI", original.target_uri)
     revisit.add("WARC-Refers-To-Date", original.date)
     try:
-        revisit.refuse_what_breaks_rules()
+        revisit.check()
     except ValueError:
         return None
     return revisit
 
 
 def _as_bytes(block: Buffer | ReadableStream, length: int | None) -> memoryview | None:
-    """Return a block that is bytes as such, None for a stream.
+    """Return a block that is in memory; None for a stream.
 
     Raises:
         FormatError: It has fewer or more bytes than it should.

@@ -1,9 +1,10 @@
-"""The files that a writer makes: one, or one after another where none may grow beyond a size.
+"""The files that a writer makes: one, or a series of files with a maximum size.
 
-Nothing is left half done: every step that takes more than one line first notes what it is about, and whatever
-stopped it, the next call to the series brings it to an end (`_finish_interrupted`). Three things can be
-interrupted: a new file that nobody has noted yet, the segments of a record, of which there are all or none,
-and the step from a full file to the next.
+Ctrl-C may come between any two lines, so no operation may rely on being finished. Each one that takes several
+steps first notes what it is about to do, and the next call of any method completes or undoes what it finds
+(`_finish_interrupted`). Three operations can be interrupted: making a new file, before it is stored in
+`_files`; writing the segments of a record, which must be all there or not at all; and moving from a full file
+to the next.
 
 Source: WARC 1.1, clause 7 and annex C.
 """
@@ -25,22 +26,23 @@ from seekwarc.write.written import Written
 __all__ = ["MARGIN", "FileSeries"]
 
 MARGIN: Final = 96
-"""By how much two file heads, or two record headers, may differ: IDs, dates and digests in them."""
+"""Maximum difference in the compressed size of two file heads, or of two record headers: their IDs, dates and
+digests compress differently."""
 
 
 class FileSeries:
     """The files of a writer. The last of them takes the records.
 
-    Without a size, it is one file of any length, and nothing is written that the caller did not ask for.
-    With one, each file begins with a warcinfo record.
+    Without a maximum size there is one file, and nothing is added to it. With one, each file begins with a
+    warcinfo record.
 
     Args:
         first: The first file, new or continued.
         head: The warcinfo record that each file begins with, until `write_warcinfo` is given another.
         maker: Makes the files after it.
         names: Their names.
-        max_size: Bytes that a file may have; None for one file only.
-        together: Give files their names when the last one is whole, and not as each is.
+        max_size: Maximum size of a file in bytes; None for a single file.
+        together: Give all files their names when the last one is finished, not each when it is.
     """
 
     def __init__(
@@ -55,15 +57,15 @@ class FileSeries:
     ) -> None:
         self.max_size = max_size
         self._files = [first]
-        """The file that records go into, and those that will follow it."""
+        """The file that records go into, and new ones that will follow it."""
         self._head = head
         self._maker = maker
         self._names = names
         self._together = together
         self._sealed: list[RecordFile] = []
-        """Whole files that have not got their names."""
+        """Finished files without their names."""
         self._segmenting: bool | None = None
-        """While segments are written: whether the current file has the first of them."""
+        """While segments are written: whether the first one is in the current file. None otherwise."""
 
     @property
     def current(self) -> RecordFile:
@@ -73,9 +75,9 @@ class FileSeries:
     # From one file to the next.
 
     def _add_file(self, head: FileHead) -> Written:
-        """Make the file that will follow the others, and begin it with a warcinfo record."""
+        """Make the next file, and begin it with a warcinfo record."""
         if self._names is None:
-            raise SeekWarcError("a file without a name of its own has no next one", source=self.current.name)
+            raise SeekWarcError("a file object cannot be followed by another file", source=self.current.name)
         name = self._names.take()
         try:
             self._files.append(self._maker.make(name))
@@ -97,7 +99,7 @@ class FileSeries:
         self._files.pop()
 
     def _finish_interrupted(self) -> None:
-        """Bring to an end what was interrupted: a new file, a record in segments, a change of files."""
+        """Undo or complete what was interrupted: a new file, a record in segments, a change of files."""
         self._maker.abort_pending(self._files)
         if self._segmenting is not None:
             while len(self._files) > 1:
@@ -120,7 +122,7 @@ class FileSeries:
     # Records.
 
     def begin(self) -> None:
-        """Write what must be at the beginning of a series, if nothing has been written."""
+        """Write the warcinfo record of a series, if nothing has been written."""
         self._finish_interrupted()
         if self.max_size is not None and self.current.assembly.records == 0:
             self._head.write(self.current)
@@ -138,7 +140,7 @@ class FileSeries:
         if self.max_size is None or assembly.is_bare:
             return True
         if assembly.most_size + stored_size > self.max_size:
-            # Only once everything is compressed is the size known exactly.
+            # The size is exact once everything is compressed.
             assembly.flush()
         return assembly.most_size + stored_size <= self.max_size
 
@@ -147,7 +149,7 @@ class FileSeries:
 
         Raises:
             RuleError: The standard does not allow such a record.
-            ValueError: A field that cannot stand in a header.
+            ValueError: A field is not valid in a header.
         """
         self._finish_interrupted()
         if self._has_room(head.bound(self.current)):
@@ -159,7 +161,7 @@ class FileSeries:
         return written
 
     def limits(self, first_heads: int, following_heads: int, frame_size: int) -> SegmentLimits | None:
-        """Return what the segments of a record may take; None where files have any size.
+        """Return the maximum sizes of the segments of a record; None if files have no maximum size.
 
         Args:
             first_heads: Compressed size of what comes before the first segment's part of the block.
@@ -184,7 +186,7 @@ class FileSeries:
     def write_segments(self, count: int, write: Callable[[RecordFile, int], Written]) -> Written:
         """Write each segment of a block into a file of its own; if one fails, keep none of them.
 
-        Only a warcinfo record comes before the first, as clause 7 asks.
+        Only a warcinfo record may come before the first segment (clause 7).
 
         Args:
             count: How many segments there are.
@@ -232,7 +234,7 @@ class FileSeries:
         named: list[RecordFile] = []
         try:
             for file in [*self._sealed, self.current]:
-                # Noted first: a signal may come between any two lines.
+                # Listed before it gets its name: a signal may come between the two lines.
                 named.append(file)
                 file.finish()
         except BaseException:
@@ -241,7 +243,7 @@ class FileSeries:
             raise
 
     def keep(self) -> str:
-        """Finish all files with the records that are whole; return what was kept."""
+        """Finish all files with the complete records; return a message that says what was kept."""
         with contextlib.suppress(SeekWarcError, OSError):
             self._finish_interrupted()
         kept = []
@@ -250,11 +252,13 @@ class FileSeries:
                 file.abort()
             else:
                 kept.append(file.keep())
-        nothing = "no further record was whole" if self._names else "no record was whole, so no file was made"
+        nothing = (
+            "no further record was complete" if self._names else "no record was complete, so no file was made"
+        )
         return "; ".join(filter(None, kept)) or f"{self.current.name}: {nothing}"
 
     def abort(self) -> None:
-        """Leave nothing of the files that have not got their names."""
+        """Leave nothing of the files that do not have their names yet."""
         self._maker.abort_pending(self._files)
         for file in [*reversed(self._files), *self._sealed]:
             file.abort()

@@ -1,4 +1,4 @@
-"""What a writer is pointed at: a new file, a series of them, or one that is continued."""
+"""What a writer writes to: a new file, a series of files, or one that is continued."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ OnError = Literal["keep", "discard"]
 
 
 class Found(NamedTuple):
-    """What a writer is to write to."""
+    """What a writer writes to."""
 
     target: Target
     """The first file."""
     names: SeriesNames | None
-    """Names of the files after it, where there may be more."""
+    """Names of the files of a series; None for a single file."""
     continued: Continued | None
-    """What is there and will be continued."""
+    """The file that will be continued, opened; None for a new one."""
 
 
 def find_target(
@@ -40,56 +40,56 @@ def find_target(
     append: bool,
     repair: bool,
 ) -> Found:
-    """Find out what there is where a writer is to write; open it if it is to be continued.
+    """Find the file that a writer begins with; open it if it is to be continued.
 
     Args:
-        target: As a `Writer` takes it.
-        compression: Of its files.
+        target: The target of a `Writer`.
+        compression: Compression of its files.
         is_series: Whether it names a series of files.
-        existing: What becomes of files that are there.
-        append: Continue the file, or the last of the series.
-        repair: Cut off a record at its end that is not whole.
+        existing: What to do with existing files.
+        append: Continue the file, or the last one of the series.
+        repair: Cut off an incomplete record at its end.
 
     Raises:
-        ValueError: A file object cannot be continued, or be the first of several.
-        TargetExistsError: There are files, and they are not to be replaced.
-        TargetError: What is there cannot be written to.
+        ValueError: A file object cannot be continued, or be the first file of a series.
+        TargetExistsError: Files exist, and may not be replaced.
+        TargetError: The file to be continued cannot be written to.
         FormatError: It is damaged, or cannot be continued.
     """
     if not isinstance(target, str | os.PathLike):
         if append or is_series:
             option = 'mode "a"' if append else "max_file_size"
-            raise ValueError(f"{option} makes or finds files by their names, so it needs a path")
+            raise ValueError(f"{option} needs a path: it makes or finds files by their names")
         return Found(target, None, None)
     if not is_series:
         there = continued(target, compression=compression, repair=repair) if append else None
         return Found(target, None, there)
     names = SeriesNames(os.fspath(target), "number" if append else existing)
     if existing != "overwrite":
-        for left in names.left(but_last=append):
-            warnings.warn(left, FormatWarning, stacklevel=4)
+        for message in names.unfinished(but_last=append):
+            warnings.warn(message, FormatWarning, stacklevel=4)
     if not append or names.last is None:
         return Found(target, names, None)
     return Found(names.last, names, continued(names.last, compression=compression, repair=repair))
 
 
 def new_output(target: Target, existing: ExistingSeries, on_error: OnError, made: list[OpenOutput]) -> Output:
-    """Open what a new file goes into.
+    """Open the output of a new file.
 
     Args:
-        target: As a `Writer` takes it, or the name of one file of a series.
-        existing: What becomes of a file that is there.
+        target: The target of a `Writer`, or the name of one file of a series.
+        existing: What to do with an existing file.
         on_error: "keep" makes a file that outlives its writer.
         made: See `OpenOutput`.
 
     Raises:
-        TargetExistsError: There is such a file, and it is not to be replaced.
+        TargetExistsError: The file exists, and may not be replaced.
         TargetError: The target cannot be written to.
-        TypeError: `target` is nothing to write to.
+        TypeError: `target` is neither a path nor a binary file object.
     """
     if not isinstance(target, str | os.PathLike) or is_special(target):
         return open_output(target)
-    # A name of a series that is numbered on from was free a moment ago.
+    # With "number", the series found this name free a moment ago.
     replaced: Existing = "overwrite" if existing == "overwrite" else "error"
     if on_error == "keep":
         return OpenOutput(target, existing=replaced, made=made)

@@ -1,4 +1,4 @@
-"""Files that can be seen while they are written, and outlive the writer that did not finish them."""
+"""Files that are visible while they are written, and stay if the writer does not finish them."""
 
 from __future__ import annotations
 
@@ -24,28 +24,29 @@ from seekwarc.write.files import (
 __all__ = ["UNFINISHED", "OpenOutput", "save_hint", "unfinished_name"]
 
 UNFINISHED: Final = ".open"
-"""What the name of a file ends in while it is written, as crawlers have it."""
+"""Ending of a file's name while it is written, as crawlers use it."""
 MAX_NAME: Final = 255
-"""Bytes of a file's name, on every file system in use."""
+"""Maximum bytes of a file name on the file systems in use."""
 
 
 class OpenOutput(FileOutput):
-    """A file that can be seen while it is written: "a.warc.zst" is "a.warc.zst.open" until it is whole.
+    """A file that is visible while it is written: "a.warc.zst" is "a.warc.zst.open" until it is finished.
 
-    No other process writes to it meanwhile. Where this one ends before `commit` or `abort`, the file stays.
+    It is locked against other writers. If the process ends before `commit` or `abort`, the file stays.
 
     Args:
         path: The final path.
-        existing: Whether a file of that name, and what an earlier writer left, is replaced or refused.
-        resume: Go on with what an earlier writer left.
-        made: Where the output is noted before its file is made, so that it can be aborted whatever
-            interrupts the making.
+        existing: Whether a file of that name, or an unfinished one of an earlier writer, is replaced or
+            refused.
+        resume: Continue the unfinished file of an earlier writer.
+        made: A list that the output is added to before its file is made, so that the caller can abort it
+            if the constructor is interrupted.
 
     Attributes:
-        unfinished: Its path until then.
+        unfinished: Its path while it is written.
 
     Raises:
-        TargetExistsError: There is such a file, or one that an earlier writer left.
+        TargetExistsError: The file exists, or an earlier writer left an unfinished one.
         TargetError: The folder is missing or cannot be written to, or another process writes to the file.
     """
 
@@ -73,7 +74,7 @@ class OpenOutput(FileOutput):
         super().__init__(name, self._opened)
 
     def _new(self) -> BinaryIO:
-        """Make the file; one that is there must be nobody's, and may be replaced."""
+        """Make the file; an existing one is replaced if that is allowed and no other process has a lock."""
         file: BinaryIO
         try:
             file = open(self.unfinished, "xb", 0, opener=self._open_new)  # noqa: SIM115
@@ -93,7 +94,7 @@ class OpenOutput(FileOutput):
         return file
 
     def _open_new(self, path: str, flags: int) -> int:
-        # What is private stays so while its successor is written.
+        # A private file stays private while its successor is written.
         mode = stat.S_IMODE(os.stat(self._target).st_mode) if os.path.exists(self._target) else 0o666
         return os.open(path, flags, mode)
 
@@ -104,18 +105,18 @@ class OpenOutput(FileOutput):
             raise TargetError(f"cannot be written: {error.strerror}", source=self.unfinished) from error
         lock_file(file, self.name)
         if not is_same(file, self.unfinished):
-            # It got its name, or was removed, between these two steps.
+            # Its writer finished or removed it between `open` and the lock.
             file.close()
             raise TargetError("another process is writing to it", source=self.name)
         return file
 
     def commit(self) -> None:
-        """See `Output.commit`: on disk first, then under its name. Where that fails the file stays."""
+        """See `Output.commit`. The file is put on disk first; if it cannot be renamed, it stays as it is."""
         if self._file.closed:
             return
         with self._guarded():
             self._sync()
-            # Interrupted between the two, it has both names.
+            # After an interrupted `commit` it may have its name already, or both names.
             has_name = is_same(self._file, self._target)
             is_unfinished = is_same(self._file, self.unfinished)
             if not has_name:
@@ -130,7 +131,7 @@ class OpenOutput(FileOutput):
             self._file.close()
 
     def abort(self) -> None:
-        """See `Output.abort`: what was resumed stays as it was found."""
+        """See `Output.abort`: a file that was resumed is as it was before."""
         if self._opened is None or self._opened.closed:
             return
         with contextlib.suppress(OSError):
@@ -145,7 +146,7 @@ class OpenOutput(FileOutput):
 
 
 def unfinished_name(path: str) -> str:
-    """Return the path that a file has while it is written."""
+    """Return the path of a file while it is written."""
     folder, base = os.path.split(path)
     while len(os.fsencode(base)) > MAX_NAME - len(UNFINISHED):
         base = base[:-1]
@@ -153,8 +154,8 @@ def unfinished_name(path: str) -> str:
 
 
 def save_hint(name: str) -> str:
-    """Return what to do about the unfinished file that was to be called `name`."""
+    """Return the advice on an unfinished file whose final name is `name`."""
     return (
-        f'continue it with `seekwarc.open({os.path.basename(name)!r}, "a", repair=True)`, or save what is '
-        f"whole with `seekwarc recover {unfinished_name(name)} {name}`"
+        f'continue it with `seekwarc.open({os.path.basename(name)!r}, "a", repair=True)`, or save its whole '
+        f"records with `seekwarc recover {unfinished_name(name)} {name}`"
     )

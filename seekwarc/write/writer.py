@@ -204,7 +204,7 @@ class Writer(TypedWrites):
             self._end_by(error)
 
     def _end_by(self, error: BaseException) -> None:
-        """Keep or discard what was written, as was asked, and tell the error about it."""
+        """Keep or discard what was written, by `on_error`; a note on the error says what was kept."""
         if self._on_error == "discard":
             self.abort()
             return
@@ -224,13 +224,13 @@ class Writer(TypedWrites):
     def write_warcinfo(
         self, fields: Headers, *, filename: str | None = None, headers: Headers = ()
     ) -> Written:
-        """Write a warcinfo record (clause 6.2), which describes the records behind it.
+        """Write a warcinfo record (clause 6.2), which describes the records after it.
 
-        With `max_file_size`, each file that follows begins with the same.
+        With `max_file_size`, all following files begin with the same.
 
         Args:
-            fields: Contents of the block, such as {"software": ..., "format": ...}.
-            filename: WARC-Filename; the base name of the path written to unless given.
+            fields: Fields of the block, such as {"software": ..., "format": ...}.
+            filename: WARC-Filename; the base name of the file unless given.
             headers: Further fields of the record header.
         """
         head = FileHead(pairs_of(fields), self._digest, tuple(pairs_of(headers)), filename)
@@ -248,12 +248,13 @@ class Writer(TypedWrites):
 
         Args:
             header: The record header, from the version line to the blank line.
-            block: As many bytes as its Content-Length says, or a binary stream that begins with them.
-            trailer: What follows the block. A function is called once the block has been read.
+            block: As many bytes as its Content-Length states, or a binary stream that begins with them.
+            trailer: The bytes after the block, or a function that returns them; it is called after the block
+                was read.
 
         Raises:
-            FormatError: The header cannot be parsed, or the stream is shorter than it says. The file then
-                goes on as if the record had not been begun.
+            FormatError: The header cannot be parsed, or the stream is shorter than it states. Nothing of the
+                record is left in the file, which takes further records.
             TargetError: The file cannot be written.
         """
         parsed = header if isinstance(header, RecordHeader) else parse_record_header(header)
@@ -264,7 +265,7 @@ class Writer(TypedWrites):
             return file.assembly.add(parsed, BlockSource(as_stream(block), parsed.content_length), trailer)
 
     def flush(self) -> None:
-        """Compress every record so far and hand it to the system: it then outlives this process.
+        """Compress every record so far and hand it to the system: it survives the end of this process.
 
         Raises:
             TargetError: The file cannot be written.
@@ -291,9 +292,9 @@ class Writer(TypedWrites):
             self._shut()
 
     def abort(self) -> None:
-        """Give up: leave nothing of what has not got its final name. Idempotent, also after `close`.
+        """Discard what was written: leave no file without its final name. Idempotent, also after `close`.
 
-        A file that was continued is as it was. Of a series, files that were finished stay.
+        A file that was continued is as it was before. Finished files of a series stay.
         """
         with self._lock:
             if not self._closed:
@@ -307,7 +308,7 @@ class Writer(TypedWrites):
 
     @contextlib.contextmanager
     def _turn(self) -> Iterator[None]:
-        """Write one record, and no other within it."""
+        """Allow one record at a time: refuse a block that writes records while it is read."""
         self._check_open()
         if self._writing:
             raise SeekWarcError(
@@ -333,11 +334,11 @@ def _name_of(target: Target) -> str:
 def _as_before(
     existing: ExistingFile, tables: TableMode | None, dictionary: Dictionary | None
 ) -> tuple[TableMode, Dictionary | None]:
-    """Return tables and dictionary of a file that is continued; both must stay what they are."""
+    """Return tables and dictionary of a file that is continued; neither can be changed."""
     if tables not in (None, existing.tables):
         raise ValueError(f'tables is {tables!r}, and the file has "{existing.tables}"')
     if dictionary is not None and (
         existing.dictionary is None or dictionary.data != existing.dictionary.data
     ):
-        raise ValueError("the file has another dictionary, or none, and that cannot be changed any more")
+        raise ValueError("the file has another dictionary, or none, which cannot be changed")
     return existing.tables, existing.dictionary

@@ -1,4 +1,4 @@
-"""What a writer returns for each record."""
+"""The result of writing a record."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["Written"]
 
 
 class Written:
-    """A record that was handed to a `Writer`: what was stored of it, and where.
+    """A record that a `Writer` has written: its fields, and where it is.
 
-    Text that a record does not have is empty, never None. `write_raw` adds nothing to what it is given, so
-    there any of it may be missing. All other fields are in `header`.
+    Fields that the record does not have are empty strings, never None. `write_raw` adds nothing, so any of
+    them may be missing there. All other fields are in `header`.
 
     Attributes:
         header: The record header as it was written.
@@ -50,7 +50,7 @@ class Written:
 
     @property
     def type(self) -> str:
-        """WARC-Type (clause 5.5): "revisit" where `dedup` found the payload among those written before."""
+        """WARC-Type (clause 5.5): "revisit" if `dedup` knew the payload."""
         return self.header.get("WARC-Type") or ""
 
     @property
@@ -58,31 +58,31 @@ class Written:
         """WARC-Date (clause 5.4).
 
         Raises:
-            FormatError: `write_raw` was given a header without one, or with one that is malformed.
+            FormatError: `write_raw` was given a header without one, or with a malformed one.
         """
         stated = self.header.get("WARC-Date")
         if stated is None:
-            raise FormatError("the record header that was written as it is has no WARC-Date")
+            raise FormatError("the record header that `write_raw` was given has no WARC-Date")
         return WarcDate.parse(stated)
 
     @property
     def target_uri(self) -> str:
-        """WARC-Target-URI (clause 5.14); empty where the record has none, as a warcinfo record."""
+        """WARC-Target-URI (clause 5.14); empty if the record has none, as a warcinfo record."""
         return self.header.uri("WARC-Target-URI") or ""
 
     @property
     def content_length(self) -> int:
-        """Content-Length: bytes of the block (clause 5.3), of one segment where the record has several."""
+        """Content-Length: bytes of the block (clause 5.3); of the first segment if the record has several."""
         return self.header.content_length
 
     @property
     def block_digest(self) -> str:
-        """WARC-Block-Digest, as it is written (clause 5.8); empty with `digest=None`."""
+        """WARC-Block-Digest as in the header (clause 5.8); empty with `digest=None`."""
         return self.header.get("WARC-Block-Digest") or ""
 
     @property
     def payload_digest(self) -> str:
-        """WARC-Payload-Digest, as it is written (clause 5.9); empty where no payload has one."""
+        """WARC-Payload-Digest as in the header (clause 5.9); empty if the record has none."""
         return self.header.get("WARC-Payload-Digest") or ""
 
     @property
@@ -92,7 +92,7 @@ class Written:
 
     @property
     def refers_to_id(self) -> str:
-        """WARC-Refers-To, without angle brackets (clause 5.11); empty where the record refers to none."""
+        """WARC-Refers-To, without angle brackets (clause 5.11); empty if the record has none."""
         return self.header.uri("WARC-Refers-To") or ""
 
     def place(self, offset: int, length: int) -> None:
@@ -102,13 +102,13 @@ class Written:
 
     @property
     def offset(self) -> int:
-        """Offset of the record in the file, as CDX has it. Waits until the record is compressed."""
+        """Offset of the record in the file, as in a CDX line. Waits until the record is compressed."""
         self._wait()
         return self._offset
 
     @property
     def length(self) -> int:
-        """Stored bytes up to the next record, as CDX has it. Waits until the record is compressed."""
+        """Compressed bytes up to the next record, as in a CDX line. Waits until the record is compressed."""
         self._wait()
         return self._length
 
@@ -117,6 +117,6 @@ class Written:
             try:
                 self._settle()
             except TargetError:
-                raise  # It names the file, and why it cannot be written.
+                raise  # Its message names the file and the reason.
             except SeekWarcError as error:
                 raise SeekWarcError(f"the record was not written: {error}") from error

@@ -63,7 +63,7 @@ def test_an_exception_keeps_what_was_written(tmp_path: Path) -> None:
 
     with pytest.raises(ZeroDivisionError) as raised:
         asyncio.run(crawl())
-    assert "kept with 1 record" in raised.value.__notes__[0]
+    assert "kept with 1 complete record" in raised.value.__notes__[0]
     with seekwarc.open(tmp_path / "a.warc.zst") as archive:
         assert len(list(archive)) == 1
 

@@ -764,7 +764,7 @@ def test_an_exception_keeps_what_was_appended(tmp_path, error) -> None:
     with pytest.raises(error) as raised, seekwarc.open(path, "a", frame_size=FRAME) as writer:
         put(writer, NEW, 100)
         raise error
-    assert raised.value.__notes__ == [f"{path}: kept with 3 records, each of them whole"]
+    assert raised.value.__notes__ == [f"{path}: kept with 3 complete records"]
     assert blocks_of(path) == OLD + NEW
     assert_sound(path, "large")
 

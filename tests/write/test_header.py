@@ -115,14 +115,14 @@ def test_a_length_that_was_given_stays() -> None:
 @pytest.mark.parametrize("kind", ["resource", "x-of-an-extension"])
 def test_a_header_that_lacks_nothing_is_taken(kind: str) -> None:
     fields = draft(("WARC-Type", kind), ("X-Own", "any thing"), ("x-own", ""), without="WARC-Type")
-    fields.refuse_what_breaks_rules()
+    fields.check()
     assert fields.get("Content-Length") is None, "its length is not known yet"
 
 
 @pytest.mark.parametrize("name", ["WARC-Type", "WARC-Record-ID", "WARC-Date", "WARC-Target-URI"])
 def test_a_field_that_is_missing_is_told(name: str) -> None:
     with pytest.raises(seekwarc.RuleError, match=f"{name} is missing.*WARC 1.1, clause 5"):
-        draft(without=name).refuse_what_breaks_rules()
+        draft(without=name).check()
 
 
 @pytest.mark.parametrize(
@@ -141,32 +141,32 @@ def test_a_field_that_is_missing_is_told(name: str) -> None:
 )
 def test_what_the_standard_forbids_is_told_by_field_and_type(name: str, value: str, told: str) -> None:
     with pytest.raises(seekwarc.RuleError, match=re.escape(told)):
-        draft((name, value)).refuse_what_breaks_rules()
+        draft((name, value)).check()
 
 
 def test_an_error_is_a_value_error_too() -> None:
     with pytest.raises(ValueError, match="missing"):
-        HeaderDraft().refuse_what_breaks_rules()
+        HeaderDraft().check()
 
 
 @pytest.mark.parametrize("value", ["a\x1b[2J", "a\x7f", "\x01", "\udcff"])
 def test_a_value_with_a_control_character_or_bytes_that_are_no_utf_8_is_refused(value: str) -> None:
     with pytest.raises(seekwarc.RuleError, match=r"value of X-Own .*WARC 1\.1, clause 4"):
-        draft(("X-Own", value)).refuse_what_breaks_rules()
+        draft(("X-Own", value)).check()
 
 
 def test_a_value_may_have_a_tab_in_it() -> None:
-    draft(("X-Own", "a\tb")).refuse_what_breaks_rules()
+    draft(("X-Own", "a\tb")).check()
 
 
 @pytest.mark.parametrize("field", [("X Y", "a"), ("", "a"), ("X", "a\r\nb"), ("X", "a\0")])
 def test_what_cannot_stand_in_a_header_is_no_question_of_rules(field: tuple[str, str]) -> None:
     with pytest.raises(ValueError, match=r"line break or NUL|cannot name a field") as refused:
-        draft(field).refuse_what_breaks_rules()
+        draft(field).check()
     assert not isinstance(refused.value, seekwarc.RuleError)
 
 
 def test_what_should_be_but_need_not_is_taken() -> None:
     fields = draft()
-    fields.refuse_what_breaks_rules()
+    fields.check()
     assert fields.get("Content-Type") is None

@@ -167,7 +167,7 @@ def test_an_exception_keeps_the_records_and_names_the_file(
         for number in range(1000):
             writer.write_resource(f"urn:x:{number}", b"x", "text/plain")
         raise error
-    assert raised.value.__notes__ == [f"{path}: kept with 1000 records, each of them whole"]
+    assert raised.value.__notes__ == [f"{path}: kept with 1000 complete records"]
     with seekwarc.open(path) as archive:
         assert len(list(archive)) == 1000
 
@@ -193,7 +193,7 @@ def test_a_record_whose_stream_fails_is_not_in_the_file(tmp_path: Path) -> None:
 def test_an_exception_before_the_first_record_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError) as raised, seekwarc.open(tmp_path / "a.warc.zst", "w"):
         raise ZeroDivisionError
-    assert "no record was whole" in raised.value.__notes__[0]
+    assert "no record was complete" in raised.value.__notes__[0]
     assert os.listdir(tmp_path) == []
 
 

@@ -44,11 +44,11 @@ def test_the_length_of_a_stream_is_that_of_its_body(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"status": 200, "headers": HTML}, TypeError, "Content-Type belongs into http_headers"),
+        ({"status": 200, "headers": HTML}, TypeError, "Content-Type belongs in http_headers"),
         ({"http_headers": HTML}, TypeError, "need status"),
         ({"status": "200"}, TypeError, "status must be an int, not str"),
         ({"status": 20}, ValueError, "not within 100 to 999"),
-        ({"status": 200, "http_headers": {"a b": "c"}}, ValueError, "cannot name an HTTP field"),
+        ({"status": 200, "http_headers": {"a b": "c"}}, ValueError, "is not a valid name of an HTTP field"),
         ({"status": 200, "http_headers": {"a": "b\r\nSet-Cookie: c"}}, ValueError, "control character"),
         ({"status": 200, "reason": "OK\r\n"}, ValueError, "control character"),
     ],

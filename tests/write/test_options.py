@@ -16,7 +16,7 @@ import seekwarc
     [
         (
             {"dedup": True},
-            r"dedup must have find\(\) and add\(\), as a seekwarc.Duplicates\(\) has, not True",
+            r"dedup must have find\(\) and add\(\), like seekwarc.Duplicates\(\), not True",
         ),
         ({"dictionary": "site.dict"}, "dictionary must be .* not 'site.dict'"),
         ({"max_file_size": "20M"}, "max_file_size must be an int, not '20M'"),
@@ -45,7 +45,7 @@ def test_options_of_a_wrong_type_fail_when_the_file_is_opened(options: Any, mess
         ("w", {"compression": "gzip"}, 'compression is .gzip., not "zst", "gz" or "none"'),
         ("w", {"existing": "number"}, "it needs max_file_size"),
         ("w", {"repair": True}, 'repair is for mode "a"'),
-        ("a", {"existing": "overwrite"}, 'mode "a" continues what is there'),
+        ("a", {"existing": "overwrite"}, 'mode "a" continues the file that exists'),
         ("w", {"dedup": seekwarc.Duplicates(), "digest": None}, "dedup needs digests"),
         ("w", {"threads": 0}, "threads is 0, not within 1 to 1024"),
     ],
