@@ -29,8 +29,6 @@ CONSTANTS = re.compile(
 """Names of bounds that should begin with MAX or MIN."""
 
 NOT_YET_CLEAN: set[str] = {
-    "seekwarc/cdx",
-    "seekwarc/collection",
     "seekwarc/serve",
     "seekwarc/storage",
     "seekwarc/tools",

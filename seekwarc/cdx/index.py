@@ -1,4 +1,4 @@
-"""Looking up captures in a CDXJ index, and opening the records that it tells of."""
+"""Looking up captures in a CDXJ index and opening their records."""
 
 from __future__ import annotations
 
@@ -37,17 +37,18 @@ Match = Literal["exact", "prefix", "host", "domain"]
 
 FIRST_READ: Final = 64 << 10
 MAX_READERS: Final = 8
-"""Files that are kept open on the chance that the next record is in them too."""
+"""WARC files that are kept open, since the next record is often in one of them."""
 GZIP_MAGIC: Final = b"\x1f\x8b"
-# Between a host and its path stands ")", and "," between it and a host below it.
-BEHIND_HOST: Final = b"*"
-BEHIND_DOMAIN: Final = b"-"
-BEHIND_DIGITS: Final = b":"
+# In a key, ")" ends the host and "," comes before a subdomain. Each of these bytes is the next one in ASCII
+# after a separator, or after the digits, so it ends the range of the keys that continue with one.
+AFTER_HOST: Final = b"*"
+AFTER_DOMAIN: Final = b"-"
+AFTER_DIGITS: Final = b":"
 
 
 @dataclass(frozen=True, slots=True)
 class Capture(CdxjLine):
-    """A line of an index, and the way to its record.
+    """A line of an index, which can open its record.
 
     Example:
         >>> with seekwarc.Index("crawl.cdxj") as index:
@@ -57,47 +58,47 @@ class Capture(CdxjLine):
     """
 
     source: str
-    """Name of the file that the line is in."""
+    """Name of the index file that has the line."""
     place: int
-    """Where the line is there; of a cluster, where its block begins."""
+    """Offset of the line in that file; in a cluster, the offset of its block."""
     _opened: Callable[[Capture, bool], Record] = field(repr=False, compare=False)
 
     def open(self, *, resolve: bool = True) -> Record:
         """Return the record.
 
         Args:
-            resolve: Give a revisit the payload of the record that it refers to, as far as the index leads
-                there: by the URI and date that it names, or as a capture of the same URI with the same
-                digest. Without it the revisit comes as it is stored.
+            resolve: Give a revisit the payload of the record that it refers to, if the index has that record:
+                under the URI and date that the revisit names, or as a capture of the same URI with the same
+                digest. If False, the revisit is returned as stored.
 
         Raises:
             NotFoundError: The original of a revisit is not in the index.
-            FormatError: The line names no place, or another record stands there.
-            SegmentError: The record is one of several segments: a `Collection` joins those.
+            FormatError: The line names no file or offset, or another record is there.
+            SegmentError: The record is one of several segments, which only a `Collection` can join.
             SourceError: The file cannot be opened.
         """
         return self._opened(self, resolve)
 
 
 class Index(Closing):
-    """A sorted CDXJ file, or a ZipNum cluster, that captures are looked up in by binary search.
+    """A sorted CDXJ file or ZipNum cluster, in which captures are found by binary search.
 
-    May be used from any thread. Records stay usable until the index is closed. Copies and pickles open the
-    index again, as those of a `Reader` do.
+    Safe to use from several threads. Records stay usable until the index is closed. Copies and pickles open
+    the index again, as those of a `Reader` do.
 
     Args:
-        target: The CDXJ file, or the index of a cluster (`cluster.idx`, `index.idx`), whose blocks are looked
-            for in the same folder: a path, URL, `RangeSource`, or seekable binary file object.
-        files: Folder or URL that the `filename` of a line is relative to; that of the index unless given.
+        target: The CDXJ file, or the index of a cluster (`cluster.idx`, `index.idx`), whose blocks are
+            expected in the same folder: a path, URL, `RangeSource`, or seekable binary file object.
+        files: Folder or URL that the `filename` of a line is relative to; by default that of the index.
         max_block_size: Largest block of a cluster to decompress, in bytes.
-        **options: For the `Reader` of each WARC file.
+        **options: Options of the `Reader` of each WARC file.
 
     Raises:
         SourceError: The target cannot be opened, or is a pipe.
-        UnsupportedError: It is compressed.
+        UnsupportedError: The target is compressed.
 
     Attributes:
-        stats: What reading the index has cost so far; WARC files are not counted.
+        stats: What reading the index has cost so far, without the WARC files.
 
     Example:
         >>> with seekwarc.Index("crawl.cdxj") as index:
@@ -152,14 +153,14 @@ class Index(Closing):
         self._set_up(*state)
 
     def __copy__(self) -> Self:
-        # What is shared would be closed for both.
+        # A shallow copy would share the open files, and closing one would close both.
         return copy.deepcopy(self)
 
     def __repr__(self) -> str:
         return f"<Index {self.name}>"
 
     def close(self) -> None:
-        """Close the index and the files that it has opened. Twice does no harm."""
+        """Close the index and the files that it has opened. Idempotent."""
         with self._lock:
             while self._readers:
                 self._readers.popitem()[1].close()
@@ -179,30 +180,30 @@ class Index(Closing):
         Dates are 4 to 14 digits (2026, 20261121093000) or as WARC-Date has them (2026-11-21T09:30:00Z).
 
         Args:
-            uri: The URI, or of "host" and "domain" just a host. Differences that the key does not make
-                (scheme, `www.`, the case of letters) do not count.
-            match: "exact"; "prefix", all that begins with the URI; "host", all of its host; "domain", of the
-                hosts below it too.
+            uri: The URI; for "host" and "domain", a host is enough. URIs with the same key (which leaves out
+                scheme, `www.` and the case of letters) count as one.
+            match: "exact" for the URI itself, "prefix" for all URIs that begin with it, "host" for all of its
+                host, or "domain" for all of its host and subdomains.
             since: Earliest date.
-            until: Latest date; one that ends early is taken to its end (2026 includes December).
-            closest: Yield the captures nearest to this date first. Of an exact match only.
+            until: Latest date, inclusive: 2026 includes December.
+            closest: Yield the captures nearest to this date first. Needs `match="exact"`.
 
         Raises:
-            FormatError: A line is malformed, or they are not sorted. The error names file and offset.
-            ValueError: A date is none, the match another, there is no host in the URI, or `closest` is given
-                with another match than "exact".
+            FormatError: A line is malformed, or the lines are not sorted. The error has file and offset.
+            ValueError: Invalid date, unknown `match`, a URI without a host, or `closest` without
+                `match="exact"`.
             SourceError: The index cannot be read.
         """
         first, last, nearest = (_date_digits(it) for it in (since, until, closest))
         start, stop = _bounds(uri, match)
         if match != "exact":
             if closest is not None:
-                raise ValueError(f'the closest captures can be had with match="exact", not {match!r}')
+                raise ValueError(f'`closest` needs match="exact", not {match!r}')
             captures = self._captures(self._between(start, stop))
             return (it for it in captures if _is_within(it.timestamp, first, last))
-        # The lines of one key stand in the order of their dates.
+        # The lines of one key are sorted by date, so dates narrow the range of lines.
         if last:
-            stop = start + last.encode("ascii") + BEHIND_DIGITS
+            stop = start + last.encode("ascii") + AFTER_DIGITS
         start += first.encode("ascii")
         if closest is None:
             return self._captures(self._between(start, stop))
@@ -221,14 +222,18 @@ class Index(Closing):
         return takewhile(lambda line: line.head < stop, self._lines.ascending(start))
 
     def _outward(self, start: bytes, stop: bytes, wanted: WarcDate) -> Iterator[StoredLine]:
-        """Return lines of one key, those nearest to a date first, of two that are as near the later."""
+        """Return the lines of one key, nearest to a date first, the later one if two are equally near.
+
+        Lines after the date are read forwards and lines before it backwards. Each of the two is ordered by
+        distance from the date, so merging them needs neither all lines nor a sort.
+        """
         key, space, _ = start.partition(b" ")
 
         def distance(line: StoredLine) -> int:
             try:
                 date = date_of_digits(line.head[len(key) + 1 :].decode("ascii"))
             except ValueError as error:
-                raise line.error(f"the date of this line is none: {error}") from None
+                raise line.error(f"this line has an invalid date: {error}") from None
             return abs(date.nanoseconds - wanted.nanoseconds)
 
         middle = min(max(key + space + timestamp_of(wanted).encode("ascii"), start), stop)
@@ -264,7 +269,7 @@ class Index(Closing):
                 reader = Reader(located(self._files, filename, self.name), **self._options)
                 self._readers[filename] = reader
                 if len(self._readers) > MAX_READERS:
-                    # It is not closed: records of it may be in use. The last of them takes it along.
+                    # Not closed, since records of it may be in use: it closes with the last reference to it.
                     self._readers.popitem(last=False)
             self._readers.move_to_end(filename)
             return reader
@@ -277,8 +282,8 @@ class Index(Closing):
         record = self._record_at(*place)
         if capture.uri is not None and surt(record.target_uri or "") != surt(capture.uri):
             raise FormatError(
-                f"a record of {capture.uri} should start here, but one of {record.target_uri} does: the "
-                "index is not of this file",
+                f"the index has {capture.uri} here, but the file {record.target_uri}: the index is not "
+                "of this file; make it again with `seekwarc index`",
                 source=record.source,
                 offset=record.offset,
             )
@@ -297,7 +302,7 @@ class Index(Closing):
 
 
 def _bounds(uri: str, match: Match) -> tuple[bytes, bytes]:
-    """Return what the lines that match do not sort in front of, and what they do."""
+    """Return the range [start, stop) of the heads of lines that match."""
     key = surt(uri).encode("ascii")
     if match == "exact":
         return key + b" ", key + b"!"
@@ -307,11 +312,11 @@ def _bounds(uri: str, match: Match) -> tuple[bytes, bytes]:
         return key, key + b"\xff"
     host, bracket, _ = key.partition(b")")
     if not bracket:
-        raise ValueError(f"there is no host in {uri!r}")
+        raise ValueError(f"no host in the URI {uri!r}")
     if match == "host":
-        return host + b")", host + BEHIND_HOST
+        return host + b")", host + AFTER_HOST
     if match == "domain":
-        return host + b")", host + BEHIND_DOMAIN
+        return host + b")", host + AFTER_DOMAIN
     raise ValueError(f'match is {match!r}, not "exact", "prefix", "host" or "domain"')
 
 
@@ -319,7 +324,7 @@ def _date_digits(text: str | None) -> str:
     try:
         return date_digits(text) if text is not None else ""
     except FormatError as error:
-        # Not of the file, as format errors are.
+        # The caller passed the date; a FormatError would blame the file.
         raise ValueError(error.message) from None
 
 
@@ -328,7 +333,7 @@ def _is_within(timestamp: str, first: str, last: str) -> bool:
 
 
 def folder_of(target: object) -> str | None:
-    """Return the folder or URL that a file is in, None where it has no name."""
+    """Return the folder or URL that has the file; None where the target has no name."""
     if not isinstance(target, str | os.PathLike):
         return None
     name = os.fspath(target)
@@ -339,28 +344,28 @@ def folder_of(target: object) -> str | None:
 
 
 def _absolute(folder: str | None) -> str | None:
-    """Return a folder as it can be found from any working directory."""
+    """Return the folder so that it is found from any working directory."""
     return folder if folder is None or "://" in folder else os.path.abspath(folder)
 
 
 def located(folder: str | None, name: str, index: str) -> str:
-    """Return where a file is that an index names.
+    """Return the path or URL of a file that an index names.
 
     Args:
         folder: Folder or URL that the name is relative to.
-        name: What the index calls the file.
-        index: Name of the index, for messages.
+        name: The file's name in the index.
+        index: The index's own name, for messages.
 
     Raises:
         FormatError: The name leads out of the folder.
-        SeekWarcError: There is no folder.
+        SeekWarcError: `folder` is None.
     """
     if folder is None:
-        raise SeekWarcError(f"where {name} is cannot be told; say it with `files`", source=index)
+        raise SeekWarcError(f"cannot locate {name}: this index has no path; pass `files=`", source=index)
     parts = name.replace("\\", "/").split("/")
     if not parts[0] or "\0" in name or "://" in name or ".." in parts:
         raise FormatError(
-            f"the index names the file {name!r}, which leads out of the folder that files are looked for in",
+            f"the index names the file {name!r}, which is outside the folder of its files",
             source=index,
         )
     if folder.startswith(("http://", "https://")):

@@ -1,7 +1,14 @@
 """Sorted lines of text in a stored file, found by binary search.
 
-Of a large file only a few blocks are read: about log2(size / 64 KiB) for the first search, one or two for the
-next ones, because what the first looks at is remembered.
+Goal: find the first line of a key in a file of any size, local or remote, with few reads.
+
+The file is divided into blocks of 64 KiB. The search halves a range of blocks, not of bytes: it reads the
+first line that begins in the middle block, which may end in the next one. The block that must have the wanted
+line is then searched in memory, and read line by line from a place shortly before that line.
+
+A first search reads about log2(size / 64 KiB) blocks. All searches begin with the same middles, and the first
+lines of blocks are remembered, so later ones read one or two blocks. Lines that are not in order are reported
+where the search meets them, because its result would be wrong.
 """
 
 from __future__ import annotations
@@ -21,13 +28,13 @@ __all__ = ["SortedLines", "StoredLine", "StoredLines", "in_order"]
 
 BLOCK: Final = 64 << 10
 MAX_BLOCKS: Final = 16
-"""Blocks that are kept."""
+"""Blocks that are kept in memory."""
 MAX_READ: Final = 1 << 20
-"""Bytes of one read, where many lines are taken one after the other."""
+"""Largest read, in bytes, when many lines are read one after the other."""
 MAX_REMEMBERED: Final = 4 << 20
-"""Bytes of keys that are kept for further searches: the first ones, which all searches begin with."""
-LITTLE: Final = 512
-"""Bytes of a few lines: it is not worth the while to search in them."""
+"""Bytes of first lines of blocks that are remembered; those of the first search are the most useful."""
+FEW_LINES: Final = 512
+"""Bytes of a few lines, which are read one by one rather than searched."""
 NEWLINE: Final = 0x0A
 
 _LINE = re.compile(rb"[^\n]*+\n|[^\n]++\Z")
@@ -40,16 +47,16 @@ class StoredLine:
     data: bytes
     """The line, without its line break."""
     source: str
-    """Name of the file."""
+    """Name of the file that has the line."""
     offset: int
-    """Where the line begins there; of a compressed block, where the block begins."""
+    """Where the line begins in the file; in a compressed block, where the block begins."""
 
     @property
     def head(self) -> bytes:
-        """Key and date, which lines are sorted by.
+        """Key and date, by which lines are sorted.
 
         Raises:
-            FormatError: The line has not got both.
+            FormatError: One of them is missing.
         """
         head = line_head(self.data)
         if head is None:
@@ -57,7 +64,7 @@ class StoredLine:
         return head
 
     def error(self, message: str) -> FormatError:
-        """Return an error that names the place of the line."""
+        """Return an error with the file and offset of the line."""
         return FormatError(message, source=self.source, offset=self.offset)
 
 
@@ -65,14 +72,14 @@ class SortedLines(Protocol):
     """Lines that are sorted by their bytes, wherever they are stored."""
 
     def ascending(self, wanted: bytes) -> Iterator[StoredLine]:
-        """Yield the lines that do not sort in front of `wanted`, in order."""
+        """Yield the lines that sort at or after `wanted`, in order."""
 
     def descending(self, wanted: bytes) -> Iterator[StoredLine]:
-        """Yield the lines that sort in front of `wanted`, the last of them first."""
+        """Yield the lines that sort before `wanted`, in reverse order."""
 
 
 class StoredLines:
-    """The sorted lines of one uncompressed file; see `SortedLines`. May be used from any thread.
+    """The sorted lines of one uncompressed file; see `SortedLines`. Safe to use from several threads.
 
     Args:
         source: The file. Its size must be known.
@@ -106,34 +113,34 @@ class StoredLines:
             FormatError: A line is malformed, or the lines are not sorted, as far as they are looked at.
         """
         stop = self._position(wanted)
-        behind: StoredLine | None = None
+        after: StoredLine | None = None
         for number in range(stop // BLOCK, -2, -1):
             start = self._start(number)
             for line in reversed([*self._forward(start, stop)]):
-                if behind is not None and line.head > behind.head:
-                    raise _unsorted(behind)
-                behind = line
+                if after is not None and line.head > after.head:
+                    raise _unsorted(after)
+                after = line
                 yield line
             stop = min(start, stop)
 
     def _position(self, wanted: bytes) -> int:
-        """Return where the first line begins that does not sort in front of `wanted`."""
+        """Return where the first line begins that sorts at or after `wanted`."""
         for line in self._forward(self._nearby(self._block_before(wanted), wanted)):
             if line.head >= wanted:
                 return line.offset
         return self._size
 
     def _nearby(self, number: int, wanted: bytes) -> int:
-        """Return where a line begins that is little in front of the first one of a block behind `wanted`."""
+        """Search a block; return where a line begins shortly before the first that sorts after `wanted`."""
         low = self._start(number)
         base = max(number, 0) * BLOCK
         data = self._block(base // BLOCK) if self._size else b""
         high = base + len(data)
-        while high - low > LITTLE:
+        while high - low > FEW_LINES:
             middle = (low + high) // 2
             begin = data.find(b"\n", middle - base, high - base) + 1
             head = line_head(data, begin) if begin else None
-            # A head that reaches to the end may be cut off there.
+            # A head that reaches the end of the block may be cut off.
             if head is not None and begin + len(head) < len(data) and head < wanted:
                 low = base + begin
             else:
@@ -141,7 +148,7 @@ class StoredLines:
         return low
 
     def _block_before(self, wanted: bytes) -> int:
-        """Return the last block whose first line sorts in front of `wanted`; -1 where none does."""
+        """Return the last block whose first line sorts before `wanted`, or -1."""
         low, high = -1, -(-self._size // BLOCK)
         lowest, highest = b"", None
         while high - low > 1:
@@ -160,17 +167,17 @@ class StoredLines:
         return low
 
     def _start(self, number: int) -> int:
-        """Return where the lines of a block begin; what is in front of those of the first one is block -1."""
+        """Return where the first line of a block begins. Block -1 is the line at the start of the file."""
         if number < 0:
             return 0
         line = self._first_line(number)
         return line.offset if line is not None else self._size
 
     def _first_line(self, number: int) -> StoredLine | None:
-        """Return the beginning of the first line that begins behind the first byte of a block.
+        """Return the beginning of the first line that begins after the first byte of a block.
 
         Returns:
-            None where none does, up to the end of the file.
+            The line, cut off after its head, or None where no line begins before the end of the file.
         """
         if number not in self._known:
             line = self._find_first_line(number)
@@ -183,18 +190,18 @@ class StoredLines:
 
     def _find_first_line(self, number: int) -> StoredLine | None:
         begin = number * BLOCK
-        for behind in range(number, number + MAX_LINE_SIZE // BLOCK + 1):
-            data = self._block(behind)
+        for later in range(number, number + MAX_LINE_SIZE // BLOCK + 1):
+            data = self._block(later)
             index = data.find(b"\n")
             if index >= 0:
-                start = behind * BLOCK + index + 1
+                start = later * BLOCK + index + 1
                 return self._line_begin(start) if start < self._size else None
-            if (behind + 1) * BLOCK >= self._size:
+            if (later + 1) * BLOCK >= self._size:
                 return None
         raise self._too_long(begin)
 
     def _line_begin(self, offset: int) -> StoredLine:
-        """Return the line at `offset`, cut off behind key and date where that is known to be all of them."""
+        """Return the line at `offset`, cut off after its head if the head is known to be complete."""
         number, skip = divmod(offset, BLOCK)
         data = self._block(number)[skip:]
         while True:
@@ -209,7 +216,7 @@ class StoredLines:
             data += self._block(number)
 
     def _forward(self, offset: int, stop: int | None = None) -> Iterator[StoredLine]:
-        """Yield the lines of [offset, stop), both at the beginning of a line; the reads grow."""
+        """Yield the lines of [offset, stop), both at the beginning of a line; reads get larger and larger."""
         stop = self._size if stop is None else stop
         number, skip = divmod(offset, BLOCK)
         rest = self._block(number)[skip:] if offset < stop else b""
@@ -231,7 +238,7 @@ class StoredLines:
                 return
             if len(rest) > MAX_LINE_SIZE:
                 raise self._too_long(offset)
-            # The next block may be looked at again.
+            # The next block is cached, for another search may need it; longer reads are not.
             near = step == BLOCK and position % BLOCK == 0
             more = self._block(position // BLOCK) if near else self._read(position, position + step)
             rest += more
@@ -247,23 +254,23 @@ class StoredLines:
         if len(data) < stop - start:
             end = start + len(data)
             raise SourceError(
-                f"ends at {end}, and should have {counted(self._size, 'byte')}", source=self.name
+                f"the file ends at {end}, but has {counted(self._size, 'byte')}", source=self.name
             )
         return data
 
     def _too_long(self, offset: int) -> LimitError:
         return LimitError(
-            f"a line of more than {MAX_LINE_SIZE} bytes: this is no sorted index",
+            f"a line of more than {MAX_LINE_SIZE} bytes: this is not a sorted index",
             source=self.name,
             offset=offset,
         )
 
 
 def in_order(lines: Iterator[StoredLine]) -> Iterator[StoredLine]:
-    """Pass on lines as long as none sorts in front of the one before.
+    """Yield the same lines, and check that they are sorted.
 
     Raises:
-        FormatError: One does, or is malformed.
+        FormatError: A line sorts before the previous one, or is malformed.
     """
     before = b""
     for line in lines:
@@ -276,6 +283,6 @@ def in_order(lines: Iterator[StoredLine]) -> Iterator[StoredLine]:
 
 def _unsorted(line: StoredLine) -> FormatError:
     return line.error(
-        f"the index is not sorted: {line_head(line.data[:200])!r} does not belong here; "
+        f"the index is not sorted: {line_head(line.data[:200])!r} is out of order; "
         "sort it by its bytes (LC_ALL=C sort)"
     )

@@ -1,4 +1,4 @@
-"""Finding what a record of an index refers to, through that index."""
+"""Finding the original of a revisit through the index that has the revisit."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from seekwarc.read.record import Record
 __all__ = ["open_nearby"]
 
 MAX_LINES: Final = 10_000
-"""Captures of a URI that are looked at, the nearest in time first."""
+"""Captures of a URI that are examined, nearest in time first."""
 
 Near = Callable[[str, str], Iterator[CdxjLine]]
-"""Gives the captures of a URI, those nearest to a date first."""
+"""Returns the captures of a URI, nearest to a date first."""
 RecordAt = Callable[[str, int, int | None, TableReference | None], Record]
-"""Opens the record that is in a file, at an offset, of a stored length, by a seek table."""
+"""Opens a record by its file, offset, stored length and seek table."""
 
 
 def open_nearby(record: Record, near: Near, record_at: RecordAt) -> Record:
-    """Return a logical record as `Collection.open_record` does, with an index in the place of the files.
+    """Return a logical record as `Collection.open_record` does, with a CDXJ index to find others.
 
     Args:
         record: A stored record.
-        near: Where to look.
-        record_at: Opens what was found.
+        near: Looks up captures.
+        record_at: Opens the record of a capture.
 
     Raises:
         NotFoundError: The original of a revisit is not in the index.
-        SegmentError: The record is one of several segments, of which an index tells nothing.
-        UnsupportedError: A revisit whose profile is not known.
+        SegmentError: The record is one of several segments, which a CDXJ index does not list.
+        UnsupportedError: A revisit with an unknown profile.
     """
     return _IndexedFiles(record, near, record_at).open_record(record)
 
 
 class _IndexedFiles(Collection):
-    """The files of an index as a collection, of which none is gone through."""
+    """The files of an index as a collection, of which none is ever scanned."""
 
     def __init__(self, record: Record, near: Near, record_at: RecordAt) -> None:
         super().__init__((), index=_NearbyIndex(record, near))
@@ -53,7 +53,7 @@ class _IndexedFiles(Collection):
 
 
 class _NearbyIndex:
-    """What a CDXJ index can tell as a `RecordIndex`: captures of URIs, those near a record first.
+    """A CDXJ index as a `RecordIndex`: it knows URIs and digests, and lists captures near a record first.
 
     Args:
         record: The record.
@@ -67,11 +67,11 @@ class _NearbyIndex:
         self._date = self._named_date or record.date
 
     def by_uri(self, uri: str) -> Sequence[Entry]:
-        """See `RecordIndex.by_uri`; captures of alike URIs come too, behind those of the same."""
+        """See `RecordIndex.by_uri`; captures of URIs with the same key follow those of the same URI."""
         return sorted(self._entries(uri), key=lambda entry: entry.uri != uri)
 
     def by_payload(self, digest: Digest) -> Sequence[Entry]:
-        """See `RecordIndex.by_payload`; captures of the record's URI only, for lines are sorted by URI."""
+        """See `RecordIndex.by_payload`; only captures of the record's URI, since lines are sorted by URI."""
         return [
             entry
             for uri in dict.fromkeys(self._uris)
@@ -80,7 +80,7 @@ class _NearbyIndex:
         ]
 
     def by_id(self, record_id: str) -> Sequence[Entry]:  # noqa: ARG002
-        """See `RecordIndex.by_id`; a line has no ID."""
+        """See `RecordIndex.by_id`; lines have no IDs."""
         return ()
 
     segments_of = concurrent_to = referring_to = by_id
@@ -92,12 +92,12 @@ class _NearbyIndex:
             try:
                 yield self._entry(line)
             except FormatError:
-                # A line without a place leads nowhere; another may.
+                # A line without a file or offset is of no use; another may be.
                 continue
 
     def _entry(self, line: CdxjLine) -> Entry:
         date = line.date
-        # An index has whole seconds. The date that a revisit names may be more exact.
+        # An index has whole seconds; the date that a revisit names may be more precise.
         if self._named_date is not None and timestamp_of(self._named_date) == line.timestamp:
             date = self._named_date
         return Entry(

@@ -1,8 +1,8 @@
 """ZipNum clusters: sorted lines in gzip blocks, and an index of the first line of each block.
 
-Two forms of that index are in use: `key date <tab> file <tab> offset <tab> length <tab> number`, by the tools
-of the Internet Archive, pywb and Common Crawl; and `key date {"offset": ..., "length": ...}` below a line
-`!meta 0 {"format": "cdxj-gzip-1.0", "filename": ...}`, by cdxj-indexer, which WACZ files have.
+Two forms of that index are in use. Tools of the Internet Archive, pywb and Common Crawl write
+`key date <tab> file <tab> offset <tab> length <tab> number`. cdxj-indexer, and so WACZ, has a first line
+`!meta 0 {"format": "cdxj-gzip-1.0", "filename": ...}` and then `key date {"offset": ..., "length": ...}`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from seekwarc.storage.source import RangeSource
 __all__ = ["MAX_BLOCK_SIZE", "ZipNumCluster", "is_cluster"]
 
 MAX_BLOCK_SIZE: Final = 8 << 20
-"""Bytes of a block, stored or decompressed, unless the caller allows more.
+"""Bytes of a block, compressed or decompressed, unless the caller allows more.
 
-Blocks have 300 to 3000 lines as a rule, which is 0.1 to 1.5 MiB.
+Blocks usually have 300 to 3000 lines, which is 0.1 to 1.5 MiB.
 """
 MAX_BLOCKS: Final = 4
-"""Decompressed blocks that are kept."""
+"""Decompressed blocks that are kept in memory."""
 GZIP_WINDOW: Final = 31
 META: Final = b"!meta "
 FORMAT: Final = "cdxj-gzip-1.0"
@@ -40,7 +40,7 @@ _TABBED = re.compile(rb"[^\t\n]*+\t([^\t\n]++)\t([0-9]{1,18})\t([0-9]{1,18})(?:\
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A gzip block, as the index of a cluster has it."""
+    """A gzip block, as the index of a cluster lists it."""
 
     file: str
     offset: int
@@ -48,15 +48,15 @@ class _Block:
 
 
 def is_cluster(first_line: bytes) -> bool:
-    """Tell by its first line whether a file is the index of a cluster.
+    """Return whether a file with that first line is the index of a cluster.
 
     Raises:
-        UnsupportedError: It is one of another format.
+        UnsupportedError: It is, but of an unknown format.
     """
     if first_line.startswith(META):
         name = _meta(first_line).get("format")
         if isinstance(name, str) and name.startswith("cdxj-gzip") and name != FORMAT:
-            raise UnsupportedError(f"a cluster of the format {name}; {FORMAT} is known")
+            raise UnsupportedError(f"the cluster has the unknown format {name}; {FORMAT} is supported")
         return name == FORMAT
     return _TABBED.match(first_line) is not None
 
@@ -67,8 +67,8 @@ class ZipNumCluster:
     Args:
         index: The cluster's index.
         first_line: Its first line.
-        open_part: Opens a file of blocks by the name that the index has for it.
-        max_block_size: Largest block to decompress, in bytes, stored and decompressed.
+        open_part: Opens a file of blocks by its name in the index.
+        max_block_size: Largest block to read, in bytes, both compressed and decompressed.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class ZipNumCluster:
                 yield from self._lines(entry, lambda lines: lines.descending(wanted))
 
     def _forward(self, wanted: bytes) -> Iterator[StoredLine]:
-        # The wanted lines may begin within the block before the first one that is listed after them.
+        # The index lists the first line of each block, so the wanted lines may begin in the block before.
         before = next(self._index.descending(wanted), None)
         first = [before] if before is not None else []
         for entry in chain(first, self._index.ascending(wanted)):
@@ -114,14 +114,14 @@ class ZipNumCluster:
     def _lines(
         self, entry: StoredLine, search: Callable[[StoredLines], Iterator[StoredLine]]
     ) -> Iterator[StoredLine]:
-        """Yield lines of the block that an entry of the index leads to, placed where the block begins."""
+        """Yield lines of the block of an index entry; their offset is that of the block."""
         block = self._block(entry)
         lines = self._block_lines(block)
         try:
             for line in search(lines):
                 yield replace(line, offset=block.offset)
         except FormatError as error:
-            # Its place is one in the decompressed block.
+            # The error has an offset in the decompressed block, which the file does not have.
             raise type(error)(error.message, source=lines.name, offset=block.offset) from error
 
     def _block(self, entry: StoredLine) -> _Block:
@@ -135,12 +135,12 @@ class ZipNumCluster:
             raise entry.error(f"not a line of a cluster's index: {error.message}") from error
 
     def _read_block(self, block: _Block) -> StoredLines:
-        """Decompress a block. Its lines are looked for, and made, only as they are asked for."""
+        """Decompress a block; its lines are found lazily."""
         part = self._part(block.file)
         if not 0 < block.length <= self._max_block_size:
             raise LimitError(
-                f"a block of {block.length} bytes, which is not within 1 to {self._max_block_size}; raise "
-                "max_block_size (--max-block) if the index is to be trusted",
+                f"the index lists a block of {block.length} bytes, outside the limits of 1 to "
+                f"{self._max_block_size}; raise max_block_size (--max-block) if you trust the index",
                 source=part.name,
                 offset=block.offset,
             )
@@ -157,13 +157,13 @@ def _decompressed(data: bytes, limit: int) -> bytes:
     try:
         found = decoder.decompress(data, limit + 1)
     except zlib.error as error:
-        raise ChecksumError(f"this block is damaged, or is not gzip: {error}") from error
+        raise ChecksumError(f"the block is damaged or not gzip: {error}") from error
     if len(found) > limit:
         raise LimitError(
-            f"this block has more than {limit} bytes; raise max_block_size (--max-block) to read it"
+            f"the block has more than {limit} bytes; raise max_block_size (--max-block) to read it"
         )
     if not decoder.eof:
-        raise TruncatedError("the file ends inside this block")
+        raise TruncatedError("the file ends inside the block")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Several files as one: records that are spread over them, and how records are related.
+"""Several files as one: logical records that span files, and relations between records.
 
 Source: WARC 1.1, clauses 5.7, 5.11, 6.7 and 7.
 """
@@ -29,7 +29,7 @@ from seekwarc.storage.source import RangeReadable
 __all__ = ["Collection"]
 
 MAX_REVISITS: Final = 64
-"""Revisits of revisits that are followed."""
+"""Length of a chain of revisits that is followed."""
 
 Target = str | os.PathLike[str] | bytes | BinaryIO | RangeReadable
 
@@ -37,15 +37,15 @@ Target = str | os.PathLike[str] | bytes | BinaryIO | RangeReadable
 class Collection(Closing):
     """Several WARC files that belong together, such as those of one crawl.
 
-    Iterating yields every stored record of every file, in order. `open_record` gives logical ones: segments
-    joined, revisits with their payload. Records stay usable until the collection is closed. Copies and
-    pickles open the files again, as those of a `Reader` do.
+    Iterating yields every stored record of every file, in order. `open_record` returns logical records:
+    segments joined, revisits with their payload. Records stay usable until the collection is closed. Copies
+    and pickles open the files again, as those of a `Reader` do.
 
     Args:
-        files: What a `Reader` opens each; with different names.
-        index: Knows the records of the files. Unless given, the files are gone through when it is first
-            needed, which takes about a kilobyte of memory a record.
-        **options: For each `Reader`.
+        files: Targets of a `Reader` each, with different names.
+        index: Index of the records. By default, one is made by scanning the files when it is first needed; it
+            takes about a kilobyte of memory per record.
+        **options: Options of each `Reader`.
 
     Raises:
         SourceError: A file cannot be opened.
@@ -86,21 +86,21 @@ class Collection(Closing):
         }
 
     def __getstate__(self) -> tuple[dict[str, Reader], RecordIndex | None]:
-        # An index that was made here is made again where it is needed: it may be large.
+        # An index that was made here may be large; the copy makes its own if it needs one.
         return self._readers, self._given_index
 
     def __setstate__(self, state: tuple[dict[str, Reader], RecordIndex | None]) -> None:
         self._set_up(*state)
 
     def __copy__(self) -> Self:
-        # What is shared would be closed for both.
+        # A shallow copy would share the open files, and closing one would close both.
         return copy.deepcopy(self)
 
     def __repr__(self) -> str:
         return f"<Collection of {counted(len(self._readers), 'file')}>"
 
     def close(self) -> None:
-        """Close all files. Twice does no harm."""
+        """Close all files. Idempotent."""
         with ExitStack() as opened:
             for reader in self._readers.values():
                 opened.callback(reader.close)
@@ -109,20 +109,20 @@ class Collection(Closing):
         """Yield every stored record of every file, in order.
 
         Raises:
-            FormatError: When damage is reached.
-            SourceError: The stored bytes cannot be had.
+            FormatError: A file is damaged; the records before the damage were yielded.
+            SourceError: A file cannot be read.
         """
         for reader in self._readers.values():
             yield from reader
 
     @property
     def files(self) -> Sequence[Reader]:
-        """The files, in the order in which they were given."""
+        """The files, in the given order."""
         return tuple(self._readers.values())
 
     @property
     def index(self) -> RecordIndex:
-        """What knows the records; made of all files when first needed.
+        """The index of the records; made by scanning all files when first needed.
 
         Raises:
             FormatError: A file is damaged.
@@ -136,21 +136,21 @@ class Collection(Closing):
             return self._index
 
     def record(self, entry: Entry) -> Record:
-        """Return the stored record that an entry of the index tells of.
+        """Return the stored record of an index entry.
 
         Raises:
-            NotFoundError: Its file is none of these.
-            FormatError: Another record stands there.
+            NotFoundError: The collection does not have its file.
+            FormatError: Another record is there.
         """
         reader = self._readers.get(entry.file) or self._by_base_name.get(os.path.basename(entry.file))
         if reader is None:
             raise NotFoundError(f"{entry.file} is not among the files of this collection")
-        # Of records that share a gzip member the length is 0: nothing can be done with that.
+        # Records that share a gzip member have length 0 in an index, which is of no use.
         record = reader.record_at(entry.offset, entry.length or None, table=entry.table)
         if entry.id is not None and record.id != entry.id:
             raise FormatError(
-                f"the record {entry.id} should start here, but {record.id} does: the index is not of this "
-                "file, or records share a gzip member (`seekwarc convert` mends that)",
+                f"the index has the record {entry.id} here, but the file {record.id}: the index is not of "
+                "this file, or records share a gzip member (`seekwarc convert` gives each its own)",
                 source=reader.name,
                 offset=entry.offset,
             )
@@ -163,23 +163,23 @@ class Collection(Closing):
         uri: str | None = None,
         date: WarcDate | str | None = None,
     ) -> Record:
-        """Return a logical record: its segments joined, a revisit with the payload that it refers to.
+        """Return a logical record: segments joined, a revisit with the payload of its original.
 
         Args:
-            which: A stored record, an entry of the index or a WARC-Record-ID; of a segmented record any
-                segment.
-            uri: Instead of `which`: the target URI of a response, resource or revisit.
-            date: With `uri`: the date; of several captures, the one nearest to it. The latest unless given.
+            which: A stored record, an index entry or a WARC-Record-ID; for a segmented record, any of its
+                segments.
+            uri: Target URI of a response, resource or revisit, instead of `which`.
+            date: With `uri`: selects the capture nearest to this date. By default the latest.
 
         Raises:
             NotFoundError: There is no such record, or a revisit's original is not in these files.
-            SegmentError: Segments are missing, there twice, or do not belong together.
-            UnsupportedError: A revisit whose profile is not known, so that it may not be interpreted.
+            SegmentError: Segments are missing, duplicated, or do not belong together.
+            UnsupportedError: A revisit with an unknown profile, which must not be interpreted.
         """
         record = self._stored(which, uri, date)
         if record.type == "continuation":
             origin_id = record.segment_origin_id
-            record = self._by_id(origin_id, f"segment 1 of the record that goes on at {record.offset}")
+            record = self._by_id(origin_id, f"segment 1 of the record continued at {record.offset}")
         if not isinstance(record, JoinedRecord | ResolvedRevisit):
             record = self._joined(record)
             if record.type == "revisit":
@@ -189,7 +189,7 @@ class Collection(Closing):
     def concurrent(self, record: Record) -> tuple[Record, ...]:
         """Return the other records of the same capture event (WARC-Concurrent-To, clause 5.7).
 
-        The field counts in both directions, and through records that several others name.
+        The field counts in both directions, and transitively: two records that name a third are concurrent.
         """
         if record.id is None:
             return ()
@@ -208,7 +208,7 @@ class Collection(Closing):
         """Return the record that a metadata, revisit or conversion record is about (WARC-Refers-To).
 
         Returns:
-            None where it names none, or that is not in these files.
+            The record, or None where none is named or the named one is not in these files.
         """
         found = self.index.by_id(record.refers_to_id) if record.refers_to_id is not None else ()
         return self.record(found[0]) if found else None
@@ -245,8 +245,8 @@ class Collection(Closing):
         return self.record(min(captures, key=distance))
 
     def _joined(self, record: Record) -> Record:
-        """Join a record with its continuations, where it has any."""
-        # Without a number nothing suggests that it has: no index is made only to look for them.
+        """Join a record with its continuations, if it has any."""
+        # A record without a segment number has none, as a rule: no index is made just to be sure.
         if record.id is None or (record.segment_number is None and self._index is None):
             return record
         found = self.index.segments_of(record.id)
@@ -261,7 +261,7 @@ class Collection(Closing):
         return self.record(found[0])
 
     def _resolved(self, revisit: Record, passed: set[tuple[str, int]]) -> ResolvedRevisit:
-        """Find the record with a revisit's payload, through further revisits where it must be."""
+        """Find the record with a revisit's payload, through a chain of revisits if need be."""
         passed.add((revisit.source, revisit.offset))
         damage: FormatError | None = None
         for entry in candidates_of(revisit, self.index, self.record):
@@ -277,7 +277,7 @@ class Collection(Closing):
             except (NotFoundError, UnsupportedError):
                 continue
             except FormatError as error:
-                # Of no use, but another may be.
+                # Another candidate may be intact.
                 damage = damage or error
         if damage is not None:
             raise damage

@@ -1,4 +1,4 @@
-"""Which record is where, and what other records know it by."""
+"""An index of records: where each one is, and which others refer to it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAYLOAD_IS_BLOCK = ("resource", "conversion")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One record as an index has it. IDs come without angle brackets.
+    """One record as an index lists it. IDs have no angle brackets.
 
     Example:
         >>> with seekwarc.Collection(["crawl.warc.zst"]) as crawl:
@@ -35,9 +35,9 @@ class Entry:
     """
 
     file: str
-    """Name of the file that the record is in."""
+    """Name of the file that has the record."""
     offset: int
-    """Where it begins there."""
+    """Where the record begins in the file, in bytes."""
     length: int | None = None
     """Stored bytes up to the next record, where known."""
     type: str | None = None
@@ -52,11 +52,11 @@ class Entry:
     concurrent_to: tuple[str, ...] = ()
     """IDs of records of the same capture event."""
     table: TableReference | None = None
-    """The record's seek table, where the index names it: no other is believed."""
+    """The record's seek table, if the index names it; then no other is trusted."""
 
 
 class RecordIndex(Protocol):
-    """What a collection asks for records. No order is promised.
+    """Where a collection looks up records. Results have no defined order.
 
     Example:
         >>> with seekwarc.Collection(["crawl.warc.zst"]) as crawl:
@@ -72,20 +72,20 @@ class RecordIndex(Protocol):
         """Return all records with a target URI."""
 
     def by_payload(self, digest: Digest) -> Sequence[Entry]:
-        """Return all records that state a payload digest, however it is spelt."""
+        """Return all records that state a payload digest, in any spelling."""
 
     def segments_of(self, origin_id: str) -> Sequence[Entry]:
         """Return all continuations of a record."""
 
     def concurrent_to(self, record_id: str) -> Sequence[Entry]:
-        """Return all records that say they are of the same capture event as a record."""
+        """Return all records that name a record as one of the same capture event."""
 
     def referring_to(self, record_id: str) -> Sequence[Entry]:
-        """Return all records that say they are about a record."""
+        """Return all records that refer to a record."""
 
 
 class MemoryIndex:
-    """A `RecordIndex` in memory, about a kilobyte a record.
+    """A `RecordIndex` in memory, of about a kilobyte per record.
 
     Example:
         >>> index = seekwarc.MemoryIndex()
@@ -123,7 +123,7 @@ class MemoryIndex:
         """Add all records of a file.
 
         Raises:
-            FormatError: Damage is reached.
+            FormatError: The file is damaged; the records before the damage were added.
         """
         for entry in entries_of(archive):
             self.add(entry)
@@ -154,7 +154,7 @@ class MemoryIndex:
 
 
 def entry_of(record: Record) -> Entry:
-    """Describe a record for an index. Fields that are not of their type are left out."""
+    """Return the index entry of a record. Malformed fields are left out."""
     digest = record.payload_digest
     if digest is None and record.type in PAYLOAD_IS_BLOCK:
         digest = record.block_digest
@@ -194,18 +194,18 @@ def with_lengths(archive: Reader) -> Iterator[Record]:
 def with_next(
     records: Iterable[Record], describe: Callable[[Record], Value]
 ) -> Iterator[tuple[Value, Value | None, bool]]:
-    """Describe each record as it is reached, and yield that after the next one was found.
+    """Describe each record when it is reached, and yield the description after the next record was found.
 
-    What is decompressed at a time is one record: to read of it later costs reading it again. Its length, on
-    the other hand, is known only when the next one begins.
+    Only the current record is decompressed, so a record that is read later must be decompressed again. But
+    its length is known only when the next record is found. So records are described early and yielded late.
 
     Args:
         records: The records of a file, in order.
-        describe: Called with each record while the file is at it.
+        describe: Called with each record while it is the current one.
 
     Yields:
-        What `describe` returned; the same of the next record, or None after the last; and whether damage
-        follows, which is raised next.
+        What `describe` returned for a record; what it returned for the next record, or None after the last;
+        and whether damage follows the record, which is raised next.
 
     Raises:
         SeekWarcError: As from iterating over the records.

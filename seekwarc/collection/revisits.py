@@ -1,4 +1,4 @@
-"""Which records may have the payload that a revisit leaves out.
+"""Finding the records that may have the payload that a revisit leaves out.
 
 Source: WARC 1.1, clause 6.7.
 """
@@ -20,28 +20,28 @@ __all__ = ["candidates_of"]
 def candidates_of(
     revisit: Record, index: RecordIndex, record_of: Callable[[Entry], Record]
 ) -> Iterator[Entry]:
-    """Yield the records that may have a revisit's payload, the likeliest first.
+    """Yield the records that may have a revisit's payload, most likely first.
 
-    That which it names by ID; that of the URI and date it names; of the profile identical-payload-digest all
-    with the same digest; of server-not-modified earlier captures of the URI with the same ETag or
-    Last-Modified. A record that states another payload digest never is one.
+    These are the record that it names by ID; the one of the URI and date that it names; with the profile
+    identical-payload-digest, all with the same digest; with server-not-modified, earlier captures of the URI
+    with the same ETag or Last-Modified. Records that state another payload digest are left out.
 
     Args:
         revisit: The revisit.
-        index: Where to look.
+        index: The index of all records.
         record_of: Opens a record of the index.
 
     Raises:
-        UnsupportedError: The profile is not known, so the record may not be interpreted (clause 6.7.1).
+        UnsupportedError: The profile is unknown, so the record must not be interpreted (clause 6.7.1).
     """
     identical = is_identical_payload(revisit.profile)
     if not identical and not is_server_not_modified(revisit.profile):
         raise UnsupportedError(
-            f"the profile {revisit.profile} of this revisit is not known, so what it means cannot be told",
+            f"the revisit has an unknown profile, {revisit.profile}, and cannot be resolved",
             source=revisit.source,
             offset=revisit.offset,
         )
-    # What a server calls not modified it need not have sent: such a digest is often that of nothing.
+    # A 304 response has no body, so its payload digest is often that of the empty string.
     digest = revisit.payload_digest if identical else None
     found = _named(revisit, index)
     if digest is not None:
@@ -77,7 +77,7 @@ def _may_have(entry: Entry, digest: Digest | None) -> bool:
 
 
 def _nearest(revisit: Record, entries: Iterable[Entry]) -> list[Entry]:
-    """Order records with the same payload: originals first, of the same URI first, the latest first."""
+    """Order records with the same payload: originals, then the same URI, then earlier dates, latest first."""
     own = revisit.date
 
     def order(entry: Entry) -> tuple[bool, bool, bool, int]:
@@ -91,7 +91,7 @@ def _nearest(revisit: Record, entries: Iterable[Entry]) -> list[Entry]:
 def _not_modified(
     revisit: Record, index: RecordIndex, record_of: Callable[[Entry], Record]
 ) -> Iterator[Entry]:
-    """Yield earlier captures of the URI that the server gave the same validator."""
+    """Yield captures of the URI for which the server sent the same validator."""
     head = revisit.http
     if head is None or revisit.target_uri is None:
         return

@@ -70,7 +70,9 @@ def test_captures_come_in_the_order_of_their_dates() -> None:
         ("2099", None, []),
     ],
 )
-def test_dates_are_bounds_and_short_ones_mean_all_of_it(since: str, until: str, expected: list[str]) -> None:
+def test_dates_are_bounds_and_short_ones_include_the_whole_period(
+    since: str, until: str, expected: list[str]
+) -> None:
     given = {name: date for name, date in {"since": since, "until": until}.items() if date is not None}
     assert dates(by_date(*DATES), **given) == expected
     assert sorted(dates(by_date(*DATES), closest="2021", **given)) == expected
@@ -163,13 +165,13 @@ def test_header_lines_do_not_matter() -> None:
     assert dates(b'!meta 0 {"format": "cdxj"}\n' + by_date(*DATES)) == DATES
 
 
-def test_a_line_that_cannot_be_read_is_reported_with_its_place() -> None:
+def test_a_malformed_line_is_reported_with_its_offset() -> None:
     data = by_date(*DATES)
     bad = data.replace(b'{"url": "http://example.org/page", "digest": "sha1:2022', b'{"url: "sha1:2022')
     with Index(bad) as found:
         captures = found.lookup(PAGE)
         assert [next(captures).timestamp for _ in range(3)] == DATES[:3]
-        with pytest.raises(FormatError, match="JSON of this line") as caught:
+        with pytest.raises(FormatError, match="malformed JSON") as caught:
             next(captures)
         assert bad[caught.value.offset or 0 :].startswith(b"org,example)/page 2022")
         assert caught.value.source == "<bytes>"
@@ -178,12 +180,12 @@ def test_a_line_that_cannot_be_read_is_reported_with_its_place() -> None:
 def test_a_date_that_is_invalid_is_reported_where_it_counts() -> None:
     data = by_date("20201399000000", "20210101000000")
     assert len(dates(data)) == 2
-    with pytest.raises(FormatError, match="date of this line") as caught:
+    with pytest.raises(FormatError, match="this line has an invalid date") as caught:
         dates(data, closest="2020")
     assert caught.value.offset is not None
 
 
-def test_what_cannot_be_searched_is_refused(tmp_path: Path) -> None:
+def test_targets_that_cannot_be_searched_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match=r"\.idx") as caught:
         Index(b"\x1f\x8b\x08rest")
     assert caught.value.source == "<bytes>"
@@ -247,7 +249,10 @@ def test_the_files_may_be_elsewhere(crawl: Path, tmp_path_factory: pytest.TempPa
     for files in (crawl, str(crawl) + "/"):
         with Index(other, files=files) as found:
             assert next(found.lookup("http://example.org/0")).open().payload.read() == text(500, seed=0)
-    with Index(other.read_bytes()) as found, pytest.raises(SeekWarcError, match="`files`"):
+    with (
+        Index(other.read_bytes()) as found,
+        pytest.raises(SeekWarcError, match=r"cannot locate .*; pass `files=`"),
+    ):
         next(found.lookup("http://example.org/0")).open()
     with Index(io.BytesIO(other.read_bytes()), files=crawl) as found:
         assert next(found.lookup("http://example.org/0")).open().payload.read() == text(500, seed=0)
@@ -265,17 +270,17 @@ def test_the_files_may_be_elsewhere(crawl: Path, tmp_path_factory: pytest.TempPa
         "\\\\host\\a",
     ],
 )
-def test_an_index_leads_to_no_file_outside_of_its_folder(name: str, tmp_path: Path) -> None:
+def test_an_index_opens_no_file_outside_its_folder(name: str, tmp_path: Path) -> None:
     path = tmp_path / "a.cdxj"
     path.write_bytes(cdxj_line("org,example)/page", "2020", url=PAGE, offset="0", filename=name))
-    with Index(path) as found, pytest.raises(FormatError, match="leads out of the folder"):
+    with Index(path) as found, pytest.raises(FormatError, match="is outside the folder of its files"):
         next(found.lookup(PAGE)).open()
 
 
 def test_a_part_of_a_cluster_is_in_its_folder_too(tmp_path: Path) -> None:
     path = tmp_path / "cluster.idx"
     path.write_bytes(b"a 2020\t/etc/passwd\t0\t10\t1\n")
-    with Index(path) as found, pytest.raises(FormatError, match="leads out of the folder"):
+    with Index(path) as found, pytest.raises(FormatError, match="is outside the folder of its files"):
         next(found.lookup("http://example.org/"))
 
 
@@ -290,11 +295,11 @@ def test_a_part_of_a_cluster_is_in_its_folder_too(tmp_path: Path) -> None:
         (b"", None),
     ],
 )
-def test_files_are_looked_for_beside_the_index(target: object, folder: str | None) -> None:
+def test_files_are_expected_beside_the_index(target: object, folder: str | None) -> None:
     assert module.folder_of(target) == folder
 
 
-def test_a_line_that_leads_to_another_record_is_reported(crawl: Path) -> None:
+def test_a_line_with_the_place_of_another_record_is_reported(crawl: Path) -> None:
     data = (crawl / "crawl.cdxj").read_bytes()
     lines = [
         line.replace(b"org,example)/0 ", b"org,example)/0x ").replace(b"example.org/0", b"example.org/0x")
@@ -378,7 +383,7 @@ def test_one_index_serves_several_threads(crawl: Path) -> None:
 
 
 @pytest.mark.needs("module:obstore")
-def test_a_remote_index_is_searched_where_it_is(crawl: Path) -> None:
+def test_a_remote_index_is_searched_without_a_download(crawl: Path) -> None:
     lines = [*many_lines(30_000, filler=500), *(crawl / "crawl.cdxj").read_bytes().splitlines(keepends=True)]
     data = b"".join(sorted(lines))
     assert len(data) > 16 * MIB
@@ -444,7 +449,7 @@ def test_the_table_that_a_line_names_is_the_one_that_is_read(tmp_path: Path) -> 
         assert source.requests.count((reference.offset, reference.offset + reference.size)) == 1
 
 
-def test_no_other_table_is_believed_than_the_one_that_is_named(tmp_path: Path) -> None:
+def test_no_table_but_the_named_one_is_trusted(tmp_path: Path) -> None:
     with Index(index_of(tmp_path, large())) as found:
         capture = next(it for it in found.lookup("http://example.org/1"))
     made = large(change=displaced)
@@ -458,7 +463,7 @@ def test_no_other_table_is_believed_than_the_one_that_is_named(tmp_path: Path) -
         assert "index" in record.body.table_problem
 
 
-def test_read_strictly_no_table_is_believed_that_lists_other_frames(tmp_path: Path) -> None:
+def test_a_strict_reader_rejects_a_table_of_other_frames(tmp_path: Path) -> None:
     made = large(change=displaced)
     put = made.records[1]
     (tmp_path / "a.warc.zst").write_bytes(made.bytes())
@@ -468,7 +473,7 @@ def test_read_strictly_no_table_is_believed_that_lists_other_frames(tmp_path: Pa
         assert record.seek_table_status == "unusable"
 
 
-def test_a_table_that_is_not_that_of_the_frames_is_not_named(tmp_path: Path) -> None:
+def test_a_table_of_other_frames_is_not_named(tmp_path: Path) -> None:
     with Index(index_of(tmp_path, large(change=displaced))) as found:
         assert [it.table for it in found.lookup("http://example.org/", match="prefix")] == [None] * 3
 
@@ -485,7 +490,7 @@ def test_the_table_of_another_record_is_not_used() -> None:
         assert "another record" in record.body.table_problem
 
 
-def test_a_table_above_the_limit_is_not_read_on_an_index_s_word() -> None:
+def test_a_named_table_above_the_limit_is_not_read() -> None:
     made = large()
     put = made.records[1]
     reference = TableReference(put.offset, 1 << 30, "0" * 64)
@@ -495,7 +500,7 @@ def test_a_table_above_the_limit_is_not_read_on_an_index_s_word() -> None:
         assert "max_table_size" in record.body.table_problem
 
 
-def test_a_line_that_names_no_table_rightly_is_refused(tmp_path: Path) -> None:
+def test_a_malformed_table_reference_is_refused(tmp_path: Path) -> None:
     path = index_of(tmp_path, large())
     path.write_bytes(path.read_bytes().replace(b" sha256:", b" md5:"))
     with Index(path) as found, pytest.raises(FormatError, match="does not name a seek table"):

@@ -41,7 +41,7 @@ def assert_found(data: bytes, lines: list[bytes], wanted: bytes) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1, 500, 1499, 2999])
-def test_a_line_that_is_there_is_found(number: int) -> None:
+def test_every_line_is_found(number: int) -> None:
     head = b" ".join(LINES[number].split(b" ")[:2])
     line = next(stored(DATA).ascending(head))
     assert line.data == LINES[number].rstrip()
@@ -49,7 +49,7 @@ def test_a_line_that_is_there_is_found(number: int) -> None:
     assert line.source == "a.cdxj"
 
 
-def test_what_lies_after_and_before_any_place_comes_in_order() -> None:
+def test_lines_after_and_before_any_key_are_in_order() -> None:
     rng = random.Random(1)
     places = [
         b"",
@@ -72,7 +72,7 @@ KEYS = st.lists(st.text("abc", min_size=1, max_size=3), max_size=40)
     st.booleans(),
     st.sampled_from([16, 80]),
 )
-def test_it_is_as_going_through_all_lines(
+def test_a_search_finds_what_a_scan_finds(
     keys: list[str], wanted: str, filler: int, last: bool, block: int
 ) -> None:
     # Some have the same key and date.
@@ -84,12 +84,12 @@ def test_it_is_as_going_through_all_lines(
     with pytest.MonkeyPatch.context() as patch:
         # So that lines lie across blocks, and over several.
         patch.setattr(module, "BLOCK", block)
-        patch.setattr(module, "LITTLE", 4)
+        patch.setattr(module, "FEW_LINES", 4)
         for some in {wanted.encode(), *heads[:5]}:
             assert_found(data, lines, some)
 
 
-def test_of_lines_of_the_same_key_and_date_all_are_found() -> None:
+def test_all_lines_of_one_key_and_date_are_found() -> None:
     lines = [b"a 2020 {}\n", *(b"b 2020 {%06d}\n" % number for number in range(30_000)), b"c 2020 {}\n"]
     assert len(b"".join(lines)) > 6 * BLOCK
     found = [*stored(b"".join(lines)).ascending(b"b 2020")]
@@ -116,7 +116,7 @@ def test_a_search_reads_few_blocks_and_the_next_ones_fewer() -> None:
 
 
 @pytest.mark.parametrize("tail", [b"", b"z 2020 {" + b"x" * 3 * BLOCK])
-def test_going_backwards_from_the_end_reads_little_more_than_a_block(tail: bytes) -> None:
+def test_descending_from_the_end_reads_little_more_than_a_block(tail: bytes) -> None:
     source = RecordingSource(b"".join(many_lines(20_000, filler=1000)) + tail, "a.cdxj")
     backward = StoredLines(source).descending(b"zz")
     if tail:
@@ -133,7 +133,7 @@ def test_consecutive_lines_are_read_in_growing_steps() -> None:
     assert len(source.requests) < 45
 
 
-def test_little_is_remembered_of_a_file_of_long_keys(monkeypatch) -> None:
+def test_memory_for_long_keys_is_bounded(monkeypatch) -> None:
     monkeypatch.setattr(module, "MAX_REMEMBERED", 1 << 20)
     lines = [b"%03d%b 2026 {}\n" % (number, b"k" * 100_000) for number in range(60)]
     found = stored(b"".join(lines))
@@ -151,7 +151,7 @@ def test_an_empty_file_has_no_lines() -> None:
     assert [*stored(b"").ascending(b"")] == [*stored(b"").descending(b"a")] == []
 
 
-def test_a_line_out_of_order_is_reported_with_its_place() -> None:
+def test_a_line_out_of_order_is_reported_with_its_offset() -> None:
     data = b"b 2020 {}\nc 2020 {}\na 2020 {}\n"
     with pytest.raises(FormatError, match="not sorted") as caught:
         [*stored(data).ascending(b"")]
@@ -166,7 +166,7 @@ def test_an_unsorted_file_is_reported_by_the_search() -> None:
         [*stored(b"".join(shuffled)).ascending(b"org,site5)")]
 
 
-def test_the_search_itself_sees_what_does_not_belong_there() -> None:
+def test_the_search_itself_detects_lines_out_of_order() -> None:
     data = b"z 2020 {}\n" * 40_000 + b"m 2020 {}\n" * 60_000
     with pytest.raises(FormatError, match="not sorted"):
         next(stored(data).ascending(b"a"))
@@ -175,12 +175,12 @@ def test_the_search_itself_sees_what_does_not_belong_there() -> None:
         next(stored(data).ascending(b"zz"))
 
 
-def test_lines_of_the_same_key_and_date_may_stand_in_any_order() -> None:
+def test_lines_of_one_key_and_date_may_be_in_any_order() -> None:
     data = b'a 2020 {"b"}\na 2020 {"a"}\n'
     assert len([*stored(data).ascending(b"")]) == 2
 
 
-def test_a_line_without_a_date_is_reported_with_its_place() -> None:
+def test_a_line_without_a_date_is_reported_with_its_offset() -> None:
     for data in (b"a 2020 {}\nnonsense\nz 2020 {}\n", b"a 2020 {}\n" * 10_000 + b"nonsense\n" * 20_000):
         with pytest.raises(FormatError, match="not a line of an index") as caught:
             [*stored(data).ascending(b"b")]
@@ -191,7 +191,7 @@ def test_a_line_without_a_date_is_reported_with_its_place() -> None:
 @pytest.mark.parametrize("data", [b"x" * (40 << 20), b"a 2020 {}\n" + b"x" * (40 << 20)])
 def test_a_file_without_line_breaks_is_not_read_to_its_end(data: bytes) -> None:
     source = RecordingSource(data, "a.cdxj")
-    with pytest.raises(LimitError, match="no sorted index"):
+    with pytest.raises(LimitError, match="not a sorted index"):
         [*StoredLines(source).ascending(b"y")]
     assert source.bytes_asked < len(data)
 
@@ -199,9 +199,9 @@ def test_a_file_without_line_breaks_is_not_read_to_its_end(data: bytes) -> None:
 def test_a_source_that_ends_early_is_reported() -> None:
     source = RecordingSource(DATA, "a.cdxj")
     source.data = DATA[:100_000]
-    with pytest.raises(SourceError, match="should have"):
+    with pytest.raises(SourceError, match="the file ends at 327680, but has"):
         [*StoredLines(source).ascending(b"")]
-    with pytest.raises(SourceError, match="should have"):
+    with pytest.raises(SourceError, match="the file ends at 327680, but has"):
         [*StoredLines(source).ascending(b"zzz")]
 
 

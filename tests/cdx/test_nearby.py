@@ -67,7 +67,7 @@ def digest_of(body: bytes) -> str:
 ONE, OTHER = text(500, seed=1), text(600, seed=2)
 
 
-def test_the_uri_and_date_that_a_revisit_names_lead_to_its_original(crawl: Crawl) -> None:
+def test_the_uri_and_date_in_a_revisit_find_its_original(crawl: Crawl) -> None:
     crawl.response(OTHER, "2020-01-01T00:00:00Z", "http://example.org/other")
     wanted = crawl.response(ONE, "2021-01-01T00:00:00Z", "http://example.org/other")
     crawl.response(OTHER, "2022-01-01T00:00:00Z")
@@ -81,7 +81,7 @@ def test_the_uri_and_date_that_a_revisit_names_lead_to_its_original(crawl: Crawl
     assert original_of(record) == wanted
 
 
-def test_a_date_that_is_more_exact_than_an_index_leads_there_too(crawl: Crawl) -> None:
+def test_a_date_more_precise_than_the_index_finds_the_original(crawl: Crawl) -> None:
     wanted = crawl.response(ONE, "2021-01-01T00:00:00.250Z")
     named = {"refers_to_target_uri": URI, "refers_to_date": "2021-01-01T00:00:00.250Z"}
     # The head is another one, so that nothing else leads there.
@@ -90,7 +90,7 @@ def test_a_date_that_is_more_exact_than_an_index_leads_there_too(crawl: Crawl) -
     assert original_of(crawl.opened("2023")) == wanted
 
 
-def test_the_digest_leads_to_captures_of_the_same_uri(crawl: Crawl) -> None:
+def test_the_digest_finds_captures_of_the_same_uri(crawl: Crawl) -> None:
     crawl.response(OTHER, "2020-01-01T00:00:00Z")
     wanted = crawl.response(ONE, "2021-01-01T00:00:00Z")
     crawl.response(OTHER, "2022-01-01T00:00:00Z")
@@ -99,7 +99,7 @@ def test_the_digest_leads_to_captures_of_the_same_uri(crawl: Crawl) -> None:
 
 
 @pytest.mark.parametrize("profile", [NOT_MODIFIED, IDENTICAL])
-def test_a_capture_under_an_alike_uri_will_do(crawl: Crawl, profile: str) -> None:
+def test_a_capture_of_a_uri_with_the_same_key_is_accepted(crawl: Crawl, profile: str) -> None:
     wanted = crawl.response(ONE, "2021-01-01T00:00:00Z", "https://www.example.org/")
     named = {"refers_to_target_uri": URI, "refers_to_date": "2021-01-01T00:00:00Z"}
     digest = digest_of(ONE) if profile == IDENTICAL else None
@@ -108,7 +108,7 @@ def test_a_capture_under_an_alike_uri_will_do(crawl: Crawl, profile: str) -> Non
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_of_alike_uris_of_one_second_the_same_one_goes_first(crawl: Crawl, scheme: str) -> None:
+def test_the_same_uri_comes_before_others_with_its_key(crawl: Crawl, scheme: str) -> None:
     uri = f"{scheme}://example.org/"
     wanted = crawl.response(ONE, "2021-01-01T00:00:00Z", uri)
     other = {"http": "https", "https": "http"}[scheme] + "://example.org/"
@@ -118,7 +118,7 @@ def test_of_alike_uris_of_one_second_the_same_one_goes_first(crawl: Crawl, schem
     assert original_of(crawl.opened("2023")) == wanted
 
 
-def test_what_was_not_modified_is_found_by_its_etag(crawl: Crawl) -> None:
+def test_a_revisit_not_modified_is_resolved_by_its_etag(crawl: Crawl) -> None:
     wanted = crawl.response(ONE, "2021-01-01T00:00:00Z")
     crawl.put("write_response", URI, HEAD.replace(b"one", b"two") + OTHER, date="2022-01-01T00:00:00Z")
     crawl.revisit("2023-01-01T00:00:00Z", profile=NOT_MODIFIED)
@@ -159,7 +159,7 @@ def test_a_revisit_of_an_unknown_profile_is_not_interpreted(crawl: Crawl) -> Non
         crawl.opened("2023")
 
 
-def test_a_segmented_record_takes_a_collection(tmp_path: Path) -> None:
+def test_a_segmented_record_needs_a_collection(tmp_path: Path) -> None:
     with seekwarc.open(tmp_path / "a.warc.zst", "w", max_file_size=4 * MIB) as out:
         out.write_resource(URI, noise(9 * MIB), "video/mp4", date="2021-01-01T00:00:00Z")
     crawl = Crawl(tmp_path)
@@ -169,7 +169,7 @@ def test_a_segmented_record_takes_a_collection(tmp_path: Path) -> None:
         crawl.opened("2021")
 
 
-def test_no_more_captures_are_looked_at_than_is_good(crawl: Crawl, monkeypatch) -> None:
+def test_the_number_of_captures_examined_is_bounded(crawl: Crawl, monkeypatch) -> None:
     monkeypatch.setattr(nearby, "MAX_LINES", 3)
     crawl.response(ONE, "2021-01-01T00:00:00Z")
     for day in range(1, 5):

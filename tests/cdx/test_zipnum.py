@@ -36,7 +36,7 @@ def open_cluster(path: Path) -> ZipNumCluster:
 
 
 @FORMS
-def test_lines_are_those_of_the_plain_file(make: Make, tmp_path: Path) -> None:
+def test_lines_equal_those_of_the_plain_file(make: Make, tmp_path: Path) -> None:
     cluster = open_cluster(make(tmp_path, LINES))
     plain = StoredLines(BytesSource(b"".join(LINES)))
     rng = random.Random(3)
@@ -47,7 +47,7 @@ def test_lines_are_those_of_the_plain_file(make: Make, tmp_path: Path) -> None:
 
 
 @FORMS
-def test_a_key_whose_lines_lie_over_blocks_is_found_from_its_first(make: Make, tmp_path: Path) -> None:
+def test_lines_of_a_key_across_blocks_are_all_found(make: Make, tmp_path: Path) -> None:
     lines = [cdxj_line("org,a)/", f"{2000 + number}0101000000") for number in range(25)]
     cluster = open_cluster(make(tmp_path, [cdxj_line("org,0)/", "2000"), *lines]))
     assert [line.data for line in cluster.ascending(b"org,a)/ ")] == [line.rstrip() for line in lines]
@@ -62,7 +62,7 @@ def test_few_blocks_are_read(tmp_path: Path) -> None:
     assert len(part.requests) <= 2
 
 
-def test_what_is_not_a_cluster_is_distinguished() -> None:
+def test_other_files_are_not_taken_for_a_cluster() -> None:
     assert not is_cluster(LINES[0])
     assert not is_cluster(b"")
     assert not is_cluster(b'!meta 0 {"format": "cdxj"}')
@@ -87,7 +87,7 @@ def entry(offset: object = 0, length: object = len(BLOCK)) -> bytes:
     return f"a 2020\tpart.gz\t{offset}\t{length}\t1\n".encode()
 
 
-def test_a_block_that_is_right_is_read() -> None:
+def test_an_intact_block_is_read() -> None:
     assert read_all(entry(), BLOCK) == [b"a 2020 {}", b"b 2020 {}"]
 
 
@@ -106,7 +106,7 @@ def test_a_block_that_is_right_is_read() -> None:
     ],
     ids=range(9),
 )
-def test_a_block_that_is_wrong_is_reported_with_its_place(
+def test_a_damaged_block_is_reported_with_its_offset(
     index: bytes, part: bytes, error: type[FormatError]
 ) -> None:
     with pytest.raises(error) as caught:
@@ -129,7 +129,7 @@ def test_a_block_that_unpacks_to_too_much_is_refused() -> None:
 
 
 @pytest.mark.parametrize("length", [0, -1, 1])
-def test_the_limit_of_a_block_holds_at_its_edge_and_can_be_raised(length: int) -> None:
+def test_the_limit_of_a_block_is_exact_and_can_be_raised(length: int) -> None:
     data = b"a 2020 " + b"{}" * 500
     block = packed(data)
     limit = len(data) + length
@@ -156,7 +156,7 @@ def test_a_block_of_tiny_lines_costs_no_more_than_its_bytes() -> None:
         tracemalloc.stop()
 
 
-def test_a_line_of_the_index_that_is_wrong_is_reported_with_its_place() -> None:
+def test_a_malformed_line_of_the_index_is_reported_with_its_offset() -> None:
     index = wacz_index = cdxj_line("!meta", "0", format="cdxj-gzip-1.0", filename="part.gz")
     for line in (b"a 2020 {}\n", b"a 2020 x\n", b'a 2020 {"offset": "x", "length": 4}\n'):
         with pytest.raises(FormatError, match="cluster's index") as caught:

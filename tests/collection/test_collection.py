@@ -159,7 +159,7 @@ def test_two_files_of_one_name_are_refused() -> None:
         Collection([one.data, two.data])
 
 
-def test_where_one_cannot_be_opened_the_others_are_closed(tmp_path: Path) -> None:
+def test_if_one_file_cannot_be_opened_the_others_are_closed(tmp_path: Path) -> None:
     one, two = files([put(1)], [put(2)])
     with pytest.raises(SourceError, match="missing"):
         Collection([one, tmp_path / "missing.warc", two])
@@ -207,7 +207,7 @@ def test_an_ordinary_record_is_the_stored_one() -> None:
             assert type(collection.open_record(f"<{record.id}>")) is Record
 
 
-def test_what_is_not_there_is_not_found() -> None:
+def test_a_missing_record_is_not_found() -> None:
     with Collection(files([put(1)], [put(2)])) as collection:
         with pytest.raises(NotFoundError, match="urn:x:1"):
             collection.open_record("<urn:x:1>")
@@ -243,14 +243,14 @@ def test_of_several_captures_the_nearest_is_opened(date: str | WarcDate | None, 
         assert collection.open_record(uri=URI, date=date).block.read() == b"block of %d" % expected
 
 
-def test_only_what_was_captured_is_opened_by_uri() -> None:
+def test_only_captures_are_opened_by_uri() -> None:
     kinds = ("request", "metadata", "conversion", "warcinfo")
     made = files([put(number, kind=kind) for number, kind in enumerate(kinds)])
     with Collection(made) as collection, pytest.raises(NotFoundError):
         collection.open_record(uri=URI)
 
 
-def test_a_capture_without_a_date_has_no_place_among_others() -> None:
+def test_a_capture_without_a_date_is_not_opened_by_date() -> None:
     odd = [put(1, date="yesterday"), put(2, date="2026-01-01")]
     with Collection(files(odd)) as collection:
         for date in (None, "1970", "2030"):
@@ -289,7 +289,7 @@ def test_records_that_name_one_that_is_not_there_are_concurrent() -> None:
         assert numbers(by_number(collection, 2).concurrent) == {3}
 
 
-def test_a_record_is_not_concurrent_to_itself() -> None:
+def test_a_record_is_not_concurrent_with_itself() -> None:
     made = files([put(1, concurrent_to(1)), put(2)])
     with Collection(made) as collection:
         assert by_number(collection, 1).concurrent == ()
@@ -303,7 +303,7 @@ def test_a_copy_in_another_file_is_given_once() -> None:
             assert numbers(record.concurrent) == {1, 2} - numbers([record])
 
 
-def test_a_record_without_an_id_is_concurrent_to_none() -> None:
+def test_a_record_without_an_id_has_no_concurrent_records() -> None:
     header, block = put(1, concurrent_to(2))
     anonymous = header.replace(b"WARC-Record-ID", b"X-Record-ID")
     with Collection(files([(anonymous, block), put(2)])) as collection:
@@ -313,7 +313,7 @@ def test_a_record_without_an_id_is_concurrent_to_none() -> None:
         assert first.referring_to == ()
 
 
-def test_thousands_of_concurrent_records_are_found_in_good_time() -> None:
+def test_thousands_of_concurrent_records_are_found_fast() -> None:
     chain = [put(n, concurrent_to(n - 1), block=b"") for n in range(1, 2000)]
     with time_limit(20), Collection(files(chain)) as collection:
         assert numbers(by_number(collection, 1000).concurrent) == {*range(1, 2000)} - {1000}
@@ -322,7 +322,7 @@ def test_thousands_of_concurrent_records_are_found_in_good_time() -> None:
 # Records that are about others.
 
 
-def test_a_record_leads_to_that_which_it_is_about_and_back() -> None:
+def test_relations_are_followed_in_both_directions() -> None:
     made = files(
         [put(1), put(2, refers_to(1), kind="metadata")],
         [put(3, refers_to(1), kind="conversion"), put(4, refers_to(3), kind="metadata")],
@@ -341,7 +341,7 @@ def test_a_record_leads_to_that_which_it_is_about_and_back() -> None:
         assert numbers(collection.referring_to(by_number(collection, 3))) == {4}
 
 
-def test_a_reference_to_what_is_not_there_leads_to_nothing() -> None:
+def test_a_dangling_reference_gives_no_record() -> None:
     with Collection(files([put(2, refers_to(1), kind="metadata")])) as collection:
         record = by_number(collection, 2)
         assert record.refers_to is None
@@ -379,7 +379,7 @@ def test_a_logical_record_has_the_relations_of_its_origin() -> None:
         assert by_number(collection, 4).refers_to.id == record_id(1)
 
 
-def test_a_record_of_a_reader_tells_that_relations_take_a_collection() -> None:
+def test_relations_of_a_single_reader_ask_for_a_collection() -> None:
     (source,) = files([put(1, refers_to(1), concurrent_to(1))])
     with seekwarc.open(source) as archive:
         for record in (next(iter(archive)), archive.record_at(0)):
@@ -489,7 +489,7 @@ EXPECTED = [b"block of 1", b"block of 1", {2}, b"one two", {5}, {3}, b"block of 
 
 
 @pytest.mark.parametrize("lengths", [True, False])
-def test_an_index_of_ones_own_does_as_well_as_the_built_one(lengths: bool) -> None:
+def test_a_custom_index_works_like_the_built_in_one(lengths: bool) -> None:
     sources = a_crawl()
     own = ListIndex(sources, lengths=lengths)
     index: RecordIndex = own
@@ -539,7 +539,7 @@ def test_files_with_one_base_name_are_distinguished_by_their_whole_names() -> No
         assert by_number(collection, 2).block.read() == b"block of 2"
 
 
-def test_a_base_name_that_two_files_have_leads_to_no_wrong_record() -> None:
+def test_an_ambiguous_base_name_opens_no_wrong_record() -> None:
     one, two = (files([put(number)], folder=f"{number}/")[0] for number in (1, 2))
     for order in ([one, two], [two, one]):
         with Collection(order) as collection, pytest.raises(NotFoundError, match=r"0\.warc"):
@@ -555,7 +555,7 @@ def test_an_entry_of_another_file_is_not_found() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_index_that_does_not_fit_is_noticed(form: str) -> None:
+def test_an_index_of_other_files_is_noticed(form: str) -> None:
     data = stored(form, [put(1), put(2)])
     with seekwarc.open(data) as archive:
         second = list(archive)[1].offset
@@ -573,7 +573,7 @@ def test_an_index_that_does_not_fit_is_noticed(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_entry_with_a_wrong_length_leads_to_the_record_all_the_same(form: str) -> None:
+def test_an_entry_with_a_wrong_length_still_opens_its_record(form: str) -> None:
     data = stored(form, [put(1, block=text(50_000)), put(2)])
     for length in (1, 1000, len(data), 10**9):
         with Collection([RecordingSource(data, "a.warc")]) as collection:
@@ -590,7 +590,7 @@ def sharing() -> Collection:
     return collection
 
 
-def test_records_that_share_a_gzip_member_are_not_taken_for_each_other() -> None:
+def test_records_that_share_a_gzip_member_are_not_confused() -> None:
     with sharing() as collection, pytest.raises(FormatError, match="convert"):
         by_number(collection, 2)
 

@@ -66,7 +66,7 @@ def several(*, table: bool, file_table: bool) -> Foreign:
 @pytest.mark.parametrize("file_table", [True, False])
 @pytest.mark.parametrize("table", [True, False])
 @pytest.mark.parametrize("form", FORMS)
-def test_entries_tell_where_each_record_of_a_file_is(form: str, table: bool, file_table: bool) -> None:
+def test_entries_have_the_offset_of_each_record(form: str, table: bool, file_table: bool) -> None:
     made = FORMS[form](several(table=table, file_table=file_table))
     with seekwarc.open(RecordingSource(made.bytes(), "one.warc")) as archive:
         found = list(entries_of(archive))
@@ -83,14 +83,14 @@ def test_entries_tell_where_each_record_of_a_file_is(form: str, table: bool, fil
 @pytest.mark.parametrize("file_table", [True, False])
 @pytest.mark.parametrize("table", [True, False])
 @pytest.mark.parametrize("form", ["gz", "zst", "none"])
-def test_entries_tell_how_long_each_record_is(form: str, table: bool, file_table: bool) -> None:
+def test_entries_have_the_length_of_each_record(form: str, table: bool, file_table: bool) -> None:
     made = FORMS[form](several(table=table, file_table=file_table))
     with seekwarc.open(made.bytes()) as archive:
         assert [it.length for it in entries_of(archive)] == [put.length for put in made.records]
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_the_writer_wrote_is_found_where_it_says(form: str, tmp_path) -> None:
+def test_written_records_are_found_at_their_stated_offsets(form: str, tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     with seekwarc.Writer(path, frame_size=64 << 10) as writer:
         places = [
@@ -135,7 +135,7 @@ def deplete(entries: Iterator[Entry]) -> None:
 # What an entry says.
 
 
-def test_an_entry_has_all_that_a_record_is_looked_for_by() -> None:
+def test_an_entry_has_every_field_that_is_looked_up() -> None:
     found = entry(
         7,
         ("WARC-Payload-Digest", BASE32),
@@ -194,13 +194,13 @@ def test_the_block_digest_of_others_is_not_that_of_their_payload(kind: str) -> N
         ("WARC-Segment-Number", "9" * 19, "segment_number"),
     ],
 )
-def test_a_value_that_is_not_of_its_type_is_left_out(name: str, value: str, attribute: str) -> None:
+def test_a_malformed_value_is_left_out(name: str, value: str, attribute: str) -> None:
     found = entry(1, (name, value), ("WARC-Refers-To", f"<{record_id(2)}>"), kind="resource")
     assert getattr(found, attribute) is None
     assert (found.id, found.uri, found.refers_to) == (record_id(1), URI, record_id(2))
 
 
-def test_a_record_without_any_field_has_an_entry_too() -> None:
+def test_a_record_without_fields_has_an_entry() -> None:
     with seekwarc.open(b"WARC/1.1\r\nContent-Length: 1\r\n\r\nx\r\n\r\n") as archive:
         (found,) = entries_of(archive)
     assert found == Entry("<bytes>", 0, found.length)
@@ -238,9 +238,7 @@ def test_records_are_found_by_their_uri(index: MemoryIndex) -> None:
 
 
 @pytest.mark.parametrize("spelling", [BASE32, BASE32.lower(), BASE16, "sha1:2jmj7l5rSw0yVb/vlWAYkK/YBwk="])
-def test_records_are_found_by_their_payload_however_its_digest_is_spelt(
-    index: MemoryIndex, spelling: str
-) -> None:
+def test_records_are_found_by_a_digest_in_any_spelling(index: MemoryIndex, spelling: str) -> None:
     assert places(index.by_payload(Digest.parse(spelling))) == {("a.warc", 0), ("b.warc", 0)}
 
 
@@ -255,13 +253,13 @@ def test_segments_are_found_by_their_origin(index: MemoryIndex) -> None:
     assert places(index.segments_of(record_id(1))) == {("a.warc", 100)}
 
 
-def test_records_are_found_by_those_they_name(index: MemoryIndex) -> None:
+def test_records_are_found_by_the_ids_that_they_name(index: MemoryIndex) -> None:
     assert places(index.concurrent_to(record_id(2))) == {("b.warc", 50), ("b.warc", 70)}
     assert places(index.concurrent_to(record_id(3))) == {("b.warc", 70)}
     assert places(index.referring_to(record_id(1))) == {("b.warc", 50)}
 
 
-def test_what_is_not_known_is_not_found_and_not_remembered(index: MemoryIndex) -> None:
+def test_unknown_keys_are_not_found_and_not_stored(index: MemoryIndex) -> None:
     for _ in range(2):
         assert not index.by_id(record_id(9))
         assert not index.by_uri("http://elsewhere/")
@@ -282,14 +280,14 @@ def test_archives_are_added_one_after_the_other() -> None:
     assert places(index.by_id(record_id(2))) == {("b.warc.gz", 0)}
 
 
-def test_settled_records_know_their_length() -> None:
+def test_with_lengths_yields_records_of_known_length() -> None:
     made = Foreign().record(b"x" * 3000, cuts=500).record(b"y").record(b"z" * 900, cuts=300)
     with seekwarc.open(made.bytes()) as archive:
         for record, put in zip(with_lengths(archive), made.records, strict=True):
             assert record.length == put.length
 
 
-def test_settled_records_cost_no_more_than_iterating() -> None:
+def test_with_lengths_costs_no_more_than_iterating() -> None:
     made = Foreign()
     for _ in range(50):
         made.record(b"x" * 3000, cuts=500)

@@ -159,7 +159,7 @@ OTHER = original(8, body=b"other", uri="http://other/")
 # What the record becomes.
 
 
-def test_it_has_its_own_header_and_head_and_the_payload_of_the_original() -> None:
+def test_a_resolved_revisit_has_its_own_header_and_head() -> None:
     header, block = revisit(refers_to=1)
     with Collection(files(original(), (header, block))) as collection:
         for which in (
@@ -220,7 +220,7 @@ def test_it_is_opened_by_its_uri_too() -> None:
         assert collection.open_record(uri="http://again/").payload.read() == BODY
 
 
-def test_of_captures_of_one_uri_the_revisit_may_be_the_nearest() -> None:
+def test_the_nearest_capture_of_a_uri_may_be_a_revisit() -> None:
     with Collection(files(original(), revisit(refers_to=1))) as collection:
         assert type(collection.open_record(uri=URI, date=DATE)) is Record
         assert isinstance(collection.open_record(uri=URI, date=LATER), ResolvedRevisit)
@@ -254,7 +254,7 @@ def test_an_identical_payload_of_an_early_draft_is_found(profile: str) -> None:
 @pytest.mark.parametrize("profile", NOT_MODIFIED_SPELLINGS)
 @pytest.mark.parametrize("way", [{"refers_to": 1}, {"refers_uri": URI, "refers_date": DATE}, {}])
 @pytest.mark.parametrize("digest", [None, sha1(b"")])
-def test_what_was_not_modified_is_found_in_every_way(profile: str, way: dict, digest: str | None) -> None:
+def test_not_modified_is_resolved_in_every_way(profile: str, way: dict, digest: str | None) -> None:
     not_modified = revisit(
         profile=profile, digest=digest, block=OWN_HEAD.replace(b"200 OK", b"304 Not Modified"), **way
     )
@@ -294,7 +294,7 @@ def test_another_date_or_uri_is_another_record() -> None:
     assert_not_found(made, revisit(refers_uri=URI))
 
 
-def test_what_was_captured_is_meant_and_not_what_was_asked() -> None:
+def test_a_revisit_is_resolved_to_a_response_not_a_request() -> None:
     request = put(3, "request", b"GET / HTTP/1.1\r\n\r\n")
     metadata = put(4, "metadata", b"a: b\r\n", ("WARC-Payload-Digest", sha1(BODY)), content_type="text/x")
     made = original(1, ("WARC-Payload-Digest", ""))
@@ -313,7 +313,7 @@ def test_a_digest_may_be_spelt_in_another_alphabet(of_original: str, of_revisit:
         assert verdicts == ["valid"]
 
 
-def test_of_several_with_the_payload_the_likeliest_is_taken() -> None:
+def test_of_several_candidates_the_likeliest_is_used() -> None:
     elsewhere = original(3, uri="http://other/", date="2026-01-20")
     early, late = original(4, date=DATE), original(5, date="2026-01-10")
     after = original(6, date=LATEST)
@@ -323,7 +323,7 @@ def test_of_several_with_the_payload_the_likeliest_is_taken() -> None:
     assert resolved([elsewhere], revisit()) == 3
 
 
-def test_the_etag_counts_for_more_than_the_time_of_change() -> None:
+def test_the_etag_counts_more_than_last_modified() -> None:
     def head(etag: str | None, changed: str | None, status: str = "200 OK") -> bytes:
         lines = [f"HTTP/1.1 {status}", f"ETag: {etag}" if etag else "", f"Last-Modified: {changed}"]
         return "\r\n".join(line for line in lines[: 3 if changed else 2] if line).encode() + b"\r\n\r\n"
@@ -347,7 +347,7 @@ def test_the_etag_counts_for_more_than_the_time_of_change() -> None:
     assert_not_found(kept, revisit(profile=NOT_MODIFIED, digest=None, block=b""))
 
 
-def test_what_was_not_modified_is_sought_at_its_own_uri() -> None:
+def test_not_modified_is_resolved_at_its_own_uri() -> None:
     not_modified = revisit(profile=NOT_MODIFIED, digest=None)
     assert_not_found(original(uri="http://other/"), not_modified)
     assert resolved(original(), not_modified) == 1
@@ -356,33 +356,33 @@ def test_what_was_not_modified_is_sought_at_its_own_uri() -> None:
 # What is not the original after all.
 
 
-def test_a_record_that_states_another_digest_is_passed_over() -> None:
+def test_a_candidate_with_another_digest_is_skipped() -> None:
     wrong = original(3, body=b"something else")
     assert resolved([wrong, original()], revisit(refers_to=3)) == 1
     assert resolved([wrong, original(date=LATEST)], revisit(refers_uri=URI, refers_date=DATE)) == 1
     assert_not_found(wrong, revisit(refers_to=3, refers_uri=URI, refers_date=DATE))
 
 
-def test_a_digest_of_another_algorithm_says_nothing() -> None:
+def test_a_digest_of_another_algorithm_is_ignored() -> None:
     other = original(1, ("WARC-Payload-Digest", "sha256:" + hashlib.sha256(BODY).hexdigest()))
     assert resolved(other, revisit(refers_to=1)) == 1
     assert_not_found(other, revisit())
 
 
-def test_a_named_record_without_a_digest_is_believed() -> None:
+def test_a_named_record_without_a_digest_is_accepted() -> None:
     made = original(1, ("WARC-Payload-Digest", ""))
     assert resolved(made, revisit(refers_to=1)) == 1
     assert resolved([made, original(3)], revisit(refers_to=1, digest=None)) == 1
 
 
-def test_an_original_that_is_nowhere_is_not_found() -> None:
+def test_a_missing_original_is_not_found() -> None:
     assert_not_found(revisit())
     assert_not_found([OTHER, revisit(refers_to=1)])
     assert_not_found(OTHER, revisit(refers_to=1, refers_uri=URI, refers_date=DATE))
     assert_not_found(OTHER, revisit(digest=None))
 
 
-def test_the_message_tells_what_was_looked_for() -> None:
+def test_the_message_names_the_missing_original() -> None:
     for made, expected in (
         (revisit(refers_to=7, refers_uri="http://a/"), record_id(7)),
         (revisit(refers_uri="http://a/"), "http://a/"),
@@ -414,7 +414,7 @@ def test_the_head_in_a_revisit_of_a_known_profile_is_read(profile: str) -> None:
 @pytest.mark.parametrize(
     ("field", "value"), [("WARC-Payload-Digest", "no digest"), ("WARC-Refers-To-Date", "yesterday")]
 )
-def test_a_damaged_field_does_not_keep_the_others_from_being_used(field: str, value: str) -> None:
+def test_other_fields_are_used_if_one_is_damaged(field: str, value: str) -> None:
     good = {"WARC-Payload-Digest": None, "WARC-Refers-To-Date": None}
     given = {**good, field: value}
     again = revisit(
@@ -426,7 +426,7 @@ def test_a_damaged_field_does_not_keep_the_others_from_being_used(field: str, va
 # Revisits of revisits.
 
 
-def test_a_revisit_of_a_revisit_leads_to_the_original() -> None:
+def test_a_revisit_of_a_revisit_resolves_to_the_original() -> None:
     middle = revisit(3, refers_to=1, digest=None)
     assert resolved(original(), middle, revisit(refers_to=3, digest=None)) == 1
     by_date = revisit(2, refers_uri=URI, refers_date=LATER, date=LATEST, digest=None)
@@ -490,7 +490,7 @@ def test_a_revisit_of_itself_is_not_found() -> None:
     assert resolved(original(), revisit(refers_to=2)) == 1
 
 
-def test_many_revisits_of_one_payload_without_an_original_end_soon() -> None:
+def test_many_revisits_without_an_original_fail_fast() -> None:
     made = [revisit(number) for number in range(2, 300)]
     assert_not_found(made)
 
@@ -504,7 +504,7 @@ class BaseNames(MemoryIndex):
 
 
 @pytest.mark.parametrize("made", [[revisit(refers_to=2)], [revisit(refers_to=3), revisit(3, refers_to=2)]])
-def test_circles_are_noticed_where_the_index_has_base_names(made: list[Stored]) -> None:
+def test_circles_are_noticed_if_the_index_has_base_names(made: list[Stored]) -> None:
     (source,) = files(made)
     source.name = "folder/" + source.name
     index = BaseNames()
@@ -515,7 +515,7 @@ def test_circles_are_noticed_where_the_index_has_base_names(made: list[Stored]) 
         collection.open_record(record_id(2))
 
 
-def test_a_revisit_of_an_unknown_profile_on_the_way_is_passed_over() -> None:
+def test_a_candidate_of_an_unknown_profile_is_skipped() -> None:
     odd = revisit(3, profile="http://example.org/some-profile")
     assert resolved([odd, original()], revisit(refers_to=3)) == 1
 
@@ -530,7 +530,7 @@ def chunked(body: bytes, size: int = 700) -> bytes:
 
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("coding", ["chunked", "gzip", "chunked gzip"])
-def test_the_coding_is_that_of_the_original(coding: str, own: bool) -> None:
+def test_the_content_coding_is_that_of_the_original(coding: str, own: bool) -> None:
     body = gzip.compress(BODY) if "gzip" in coding else BODY
     head = HEAD[:-2]
     if "gzip" in coding:
@@ -574,7 +574,7 @@ def test_an_original_in_segments_is_joined(way: dict) -> None:
         assert [it.verdict for it in record.check_digests()] == ["valid"]
 
 
-def test_segments_of_the_original_that_are_missing_are_reported() -> None:
+def test_missing_segments_of_the_original_are_reported() -> None:
     one, _, three = segments(("WARC-Payload-Digest", sha1(BODY)))
     made = files(one, three, revisit(refers_to=1))
     with Collection(made) as collection, pytest.raises(SegmentError, match="number 2 is missing"):
@@ -683,7 +683,7 @@ def written(block: bytes, **options: object) -> tuple[list[bytes], list[seekwarc
 @pytest.mark.parametrize("digest", ["sha1", "sha256"])
 @pytest.mark.parametrize("size", [3000, 300_000])
 @pytest.mark.parametrize("chunks", [False, True])
-def test_what_the_writer_met_again_resolves(size: int, digest: str, chunks: bool) -> None:
+def test_revisits_by_the_writer_resolve(size: int, digest: str, chunks: bool) -> None:
     body = noise(size)
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     block = head + chunked(body, 70_000) if chunks else HEAD + body
@@ -704,7 +704,7 @@ def test_what_the_writer_met_again_resolves(size: int, digest: str, chunks: bool
         collection.open_record(uri=f"{URI}1")
 
 
-def test_what_the_writer_met_again_resolves_to_segments(tmp_path: Path) -> None:
+def test_revisits_by_the_writer_resolve_to_segments(tmp_path: Path) -> None:
     body = noise(1 << 20)
     known = Duplicates()
     with seekwarc.Writer(

@@ -156,7 +156,7 @@ def test_segments_may_lie_in_one_file_among_other_records() -> None:
         assert collection.open_record(ORIGIN).block.read() == BLOCK
 
 
-def test_a_logical_record_is_opened_by_whatever_names_it() -> None:
+def test_a_logical_record_is_opened_by_any_of_its_names() -> None:
     with Collection(files(*parts(BLOCK, CUTS))) as collection:
         entries = [collection.index.by_id(record_id(number))[0] for number in (1, 2, 3)]
         ways = [
@@ -214,7 +214,7 @@ def test_a_record_of_many_segments_is_joined_in_the_order_of_their_numbers() -> 
 
 
 @pytest.mark.parametrize("empty", ["first", "middle", "last", "all"])
-def test_segments_without_a_block_do_no_harm(empty: str) -> None:
+def test_segments_with_an_empty_block_are_joined(empty: str) -> None:
     block = b"" if empty == "all" else BLOCK
     cuts = {"first": (0, 50), "middle": (50, 50), "last": (50, len(BLOCK)), "all": (0, 0)}[empty]
     with Collection(files(*parts(block, cuts))) as collection:
@@ -276,7 +276,7 @@ def test_all_other_fields_are_kept_byte_for_byte(newline: bytes) -> None:
 
 @pytest.mark.parametrize("first", [None, "disconnect"])
 @pytest.mark.parametrize("last", [None, "length"])
-def test_it_is_truncated_where_its_last_segment_says_so(first: str | None, last: str | None) -> None:
+def test_it_is_truncated_if_its_last_segment_is(first: str | None, last: str | None) -> None:
     def reason(value: str | None) -> list[tuple[str, str]]:
         return [("WARC-Truncated", value)] if value else []
 
@@ -293,7 +293,7 @@ def test_it_is_truncated_where_its_last_segment_says_so(first: str | None, last:
 
 @settings(max_examples=60)
 @given(st.data())
-def test_ranges_are_those_of_the_whole(data: st.DataObject) -> None:
+def test_ranges_equal_slices_of_the_whole(data: st.DataObject) -> None:
     block = data.draw(st.sampled_from([BLOCK, BLOCK[:300], HTTP_HEAD, b"x"]))
     positions = st.integers(0, len(block))
     cuts = sorted(data.draw(st.lists(positions, min_size=1, max_size=5)))
@@ -393,7 +393,7 @@ def test_content_codings_are_undone_across_borders(coding: str) -> None:
             assert file.read() == body
 
 
-def test_a_coded_payload_that_is_said_to_be_cut_ends_where_it_ends() -> None:
+def test_a_truncated_coded_payload_is_decoded_to_its_end() -> None:
     body = noise(50_000)
     block = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + gzip.compress(body)[:30_000]
     cut = [("WARC-Truncated", "length")]
@@ -496,7 +496,7 @@ def test_what_a_plan_says_is_what_is_read() -> None:
 
 
 @pytest.mark.parametrize("form", ["warc", "warc.zst"])
-def test_the_head_is_read_of_the_first_segment_alone(form: str) -> None:
+def test_the_head_is_read_from_the_first_segment_alone(form: str) -> None:
     block = HTTP_HEAD + noise(400_000)
     sources = files(*parts(block, (len(HTTP_HEAD) + 5, 200_000)), forms=[form])
     with Collection(sources) as collection:
@@ -619,7 +619,7 @@ def test_a_range_of_300_mib_in_three_files_costs_what_its_frames_cost(tmp_path: 
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("digest", ["sha1", "sha256"])
-def test_what_the_writer_cuts_is_joined_again(tmp_path: Path, digest: str, threads: int) -> None:
+def test_segments_by_the_writer_are_joined(tmp_path: Path, digest: str, threads: int) -> None:
     body = noise(MIB) + text(MIB) + noise(MIB, 2)
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     block = head + chunked(body, 300_000, 1, 2_000_000)
@@ -650,7 +650,7 @@ def test_what_the_writer_cuts_is_joined_again(tmp_path: Path, digest: str, threa
             assert verdicts["WARC-Block-Digest"] == "valid"
 
 
-def test_what_the_writer_cuts_stays_joined_when_its_files_are_converted(tmp_path: Path) -> None:
+def test_segments_are_joined_after_a_conversion(tmp_path: Path) -> None:
     block = HTTP_HEAD + noise(MIB)
     with seekwarc.Writer(tmp_path / "a.warc.zst", frame_size=64 * KIB, max_file_size=512 * KIB) as writer:
         writer.write_response(URI, block)
@@ -724,7 +724,7 @@ def test_a_continuation_that_names_no_origin_is_not_found() -> None:
         collection.open_record(record_id(2))
 
 
-def test_a_segment_that_is_there_twice_is_named() -> None:
+def test_a_duplicated_segment_is_named() -> None:
     one, two, three = parts(BLOCK, CUTS)
     message = problem(one, two, three, [part(None, b"", kind="resource"), two])
     assert "number 2 is there twice" in message
@@ -751,7 +751,7 @@ def test_a_segment_of_another_target_uri_is_named() -> None:
     assert "2.warc.zst at 0 has another target URI, urn:x:other" in message
 
 
-def test_angle_brackets_make_no_other_target_uri() -> None:
+def test_angle_brackets_do_not_change_the_target_uri() -> None:
     one, two = part(1, b"a"), part(2, b"b", total=2, uri=f"<{URI}>")
     with Collection(files(one, two)) as collection:
         assert collection.open_record(ORIGIN).block.read() == b"ab"
@@ -811,7 +811,7 @@ def test_a_malformed_segment_number_is_named(number: str) -> None:
             collection.open_record(ORIGIN)
 
 
-def test_all_that_is_wrong_is_named_at_once() -> None:
+def test_all_problems_are_named_at_once() -> None:
     other = part(4, b"d", total=9, uri="urn:x:other")
     message = problem(part(1, b"a"), part(3, b"c"), part(3, b"c", identity=record_id(33)), other)
     for expected in ("another target URI", "number 3 is there twice", "number 2 is missing"):

@@ -87,7 +87,7 @@ def test_an_index_leads_to_no_other_folder(name, tmp_path) -> None:
     line = b"org,example)/ 20260101000000 " + json.dumps({"filename": name, "offset": "0"}).encode()
     path = tmp_path / "x.cdxj"
     path.write_bytes(line)
-    with pytest.raises(FormatError, match="leads out of the folder"):
+    with pytest.raises(FormatError, match="is outside the folder of its files"):
         Shelf([path])
 
 
