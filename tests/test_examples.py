@@ -29,9 +29,6 @@ NO_EXAMPLE: set[str] = {
     "seekwarc.AsyncReader",
     "seekwarc.AsyncRecord",
     "seekwarc.AsyncWriter",
-    "seekwarc.DiskCache",
-    "seekwarc.FileSystemSource",
-    "seekwarc.ReadPolicy",
     "seekwarc.serve.served.ServedRecord",
 }
 """Public classes that still have no example."""

@@ -30,7 +30,6 @@ CONSTANTS = re.compile(
 
 NOT_YET_CLEAN: set[str] = {
     "seekwarc/serve",
-    "seekwarc/storage",
     "seekwarc/tools",
     "spec-notes/api.md",
     "spec-notes/benchmarks.md",
@@ -44,7 +43,6 @@ NOT_YET_CLEAN: set[str] = {
     "tests/property",
     "tests/serve",
     "tests/standard",
-    "tests/storage",
     "tests/tasks",
     "tests/tools",
     "tests/write",

@@ -113,7 +113,7 @@ class FrameRun:
         self._context = context
         self._head = head
         self._window: PrefetchWindow | None = None
-        most = context.source.policy.ahead
+        most = context.source.policy.max_prefetch
         if most:
             largest = max(table.content_sizes, default=0) or 1
             self._window = PrefetchWindow(min(most, context.cache.capacity // PREFETCH_SHARE // largest))
@@ -122,7 +122,7 @@ class FrameRun:
         """Tell what reading content bytes [start, stop) costs with whole frames verified."""
         wanted = self.table.locate(start, stop)
         policy = self._context.source.policy
-        requests = plan_requests(self._spans([wanted]), gap=policy.gap, most=policy.most)
+        requests = plan_requests(self._spans([wanted]), gap=policy.gap, max_size=policy.max_request)
         ranges = tuple((request.start, request.stop) for request in requests)
         sizes = self.table.content_sizes[wanted.start : wanted.stop]
         return ReadPlan(ranges, sum(sizes), len(sizes) - sizes.count(0))

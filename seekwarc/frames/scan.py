@@ -400,4 +400,4 @@ class _Peeks:
 
     def count(self) -> None:
         """Have the source count what was read."""
-        self._source.count_small(self._reads, self._fetched)
+        self._source.count(self._fetched, self._reads)

@@ -65,7 +65,7 @@ class PlainBody(RecordBody):
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
         """See `RecordBody.read`; there is nothing to verify."""
         source, first, last = self.file.source, self.offset + start, self.offset + stop
-        if last - first > source.policy.most:
+        if last - first > source.policy.max_request:
             out = bytearray(stop - start)
             with memoryview(out) as view:
                 self.read_into(start, view, verify=verify)
@@ -81,7 +81,7 @@ class PlainBody(RecordBody):
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
         """See `RecordBody.read_into`."""
-        step = self.file.source.policy.most
+        step = self.file.source.policy.max_request
         for begin in range(0, len(out), step):
             with out[begin : begin + step] as part:
                 part[:] = self.read(start + begin, start + begin + len(part), verify=verify)

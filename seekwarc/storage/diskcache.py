@@ -1,8 +1,8 @@
 """Stored bytes of remote objects, kept on a local disk from one run to the next.
 
-An object is kept in blocks, each of them a file of its own, whose name is made of the object's identity (its
-address and its version) and the block's number. Any number of processes may share a folder: a block gets
-its name when it is whole, a file that was removed or damaged is as good as none, and nothing is locked.
+An object is kept in blocks of a fixed size, each in a file named after a hash of the object's identity (its
+address and version) and the block's number. Any number of processes may share the folder without locks: a
+block is renamed into place once it is complete, and a file that is missing or damaged counts as a miss.
 """
 
 from __future__ import annotations
@@ -21,27 +21,33 @@ from seekwarc.storage.plan import plan_requests
 __all__ = ["DiskCache"]
 
 BLOCK: Final = 128 << 10
-"""What is fetched and kept at a time: a read takes less than two of them more than it asked for."""
+"""Size of a block. A read fetches less than two blocks more than it asked for."""
 DIGEST_SIZE: Final = 32
 ROUNDS: Final = 16
-"""The folder is looked through each time that one part in so many of the limit was written."""
+"""The folder is scanned each time that 1/ROUNDS of the limit was written."""
 SUFFIX: Final = ".block"
 
 
 class DiskCache:
-    """A folder of blocks. Reads are answered from it, and what is missing is fetched and kept.
+    """A folder that keeps blocks of remote objects. Reads are answered from it; missing blocks are fetched.
 
-    The blocks that were used longest ago are removed to make room. Where a block cannot be written, because
-    the disk is full, it is not kept: that is no error.
+    The least recently used blocks are removed to make room. A block that cannot be written, such as to a full
+    disk, is not kept; that is not an error.
 
     Args:
-        folder: Where the blocks are kept; made if it is not there. Only this user should be able to write
-            there. Everything in it that ends in `.block` may be removed.
-        limit: Most bytes of all blocks. Processes that share the folder and write at the same time may
-            exceed it for a moment, each by a sixteenth.
+        folder: Where the blocks are kept; created if missing. Only this user should be able to write there.
+            Every file in it whose name ends in `.block` may be removed.
+        limit: Maximum size of all blocks together, in bytes. Processes that share the folder and write at the
+            same time may exceed it briefly, each by a sixteenth.
 
     Raises:
-        SourceError: The folder cannot be made.
+        SourceError: The folder cannot be created.
+
+    Example:
+        >>> cache = seekwarc.DiskCache("cached", limit=256 << 20)
+        >>> with seekwarc.open("crawl.warc.zst", disk_cache=cache) as archive:  # a URL, as a rule
+        ...     print(archive.name)
+        crawl.warc.zst
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, limit: int = 1 << 30) -> None:
@@ -56,7 +62,7 @@ class DiskCache:
         self._limit = limit
         self._lock = threading.Lock()
         self._unseen = limit
-        """Bytes written since the folder was scanned last; at first, nobody knows what is there."""
+        """Bytes written since the last scan of the folder, which may be full at first."""
 
     def __getstate__(self) -> tuple[str, int]:
         return self._folder, self._limit
@@ -70,11 +76,11 @@ class DiskCache:
         """Return the bytes [start, stop) of an object.
 
         Args:
-            identity: Names one version of one object.
+            identity: Key of one version of one object.
             start: First byte.
-            stop: Behind the last, not beyond the end of the object.
-            fetch: Returns a range of the object; asked for what is missing, in whole blocks.
-            size: Bytes of the object.
+            stop: Position after the last byte, at most `size`.
+            fetch: Returns a range [start, stop) of the object; called for missing blocks, as a whole each.
+            size: Size of the object in bytes.
 
         Raises:
             SourceError: From `fetch`.
@@ -82,13 +88,13 @@ class DiskCache:
         first, last = start // BLOCK, -(-stop // BLOCK)
         found = {number: self._load(identity, number) for number in range(first, last)}
         missing = [(number * BLOCK, (number + 1) * BLOCK) for number, data in found.items() if data is None]
-        for begin, behind, _ in plan_requests(missing, gap=0, most=stop - start + 2 * BLOCK):
-            end = min(behind, size)
+        for begin, block_end, _ in plan_requests(missing, gap=0, max_size=stop - start + 2 * BLOCK):
+            end = min(block_end, size)
             data = fetch(begin, end)
             for position in range(0, len(data), BLOCK):
                 number = (begin + position) // BLOCK
                 block = found[number] = data[position : position + BLOCK]
-                # The last block of an object may be short, but none because its source answered short.
+                # After a short answer, the last block that came is incomplete and must not be kept.
                 if len(data) == end - begin:
                     self._store(identity, number, block)
         whole = b"".join(found[number] or b"" for number in range(first, last))
@@ -103,7 +109,7 @@ class DiskCache:
         try:
             with open(path, "rb") as file:
                 stored = file.read(BLOCK + DIGEST_SIZE + 1)
-            # So that it is known to have been used.
+            # The modification time says when the block was last used.
             os.utime(path)
         except OSError:
             return None
@@ -137,7 +143,7 @@ class DiskCache:
             self._make_room()
 
     def _make_room(self) -> None:
-        """Remove the blocks used longest ago until a sixteenth of the limit is free."""
+        """Remove the least recently used blocks until a sixteenth of the limit is free."""
         blocks = []
         for folder, _, names in os.walk(self._folder):
             for name in names:
@@ -150,14 +156,14 @@ class DiskCache:
         for _, size, path in sorted(blocks):
             if excess <= 0:
                 return
-            # Another process may have been faster.
+            # Another process may have removed it first.
             with contextlib.suppress(OSError):
                 os.unlink(path)
             excess -= size
 
 
 def _digest(identity: str, number: int, data: bytes) -> bytes:
-    """Return what tells that these are the right bytes, of the right object, and all of them."""
+    """Return the digest that is stored with a block: of its bytes, its object and its number."""
     hasher = hashlib.blake2b(f"{number} {identity}\0".encode(), digest_size=DIGEST_SIZE)
     hasher.update(data)
     return hasher.digest()

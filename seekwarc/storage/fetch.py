@@ -1,7 +1,7 @@
-"""A source as an archive reads it: requests joined, several under way at a time, each of them counted.
+"""A source as an archive reads it: requests are joined, several are in flight at a time, each is counted.
 
 Everything that reads stored bytes goes through a `Fetcher`: one range (`read`), many ranges in order
-(`fetch`), or a few that are going to be needed (`prefetch`).
+(`fetch`), or a few that will be needed soon (`prefetch`).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["Fetcher"]
 
 TAIL: Final = 64 << 10
-"""What is read at the end of an object to learn its size: what formats keep there comes along."""
+"""Size of the read at the end of an object that finds out its size; formats keep their tables there."""
 MAX_PREFETCHED: Final = 8 << 20
-"""Bytes kept of earlier calls of `prefetch`."""
+"""Bytes that are kept of earlier calls of `prefetch`."""
 MAX_WAITING: Final = 64 << 20
-"""Bytes that have come, or are coming, and were not taken yet; one larger request excepted."""
+"""Bytes that are fetched, or being fetched, and were not taken yet. A single request may be larger."""
 
 
 _P = ParamSpec("_P")
@@ -44,8 +44,8 @@ class Fetcher(RangeSource):
 
     Args:
         source: The source.
-        stats: Counts the requests, and the bytes that they returned.
-        disk: Keeps what comes from a remote object for the next time.
+        stats: Counts the requests and the bytes that they returned.
+        disk: Keeps the bytes of remote objects from one run to the next.
 
     Attributes:
         stats: See above.
@@ -59,7 +59,7 @@ class Fetcher(RangeSource):
         self._pool: ThreadPoolExecutor | None = None
         self._process = 0
         self._closed = False
-        # Replaced, never changed, so that looking through it takes no lock.
+        # Replaced as a whole, never changed, so that reads can search it without a lock.
         self._prefetched: tuple[tuple[int, bytes], ...] = ()
         self._size: int | None = None
         self.name = source.name
@@ -69,7 +69,7 @@ class Fetcher(RangeSource):
         return self._source, self._disk
 
     def __setstate__(self, state: tuple[RangeSource, DiskCache | None]) -> None:
-        # A copy counts for itself, and shares neither threads nor bytes at hand.
+        # A copy has counters of its own, and shares neither threads nor prefetched bytes.
         source, disk = state
         Fetcher.__init__(self, source, Stats(), disk=disk)
 
@@ -80,12 +80,12 @@ class Fetcher(RangeSource):
 
     @property
     def is_far(self) -> bool:
-        """Whether each answer takes a while, so that many small reads in a row do."""
+        """Whether each answer takes so long that many small reads in a row are slow."""
         return self.policy.in_flight > 1
 
     @property
     def size(self) -> int | None:  # type: ignore[override]  # found out by the first request
-        """See `RangeSource.size`. Of a remote object that was not read yet, this reads the end."""
+        """See `RangeSource.size`. If the size is unknown, this reads the end of the object and keeps it."""
         if self.known_size is None and not self.is_pipe:
             self.prefetch((), end=True)
         return self._source.size
@@ -93,14 +93,16 @@ class Fetcher(RangeSource):
     @property
     def known_size(self) -> int | None:
         """See `RangeSource.known_size`."""
-        # Once known it stays: this is part of every read.
+        # The size never changes once it is known, and every read needs it.
         if self._size is None:
             self._size = self._source.known_size
         return self._size
 
     def read(self, start: int, stop: int) -> bytes:
         """See `RangeSource.read`."""
-        size = self.known_size
+        size = self._size
+        if size is None:
+            size = self.known_size
         if size is not None and stop > size:
             stop = size
             if start >= stop:
@@ -110,18 +112,20 @@ class Fetcher(RangeSource):
                 return data[start - begin : stop - begin]
         if self._disk is not None and size is not None and (identity := self._source.identity) is not None:
             return self._disk.read(identity, start, stop, self._request, size=size)
-        return self._request(start, stop)
+        data = self._source.read(start, stop)
+        self.count(len(data))
+        return data
 
     def small_reads(self) -> SmallReads:
-        """See `RangeSource.small_reads`; these are counted by `count_small`."""
+        """See `RangeSource.small_reads`. The caller counts these reads with `count`."""
         return self._source.small_reads()
 
-    def count_small(self, reads: int, fetched: int) -> None:
-        """Count such reads, once they have been made.
+    def count(self, fetched: int, reads: int = 1) -> None:
+        """Count reads of the source that were made.
 
         Args:
-            reads: How many they were.
             fetched: Bytes that they returned.
+            reads: Number of reads.
         """
         with self._lock:
             self.stats.requests += reads
@@ -135,20 +139,20 @@ class Fetcher(RangeSource):
         in_flight: int | None = None,
         room: Callable[[int], memoryview | None] = lambda _: None,
     ) -> Iterator[tuple[Request, Buffer]]:
-        """Read many ranges, as few requests.
+        """Read many ranges with few requests.
 
         Args:
             wanted: Ranges [start, stop), by ascending start.
-            gap: Bytes between two ranges that are read along, if not as many as by the policy.
-            in_flight: Requests at a time, if not as many as the policy allows.
-            room: Returns a buffer of that size to read into, or None. What is in it must not be needed any
-                more when the next request is taken.
+            gap: As `ReadPolicy.gap`, if not that of the source's policy.
+            in_flight: As `ReadPolicy.in_flight`, if not that of the source's policy.
+            room: Returns a buffer of a given size to read into, or None. The buffer is used again for the
+                next request.
 
         Yields:
-            Each request and its bytes, in order; fewer bytes only where the source ends.
+            Each request and its bytes, in order; fewer bytes only if the source ends.
         """
         gap = self.policy.gap if gap is None else gap
-        requests = plan_requests(wanted, gap=gap, most=self.policy.most)
+        requests = plan_requests(wanted, gap=gap, max_size=self.policy.max_request)
         if (in_flight or self.policy.in_flight) > 1:
             yield from self._side_by_side(requests)
         else:
@@ -160,15 +164,15 @@ class Fetcher(RangeSource):
         if out is None:
             return None
         count = self._source.read_into(request.start, out)
-        self._count(count)
+        self.count(count)
         return out[:count]
 
     def prefetch(self, wanted: Iterable[tuple[int, int]], *, end: bool = False) -> None:
-        """Read ranges side by side, in one round trip, and keep them for the reads that follow.
+        """Fetch ranges side by side, in one round trip, and keep them for the reads that follow.
 
         Args:
             wanted: Ranges [start, stop).
-            end: The last 64 KiB are wanted too. They can be read before the size is known.
+            end: Whether to fetch the last 64 KiB too, which is possible before the size is known.
         """
         size = self.known_size
         last = None
@@ -180,7 +184,7 @@ class Fetcher(RangeSource):
         if size is not None:
             ranges = [(start, min(stop, size)) for start, stop in ranges if start < size]
         ranges = [one for one in ranges if not self._has(*one)]
-        # What lies between them is not read along: they come side by side anyway.
+        # Reading the gaps would save nothing: the requests are in flight at the same time.
         found = [(request.start, bytes(data)) for request, data in self.fetch(sorted(ranges), gap=0)]
         if last is not None:
             found.append(last.result())
@@ -197,22 +201,23 @@ class Fetcher(RangeSource):
 
     def _read_end(self) -> tuple[int, bytes]:
         start, data = self._source.read_end(TAIL)
-        self._count(len(data))
+        self.count(len(data))
         return start, data
 
     def _request(self, start: int, stop: int) -> bytes:
         data = self._source.read(start, stop)
-        self._count(len(data))
+        self.count(len(data))
         return data
 
-    def _count(self, size: int) -> None:
-        with self._lock:
-            self.stats.requests += 1
-            self.stats.bytes_fetched += size
-
     def _side_by_side(self, requests: Iterator[Request]) -> Iterator[tuple[Request, bytes]]:
-        """Read some before they are taken, and yield them in order."""
-        # The one that is taken next is read by this thread, if no other has begun to.
+        """Fetch several requests at a time and yield their bytes in order.
+
+        `waiting` is a sliding window of requests: it is filled until as many are in flight as the policy
+        allows, or until their sizes add up to `MAX_WAITING`, and then the oldest is yielded. So memory is
+        bounded, whatever the number of ranges. A request that enters an empty window is not given to the
+        pool, since this thread would only wait for it: it reads that one itself. A single range thus costs
+        no change of thread. If the caller stops early, requests that have not begun are cancelled.
+        """
         waiting: deque[tuple[Request, Future[bytes] | None]] = deque()
         size = 0
 
@@ -237,22 +242,22 @@ class Fetcher(RangeSource):
                     answer.cancel()
 
     def submit(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
-        """Have something done in one of the threads that wait for answers."""
+        """Run `work` in one of the threads that wait for answers."""
         with self._lock:
             if self._closed:
                 raise SourceError("the archive is closed", source=self.name)
             if self._pool is None or self._process != os.getpid():
-                # The threads of a pool are not there in a forked child, which would wait for them for ever.
+                # A forked child has no threads of its parent's pool, and would wait for them for ever.
                 self._process = os.getpid()
                 # Imported here: a local file needs no threads, and this takes milliseconds.
                 from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
                 self._pool = ThreadPoolExecutor(self.policy.in_flight, "seekwarc-fetch")
-            # What is set for this piece of work, such as who pays for it, holds in that thread too.
+            # Context variables apply to the work that is done on behalf of their context, in any thread.
             return self._pool.submit(copy_context().run, partial(work, *args, **kwargs))
 
     def close(self) -> None:
-        """Stop the threads and close the source. What is under way is not waited for."""
+        """Stop the threads and close the source, without waiting for requests in flight."""
         with self._lock:
             self._closed = True
             self._prefetched = ()

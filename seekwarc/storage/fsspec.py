@@ -1,6 +1,6 @@
-"""Files of any fsspec file system, for those who hold one.
+"""Files of any fsspec file system that the caller has.
 
-fsspec is not imported, and need not be installed: what has its methods will do.
+fsspec is not imported and need not be installed: any object with its methods will do.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ __all__ = ["FileSystem", "FileSystemSource", "file_system_of"]
 
 
 class FileSystem(Protocol):
-    """What is asked of an fsspec file system."""
+    """The methods of an fsspec file system that are used."""
 
     def info(self, path: str) -> dict[str, Any]:
-        """Return what is known of a file: its `size` and `type` among it."""
+        """Return what is known about a file, its `size` and `type` included."""
 
     def cat_file(self, path: str, start: int, end: int) -> bytes:
         """Return the bytes [start, end) of a file."""
@@ -31,15 +31,22 @@ class FileSystem(Protocol):
 class FileSystemSource(RangeSource):
     """A file of an fsspec file system, read by range, without fsspec's own caches.
 
-    A file that is replaced while it is read is not noticed, unless by its checksums: a URL is the better way
-    where there is one.
+    A file that is replaced while it is read is not detected, unless a checksum fails. If the file has a URL
+    that seekwarc can read, prefer the URL.
 
     Args:
         file_system: The file system.
         path: The file's path in it.
 
     Raises:
-        SourceError: There is no such file, or its size is not known.
+        SourceError: There is no such file, or its size is unknown.
+
+    Example:
+        >>> from fsspec.implementations.local import LocalFileSystem
+        >>> source = seekwarc.FileSystemSource(LocalFileSystem(), "crawl.warc.zst")
+        >>> with seekwarc.open(source) as archive:
+        ...     print(next(iter(archive)).type)
+        warcinfo
     """
 
     policy = REMOTE
@@ -55,14 +62,14 @@ class FileSystemSource(RangeSource):
             raise SourceError(f"cannot be opened: {type(error).__name__}", source=shown_url(path)) from None
         size = info.get("size")
         if info.get("type") == "directory" or not isinstance(size, int):
-            raise SourceError("this is no file whose size is known", source=self.name)
+            raise SourceError("is a directory, or a file of unknown size", source=self.name)
         self.size: int = size
 
     def read(self, start: int, stop: int) -> bytes:
         """See `RangeSource.read`.
 
         Raises:
-            RangeNotSupportedError: More or less came than was asked for.
+            RangeNotSupportedError: More or fewer bytes came than were asked for.
         """
         stop = min(stop, self.size)
         if start >= stop:
@@ -84,7 +91,7 @@ class FileSystemSource(RangeSource):
 
 
 def file_system_of(file: object) -> FileSystemSource | None:
-    """Return the source of a file that was opened with fsspec; None where it is no such file."""
+    """Return the source for a file that was opened with fsspec; None for any other file."""
     file_system: Any = getattr(file, "fs", None)
     path = getattr(file, "path", None)
     if (

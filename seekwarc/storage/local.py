@@ -1,4 +1,4 @@
-"""Sources on this machine that are read at any offset: a local file, bytes in memory."""
+"""Sources on this machine that can be read at any offset: a local file, bytes in memory."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ __all__ = ["BytesSource", "LocalFileSource"]
 
 
 class _Descriptor:
-    """An open file descriptor, closed once its source is and the last read that uses it is done.
+    """An open file descriptor, closed once its source is closed and the last read that uses it is done.
 
-    A read keeps a reference to it. So its number cannot be given to another file while a read in some other
-    thread is about to use it.
+    A descriptor is only a number, which the system gives to the next file that is opened. If one thread
+    closed it while another was about to read, that read would return bytes of some other file, and a lock
+    around every read would be slow. So each read holds a reference to this object; the last one closes it.
     """
 
     __slots__ = ("number",)
@@ -34,15 +35,15 @@ class _Descriptor:
 class LocalFileSource(RangeSource):
     """A file on a local disk, read with positioned reads: no shared file position and no lock.
 
-    A copy, or what comes out of a pickle, has a descriptor of its own. It opens the file when it is first
-    read, and refuses one of another size or time of modification. So does one of very many that are open
-    together, whose file was closed meanwhile; see `seekwarc.storage.openfiles`.
+    A copy, or an unpickled source, opens the file again when it is first read, and refuses it if its size or
+    modification time has changed. So does a source whose file was closed because too many were open; see
+    `seekwarc.storage.openfiles`.
 
     Args:
         path: The file.
 
     Raises:
-        SourceError: It cannot be opened.
+        SourceError: The file cannot be opened.
     """
 
     size: int
@@ -50,7 +51,7 @@ class LocalFileSource(RangeSource):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
-        # A copy may be opened from within another working directory.
+        # A copy may be read in another working directory.
         self._path = os.path.abspath(path)
         self._lock = threading.Lock()
         self._closed = False
@@ -95,24 +96,28 @@ class LocalFileSource(RangeSource):
         """See `RangeSource.read`.
 
         Raises:
-            SourceChangedError: The file was closed meanwhile, and is no longer the one that was opened.
+            SourceChangedError: The file was opened again, and is no longer the one that was opened before.
         """
         descriptor = self._descriptor or self._reopen()
-        # No system takes any offset, and none makes room for any length.
+        # Systems refuse large offsets, and allocate all that is asked for: no read goes beyond the end.
         stop = min(stop, self.size)
         if start >= stop:
             return b""
-
-        def pread(start: int, stop: int) -> bytes:
-            return read_at(descriptor.number, stop - start, start)
-
         try:
-            return read_fully(pread, start, stop)
+            data = read_at(descriptor.number, stop - start, start)
+            if len(data) < stop - start:
+                # One call reads at most 2 GiB. Or the file was cut, and the next call returns nothing.
+                data += read_fully(
+                    lambda begin, end: read_at(descriptor.number, end - begin, begin),
+                    start + len(data),
+                    stop,
+                )
         except OSError as error:
             raise SourceError(f"cannot be read: {error}", source=self.name, offset=start) from error
+        return data
 
     def small_reads(self) -> SmallReads:
-        """See `RangeSource.small_reads`; a read takes a fraction of the time of `read`."""
+        """See `RangeSource.small_reads`; it takes a fraction of the time of `read`."""
         descriptor = self._descriptor or self._reopen()
         return SmallReads(partial(read_at, descriptor.number), descriptor)
 
@@ -131,14 +136,14 @@ class LocalFileSource(RangeSource):
         return filled
 
     def close(self) -> None:
-        """See `RangeSource.close`. A read that has begun in another thread is finished first."""
+        """See `RangeSource.close`. Reads that other threads have begun are finished first."""
         with self._lock:
             self._closed = True
             self._descriptor = None
         OPEN_FILES.remove(self)
 
     def rest(self) -> None:
-        """Close the file until it is next read; see `OpenFiles`."""
+        """Close the file until the next read; see `OpenFiles`."""
         self._descriptor = None
 
 

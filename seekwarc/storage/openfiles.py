@@ -1,9 +1,9 @@
-"""How many local files are open at a time: a collection may have more than a process can open.
+"""Limits how many local files are open at a time: a collection may have more than a process can open.
 
-The goal is that thousands of archives can be in use together, and their number still leaves descriptors for
-everything else that a process opens. A source notes itself when it opens its file. When there are too many,
-the file that was opened first is closed; its source opens it again when it is next read, and checks that it
-is the same file. With fewer files than that, nothing is ever closed before its source is.
+The goal is that thousands of archives can be in use together and still leave file descriptors for everything
+else that a process opens. A source registers when it opens its file. When there are too many, the file that
+was opened first is closed; its source opens it again on the next read, and checks that it is the same file.
+Below that number, no file is closed before its source is.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from seekwarc.system import max_open_files
 __all__ = ["OPEN_FILES", "OpenFiles", "Rests"]
 
 SHARE: Final = 4
-"""One in so many of the descriptors that a process may have is for archives."""
+"""Archives may use 1/SHARE of the descriptors that a process may have."""
 
 
 class Rests(Protocol):
-    """A source that can do without its file until it is next read."""
+    """A source that can close its file until the next read."""
 
     def rest(self) -> None:
-        """Close the file. A read that has begun in another thread is finished first."""
+        """Close the file. Reads that other threads have begun are finished first."""
 
 
 class OpenFiles:
     """The sources that have their files open, the oldest first.
 
     Args:
-        limit: How many there may be; a quarter of what the process may open unless given.
+        limit: Maximum number of open files; a quarter of what the process may open unless given.
     """
 
     def __init__(self, limit: int | None = None) -> None:
@@ -40,7 +40,7 @@ class OpenFiles:
         self._opened: WeakKeyDictionary[Rests, None] = WeakKeyDictionary()
 
     def add(self, source: Rests) -> None:
-        """Note that a source has opened its file, and let others rest if there are too many."""
+        """Register a source that has opened its file; close the oldest files if there are too many."""
         with self._lock:
             if self._limit is None:
                 self._limit = max(max_open_files() // SHARE, 1)
@@ -53,10 +53,10 @@ class OpenFiles:
             each.rest()
 
     def remove(self, source: Rests) -> None:
-        """Note that a source has closed its file for good."""
+        """Forget a source, which has closed its file for good."""
         with self._lock:
             self._opened.pop(source, None)
 
 
 OPEN_FILES: Final = OpenFiles()
-"""Those of this process."""
+"""The open files of this process."""

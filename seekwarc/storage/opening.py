@@ -1,4 +1,4 @@
-"""From whatever names or holds stored bytes to a source of them."""
+"""`open_source`: from a path, a URL, bytes or a file object to the source that reads it."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ __all__ = ["as_source", "open_source"]
 
 
 def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable) -> RangeSource:
-    """Make a source of whatever names or holds stored bytes.
+    """Return the source for a path, a URL, bytes or a file object.
 
     Args:
-        target: A path, a URL, the bytes themselves, a binary file object (seekable or not), a source, or an
-            object that can do the least of what a source can, `RangeReadable`.
+        target: A path, a URL, the bytes themselves, a binary file object (seekable or not), a source, or any
+            object with the members of `RangeReadable`.
 
     Raises:
         SourceError: The path cannot be opened, or is a directory; the URL is invalid or of an unknown scheme;
             obstore is not installed.
-        TypeError: `target` is none of these.
+        TypeError: `target` is of any other type.
     """
     if isinstance(target, bytes):
         return BytesSource(target)
     if isinstance(target, str | os.PathLike):
         return _open_name(target)
-    # A source may find out its size only when it is asked for it, as `RangeReadable` would.
+    # Before the test for `RangeReadable`, which asks for `size`: of a remote object that is a request.
     if isinstance(target, RangeSource):
         return target
     if isinstance(target, RangeReadable):
@@ -46,7 +46,7 @@ def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadabl
 
 def _open_name(path: str | os.PathLike[str]) -> RangeSource:
     if isinstance(path, str) and "://" in path:
-        # Imported here, so that reading local files does not wait for it.
+        # Imported here so that reading local files does not wait for it.
         from seekwarc.storage.remote import RemoteSource  # noqa: PLC0415
 
         return RemoteSource(path)
@@ -58,12 +58,12 @@ def _open_name(path: str | os.PathLike[str]) -> RangeSource:
 
 
 def as_source(target: RangeReadable) -> RangeSource:
-    """Return a source itself; give an object that is none the defaults of one."""
+    """Return a source as it is, and any other object with the defaults of a source."""
     return target if isinstance(target, RangeSource) else _Adapted(target)
 
 
 class _Adapted(RangeSource):
-    """An object of some other class that has what a source needs, and perhaps a policy."""
+    """An object of another class that has the members of a source, and perhaps a policy."""
 
     def __init__(self, target: RangeReadable) -> None:
         self._target = target
@@ -71,7 +71,7 @@ class _Adapted(RangeSource):
         self.policy = getattr(target, "policy", UNKNOWN)
 
     @property
-    def size(self) -> int | None:  # type: ignore[override]  # it may be a property there
+    def size(self) -> int | None:  # type: ignore[override]  # the object may find out on first use
         return self._target.size
 
     def read(self, start: int, stop: int) -> bytes:

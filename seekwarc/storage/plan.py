@@ -1,7 +1,7 @@
-"""Byte ranges that are wanted -> few requests: which ranges are asked for together.
+"""Byte ranges that are wanted -> few requests: which ranges are read together.
 
-Pure: nothing here reads. What is worth a request differs from source to source, so the source states it as
-a `ReadPolicy`; the planner has no knobs of its own.
+Pure: nothing here reads. What is worth a request differs from source to source, so each source states it in
+a `ReadPolicy`; the planner has no settings of its own.
 """
 
 from __future__ import annotations
@@ -15,50 +15,59 @@ __all__ = ["LOCAL", "REMOTE", "UNKNOWN", "ReadPolicy", "Request", "plan_requests
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPolicy:
-    """What reading from a source costs, as far as it decides how one reads."""
+    """How a source wants to be read, which follows from what one request costs there.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> class Slow(seekwarc.FileSystemSource):
+        ...     policy = replace(seekwarc.FileSystemSource.policy, gap=1 << 20, in_flight=4)
+    """
 
     gap: int
-    """Bytes between two wanted ranges that are read along rather than asked around."""
-    most: int
-    """Most bytes of a request that serves several ranges."""
+    """Unwanted bytes between two ranges that are read with them, as that is cheaper than another request."""
+    max_request: int
+    """Maximum size of a request that serves several ranges, in bytes."""
     in_flight: int
-    """Requests that may be under way at the same time; 1 where the source answers at once."""
-    ahead: int
-    """Most frames that are fetched before they are asked for, while access is sequential."""
+    """Requests that may be in flight at the same time; 1 for a source that answers at once."""
+    max_prefetch: int
+    """Maximum number of frames that are fetched before they are asked for, while access is sequential."""
 
 
-LOCAL: Final = ReadPolicy(gap=0, most=16 << 20, in_flight=1, ahead=0)
-"""A read of what lies between costs more than another call does, and the system itself reads ahead."""
-UNKNOWN: Final = ReadPolicy(gap=256 << 10, most=16 << 20, in_flight=1, ahead=0)
-"""A source that says nothing of itself: a call may be expensive, and nobody knows what two at a time do."""
-REMOTE: Final = ReadPolicy(gap=256 << 10, most=16 << 20, in_flight=8, ahead=64)
-"""What waiting for an answer costs is worth some hundred kilobytes."""
+LOCAL: Final = ReadPolicy(gap=0, max_request=16 << 20, in_flight=1, max_prefetch=0)
+"""Reading a gap costs more than another call does, and the operating system prefetches."""
+UNKNOWN: Final = ReadPolicy(gap=256 << 10, max_request=16 << 20, in_flight=1, max_prefetch=0)
+"""A source without a policy: a call may be expensive, and two at a time may be unsafe."""
+REMOTE: Final = ReadPolicy(gap=256 << 10, max_request=16 << 20, in_flight=8, max_prefetch=64)
+"""In the time that an answer takes to begin, some hundred kilobytes could be sent."""
 
 
 class Request(NamedTuple):
-    """One read of the source, [start, stop), that holds the next `ranges` of those wanted."""
+    """One read of the source, [start, stop), that contains the next `ranges` wanted ranges."""
 
     start: int
     stop: int
     ranges: int
 
 
-def plan_requests(wanted: Iterable[tuple[int, int]], *, gap: int, most: int) -> Iterator[Request]:
-    """Join ranges that lie near each other.
+def plan_requests(wanted: Iterable[tuple[int, int]], *, gap: int, max_size: int) -> Iterator[Request]:
+    """Join ranges that lie near each other into one request.
 
-    Ranges are taken one at a time, so that there may be any number of them.
+    One pass, which holds only the request that is being put together: a range joins it if the gap and the
+    size allow, or else the request is yielded and the range begins the next one. So the ranges may come from
+    a generator that never ends, and the first request is ready as soon as the second begins. Greedy joining
+    is optimal here: ranges come in order, and no request can gain from leaving out a range that fits.
 
     Args:
         wanted: Ranges [start, stop), by ascending start. They may overlap.
-        gap: Most bytes between two ranges of one request.
-        most: Most bytes of a request, unless a single range has more: ranges are never cut.
+        gap: Maximum number of bytes between two ranges of one request.
+        max_size: Maximum size of a request in bytes, unless a single range is larger: ranges are never cut.
 
     Yields:
-        Requests in order; together they hold every range, each as a whole.
+        Requests in order; together they contain every range, each as a whole.
     """
     begin = end = count = 0
     for start, stop in wanted:
-        if count and start - end <= gap and max(end, stop) - begin <= most:
+        if count and start - end <= gap and max(end, stop) - begin <= max_size:
             end = max(end, stop)
             count += 1
             continue

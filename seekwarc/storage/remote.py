@@ -1,8 +1,8 @@
 """Objects on HTTP servers, S3, Google Cloud Storage and Azure, read by range through obstore.
 
-obstore speaks the protocols and signs the requests. What makes an answer the right one is decided here:
-every answer is checked against what was asked, all of them must be of one version of the object, and
-whatever failed for a moment is asked for again from the byte reached.
+obstore speaks the protocols and signs the requests. This module decides which answers are right. Every
+answer must be the range that was asked for, and all answers must be of one version of the object. A request
+that fails for the moment is retried from the first byte that is missing.
 """
 
 from __future__ import annotations
@@ -34,30 +34,28 @@ if TYPE_CHECKING:
 __all__ = ["RemoteSource"]
 
 DEADLINE: Final = 120.0
-"""Seconds for one range, with everything that is asked for again."""
+"""Seconds for one range, retries included."""
 ATTEMPTS: Final = 6
-"""How often a range is asked for without a byte of it coming."""
+"""Requests in a row that may bring no byte of a range before the read fails."""
 FIRST_WAIT: Final = 0.1
+"""Seconds before the first retry; doubled each time."""
 BUSY_WAIT: Final = 1.0
-"""Seconds until a server is asked again that said it has too much to do, doubled each time.
-
-What its Retry-After says, obstore does not pass on.
-"""
-LONGEST_WAIT: Final = 20.0
+"""The same for a server that says it is busy. obstore does not pass on Retry-After."""
+MAX_WAIT: Final = 20.0
 NO_DATE: Final = datetime.fromtimestamp(0, UTC)
-"""What obstore says where a server does not say when the object was changed."""
+"""The date that obstore reports if a server sends no Last-Modified."""
 UNSATISFIABLE: Final = 416
 
 _Span = tuple[int, int] | dict[Literal["suffix"], int]
-"""[start, stop), or the last so many bytes."""
+"""[start, stop), or a number of bytes at the end."""
 _Wanted = _Span | None
-"""None where only what the server says of the whole object is wanted."""
+"""None to get only the server's description of the object."""
 
 
 class _Forks:
-    """Knows whether obstore was used in a process that this one was forked from.
+    """Knows whether this process was forked from one that used obstore.
 
-    Its threads are not there then, and it would wait for them for ever.
+    Fork copies no threads, so obstore would wait for its own for ever.
     """
 
     used = False
@@ -83,13 +81,12 @@ after_fork_in_child(_Forks.after_fork)
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """What tells one version of an object from the next.
+    """Identifies a version of an object.
 
-    A strong ETag is enough by itself: the server promises that other bytes have another one. Without it all
-    that the server says must stay the same: the weak ETag, the date, the size. Of two versions that agree in
-    these nothing can be known: a server that rewrites an object of the same size within the second that
-    Last-Modified counts, under the same weak ETag or none, is not noticed here. Checksums of frames and
-    digests of records are what is left then.
+    A strong ETag is enough by itself: the server promises that other bytes have another one. Without it,
+    everything that the server says must stay the same: the weak ETag, the date, the size. An object that is
+    replaced by one of the same size within the same second (the resolution of Last-Modified), under the same
+    weak ETag or none, goes unnoticed here. Only checksums of frames and digests of records can catch that.
     """
 
     etag: str | None
@@ -107,32 +104,32 @@ class _Version:
 
 
 class _Answer(NamedTuple):
-    """What came of one or more requests for a range."""
+    """The outcome of one or more requests for a range."""
 
     start: int
     stop: int
-    """Where the range ends that the server says it sends; `start` where it says nothing."""
+    """Where the range ends that the server announced; `start` if it announced none."""
     data: bytes
-    """As much of it as came."""
+    """The bytes that came, perhaps not all of the range."""
     failure: Failure | None
-    """What kept the rest from coming."""
+    """Why the rest did not come."""
 
 
 class RemoteSource(RangeSource):
     """One version of a remote object, read by range.
 
-    Nothing is asked when it is made. The first answer decides which version of the object is read; an answer
-    of any other raises `SourceChangedError`. Credentials come from where the services' own tools have them:
-    environment, configuration, the role of the machine.
+    No request is made until the first read. Its answer decides which version of the object is read; an answer
+    of any other version raises `SourceChangedError`. Credentials are found where the services' own tools find
+    them: environment, configuration, the role of the machine.
 
     Args:
-        url: http://, https://, s3://bucket/key, gs://bucket/key, or az://container/blob. Signed URLs are as
-            good as any: nothing behind a `?` is ever shown, but a pickle holds it.
-        deadline: Seconds after which a range that has not come whole is given up.
+        url: http://, https://, s3://bucket/key, gs://bucket/key, or az://container/blob. It may be a signed
+            URL: nothing after a `?` is ever shown, but a pickle contains it.
+        deadline: Seconds after which a range that is still incomplete raises `SourceTimeoutError`.
 
     Raises:
-        SourceError: The URL cannot be meant, or it contains a password; obstore is not installed, or no such
-            scheme is known.
+        SourceError: The URL is invalid or contains a password, its scheme is unknown, or obstore is not
+            installed.
     """
 
     policy = REMOTE
@@ -156,7 +153,7 @@ class RemoteSource(RangeSource):
         self._version: _Version | None = None
 
     def __getstate__(self) -> tuple[str, float, _Version | None]:
-        # The URL goes along whole: without its signature the copy could not read.
+        # The whole URL, since a copy without its signature could not read.
         return self._url, self._deadline, self._version
 
     def __setstate__(self, state: tuple[str, float, _Version | None]) -> None:
@@ -171,7 +168,7 @@ class RemoteSource(RangeSource):
 
     @property
     def size(self) -> int:  # type: ignore[override]  # found out by the first request
-        """Bytes in all; asks for the last of them where nothing was asked before."""
+        """Size in bytes. Before the first read this makes a request, for the last byte."""
         if self._version is None:
             self.read_end(1)
         return self.known_size or 0
@@ -189,16 +186,16 @@ class RemoteSource(RangeSource):
         """See `RangeSource.read`.
 
         Raises:
-            SourceChangedError: The object is no longer the one that was read before.
-            RangeNotSupportedError: The server does not send the range that it is asked for.
+            SourceChangedError: The object was replaced since the first read.
+            RangeNotSupportedError: The server does not send the range that it was asked for.
             SourceTimeoutError: The bytes did not come in time.
-            SourceError: Whatever else keeps them from coming.
+            SourceError: They are unavailable for any other reason.
         """
         size = self.known_size
         stop = stop if size is None else min(stop, size)
         pieces = []
         while start < stop:
-            data = self._read(start, min(stop, start + REMOTE.most))
+            data = self._read(start, min(stop, start + REMOTE.max_request))
             if not data:
                 break
             pieces.append(data)
@@ -214,31 +211,31 @@ class RemoteSource(RangeSource):
                 return answer.start, answer.data
             if answer.failure.transient or answer.failure.kind is SourceChangedError:
                 raise self._error(answer.failure, None)
-            # Some servers, and all of Azure, do not know "the last so many bytes". Any byte tells the size.
+            # Some servers, and all of Azure, know no ranges that count from the end. Any answer has the size.
             answer = self._insist((0, 1))
             if answer.failure is not None:
                 if answer.failure.status == UNSATISFIABLE:
-                    # No byte of an empty object can be asked for. Any other has a first one.
+                    # An empty object has no first byte; any other has.
                     return self._end_of_empty()
                 raise self._error(answer.failure, 0)
         start = max(self.size - count, 0)
         return start, self.read(start, self.size)
 
     def _end_of_empty(self) -> tuple[int, bytes]:
-        """Return the end of an object of which the server sends no range, if it says that it is empty.
+        """Return the end of an object for which the server refuses every range, as it does if it is empty.
 
         Raises:
-            RangeNotSupportedError: It is not empty.
+            RangeNotSupportedError: The object is not empty.
         """
         answer = self._insist(None)
         if answer.failure is not None:
             raise self._error(answer.failure, None)
         if answer.stop:
-            raise self._refused("to every range it answers 416 Range Not Satisfiable")
+            raise self._refused("it answers 416 Range Not Satisfiable to every range")
         return 0, b""
 
     def close(self) -> None:
-        """See `RangeSource.close`. Who waits for bytes is told that none will come."""
+        """See `RangeSource.close`. Reads in other threads end with an error at once."""
         with self._lock:
             self._closed.set()
             under_way = list(self._under_way)
@@ -250,14 +247,22 @@ class RemoteSource(RangeSource):
         if answer.failure is None:
             return answer.data
         if answer.failure.status == UNSATISFIABLE:
-            # Behind the end; where that is, obstore does not pass on.
+            # The range begins after the end. obstore does not pass on where the end is.
             if self.size <= start:
                 return b""
             raise self._changed()
         raise self._error(answer.failure, start)
 
     def _insist(self, wanted: _Wanted) -> _Answer:
-        """Ask until the whole range has come, from the byte reached, or it is clear that it will not come."""
+        """Request a range, and retry until all of it has come or it is clear that it will not.
+
+        A long range over a poor line may take many connections, each of which brings a part. So a retry asks
+        only for what is missing, and attempts are counted from the last byte that came: progress resets the
+        count, and `ATTEMPTS` failures in a row end the read. Waits double each time, up to `MAX_WAIT`, with
+        half of each at random so that clients that failed together do not come back together. Only failures
+        that may pass are retried, and the deadline bounds all of it. Every part was checked to be of the
+        same version, so parts of different answers fit together.
+        """
         end = time.monotonic() + self._deadline
         pieces: list[bytes] = []
         begin = None
@@ -274,8 +279,8 @@ class RemoteSource(RangeSource):
                 wanted = (answer.start + len(answer.data), answer.stop)
                 attempts = 0
             attempts += 1
-            longest = min((BUSY_WAIT if failure.busy else FIRST_WAIT) * 2**attempts, LONGEST_WAIT)
-            wait = random.uniform(longest / 2, longest)  # noqa: S311 - spreads load, hides nothing
+            longest = min((BUSY_WAIT if failure.busy else FIRST_WAIT) * 2**attempts, MAX_WAIT)
+            wait = random.uniform(longest / 2, longest)  # noqa: S311 - nothing secret depends on it
             late = time.monotonic() + wait > end
             if not failure.transient or late or attempts >= ATTEMPTS:
                 if late and failure.transient:
@@ -285,9 +290,11 @@ class RemoteSource(RangeSource):
                 raise self._is_closed()
 
     def _ask(self, wanted: _Wanted) -> _Answer:
-        """Ask once, and check the answer.
+        """Make one request and check the answer.
 
-        This is done by a thread that nobody need wait for: obstore heeds neither Ctrl-C nor `close`.
+        A call of obstore ends neither on Ctrl-C nor on `close`. So it is made in a daemon thread, which the
+        waiting thread, `close` and the end of the process can abandon. A thread pool would not do: the
+        interpreter joins its threads when it exits.
         """
         _Forks.check(self.name)
         answer: Future[_Answer] = Future()
@@ -308,7 +315,7 @@ class RemoteSource(RangeSource):
         try:
             with self._slots:
                 found = self._request(wanted)
-        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+        except Exception as error:  # noqa: BLE001 - raised in the waiting thread
             self._end(answer, error)
         else:
             self._end(answer, found)
@@ -332,27 +339,27 @@ class RemoteSource(RangeSource):
         data = bytearray()
         start = stop = 0
         try:
-            # A copy opens its store when it is first read, with the credentials that are found there.
+            # A copy opens its store on the first read, with the credentials of the process that it is in.
             self._object = self._object or open_store(self._url)
             result = obstore.get(*self._object, options=options)
             if wanted is None:
                 return self._description(result)
             start, stop = self._check(result, wanted)
-            # Piece by piece as they come: what is waited for is lost when the connection breaks.
+            # Take each piece as it comes: bytes that obstore still holds are lost if the connection breaks.
             for piece in result.stream(min_chunk_size=1):
                 data += piece
                 if len(data) > stop - start:
                     raise self._refused(f"more bytes came than the {stop - start} that were announced")
         except SourceError:
             raise
-        except Exception as error:  # noqa: BLE001 - the package names no common class
+        except Exception as error:  # noqa: BLE001 - the errors of obstore have no common base class
             return _Answer(start, stop, bytes(data), failure_of(error))
         short = len(data) < stop - start
         failure = Failure("the answer broke off", transient=True) if short else None
         return _Answer(start, stop, bytes(data), failure)
 
     def _description(self, result: GetResult) -> _Answer:
-        """Return what an answer says of the whole object; its body is not read, an empty one is pinned."""
+        """Return what an answer says of the whole object; pin its version if it is empty."""
         version = _version_of(result)
         with self._lock:
             if self._version is None and version.size == 0:
@@ -360,7 +367,7 @@ class RemoteSource(RangeSource):
         return _Answer(0, version.size, b"", None)
 
     def _check(self, result: GetResult, wanted: _Span) -> tuple[int, int]:
-        """Return the range that an answer brings, if it is the one asked for of the object that is read."""
+        """Return the range of an answer. Raises an error if the range, or the version, is another one."""
         version = _version_of(result)
         with self._lock:
             pinned = self._version
@@ -370,9 +377,7 @@ class RemoteSource(RangeSource):
             raise self._changed()
         encoding = result.attributes.get("Content-Encoding")
         if encoding not in (None, "", "identity"):
-            raise self._refused(
-                f"it was sent compressed ({encoding!r}), so that positions in it mean nothing"
-            )
+            raise self._refused(f"the answer is compressed ({encoding!r}), so positions in it mean nothing")
         start, stop = result.range
         size = version.size
         if isinstance(wanted, dict):
@@ -381,7 +386,7 @@ class RemoteSource(RangeSource):
             expected = wanted[0], min(wanted[1], size)
         if (start, stop) != expected:
             raise self._refused(
-                f"bytes {start} to {stop} came where {expected[0]} to {expected[1]} were asked"
+                f"bytes {start} to {stop} came, bytes {expected[0]} to {expected[1]} were asked for"
             )
         return start, stop
 

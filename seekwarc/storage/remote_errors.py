@@ -1,7 +1,7 @@
-"""What obstore's errors mean, in words that give away nothing.
+"""What obstore's errors mean, in messages that reveal nothing secret.
 
-obstore has few classes of errors, and their texts hold the URL, signature and all. What went wrong can only
-be read in those texts; none of it is passed on.
+obstore has few classes of errors, so the cause has to be found in their texts. These contain the URL with its
+signature, and are never passed on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STATUS = re.compile(r"status code: ([0-9]{3})(?: ([A-Za-z' -]{1,40}))?")
 
 
 class Failure(NamedTuple):
-    """Why bytes did not come, in words that give away nothing of the URL."""
+    """Why bytes did not come, in words that reveal nothing of the URL."""
 
     text: str
     kind: type[SourceError] = SourceError
@@ -30,10 +30,10 @@ class Failure(NamedTuple):
 
 
 _DENIED = Failure(
-    "access is denied; credentials are taken from environment and configuration; a public bucket is read "
-    "without any where AWS_SKIP_SIGNATURE=true is set"
+    "access is denied; set credentials in the environment or configuration; for a public bucket set "
+    "AWS_SKIP_SIGNATURE=true"
 )
-_OTHER_RANGE = Failure("its Content-Range is missing, or not what was asked", RangeNotSupportedError)
+_OTHER_RANGE = Failure("Content-Range of the answer is missing, or is another range", RangeNotSupportedError)
 _BY_NAME = {
     "FileNotFoundError": Failure("there is no such object (404)"),
     "PreconditionError": Failure("the object was replaced", SourceChangedError),
@@ -46,7 +46,7 @@ _BY_TEXT = {
     "ContentRange": _OTHER_RANGE,
     "InvalidRangeRequest": _OTHER_RANGE,
     "kind: Timeout": Failure("the server did not answer in time", SourceTimeoutError, transient=True),
-    "kind: Connect": Failure("no connection to the server", transient=True),
+    "kind: Connect": Failure("the server cannot be reached", transient=True),
     "kind: Request": Failure("the connection broke", transient=True),
     "kind: Interrupted": Failure("the connection broke", transient=True),
     "kind: Decode": Failure("the connection broke", transient=True),
@@ -56,11 +56,11 @@ _BY_TEXT = {
         "bucket set AWS_SKIP_SIGNATURE=true"
     ),
 }
-"""What stands in obstore's errors of no particular class."""
+"""What the texts of obstore's other errors contain."""
 
 
 def failure_of(error: Exception) -> Failure:
-    """Say what obstore's error means. Its text holds the URL, signature and all: none of it is passed on."""
+    """Return what an error of obstore means."""
     found = _BY_NAME.get(type(error).__name__)
     if found is not None:
         return found

@@ -1,9 +1,9 @@
-"""What a source of stored bytes is: `RangeSource`, and `SourceWrapper` for those who watch one being read.
+"""`RangeSource`, stored bytes that are read by range; `SourceWrapper`, which watches the reads of another.
 
-A source answers one question: which bytes stand in [start, stop)? All else that a source may be able to do
-has a default here that is built on `read`, so that nobody asks a source what it can do: whoever reads calls
-what suits the work, and a source overrides what it does better. A wrapper passes all of it on. One that
-passed on only `read` would change how the source is read, such as by how many requests.
+A source answers one question: which bytes are in [start, stop)? Everything else has a default here that is
+built on `read`. So a reader never tests what a source can do: it calls the method that suits the work, and a
+source overrides what it can do better. A wrapper must forward every method. One that forwarded only `read`
+would change how the source is read: how many requests are made, and whether buffers are reused.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ __all__ = ["RangeReadable", "RangeSource", "SmallReads", "SourceWrapper", "Stats
 
 
 class SmallReads(NamedTuple):
-    """A way to make very many small reads in a row."""
+    """A function for very many small reads in a row."""
 
     read: Callable[[int, int], bytes]
-    """Takes size and offset, and may return fewer bytes than that anywhere. Raises OSError."""
+    """Takes a size and an offset. May return fewer bytes, and not only at the end. Raises OSError."""
     keeps: object
-    """Keeps the file open, and must be kept as long as `read` is used."""
+    """Keeps the file open: hold on to it while `read` is in use."""
 
 
 @runtime_checkable
 class RangeReadable(Protocol):
-    """The least that can be opened as a source: an object with these four, of whatever class.
+    """The minimum that can be opened as a source: an object of any class that has these four members.
 
-    It may have a `policy` too, a `ReadPolicy`.
+    It may also have a `policy`, which is a `ReadPolicy`.
     """
 
     @property
@@ -50,14 +50,14 @@ class RangeReadable(Protocol):
 
 
 class RangeSource(ABC):
-    r"""Stored bytes that are read by range. Derive from it to read archives from a place of your own.
+    r"""Stored bytes that are read by range. Derive from it to read archives from storage of your own.
 
-    A class of your own needs `name`, `size` and `read`. Methods may be called from any thread.
+    A subclass needs `name`, `size` and `read`. Methods may be called from any thread.
 
     Attributes:
         name: What error messages call the source.
-        size: Bytes in all, or None of a pipe, whose end will tell. May be a property that finds out when it
-            is first asked for.
+        size: Size in bytes, or None for a pipe, whose size is unknown until it ends. May be a property that
+            finds out on first use.
         policy: How the source wants to be read.
 
     Example:
@@ -81,7 +81,7 @@ class RangeSource(ABC):
 
     @abstractmethod
     def read(self, start: int, stop: int) -> bytes:
-        """Return the bytes in [start, stop), fewer only where the source ends before `stop`.
+        """Return the bytes in [start, stop), fewer only if the source ends before `stop`.
 
         Raises:
             SourceError: The bytes are unavailable.
@@ -92,21 +92,21 @@ class RangeSource(ABC):
 
     @property
     def known_size(self) -> int | None:
-        """`size`, or None while finding it out would cost a request."""
+        """The size in bytes, or None while finding it out would cost a request."""
         return self.size
 
     @property
     def is_pipe(self) -> bool:
-        """Whether each byte can be read once only, in order."""
+        """Whether each byte can be read only once, in order."""
         return self.size is None
 
     @property
     def identity(self) -> str | None:
-        """Key of this version of the object in a cache; None while unknown, or if it has no such key."""
+        """Cache key of this version of the object; None while it is unknown, or if versions look alike."""
         return None
 
     def read_into(self, start: int, out: memoryview) -> int:
-        """Fill `out` with the bytes from `start` on and return how many came, fewer only at the end.
+        """Fill `out` with the bytes from `start` on; return how many were read, fewer only at the end.
 
         Raises:
             SourceError: The bytes are unavailable.
@@ -116,7 +116,7 @@ class RangeSource(ABC):
         return len(data)
 
     def read_end(self, count: int) -> tuple[int, bytes]:
-        """Return the last `count` bytes and the offset that they start at. For a source with a size.
+        """Return the offset of the last `count` bytes, and those bytes. A pipe has no such method.
 
         Raises:
             SourceError: The bytes are unavailable.
@@ -126,18 +126,18 @@ class RangeSource(ABC):
         return start, self.read(start, size)
 
     def small_reads(self) -> SmallReads:
-        """Return the fastest way to make very many small reads in a row."""
+        """Return the fastest function for very many small reads in a row."""
         return SmallReads(lambda size, start: self.read(start, start + size), None)
 
 
 class SourceWrapper(RangeSource):
-    """Another source, with everything that it can do. Derive from it to count or watch what is read.
+    """Another source, with all of its methods. Derive from it, and override `on_read`, to watch the reads.
 
-    Override `on_read`. Closing the wrapper closes the source.
+    Closing the wrapper closes the source.
 
     Args:
         source: The source.
-        name: What the wrapper is called; as the source, unless given.
+        name: Name of the wrapper; that of the source unless given.
     """
 
     def __init__(self, source: RangeSource, name: str | None = None) -> None:
@@ -146,10 +146,10 @@ class SourceWrapper(RangeSource):
         self.policy = source.policy
 
     def on_read(self, start: int, stop: int) -> None:
-        """Called after each read with the range [start, stop) that came, in the thread that read it."""
+        """Called after each read, in the thread that read, with the range [start, stop) that was read."""
 
     @property
-    def size(self) -> int | None:  # type: ignore[override]  # the source may find out later
+    def size(self) -> int | None:  # type: ignore[override]  # the source may find out on first use
         """See `RangeSource.size`."""
         return self._source.size
 
@@ -215,17 +215,17 @@ class Stats:
     """
 
     requests: int = 0
-    """Reads of the source. What a remote source requests again after a failure is not counted."""
+    """Reads of the source. Retries of a remote source are not counted."""
     bytes_fetched: int = 0
     """Stored bytes that those reads returned."""
     bytes_decoded: int = 0
-    """Content bytes that came out of a decompressor."""
+    """Bytes that a decompressor produced."""
     cache_hits: int = 0
-    """Frames that were found decoded in the cache."""
+    """Frames that were in the cache, already decoded."""
 
 
 def read_fully(read: Callable[[int, int], bytes], start: int, stop: int) -> bytes:
-    """Call `read` again after every short answer, until [start, stop) is whole or the end is reached."""
+    """Call `read` until all of [start, stop) has been read, or until it returns nothing: the end."""
     data = read(start, stop)
     if len(data) >= stop - start or not data:
         return data

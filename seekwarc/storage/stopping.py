@@ -1,8 +1,8 @@
-"""Ending work that nobody waits for any more.
+"""Stopping work whose result is no longer wanted.
 
-Some reads take long however little they give: the end of a large .warc.gz record, the millionth chunk of a
-body. A thread cannot be ended from outside. So such work calls `checkpoint` now and then, and a caller that
-may want to end it says with `stoppable` how:
+Some reads take long however few bytes they return: the end of a large .warc.gz record, the millionth chunk
+of a body. A thread cannot be stopped from outside. So such work calls `checkpoint` now and then, and a caller
+that may want to stop it says how with `stoppable`:
 
     with stoppable(raise_if_the_client_is_gone):
         record.payload.pread(10**12, 100)
@@ -21,11 +21,11 @@ _check: ContextVar[Callable[[], object] | None] = ContextVar("check", default=No
 
 @contextmanager
 def stoppable(check: Callable[[], object]) -> Iterator[None]:
-    """Let `check` end what is done in this thread meanwhile.
+    """Let `check` stop the work that this thread does in the `with` block.
 
     Args:
-        check: Called often, so it must be quick. What it raises ends the work; an exception that is no
-            `Exception` is taken for damage by nobody on its way.
+        check: Called often, so it must be fast. The exception that it raises stops the work. It should be a
+            `BaseException`, since code on the way may take an `Exception` for damage to the file.
     """
     token = _check.set(check)
     try:
@@ -35,7 +35,7 @@ def stoppable(check: Callable[[], object]) -> Iterator[None]:
 
 
 def checkpoint() -> None:
-    """Raise what ends this work, if it is to end. To be called where nothing is half done."""
+    """Raise the exception that stops this work, if it should stop. Call it where nothing is half done."""
     check = _check.get()
     if check is not None:
         check()

@@ -1,4 +1,4 @@
-"""Sources that are file objects of the caller's: a seekable one, a pipe."""
+"""Sources that are file objects of the caller: a seekable one, or a pipe."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from seekwarc.storage.source import RangeSource, read_fully
 __all__ = ["FileObjectSource", "PipeSource", "ReadableStream", "read_some"]
 
 PIPE_STEP: Final = 1 << 20
-"""How much of a pipe is thrown away at a time when it is passed over."""
+"""How many bytes of a pipe are discarded at a time when a reader skips some."""
 
 
 class ReadableStream(Protocol):
-    """What bytes can be read from in order: any binary file object."""
+    """Any binary file object: bytes that are read in order."""
 
     def read(self, size: int, /) -> bytes | None:
-        """Return up to `size` bytes, nothing at the end."""
+        """Return up to `size` bytes, and none at the end."""
 
 
 def read_some(file: ReadableStream, size: int) -> bytes:
-    """Read once, up to `size` bytes; nothing at the end.
+    """Read once, up to `size` bytes; none at the end.
 
     Raises:
-        BlockingIOError: The file does not block and has nothing ready.
+        BlockingIOError: The file is in non-blocking mode and has nothing ready.
     """
     if type(file) is io.BufferedReader:
-        # Its `read` waits for all of `size` and runs no signal handler between two pieces: Ctrl-C would be
-        # heard when the next piece comes, if ever.
+        # Its `read` waits for all of `size` and runs no signal handler between two pieces: Ctrl-C would take
+        # effect when the next piece arrives, if ever.
         return file.read1(size)
     data = file.read(size)
     if data is None:
@@ -39,7 +39,7 @@ def read_some(file: ReadableStream, size: int) -> bytes:
 
 
 class _OpenedElsewhere(RangeSource):
-    """A source that nothing but the caller's file object leads to."""
+    """A source that can be reached only through the caller's file object, and so cannot be pickled."""
 
     name: str
 
@@ -51,7 +51,7 @@ class _OpenedElsewhere(RangeSource):
 
 
 class FileObjectSource(_OpenedElsewhere):
-    """A seekable binary file object. It stays the caller's: closing the source leaves it open."""
+    """A seekable binary file object, which belongs to the caller: closing the source leaves it open."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.name = str(getattr(file, "name", "<file object>"))
@@ -73,7 +73,7 @@ class FileObjectSource(_OpenedElsewhere):
 
 
 class PipeSource(_OpenedElsewhere):
-    """A binary stream that cannot seek: each byte can be read once, in order.
+    """A binary stream that cannot seek: each byte can be read only once, in order.
 
     Args:
         file: The stream.
@@ -90,11 +90,11 @@ class PipeSource(_OpenedElsewhere):
         self._lock = threading.Lock()
 
     def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`; what lies between the last read and `start` is thrown away."""
+        """See `RangeSource.read`; bytes between the last read and `start` are discarded."""
         with self._lock:
             if start < self._position:
                 raise SourceError(
-                    "was passed already, and a pipe cannot be read twice; store it in a file first",
+                    "this part was read already, and a pipe cannot be read twice; store it in a file first",
                     source=self.name,
                     offset=start,
                 )

@@ -19,7 +19,7 @@ KIB = 1 << 10
 FILM = noise(4 << 20, seed=7)
 
 # What they take now. Raise one only for what cannot be had with fewer.
-COLD = 28
+COLD = 24
 WARM = 11
 SMALL = 46
 WRITTEN_MIB = 72

@@ -1,4 +1,4 @@
-"""Blocks kept on a disk: the right bytes whoever else writes there, within the limit, or fetched anew."""
+"""Blocks on a disk: the right bytes whatever else writes there, within the limit, or fetched again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_any_range_is_a_slice(tmp_path_factory: pytest.TempPathFactory, wanted: 
     assert source.requests == []
 
 
-def test_what_is_missing_is_fetched_in_few_requests(tmp_path: Path) -> None:
+def test_missing_blocks_are_fetched_in_few_requests(tmp_path: Path) -> None:
     cache, source = DiskCache(tmp_path), RecordingSource(DATA)
     read(cache, source, 3 * BLOCK + 5, 3 * BLOCK + 6)
     read(cache, source, 10, len(DATA) - 10)
@@ -65,7 +65,7 @@ def test_versions_are_kept_apart(tmp_path: Path) -> None:
         assert read(cache, RecordingSource(OTHER), 0, 100, "two") == OTHER[:100]
 
 
-def test_what_another_run_kept_is_used(tmp_path: Path) -> None:
+def test_blocks_of_an_earlier_run_are_used(tmp_path: Path) -> None:
     read(DiskCache(tmp_path), RecordingSource(DATA), 0, BLOCK)
     source = RecordingSource(DATA)
     assert read(DiskCache(tmp_path), source, 5, 100) == DATA[5:100]
@@ -86,7 +86,7 @@ def spoil(path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["a bit", "cut", "longer", "empty", "digest"])
-def test_a_damaged_block_is_fetched_anew(tmp_path: Path, how: str) -> None:
+def test_a_damaged_block_is_fetched_again(tmp_path: Path, how: str) -> None:
     cache, source = DiskCache(tmp_path), RecordingSource(DATA)
     read(cache, source, 0, BLOCK)
     (path,) = files(tmp_path)
@@ -107,7 +107,7 @@ def test_a_block_under_the_wrong_name_is_not_used(tmp_path: Path) -> None:
     assert read(cache, RecordingSource(DATA), 0, 2 * BLOCK) == DATA[: 2 * BLOCK]
 
 
-def test_a_source_that_answers_short_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_short_answer_leaves_no_block(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path)
     short = RecordingSource(DATA[: BLOCK + 5])
     short.size = len(DATA)
@@ -115,7 +115,7 @@ def test_a_source_that_answers_short_leaves_nothing_behind(tmp_path: Path) -> No
     assert read(cache, RecordingSource(DATA), 0, 2 * BLOCK) == DATA[: 2 * BLOCK]
 
 
-def test_the_limit_holds_and_the_least_used_go_first(tmp_path: Path) -> None:
+def test_the_least_recently_used_blocks_are_removed_first(tmp_path: Path) -> None:
     limit = 16 * BLOCK
     cache = DiskCache(tmp_path, limit=limit)
     source = RecordingSource(noise(60 * BLOCK))
@@ -123,7 +123,7 @@ def test_the_limit_holds_and_the_least_used_go_first(tmp_path: Path) -> None:
     for number in range(1, 60):
         read(cache, source, number * BLOCK, (number + 1) * BLOCK)
         read(cache, source, 0, BLOCK)
-        # File systems take down times in steps.
+        # File systems round modification times.
         time.sleep(0.005)
         assert sum(path.stat().st_size for path in files(tmp_path)) <= limit
     source.forget()
@@ -133,7 +133,7 @@ def test_the_limit_holds_and_the_least_used_go_first(tmp_path: Path) -> None:
     assert len(files(tmp_path)) >= 10
 
 
-def test_what_a_larger_cache_left_is_brought_within_the_limit(tmp_path: Path) -> None:
+def test_a_folder_above_a_smaller_limit_is_trimmed(tmp_path: Path) -> None:
     read(DiskCache(tmp_path), RecordingSource(DATA), 0, len(DATA))
     stranger = tmp_path / "notes.txt"
     stranger.write_bytes(bytes(5 * BLOCK))
@@ -149,7 +149,7 @@ def test_a_cache_smaller_than_a_block_keeps_nothing(tmp_path: Path) -> None:
     assert files(tmp_path) == []
 
 
-def test_what_cannot_be_written_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_that_cannot_be_written_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -159,7 +159,7 @@ def test_what_cannot_be_written_is_not_kept(tmp_path: Path, monkeypatch: pytest.
     assert files(tmp_path) == []
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_a_source_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(SourceError, match="file/below: cannot be a cache folder"):
         DiskCache(tmp_path / "file" / "below")
@@ -177,7 +177,7 @@ def test_errors_of_the_source_pass_through(tmp_path: Path) -> None:
 
 
 def _crowd(folder: str, seed: int) -> int:
-    """Read at random, in the company of others; return how often the source had to be asked."""
+    """Read at random while others do; return how many requests the source received."""
     import random  # noqa: PLC0415
 
     source = RecordingSource(DATA)
@@ -205,7 +205,7 @@ def test_processes_share_a_folder(tmp_path: Path) -> None:
 # Under a fetcher.
 
 
-def test_a_remote_object_is_asked_who_it_is_first(tmp_path: Path) -> None:
+def test_the_version_is_found_out_before_the_cache_is_used(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path)
     for expected in ([(10, 20), (0, BLOCK)], [(10, 20)]):
         source, stats = RemoteFake(DATA), Stats()
@@ -217,17 +217,17 @@ def test_a_remote_object_is_asked_who_it_is_first(tmp_path: Path) -> None:
         assert stats.bytes_fetched == sum(stop - start for start, stop in expected)
 
 
-def test_what_cannot_be_told_apart_is_not_kept(tmp_path: Path) -> None:
+def test_objects_without_a_version_are_not_kept(tmp_path: Path) -> None:
     reading = Fetcher(RemoteFake(DATA, identity=None), Stats(), disk=DiskCache(tmp_path))
     assert reading.read(0, 10) + reading.read(10, 20) == DATA[:20]
     assert files(tmp_path) == []
 
 
-def test_local_files_are_not_kept(tmp_path: Path) -> None:
+def test_local_files_are_not_cached(tmp_path: Path) -> None:
     reading = Fetcher(RecordingSource(DATA), Stats(), disk=DiskCache(tmp_path))
     assert reading.read(0, 10) + reading.read(10, 20) == DATA[:20]
     assert files(tmp_path) == []
 
 
-def test_it_is_part_of_the_public_face() -> None:
+def test_the_cache_is_public() -> None:
     assert seekwarc.DiskCache is DiskCache

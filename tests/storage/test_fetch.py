@@ -52,7 +52,7 @@ def far_apart(count: int) -> list[tuple[int, int]]:
     return [(n * 400_000, n * 400_000 + 10) for n in range(count)]
 
 
-def test_what_is_far_is_read_side_by_side() -> None:
+def test_remote_ranges_are_read_side_by_side() -> None:
     source = RemoteFake(bytes(10_000_000), latency=0.05)
     reading, _ = fetcher(source)
     assert len(list(reading.fetch(far_apart(20)))) == 20
@@ -63,7 +63,7 @@ def test_what_is_far_is_read_side_by_side() -> None:
     reading.close()
 
 
-def test_a_single_request_takes_no_other_thread() -> None:
+def test_a_single_request_uses_no_other_thread() -> None:
     threads = []
     source = RemoteFake(DATA)
     source.fail = lambda *_: threads.append(threading.current_thread())
@@ -73,7 +73,7 @@ def test_a_single_request_takes_no_other_thread() -> None:
     assert threads == [threading.current_thread()] * 2
 
 
-def test_what_nobody_takes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_that_wait_to_be_taken_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seekwarc.storage.fetch.MAX_WAITING", 300)
     source = RemoteFake(bytes(10_000_000))
     reading, _ = fetcher(source)
@@ -84,7 +84,7 @@ def test_what_nobody_takes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     reading.close()
 
 
-def test_an_error_comes_where_the_bytes_would_have() -> None:
+def test_an_error_is_raised_in_place_of_its_bytes() -> None:
     def fail(start: int, _: int) -> None:
         if start == 1_200_000:
             raise SourceError("no")
@@ -100,7 +100,7 @@ def test_an_error_comes_where_the_bytes_would_have() -> None:
     reading.close()
 
 
-def test_a_local_source_is_asked_one_thing_at_a_time() -> None:
+def test_a_local_source_is_read_one_request_at_a_time() -> None:
     source = RecordingSource(DATA)
     reading, stats = fetcher(source)
     assert reading.read(10, 20) == DATA[10:20]
@@ -109,10 +109,10 @@ def test_a_local_source_is_asked_one_thing_at_a_time() -> None:
     assert (stats.requests, stats.bytes_fetched) == (4, 40)
 
 
-# What is kept.
+# Prefetching.
 
 
-def test_what_is_kept_is_not_asked_for_again() -> None:
+def test_prefetched_ranges_are_not_requested_again() -> None:
     source = RemoteFake(DATA)
     reading, stats = fetcher(source)
     reading.prefetch([(1_000_000, 1_000_100), (0, 500)])
@@ -126,7 +126,7 @@ def test_what_is_kept_is_not_asked_for_again() -> None:
     reading.close()
 
 
-def test_the_end_can_be_kept_before_it_is_known_where_it_is() -> None:
+def test_the_end_can_be_prefetched_before_the_size_is_known() -> None:
     source = RemoteFake(DATA, latency=0.05)
     reading, stats = fetcher(source)
     reading.prefetch([(0, 100)], end=True)
@@ -139,7 +139,7 @@ def test_the_end_can_be_kept_before_it_is_known_where_it_is() -> None:
     reading.close()
 
 
-def test_the_end_is_kept_where_it_is_known() -> None:
+def test_the_end_is_prefetched_when_the_size_is_known() -> None:
     for source in (RecordingSource(DATA), RemoteFake(DATA)):
         reading, stats = fetcher(source)
         reading.read(0, 1)
@@ -159,7 +159,7 @@ def test_the_size_of_a_remote_object_costs_one_request() -> None:
     reading.close()
 
 
-def test_what_is_kept_is_bounded() -> None:
+def test_prefetched_bytes_are_bounded() -> None:
     source = RecordingSource(bytes(40 << 20))
     reading, stats = fetcher(source)
     for number in range(20):
@@ -189,7 +189,7 @@ def test_small_objects(data: bytes) -> None:
 # Other sources.
 
 
-def test_a_pipe_is_read_as_it_comes() -> None:
+def test_a_pipe_is_read_in_order() -> None:
     reading, _ = fetcher(PipeSource(Pipe(DATA)))
     assert reading.is_pipe
     assert reading.size is None
@@ -198,7 +198,7 @@ def test_a_pipe_is_read_as_it_comes() -> None:
     assert not fetcher(RemoteFake(b""))[0].is_pipe
 
 
-def test_after_closing_nothing_is_read() -> None:
+def test_a_closed_fetcher_reads_nothing() -> None:
     source = RemoteFake(DATA)
     reading, _ = fetcher(source)
     reading.prefetch([(0, 100)], end=True)
@@ -211,7 +211,7 @@ def test_after_closing_nothing_is_read() -> None:
     assert source.requests == [(0, 100)], "nor served from what was kept: the source says what is to say"
 
 
-def test_a_local_file_is_read_into_the_room_that_is_given(tmp_path: Path) -> None:
+def test_a_local_file_is_read_into_the_callers_buffer(tmp_path: Path) -> None:
     data = noise(300_000)
     path = tmp_path / "data"
     path.write_bytes(data)

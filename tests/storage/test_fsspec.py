@@ -52,14 +52,14 @@ def test_ranges_are_read() -> None:
 
 
 @pytest.mark.parametrize("much", [DATA, DATA[:99], b""], ids=["everything", "less", "nothing"])
-def test_other_bytes_than_asked_for_are_refused(much: bytes) -> None:
+def test_an_answer_of_the_wrong_length_is_refused(much: bytes) -> None:
     fake = Fake(DATA)
     fake.cat_file = lambda *_, **__: much
     with pytest.raises(RangeNotSupportedError, match=f"fake://a/b, offset 50: {len(much)} bytes came where"):
         FileSystemSource(fake, "a/b").read(50, 150)
 
 
-def test_errors_are_typed_and_tell_no_secrets() -> None:
+def test_errors_are_typed_and_reveal_no_secrets() -> None:
     with pytest.raises(SourceError, match="cannot be opened: FileNotFoundError") as caught:
         FileSystemSource(Fake(DATA), "missing")
     assert "SECRET" not in str(caught.value)
@@ -75,10 +75,10 @@ def test_errors_are_typed_and_tell_no_secrets() -> None:
 
 
 @pytest.mark.parametrize("about", [{"size": None, "type": "file"}, {"size": 0, "type": "directory"}, {}])
-def test_what_is_no_file_is_refused(about: dict[str, Any]) -> None:
+def test_directories_and_files_without_a_size_are_refused(about: dict[str, Any]) -> None:
     fake = Fake(DATA)
     fake.about = about
-    with pytest.raises(SourceError, match="no file whose size is known"):
+    with pytest.raises(SourceError, match="is a directory, or a file of unknown size"):
         FileSystemSource(fake, "a/b")
 
 
@@ -110,7 +110,7 @@ def test_files_of_fsspec_are_read_through_their_file_system(tmp_path: Path) -> N
 
 
 @pytest.mark.needs("module:fsspec")
-def test_what_fsspec_decompresses_is_a_file_like_any_other(tmp_path: Path) -> None:
+def test_a_file_that_fsspec_decompresses_is_a_file_object(tmp_path: Path) -> None:
     import fsspec  # noqa: PLC0415
 
     path = tmp_path / "a.warc.gz"

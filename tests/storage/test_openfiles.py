@@ -56,7 +56,7 @@ def test_the_file_that_was_opened_first_is_closed_first(sources, tmp_path) -> No
 
 @pytest.mark.slow
 @shows_open_files
-def test_sources_that_are_gone_take_no_room(few, sources, tmp_path) -> None:
+def test_deleted_sources_do_not_count(few, sources, tmp_path) -> None:
     first = LocalFileSource(tmp_path / "0")
     for _ in range(10):
         LocalFileSource(tmp_path / "1").close()

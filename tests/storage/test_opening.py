@@ -36,7 +36,7 @@ def test_a_named_pipe_is_read_as_a_pipe(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_what_cannot_be_opened_is_a_source_error(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_opened_is_a_source_error(tmp_path: Path) -> None:
     missing = tmp_path / "missing.warc.zst"
     with pytest.raises(SourceError, match=r"missing\.warc\.zst"):
         seekwarc.open(missing)
@@ -47,7 +47,7 @@ def test_what_cannot_be_opened_is_a_source_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", [5, None, ["a"], object()])
-def test_what_is_no_source_is_a_type_error(target: object) -> None:
+def test_other_objects_are_a_type_error(target: object) -> None:
     with pytest.raises(TypeError, match=type(target).__name__):
         open_source(target)
 
@@ -61,7 +61,7 @@ def test_a_source_is_taken_as_it_is() -> None:
 
 
 class Duck:
-    """An object with what a source needs, of a class of its own."""
+    """An object of another class with the members of a source."""
 
     def __init__(self, data: bytes) -> None:
         self.name = "duck"

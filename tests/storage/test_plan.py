@@ -1,4 +1,4 @@
-"""Ranges joined to requests: every range is there, and no request is larger or odder than allowed."""
+"""Ranges joined to requests: every range is read, and no request is larger than allowed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def planned(
     rest = iter(wanted)
     found = [
         (request, list(itertools.islice(rest, request.ranges)))
-        for request in plan_requests(wanted, gap=gap, most=most)
+        for request in plan_requests(wanted, gap=gap, max_size=most)
     ]
     assert list(rest) == []
     return found
@@ -46,9 +46,7 @@ def test_every_range_lies_whole_in_its_request(wanted: list[tuple[int, int]], kn
 
 
 @given(ranges(overlap=True), knobs)
-def test_no_request_is_too_large_or_reads_across_too_wide_a_gap(
-    wanted: list[tuple[int, int]], knobs: tuple[int, int]
-) -> None:
+def test_requests_keep_to_the_size_and_the_gap(wanted: list[tuple[int, int]], knobs: tuple[int, int]) -> None:
     gap, most = knobs
     for request, served in planned(wanted, gap, most):
         assert request.stop - request.start <= most or request.ranges == 1
@@ -59,7 +57,9 @@ def test_no_request_is_too_large_or_reads_across_too_wide_a_gap(
 
 
 @given(ranges(), knobs)
-def test_no_two_neighbours_could_have_been_one(wanted: list[tuple[int, int]], knobs: tuple[int, int]) -> None:
+def test_no_two_requests_could_have_been_joined(
+    wanted: list[tuple[int, int]], knobs: tuple[int, int]
+) -> None:
     gap, most = knobs
     for (one, _), (two, served) in itertools.pairwise(planned(wanted, gap, most)):
         assert one.stop <= two.start, "nothing is asked for twice"
@@ -67,8 +67,8 @@ def test_no_two_neighbours_could_have_been_one(wanted: list[tuple[int, int]], kn
 
 
 @given(ranges(), st.integers(1, 1000))
-def test_without_a_gap_nothing_is_read_that_is_not_wanted(wanted: list[tuple[int, int]], most: int) -> None:
-    asked = sum(stop - start for start, stop, _ in plan_requests(wanted, gap=0, most=most))
+def test_without_a_gap_only_wanted_bytes_are_read(wanted: list[tuple[int, int]], most: int) -> None:
+    asked = sum(stop - start for start, stop, _ in plan_requests(wanted, gap=0, max_size=most))
     assert asked == sum(stop - start for start, stop in wanted)
 
 
@@ -81,12 +81,12 @@ def test_ranges_are_taken_as_they_are_needed() -> None:
             taken.append(number)
             yield number * 10, number * 10 + 10
 
-    first = next(iter(plan_requests(endless(), gap=0, most=100)))
+    first = next(iter(plan_requests(endless(), gap=0, max_size=100)))
     assert first == Request(0, 100, 10)
     assert len(taken) == 11
 
 
-def test_the_policies_keep_the_contract() -> None:
-    assert (REMOTE.gap, REMOTE.most, REMOTE.in_flight) == (256 << 10, 16 << 20, 8)
+def test_the_policies_have_the_documented_values() -> None:
+    assert (REMOTE.gap, REMOTE.max_request, REMOTE.in_flight) == (256 << 10, 16 << 20, 8)
     assert LOCAL.gap == 0
     assert LOCAL.in_flight == UNKNOWN.in_flight == 1

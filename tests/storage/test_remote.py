@@ -68,7 +68,7 @@ def opened(server: RangeServer, **options: float) -> RemoteSource:
     return RemoteSource(server.url, **options)
 
 
-# What is asked.
+# Requests.
 
 
 def test_it_is_a_source(server: RangeServer) -> None:
@@ -88,13 +88,13 @@ def test_ranges_are_read(server: RangeServer) -> None:
         "bytes=1000-300999",
         "bytes=399999-399999",
     ]
-    # Less only where the object ends; and what is known to be behind the end is not asked for.
+    # Fewer bytes only at the end; and after it, once it is known, nothing is requested.
     assert source.read(len(DATA) - 5, len(DATA) + 5) == DATA[-5:]
     assert source.read(len(DATA), len(DATA) + 5) == b""
     assert len(server.asked) == 4
 
 
-def test_only_gets_are_sent_and_nothing_compressed_is_asked_for(server: RangeServer) -> None:
+def test_only_gets_are_sent_and_without_accept_encoding(server: RangeServer) -> None:
     source = opened(server)
     assert source.size == len(DATA)
     source.read(0, 10)
@@ -103,7 +103,7 @@ def test_only_gets_are_sent_and_nothing_compressed_is_asked_for(server: RangeSer
     assert all(asked.range for asked in server.asked)
 
 
-def test_a_first_read_behind_the_end_finds_out_where_that_is(server: RangeServer) -> None:
+def test_a_first_read_after_the_end_finds_out_the_size(server: RangeServer) -> None:
     source = opened(server)
     assert source.read(len(DATA) + 7, len(DATA) + 9) == b""
     assert source.read(0, 5) == DATA[:5]
@@ -134,7 +134,7 @@ def test_an_empty_object(server: RangeServer) -> None:
 
 
 @pytest.mark.parametrize("read", [lambda it: it.size, lambda it: it.read(0, 10)], ids=["size", "read"])
-def test_a_server_that_answers_416_to_all_ranges_is_not_an_empty_file(
+def test_416_to_all_ranges_is_not_an_empty_file(
     server: RangeServer, read: Callable[[RemoteSource], object]
 ) -> None:
     server.fault = lambda asked, answer: (
@@ -146,21 +146,21 @@ def test_a_server_that_answers_416_to_all_ranges_is_not_an_empty_file(
             read(source)
 
 
-def test_a_server_that_answers_416_to_everything_is_refused(server: RangeServer) -> None:
+def test_416_to_everything_is_refused(server: RangeServer) -> None:
     server.fault = status(416)
     with pytest.raises(SourceError, match="416"):
         _ = opened(server).size
 
 
-def test_long_ranges_are_asked_for_in_bounded_parts(
+def test_long_ranges_are_requested_in_bounded_parts(
     server: RangeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "REMOTE", replace(remote.REMOTE, most=100_000))
+    monkeypatch.setattr(remote, "REMOTE", replace(remote.REMOTE, max_request=100_000))
     assert opened(server).read(START, STOP) == DATA[START:STOP]
     assert [asked.sent for asked in server.asked] == [100_000] * 3
 
 
-def test_no_more_requests_at_a_time_than_agreed() -> None:
+def test_requests_in_flight_are_limited() -> None:
     with RangeServer(DATA, latency=0.02) as server:
         source = opened(server)
         with ThreadPoolExecutor(64) as pool:
@@ -174,7 +174,7 @@ def test_no_more_requests_at_a_time_than_agreed() -> None:
         assert 2 <= most <= 8
 
 
-# Answers that are recovered from.
+# Failures that are retried.
 
 
 RECOVERED: dict[str, Fault] = {
@@ -194,7 +194,7 @@ RECOVERED: dict[str, Fault] = {
 
 @pytest.mark.parametrize("fault", RECOVERED.values(), ids=RECOVERED)
 @pytest.mark.parametrize("pinned", [False, True])
-def test_what_fails_for_a_moment_is_asked_for_again(server: RangeServer, fault: Fault, pinned: bool) -> None:
+def test_transient_failures_are_retried(server: RangeServer, fault: Fault, pinned: bool) -> None:
     source = opened(server)
     if pinned:
         source.read(0, 1)
@@ -204,7 +204,7 @@ def test_what_fails_for_a_moment_is_asked_for_again(server: RangeServer, fault: 
     assert len(server.asked) > 1
 
 
-def test_reading_goes_on_from_the_byte_reached(server: RangeServer) -> None:
+def test_a_retry_begins_at_the_first_missing_byte(server: RangeServer) -> None:
     server.fault = first(1, dropped(100_000))
     opened(server).read(START, STOP)
     again = int(re.fullmatch(r"bytes=(\d+)-300999", server.asked[1].range)[1])
@@ -212,13 +212,13 @@ def test_reading_goes_on_from_the_byte_reached(server: RangeServer) -> None:
     assert server.asked[1].headers["if-match"] == '"first"'
 
 
-def test_the_end_is_read_on_as_well(server: RangeServer) -> None:
+def test_a_read_of_the_end_is_retried_too(server: RangeServer) -> None:
     server.fault = first(1, dropped(100_000))
     assert opened(server).read_end(300_000) == (100_000, DATA[100_000:])
     assert server.asked[0].range == "bytes=-300000"
 
 
-def test_a_busy_server_is_given_time(server: RangeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_server_is_given_more_time(server: RangeServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "BUSY_WAIT", 0.1)
     server.fault = first(2, status(503))
     opened(server).read(0, 10)
@@ -276,7 +276,7 @@ REFUSED: dict[str, tuple[Fault, type[SourceError], str]] = {
 
 @pytest.mark.parametrize(("fault", "kind", "text"), REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("pinned", [False, True])
-def test_what_is_wrong_is_refused(
+def test_wrong_answers_are_refused(
     server: RangeServer, fault: Fault, kind: type[SourceError], text: str, pinned: bool
 ) -> None:
     source = opened(server)
@@ -290,7 +290,7 @@ def test_what_is_wrong_is_refused(
 
 
 @pytest.mark.parametrize("name", ["ignores Range", "shifted", "no Content-Range", "compressed", "404", "403"])
-def test_what_will_not_change_is_not_asked_for_again(server: RangeServer, name: str) -> None:
+def test_lasting_failures_are_not_retried(server: RangeServer, name: str) -> None:
     server.fault = REFUSED[name][0]
     with pytest.raises(SourceError):
         opened(server).read(START, STOP)
@@ -304,14 +304,16 @@ def test_a_whole_file_is_not_read_by_mistake(server: RangeServer) -> None:
         opened(server).read(0, 100)
 
 
-def test_no_one_is_there() -> None:
+def test_a_server_that_cannot_be_reached_is_named() -> None:
     with RangeServer(DATA) as server:
         source = opened(server)
-    with pytest.raises(SourceError, match="no connection to the server"):
+    with pytest.raises(SourceError, match="the server cannot be reached"):
         source.read(0, 10)
 
 
-def test_answers_that_do_not_come(server: RangeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_never_answers_is_a_timeout(
+    server: RangeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("seekwarc.storage.remote_url.REQUEST_TIMEOUT", 0.1)
     server.fault = delayed(0.5)
     with pytest.raises(SourceTimeoutError, match="did not answer in time") as caught:
@@ -319,7 +321,7 @@ def test_answers_that_do_not_come(server: RangeServer, monkeypatch: pytest.Monke
     assert isinstance(caught.value, TimeoutError)
 
 
-def test_there_is_a_deadline_for_everything(server: RangeServer) -> None:
+def test_the_deadline_covers_all_retries(server: RangeServer) -> None:
     server.fault = status(503)
     with pytest.raises(SourceTimeoutError, match="503"):
         opened(server, deadline=0.0).read(0, 10)
@@ -335,7 +337,7 @@ def replaced(etag: str | None = '"second"', *, data: bytes = OTHER, modified: in
 
 @pytest.mark.parametrize("honoured", [True, False], ids=["If-Match", "no If-Match"])
 @pytest.mark.parametrize("data", [OTHER, OTHER[:-1], OTHER + b"x"], ids=["same size", "shorter", "longer"])
-def test_a_replaced_object_is_noticed(server: RangeServer, honoured: bool, data: bytes) -> None:
+def test_a_replaced_object_is_detected(server: RangeServer, honoured: bool, data: bytes) -> None:
     server.honours_if_match = honoured
     source = opened(server)
     source.read(0, 10)
@@ -347,7 +349,7 @@ def test_a_replaced_object_is_noticed(server: RangeServer, honoured: bool, data:
     assert opened(server).read(START, STOP) == data[START:STOP]
 
 
-def test_an_object_that_ends_in_front_of_what_is_asked_for_was_replaced(server: RangeServer) -> None:
+def test_an_object_that_became_shorter_was_replaced(server: RangeServer) -> None:
     server.honours_if_match = False
     source = opened(server)
     source.read(0, 10)
@@ -360,7 +362,7 @@ BEFORE = [Content(DATA, None), Content(DATA, 'W/"weak"'), Content(DATA, None, No
 
 
 @pytest.mark.parametrize("before", BEFORE, ids=["date", "weak", "nothing"])
-def test_without_a_strong_tag_date_and_size_tell(server: RangeServer, before: Content) -> None:
+def test_without_a_strong_etag_date_and_size_count(server: RangeServer, before: Content) -> None:
     server.content = before
     source = opened(server)
     assert source.read(0, 10) == DATA[:10]
@@ -375,7 +377,7 @@ def test_without_a_strong_tag_date_and_size_tell(server: RangeServer, before: Co
             source.read(START, STOP)
 
 
-def test_a_replacement_between_two_halves_of_a_range_is_noticed(server: RangeServer) -> None:
+def test_a_replacement_within_a_range_is_detected(server: RangeServer) -> None:
     for server.honours_if_match in (True, False):
         server.forget()
         server.content = Content(DATA)
@@ -389,7 +391,7 @@ def test_a_replacement_between_two_halves_of_a_range_is_noticed(server: RangeSer
             opened(server).read(START, STOP)
 
 
-def test_a_tag_that_changes_alone_counts_as_a_change(server: RangeServer) -> None:
+def test_another_etag_alone_is_another_version(server: RangeServer) -> None:
     server.fault = after(1, headed(etag='"second"'))
     source = opened(server)
     source.read(0, 10)
@@ -397,7 +399,7 @@ def test_a_tag_that_changes_alone_counts_as_a_change(server: RangeServer) -> Non
         source.read(0, 10)
 
 
-def test_a_total_that_changes_counts_as_a_change(server: RangeServer) -> None:
+def test_another_size_alone_is_another_version(server: RangeServer) -> None:
     server.fault = after(1, headed(content_range="bytes 0-9/400001"))
     source = opened(server)
     source.read(0, 10)
@@ -436,7 +438,7 @@ def test_threads_that_read_first_agree_on_one_version() -> None:
         assert len(versions) == 1
 
 
-def test_what_names_a_version(server: RangeServer) -> None:
+def test_the_identity_names_a_version(server: RangeServer) -> None:
     def identity(content: Content, query: str = "") -> str | None:
         server.content = content
         source = RemoteSource(server.url + query)
@@ -458,11 +460,11 @@ def test_what_names_a_version(server: RangeServer) -> None:
     assert identity(Content(DATA, None), "?file=1") is None, "the query may say which file"
 
 
-# What is told, and to whom.
+# Messages, closing, Ctrl-C.
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_errors_give_no_signature_away(server: RangeServer, name: str) -> None:
+def test_errors_reveal_no_signature(server: RangeServer, name: str) -> None:
     server.fault = REFUSED[name][0]
     source = RemoteSource(f"{server.url}?sig=SECRET&key=SECRET#SECRET")
     assert "SECRET" not in source.name + repr(source)
@@ -481,7 +483,7 @@ def test_a_closed_source_says_so(server: RangeServer) -> None:
     assert server.asked == []
 
 
-def test_closing_ends_waiting(server: RangeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closing_ends_a_wait_before_a_retry(server: RangeServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "BUSY_WAIT", 60)
     monkeypatch.setattr(remote, "DEADLINE", 1000)
     server.fault = status(503)
@@ -546,7 +548,7 @@ def _in_child(work: Callable[[], object]) -> str:
 
 @pytest.mark.posix
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_a_forked_child_is_told_instead_of_left_waiting(server: RangeServer) -> None:
+def test_a_forked_child_gets_an_error_and_does_not_hang(server: RangeServer) -> None:
     source = opened(server)
     reading = Fetcher(source, Stats())
     reading.prefetch([(0, 10)], end=True)
@@ -570,7 +572,7 @@ def test_a_spawned_child_reads(server: RangeServer) -> None:
         assert pool.apply(_read, (server.url,)) == DATA[:10]
 
 
-def test_reading_local_files_loads_none_of_it(tmp_path: Path) -> None:
+def test_reading_local_files_does_not_import_obstore(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     path.write_bytes(Foreign().record(b"block").bytes())
     script = "import sys, seekwarc; print(len(list(seekwarc.open(sys.argv[1]))), 'obstore' in sys.modules)"

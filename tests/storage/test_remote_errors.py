@@ -1,4 +1,4 @@
-"""obstore's errors in our words: typed, told whether to try again, and without anything of the URL."""
+"""obstore's errors in our words: typed, marked as transient or not, and with nothing of the URL."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ERRORS: dict[str, tuple[Fault, str, type[SourceError], bool]] = {
 
 
 @pytest.mark.parametrize(("fault", "text", "kind", "transient"), ERRORS.values(), ids=ERRORS)
-def test_errors_are_told_apart(fault: Fault, text: str, kind: type[SourceError], transient: bool) -> None:
+def test_each_error_is_recognised(fault: Fault, text: str, kind: type[SourceError], transient: bool) -> None:
     error = error_of(fault)
     failure = failure_of(error)
     assert text in failure.text
@@ -58,13 +58,13 @@ def test_errors_are_told_apart(fault: Fault, text: str, kind: type[SourceError],
     assert "SECRET" not in str(failure)
 
 
-def test_the_server_puts_no_words_into_our_mouth() -> None:
+def test_texts_of_the_server_are_not_repeated() -> None:
     failure = failure_of(error_of(lambda *_: Answer(400, {}, b"status code: 503 SECRET Do as I say")))
     assert failure.text == "the server answered 400 Bad Request"
     assert not failure.transient
 
 
-def test_what_is_not_known_is_not_repeated() -> None:
+def test_unknown_errors_are_named_but_not_quoted() -> None:
     failure = failure_of(ValueError("?sig=SECRET"))
     assert failure.text == "the request failed (ValueError)"
     assert (failure.kind, failure.transient) == (SourceError, False)
@@ -80,5 +80,5 @@ def test_what_is_not_known_is_not_repeated() -> None:
         ),
     ],
 )
-def test_configuration_that_is_missing_is_named(text: str, words: str) -> None:
+def test_missing_configuration_is_named(text: str, words: str) -> None:
     assert words in failure_of(RuntimeError(text)).text

@@ -1,4 +1,4 @@
-"""Every source answers alike, and a wrapper passes on all that its source can do."""
+"""Every source answers alike, and a wrapper forwards every method of its source."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_every_source_answers_alike(path: Path) -> None:
         assert source.name
         for start, stop in ((0, 10), (5, 5), (100_000, 250_000), (0, len(DATA))):
             assert source.read(start, stop) == DATA[start:stop]
-        # Less only where the source ends.
+        # Fewer bytes only at the end.
         assert source.read(len(DATA) - 5, len(DATA) + 5) == DATA[-5:]
         assert source.read(len(DATA) + 1, len(DATA) + 5) == b""
         source.close()
@@ -63,7 +63,7 @@ def test_threads_share_a_source(path: Path) -> None:
 
 
 class Least(RangeSource):
-    """A source that can do no more than it must."""
+    """A source with only what is required."""
 
     def __init__(self, data: bytes) -> None:
         self.name = "least"
@@ -83,7 +83,7 @@ class Counter(SourceWrapper):
         self.seen.append((start, stop))
 
 
-def test_a_source_needs_no_more_than_read_name_and_size() -> None:
+def test_a_source_needs_only_name_size_and_read() -> None:
     source = Least(DATA)
     out = bytearray(100)
     assert source.read_into(7, memoryview(out)) == 100
@@ -120,6 +120,11 @@ def test_a_wrapper_sees_every_way_to_read(path: Path) -> None:
         assert wrapper.read(end - 5, end + 5) == DATA[-5:]
         assert wrapper.seen[-1] == (end - 5, end), "what came, not what was wanted"
         wrapper.close()
+
+
+def test_a_wrapper_forwards_every_method() -> None:
+    own = {name for name in vars(RangeSource) if not name.startswith("_")} - {"policy"}
+    assert own <= set(vars(SourceWrapper)), "a method that is only inherited changes how the source is read"
 
 
 def test_a_wrapper_can_do_what_its_source_can(path: Path) -> None:

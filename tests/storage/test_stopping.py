@@ -1,4 +1,4 @@
-"""Work that nobody waits for any more."""
+"""Work whose result is no longer wanted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Gone(BaseException):
 
 
 class _After:
-    """Ends work at the given number of checkpoints."""
+    """Stops work at a given checkpoint."""
 
     def __init__(self, count: int) -> None:
         self.left = count
@@ -29,14 +29,14 @@ class _After:
             raise _Gone
 
 
-def test_nothing_is_ended_where_nobody_asked() -> None:
+def test_without_a_check_nothing_is_stopped() -> None:
     checkpoint()
     with stoppable(_After(1)):
         checkpoint()
     checkpoint()
 
 
-def test_the_inner_check_counts_and_the_outer_comes_back() -> None:
+def test_an_inner_check_replaces_the_outer_for_its_block() -> None:
     with stoppable(_After(0)):
         with stoppable(_After(5)):
             checkpoint()
@@ -44,7 +44,7 @@ def test_the_inner_check_counts_and_the_outer_comes_back() -> None:
             checkpoint()
 
 
-def test_other_threads_are_not_ended() -> None:
+def test_other_threads_are_not_stopped() -> None:
     done = []
     with stoppable(_After(0)):
         thread = threading.Thread(target=lambda: done.append(checkpoint()))
@@ -54,7 +54,7 @@ def test_other_threads_are_not_ended() -> None:
 
 
 @pytest.mark.parametrize("form", ["gzip", "chunks"])
-def test_a_long_read_ends_and_the_record_can_be_read_again(form: str) -> None:
+def test_a_stopped_record_can_be_read_again(form: str) -> None:
     body = noise(1_500_000)
     block = body
     header = warc_header(len(block))

@@ -43,7 +43,7 @@ def test_short_reads_of_a_pipe_are_looped() -> None:
 
 
 @pytest.mark.posix
-def test_a_signal_between_two_pieces_of_a_pipe_is_heard() -> None:
+def test_a_signal_between_two_pieces_of_a_pipe_is_handled() -> None:
     ours, theirs = os.pipe()
     heard = threading.Event()
     heard_in_time = []
@@ -66,7 +66,7 @@ def test_a_signal_between_two_pieces_of_a_pipe_is_heard() -> None:
     assert heard_in_time == [True]
 
 
-def test_a_pipe_skips_what_nobody_asks_for() -> None:
+def test_a_pipe_skips_bytes_that_are_not_asked_for() -> None:
     source = open_source(Pipe(DATA))
     assert source.read(200_000, 200_010) == DATA[200_000:200_010]
     assert source.read(400_000, 400_010) == b""
@@ -75,7 +75,7 @@ def test_a_pipe_skips_what_nobody_asks_for() -> None:
 def test_a_pipe_goes_forward_only() -> None:
     source = open_source(Pipe(DATA))
     source.read(0, 1000)
-    with pytest.raises(SourceError, match=r"offset 999: was passed already.*store it in a file"):
+    with pytest.raises(SourceError, match=r"offset 999: this part was read already.*store it in a file"):
         source.read(999, 1001)
     assert source.read(1000, 1010) == DATA[1000:1010]
 
@@ -116,7 +116,7 @@ def test_a_pipe_that_was_closed_is_a_source_error() -> None:
 
 
 class Waiting(io.BytesIO):
-    """What a stream that does not block answers while there is nothing: None, which is not the end."""
+    """A stream in non-blocking mode, which returns None while it has nothing: that is not the end."""
 
     def __init__(self, *, can_seek: bool) -> None:
         super().__init__(DATA)
