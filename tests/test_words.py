@@ -30,7 +30,6 @@ CONSTANTS = re.compile(
 
 NOT_YET_CLEAN: set[str] = {
     "seekwarc/serve",
-    "seekwarc/tools",
     "spec-notes/api.md",
     "spec-notes/benchmarks.md",
     "spec-notes/changes.md",

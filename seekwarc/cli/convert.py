@@ -54,7 +54,7 @@ from seekwarc.read.reader import Reader
 from seekwarc.tools.convert import Conversion, convert, holds_same
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.train import Gain, GainMeter, train
-from seekwarc.tools.work import Desk
+from seekwarc.tools.work import JobContext
 from seekwarc.write.files import Existing, is_special, refuse_same_file
 from seekwarc.write.output import PathOutput
 from seekwarc.write.writer import Writer
@@ -134,10 +134,10 @@ class _Converting:
     skips: bool
     """Whether an existing target is skipped if it holds the same."""
 
-    def __call__(self, job: Job, desk: Desk) -> tuple[Status, _Made | None]:
+    def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Made | None]:
         name = job.target or ""
         if self.skips and os.path.lexists(name):
-            self._check_existing(job.source, name, desk)
+            self._check_existing(job.source, name, context)
             return Status.SKIPPED, None
         source, target = input_target(job.source), output_target(name)
         refuse_same_file(job.source, target)
@@ -145,17 +145,17 @@ class _Converting:
         gains: tuple[Gain, ...] = ()
         if self.trains:
             self._check_before_training(job)
-            training = train([source], level=self.level, on_progress=desk.on_progress, **self.limits)
+            training = train([source], level=self.level, on_progress=context.on_progress, **self.limits)
             settings["dictionary"], gains = training.dictionary, training.gains
         dictionary = settings.get("dictionary")
         meter = GainMeter() if dictionary is not None and not self.trains else None
-        with desk.output(target, self.existing) as output:
+        with context.output(target, self.existing) as output:
             done = convert(
                 source,
                 output,
                 self.compression,
                 verify=self.verify,
-                on_progress=desk.on_progress,
+                on_progress=context.on_progress,
                 on_record=meter.add if meter is not None else None,
                 limits=self.limits,
                 **settings,
@@ -164,7 +164,7 @@ class _Converting:
             gains = meter.gains(dictionary, self.level)
         return Status.DONE, _Made(done, dictionary, gains)
 
-    def _check_existing(self, source: str, target: str, desk: Desk) -> None:
+    def _check_existing(self, source: str, target: str, context: JobContext) -> None:
         """Check that an existing target was made from this source, and is whole.
 
         Raises:
@@ -172,7 +172,7 @@ class _Converting:
         """
         if self.verify:
             most = self.limits.get("max_dictionary_size", MAX_DICTIONARY_SIZE)
-            sound = holds_same(source, target, on_progress=desk.on_progress, max_dictionary_size=most)
+            sound = holds_same(source, target, on_progress=context.on_progress, max_dictionary_size=most)
         else:
             sound = check_age(target, source) and _begins_well(target)
         if not sound:

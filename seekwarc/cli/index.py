@@ -41,7 +41,7 @@ from seekwarc.tools.batch import archives_in
 from seekwarc.tools.index import Indexing, file_name, index
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.sorting import sorted_lines
-from seekwarc.tools.work import Desk
+from seekwarc.tools.work import JobContext
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.output import Output, open_output
 
@@ -168,11 +168,11 @@ class _Indexing:
             skips=parts is None and not options.force,
         )
 
-    def __call__(self, job: Job, desk: Desk) -> tuple[Status, Indexing | None]:
+    def __call__(self, job: Job, context: JobContext) -> tuple[Status, Indexing | None]:
         name = self.stdin_name if job.source == "-" else file_name(job.source, self.dir_root)
         sources = {name or "": input_target(job.source)}
         if self.parts is not None:
-            done = self._index(sources, self.parts[job.source], desk)
+            done = self._index(sources, self.parts[job.source], context)
         else:
             target = job.target or ""
             if self.skips and os.path.lexists(target):
@@ -182,18 +182,20 @@ class _Indexing:
                         source=target,
                     )
                 return Status.SKIPPED, None
-            with desk.output(target, self.existing) as output:
-                done = self._index(sources, output, desk)
+            with context.output(target, self.existing) as output:
+                done = self._index(sources, output, context)
         return Status.PROBLEMS if done.problems else Status.DONE, done
 
-    def _index(self, sources: dict[str, str | BinaryIO], target: str | Output, desk: Desk) -> Indexing:
+    def _index(
+        self, sources: dict[str, str | BinaryIO], target: str | Output, context: JobContext
+    ) -> Indexing:
         return index(
             sources,
             target,
-            on_problem=desk.emit,
+            on_problem=context.emit,
             post_append=self.post_append,
             stated_digests=self.stated_digests,
-            on_progress=desk.on_progress,
+            on_progress=context.on_progress,
             **self.limits,
         )
 

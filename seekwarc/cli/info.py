@@ -47,7 +47,7 @@ from seekwarc.tools.describe import (
     frame_picture,
 )
 from seekwarc.tools.outcome import Job, Status
-from seekwarc.tools.work import Desk
+from seekwarc.tools.work import JobContext
 
 if TYPE_CHECKING:
     from seekwarc.format.seektable import SeekTable
@@ -115,8 +115,8 @@ class _Describing:
 
     limits: ReadLimits
 
-    def __call__(self, job: Job, desk: Desk) -> tuple[Status, FileSummary]:
-        source = desk.on_progress(open_source(input_target(job.source)), "reading")
+    def __call__(self, job: Job, context: JobContext) -> tuple[Status, FileSummary]:
+        source = context.on_progress(open_source(input_target(job.source)), "reading")
         with Reader(source, **self.limits) as archive:
             summary = describe_file(archive)
             return Status.PROBLEMS if summary.is_cut_off else Status.DONE, summary

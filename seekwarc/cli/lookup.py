@@ -25,7 +25,7 @@ from seekwarc.cli.common import add_block_limit, block_limit, input_target, prin
 from seekwarc.errors import NotFoundError
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
-from seekwarc.tools.aside import searchable
+from seekwarc.tools.pipes import searchable
 
 __all__ = ["add_arguments", "run"]
 

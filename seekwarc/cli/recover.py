@@ -46,11 +46,11 @@ from seekwarc.frames.dictionary import Dictionary
 from seekwarc.read.options import ReadLimits
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
-from seekwarc.tools.aside import revocable, searchable
 from seekwarc.tools.convert import content_digest
 from seekwarc.tools.outcome import Job, Status
+from seekwarc.tools.pipes import revocable, searchable
 from seekwarc.tools.recover import Recovery, recover
-from seekwarc.tools.work import Desk
+from seekwarc.tools.work import JobContext
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.output import Output
 
@@ -125,38 +125,38 @@ class _Recovering:
     skips: bool
     """Whether an existing target is skipped if it is sound and no older than its source."""
 
-    def __call__(self, job: Job, desk: Desk) -> tuple[Status, _Saved | None]:
+    def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Saved | None]:
         target = output_target(job.target or "")
         if self.skips and isinstance(target, str) and os.path.lexists(target):
-            _check_existing(job.source, target, desk)
+            _check_existing(job.source, target, context)
             return Status.SKIPPED, None
         refuse_same_file(job.source, target)
         with searchable(open_source(input_target(job.source))) as source:
             if isinstance(target, str):
-                with desk.output(target, self.existing) as output:
-                    done = self._recover(source, output, desk)
+                with context.output(target, self.existing) as output:
+                    done = self._recover(source, output, context)
                 target_size = os.path.getsize(target)
             else:
                 # A record that is found damaged at its end is rolled back, which a pipe does not allow.
                 with revocable(target) as aside:
-                    done = self._recover(source, aside, desk)
+                    done = self._recover(source, aside, context)
                 target_size = aside.size
             saved = _Saved(done, source.size, target_size)
         return Status.PROBLEMS if done.losses or done.suspect else Status.DONE, saved
 
-    def _recover(self, source: RangeSource, output: Output, desk: Desk) -> Recovery:
+    def _recover(self, source: RangeSource, output: Output, context: JobContext) -> Recovery:
         return recover(
             source,
             output,
             partial=self.partial,
             source_dictionary=self.source_dictionary,
             limits=self.limits,
-            on_progress=desk.on_progress,
+            on_progress=context.on_progress,
             **self.settings,
         )
 
 
-def _check_existing(source: str, target: str, desk: Desk) -> None:
+def _check_existing(source: str, target: str, context: JobContext) -> None:
     """Check that an existing target is sound and no older than its source.
 
     Raises:
@@ -165,7 +165,7 @@ def _check_existing(source: str, target: str, desk: Desk) -> None:
     sound = check_age(target, source)
     if sound:
         try:
-            with closing(desk.on_progress(open_source(target), "checking")) as stored:
+            with closing(context.on_progress(open_source(target), "checking")) as stored:
                 content_digest(stored)
         except FormatError:
             sound = False

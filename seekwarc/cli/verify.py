@@ -28,11 +28,11 @@ from seekwarc.cli.common import (
 from seekwarc.format.words import counted
 from seekwarc.read.options import ReadLimits
 from seekwarc.storage.opening import open_source
-from seekwarc.tools.aside import searchable
 from seekwarc.tools.batch import archives_in
 from seekwarc.tools.outcome import Job, Status
+from seekwarc.tools.pipes import searchable
 from seekwarc.tools.verify import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
-from seekwarc.tools.work import Desk
+from seekwarc.tools.work import JobContext
 
 __all__ = ["add_arguments", "run"]
 
@@ -77,11 +77,11 @@ class _Verifying:
     limits: ReadLimits
     strict: bool
 
-    def __call__(self, job: Job, desk: Desk) -> tuple[Status, Verification]:
+    def __call__(self, job: Job, context: JobContext) -> tuple[Status, Verification]:
         with searchable(open_source(input_target(job.source))) as source:
-            verifier = Verifier(source, on_progress=desk.on_progress, **self.limits)
+            verifier = Verifier(source, on_progress=context.on_progress, **self.limits)
             for problem in verifier:
-                desk.emit((problem, verifier.result.codes[problem.code]))
+                context.emit((problem, verifier.result.codes[problem.code]))
         result = verifier.result
         found = not result.is_sound or (self.strict and result.deviations > 0)
         return Status.PROBLEMS if found else Status.DONE, result

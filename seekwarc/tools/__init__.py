@@ -1,4 +1,4 @@
-"""Work on whole files: check, convert, index, join, save what is left of damaged ones.
+"""Work on whole files: verify, convert, index, join and recover them.
 
 Each function here does what the verb of the same name does on the command line:
 
@@ -8,8 +8,7 @@ Each function here does what the verb of the same name does on the command line:
     assert tools.verify("crawl.warc.zst").is_sound
     tools.index(["crawl.warc.zst"], "crawl.cdxj")
 
-A target appears under its name when it is whole. One that is there is refused unless `existing` is
-"overwrite".
+A new file gets its name when it is finished. An existing one is refused unless `existing` is "overwrite".
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _SUFFIXES: Final[dict[str, Literal["zst", "gz", "none"]]] = {".zst": "zst", ".gz
 
 
 class _Tools(ModuleType):
-    """This package, whose functions keep their names when the modules that do the work are imported."""
+    """This package. Importing `tools.verify`, a module, must not replace `tools.verify`, the function."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in __all__ or not isinstance(value, ModuleType):
@@ -57,7 +56,7 @@ def verify(
     on_problem: Callable[[Problem], object] = lambda _: None,
     **limits: Unpack[ReadLimits],
 ) -> Verification:
-    """Check a file: its grammar, every checksum, every seek table, the rules of WARC, every digest.
+    """Check a file: its structure, every checksum, every seek table, the rules of WARC, every digest.
 
         result = tools.verify("crawl.warc.zst")
         print(result.is_sound, result.damages, result.deviations)
@@ -65,15 +64,15 @@ def verify(
     Args:
         target: A path, a URL, the bytes, a binary file object that can seek, or a source.
         on_problem: Called with each problem as it is found.
-        **limits: Limits of reading, as a `Reader` takes them.
+        **limits: Limits of reading; see `Reader`.
 
     Returns:
-        What was checked, and each kind of damage and of deviation with its number and the first of it.
+        What was checked, and for each kind of damage or deviation the first problem and their number.
 
     Raises:
         SourceError: The file cannot be opened or read, or is a pipe.
     """
-    from seekwarc.tools.verify import Verifier  # noqa: PLC0415 - what is not asked for is not imported
+    from seekwarc.tools.verify import Verifier  # noqa: PLC0415 - a tool is imported when it is used
 
     verifier = Verifier(target, **limits)
     for problem in verifier:
@@ -90,25 +89,25 @@ def convert(
     existing: Existing = "error",
     **options: Unpack[FrameOptions],
 ) -> Conversion:
-    """Write all records of a file into another, byte for byte, compressed in another way.
+    """Write all records of a file, byte for byte, into a new file with another compression.
 
         done = tools.convert("crawl.warc.gz", "crawl.warc.zst", level=9)
         print(done.records, done.source_size, done.target_size)
 
     Args:
-        source: .warc.zst, .warc.gz or .warc, told apart by content; a pipe will do.
+        source: .warc.zst, .warc.gz or .warc, recognized by content; may be a pipe.
         target: The new file.
         compression: "zst", "gz" or "none"; by the target's name unless given.
-        verify: Decompress the new file again and compare it before it gets its name.
+        verify: Decompress the new file and compare it before it gets its name.
         existing: Whether a file that has the target's name is refused or replaced.
-        **options: For the `Writer` of a .warc.zst: `level`, `frame_size`, `tables`, `dictionary`.
+        **options: Options of a `Writer` for a .warc.zst: `level`, `frame_size`, `tables`, `dictionary`.
 
     Raises:
-        FormatError: The source is damaged or no WARC file. Nothing stays under the target's name.
+        FormatError: The source is damaged or not a WARC file. No target is made.
         SourceError: The source cannot be read.
         TargetError: The target cannot be written.
-        TargetExistsError: There is a file of the target's name.
-        ValueError: The target's name does not tell the compression, and none is given.
+        TargetExistsError: The target exists.
+        ValueError: The compression is not given, and cannot be told from the target's name.
     """
     from seekwarc.tools.convert import convert as run  # noqa: PLC0415
 
@@ -143,20 +142,20 @@ def index(
         print(done.lines, "captures")
 
     Args:
-        sources: Paths or URLs of the files; lines have their last names.
+        sources: Paths or URLs of the files; the lines name them without their folders.
         target: The index.
-        on_problem: Called with each problem that keeps a record, or what follows it, out of the index.
-            Without it the first problem is raised, and no index is written.
-        post_append: Tell the answers to POST and PUT requests apart by what was sent.
+        on_problem: Called with each problem that keeps records out of the index. Without it the first
+            problem is raised, and no index is written.
+        post_append: Distinguish responses to POST and PUT requests by the body that was sent.
         existing: Whether a file that has the target's name is refused or replaced.
-        **limits: Limits of reading, as a `Reader` takes them.
+        **limits: Limits of reading; see `Reader`.
 
     Raises:
-        FormatError: A file is damaged, and there is no `on_problem`.
+        FormatError: A file is damaged, and `on_problem` is not given.
         SourceError: A file cannot be read.
         TargetError: The index cannot be written.
-        TargetExistsError: There is a file of the index's name.
-        ValueError: Two files have the same last name.
+        TargetExistsError: The index exists.
+        ValueError: Two files have the same base name.
     """
     from seekwarc.tools.index import file_name  # noqa: PLC0415
     from seekwarc.tools.index import index as run  # noqa: PLC0415
@@ -188,17 +187,17 @@ def recover(
         print(done.records, "saved,", done.lost, "bytes lost")
 
     Args:
-        source: .warc.zst, .warc.gz or .warc, told apart by content as far as that is left.
+        source: .warc.zst, .warc.gz or .warc, recognized by what is left of the content.
         target: The new file.
-        partial: Keep the beginnings of damaged records too, with WARC-Truncated.
+        partial: Also keep the beginnings of damaged records, as records with WARC-Truncated.
         existing: Whether a file that has the target's name is refused or replaced.
-        **options: For the `Writer`.
+        **options: Options of the `Writer`.
 
     Raises:
         NotFoundError: No record is intact.
         SourceError: The source cannot be read, or is a pipe.
         TargetError: The target cannot be written.
-        TargetExistsError: There is a file of the target's name.
+        TargetExistsError: The target exists.
     """
     from seekwarc.tools.recover import recover as run  # noqa: PLC0415
 
@@ -215,24 +214,24 @@ def concat(
 ) -> Concatenation:
     """Join files into one .warc.zst that holds all their records in order, byte for byte.
 
-    Frames are copied, not compressed again, wherever they can be.
+    Frames are copied, not compressed again, where possible.
 
         done = tools.concat(["a.warc.zst", "b.warc.zst"], "all.warc.zst")
         print(done.records, done.bytes_copied, done.bytes_recompressed)
 
     Args:
-        sources: The files: .warc.zst, .warc.gz or .warc, told apart by content.
+        sources: The files: .warc.zst, .warc.gz or .warc, recognized by content.
         target: The new file.
-        verify: Decode every frame that is copied, and compare it with its checksum.
+        verify: Decode every copied frame and check its checksum.
         existing: Whether a file that has the target's name is refused or replaced.
-        **limits: Limits of reading, as a `Reader` takes them.
+        **limits: Limits of reading; see `Reader`.
 
     Raises:
-        FormatError: A file is damaged or no WARC file. Nothing stays under the target's name.
+        FormatError: A file is damaged or not a WARC file. No target is made.
         SourceError: A file cannot be read.
         TargetError: The target cannot be written.
-        TargetExistsError: There is a file of the target's name.
-        ValueError: There is nothing to join.
+        TargetExistsError: The target exists.
+        ValueError: There are no files.
     """
     from seekwarc.tools.concat import concat as run  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""Many files, one after another or several at a time: a plan, its run, and what became of each file.
+"""Work on many files, one after another or several at a time: plan it, run it, report on each file.
 
-The plan is made, and refused where names collide, before anything is written. One function works on one file,
-`work.attempt`, in this process or in others (`tools.workers`), so that both do the same.
+The plan is made before anything is written, and refused if names collide. `work.attempt` works on one file,
+in this process or in others (`tools.workers`), so both do the same.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from urllib.parse import unquote, urlsplit
 from seekwarc.errors import SourceError, TargetError
 from seekwarc.tools.outcome import Job, Outcome, Status
 from seekwarc.tools.progress import Progress, counting
-from seekwarc.tools.work import Desk, Report, Work, attempt
+from seekwarc.tools.work import JobContext, Report, Work, attempt
 
 __all__ = ["archives_in", "base_name", "jobs_into", "run"]
 
 MAX_LISTED: Final = 3
-"""Collisions that a message lists."""
+"""Maximum number of collisions in a message."""
 
 _ARCHIVE = re.compile(r"\.(mega)?warc(\.(gz|zstd?))?$", re.IGNORECASE)
 
 
 def archives_in(names: Iterable[str], *, leave_out: str | None = None) -> Iterator[tuple[str, bool]]:
-    """Yield the files named, and the WARC files in the folders named and below them, in order of their paths.
+    """Yield the given files, and the WARC files in the given folders and their subfolders, in path order.
 
-    WARC files are known by their names: .warc, .warc.gz, .warc.zst. Hidden files are passed over.
+    In folders, WARC files are recognized by name: .warc, .warc.gz, .warc.zst. Hidden files are skipped.
 
     Args:
         names: Files, folders, URLs, `-`.
-        leave_out: A folder that is not descended into, where it is below another one.
+        leave_out: A subfolder to skip.
 
     Yields:
         Each file once: its name, and whether it was found in a folder.
@@ -81,17 +81,18 @@ def base_name(source: str) -> str:
 
 
 def jobs_into(folder: str, names: Iterable[str], rename: Callable[[str], str]) -> list[Job]:
-    """Plan to make, of each file, one in a folder.
+    """Plan to make one file in a folder of each source.
 
-    A file that was found in a folder, and is its own target, has been made before and is left out.
+    A file that was found in a folder and is its own target was made by an earlier run, and is skipped.
 
     Args:
         folder: Where the new files go.
         names: Files, folders, URLs; see `archives_in`.
-        rename: Makes the base name of a target of that of its source.
+        rename: Returns the base name of a target, given that of its source.
 
     Raises:
-        TargetError: Two files would get the same name, or a source be replaced; standard input was named.
+        TargetError: Two files would get the same name, a source would be replaced, or standard input was
+            named.
     """
     jobs: list[Job] = []
     for source, was_found in archives_in(names, leave_out=folder):
@@ -143,23 +144,24 @@ def run(
     folder: str | None = None,
     on_progress: Progress | None = None,
 ) -> int:
-    """Work on files; report what becomes of each.
+    """Work on files, and report on each.
 
     Args:
-        jobs: The files, in the order in which they are begun.
-        work: Works on one.
-        report: Told of what happens, always in this process.
-        processes: How many files are worked on at a time. With 1 that is done in this process.
-        keep_going: Go on with the other files when one has failed. Otherwise no further one is begun.
-        folder: Where targets go: unfinished files of other processes are kept in a hidden folder in it, and
-            are removed with it however the processes end.
-        on_progress: Wraps each source that is read, and `report.on_progress` is not called; for one process.
+        jobs: The files, in the order in which work on them begins.
+        work: Works on one file.
+        report: Receives events, progress and outcomes, always in this process.
+        processes: Number of files that are worked on at a time; 1 for all of them in this process.
+        keep_going: Continue with the other files after one failed. Otherwise no further one is begun.
+        folder: Folder of the targets. Other processes keep unfinished files in a hidden folder in it, which
+            is removed however they end.
+        on_progress: Wraps each source that is read, instead of calls of `report.on_progress`; only for one
+            process.
 
     Returns:
         The highest exit status of an outcome: 0, 1 or 2.
     """
     if processes > 1 and len(jobs) > 1:
-        # Imported here: for a single file nobody waits for it.
+        # Imported only when needed: it takes a while.
         from seekwarc.tools.workers import run_in_processes  # noqa: PLC0415
 
         outcomes = run_in_processes(
@@ -179,8 +181,8 @@ def _run_here(
 ) -> Iterator[Outcome]:
     for number, job in enumerate(jobs, 1):
         shown = counting(job.source, report.on_progress) if on_progress is None else on_progress
-        desk = Desk(partial(report.on_event, job), shown)
-        outcome = attempt(job, work, desk)
+        context = JobContext(partial(report.on_event, job), shown)
+        outcome = attempt(job, work, context)
         yield outcome
         if outcome.status is Status.FAILED and not keep_going:
             yield from (Outcome(it, Status.NOT_RUN) for it in jobs[number:])

@@ -1,4 +1,4 @@
-"""Joining files: what can be copied is copied, the rest is compressed anew.
+"""Joining files: frames are copied where possible, and the other records compressed again.
 
 Source: "Zstandard Compression for WARC Files 1.0", section Combining files; spec-notes/seekable-records.md,
 section 5.
@@ -29,7 +29,7 @@ __all__ = ["Concatenation", "concat"]
 
 @dataclass(frozen=True, slots=True)
 class Concatenation:
-    """What was joined, and how.
+    """The result of joining files.
 
     Example:
         >>> done = seekwarc.tools.concat(["crawl.warc.zst", "crawl.warc.zst"], "all.warc.zst")
@@ -38,14 +38,14 @@ class Concatenation:
 
     Attributes:
         files: Files that were joined.
-        records: Records of all of them.
-        target_size: Stored bytes of the new file.
-        tables: "large" where it ends in a table of all its frames; "every" where each record has one, as
-            all files had.
-        bytes_copied: Stored bytes of the frames that were taken over as they are.
-        bytes_recompressed: Content bytes of the frames that were made anew.
-        recompressed: Of which files, why, and how many records these are of.
-        verified: Whether the frames that were copied were decoded and found right.
+        records: Records of all of them together.
+        target_size: Size of the new file in bytes.
+        tables: "large" if the new file ends in a table of all its frames; "every" if each record has a table,
+            as in all the files.
+        bytes_copied: Compressed bytes of the frames that were copied.
+        bytes_recompressed: Content bytes of the frames that were compressed again.
+        recompressed: The records that were compressed again, by file and reason.
+        verified: Whether the copied frames were decoded and their checksums are right.
     """
 
     files: int
@@ -71,37 +71,39 @@ def concat(
 ) -> Concatenation:
     """Join files into one .warc.zst that holds all their records in order, byte for byte.
 
-    Frames are copied, not compressed anew, from every .warc.zst that has the dictionary of the first file,
-    or none as that has. The records of all other files are compressed anew, with the first file's dictionary,
-    and so are records whose frames break a rule of the format, or would not fit (see `tools.copy_target`).
-    Seek tables are made again. Extension frames are kept, but for those among records that are compressed
-    again.
-    As with `cat`, the records of a file without a warcinfo record come to stand behind that of another file,
-    and will be taken to belong to it (WARC 1.1, clause 6.2).
+    Frames are copied from every .warc.zst that has the same dictionary as the first file, or no dictionary if
+    the first file has none. The records of all other files are compressed again with the first file's
+    dictionary, and so are records whose frames break a rule of the format or do not fit into the new file
+    (see `tools.copy_target`). Seek tables are made again. Extension frames are kept, except those among
+    records that are compressed again.
 
-    The new file has one seek table at its end; or, where all files have a table for each record and none
-    for the file, that is what it has.
+    As with `cat`, the records of a file without a warcinfo record follow that of another file, so readers
+    take them to be described by it (WARC 1.1, clause 6.2).
+
+    The new file has one seek table at its end. If all files have a table for each record and none for the
+    file, so has the new one.
 
     Args:
-        sources: The files: .warc.zst, .warc.gz or .warc, told apart by content. A pipe is first put aside in
-            a temporary file.
-        target: Where the new file goes; may be a pipe.
-        verify: Decode every frame that is copied, and compare it with its checksum.
+        sources: The files: .warc.zst, .warc.gz or .warc, recognized by content. A pipe is first copied to a
+            temporary file.
+        target: The new file; may be a pipe.
+        verify: Decode every copied frame and check its checksum.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
-        threads: Threads that decode and compress; the number of cores, four at most, unless given.
-        on_warning: Called, before anything is written, for each file that will be compressed again; says why.
-        on_progress: Wraps each source that is read, to report how far.
-        **limits: Limits of reading, as a `Reader` takes them.
+        threads: Threads that decode and compress; one per core, at most four, unless given.
+        on_warning: Called, before anything is written, with a message for each file that will be compressed
+            again.
+        on_progress: Wraps each source that is read, to report progress.
+        **limits: Limits of reading; see `Reader`.
 
     Raises:
-        ValueError: There is nothing to join.
-        FormatError: A file is damaged or no WARC file. Nothing stays under the target's name.
-        TargetExistsError: There is a file of the target's name.
+        ValueError: There are no files.
+        FormatError: A file is damaged or not a WARC file. No target is made.
+        TargetExistsError: The target exists.
         SourceError: A file cannot be read.
         TargetError: The target cannot be written.
     """
     if not sources:
-        raise ValueError("there is no file to join")
+        raise ValueError("there are no files to join")
     for source in sources:
         if isinstance(source, str | os.PathLike):
             refuse_same_file(os.fspath(source), target)
@@ -116,7 +118,7 @@ def concat(
             for part in parts:
                 problem = part.problem(first.dictionary)
                 if problem is not None:
-                    on_warning(f"{part.name}: {problem}: its records will be compressed anew")
+                    on_warning(f"{part.name}: {problem}: its records will be compressed again")
             settings = CopySettings(tables, first.dictionary, first.dictionary_frame(), verify)
             tally = Tally()
             with closing(OrderedWork(threads or default_threads())) as work:

@@ -1,4 +1,4 @@
-"""Copying a file from one compression to another without changing a byte of its content."""
+"""Converting a file to another compression without changing a byte of its content."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from seekwarc.write.writer import Writer
 __all__ = ["Conversion", "content_digest", "convert", "holds_same"]
 
 ANY_SIZE: Final = sys.maxsize
-"""What was written here is read back whatever its dictionary: there is nothing to be protected from."""
+"""No limit on the dictionary of a file that was just written: it is not a hostile one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What a conversion did.
+    """The result of a conversion.
 
     Example:
         >>> done = seekwarc.tools.convert("crawl.warc.zst", "crawl.warc.gz")
@@ -44,12 +44,12 @@ class Conversion:
         (5, True)
 
     Attributes:
-        records: How many records there were.
-        source_size: Stored bytes of the file that was read.
-        target_size: Stored bytes of the file that was written.
-        content_size: Bytes of the content, the same in both.
-        sha256: SHA-256 of that content: what `zcat FILE | sha256sum` prints.
-        verified: Whether the new file was decompressed and found to hold the same.
+        records: Number of records.
+        source_size: Size of the source in bytes.
+        target_size: Size of the target in bytes.
+        content_size: Size of the decompressed content, the same in both.
+        sha256: SHA-256 of that content, as `zcat FILE | sha256sum` prints it.
+        verified: Whether the new file was decompressed and has the same content.
     """
 
     records: int
@@ -61,13 +61,13 @@ class Conversion:
 
 
 def content_digest(source: RangeSource, *, max_dictionary_size: int = MAX_DICTIONARY_SIZE) -> str:
-    """Return the SHA-256 of everything that a file decompresses to, in base16.
+    """Return the SHA-256 of everything that a file decompresses to, in hexadecimal.
 
-    No record is looked for and no table believed: units are decompressed one after the other.
+    Frames or members are decompressed one after the other; records and tables are ignored.
 
     Args:
         source: The file.
-        max_dictionary_size: Largest dictionary to load.
+        max_dictionary_size: Maximum size of the dictionary.
 
     Raises:
         FormatError: The file is damaged.
@@ -88,12 +88,12 @@ def content_digest(source: RangeSource, *, max_dictionary_size: int = MAX_DICTIO
 class _CheckedOutput:
     """An output that is decompressed again, and compared, before it becomes the final file.
 
-    A path is read back from the disk. What goes into a pipe is read by a thread as it goes by.
+    A file is read back from the disk. What goes into a pipe is decompressed by a thread on the way.
 
     Args:
-        output: Where the file goes.
-        expected: Tells the digest that it must have; None to check nothing.
-        on_progress: Wraps each source that is read, to report how far.
+        output: The output.
+        expected: Returns the digest that the content must have; None to skip the check.
+        on_progress: Wraps each source that is read, to report progress.
     """
 
     def __init__(self, output: Output, expected: Callable[[], str] | None, on_progress: Progress) -> None:
@@ -118,7 +118,7 @@ class _CheckedOutput:
         self._output.flush()
 
     def rollback(self, size: int) -> bool:  # noqa: ARG002
-        # A record that cannot be read ends the conversion; there is nothing to go on with.
+        # A record that cannot be read ends the conversion.
         return False
 
     def commit(self) -> None:
@@ -145,7 +145,7 @@ class _CheckedOutput:
         if self._passing is not None:
             return self._passing.result()
         if isinstance(self._output, PathOutput):
-            # Closed here rather than left to chance: a wrapped source may have something to take away.
+            # A wrapped source may show progress that must be removed.
             with (
                 self._output.reopen() as file,
                 closing(self._on_progress(open_source(file), "checking")) as source,
@@ -160,7 +160,7 @@ class _CheckedOutput:
 
 
 class _PassingDigest:
-    """The digest of what a stream of stored bytes decompresses to, made in a thread of its own."""
+    """Computes the digest of what a compressed stream decompresses to, in a thread."""
 
     def __init__(self) -> None:
         reader, writer = os.pipe()
@@ -177,7 +177,7 @@ class _PassingDigest:
                 self._found = content_digest(PipeSource(self._out), max_dictionary_size=ANY_SIZE)
             except FormatError as error:
                 self._error = error
-            # Whatever went wrong, the writer must not be left waiting.
+            # Read on after an error, or the writer would wait for ever.
             while self._out.read(1 << 16):
                 pass
 
@@ -207,22 +207,22 @@ def convert(
     limits: ReadLimits | None = None,
     **options: Unpack[FrameOptions],
 ) -> Conversion:
-    """Copy a WARC file into another compression. Every byte of its content stays as it was.
+    """Write a WARC file in another compression. Every byte of its content stays the same.
 
     Args:
-        source: .warc, .warc.gz or .warc.zst, told apart by content; may be a pipe.
-        target: Where the new file goes; may be a pipe.
+        source: .warc, .warc.gz or .warc.zst, recognized by content; may be a pipe.
+        target: The new file; may be a pipe.
         compression: "zst", "gz" or "none".
-        verify: Decompress the new file and compare before it gets its name.
+        verify: Decompress the new file and compare it before it gets its name.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         on_progress: Wraps each source that is read, to report how far.
-        on_record: Called with each record before its block is read; it may peek at it.
-        limits: For `Reader`: "max_window_size", "max_dictionary_size" and "max_table_size".
-        **options: For `Writer` (zst); "level" also for gz.
+        on_record: Called with each record before its block is read; it may look at the beginning of it.
+        limits: Limits of reading; see `Reader`.
+        **options: Options of a `Writer` for zst; only "level" for gz.
 
     Raises:
-        FormatError: The source is damaged or no WARC file.
-        ChecksumError: The new file did not hold the same; it was not kept.
+        FormatError: The source is damaged or not a WARC file.
+        ChecksumError: The new file has other content; it was not kept.
         TargetExistsError: There is a file of the target's name.
         SourceError: The source cannot be read.
         TargetError: The target cannot be written.
@@ -291,16 +291,16 @@ def holds_same(
     on_progress: Progress = no_progress,
     max_dictionary_size: int = MAX_DICTIONARY_SIZE,
 ) -> bool:
-    """Tell whether a file is what converting another one would make: both decompress to the same bytes.
+    """Tell whether two files decompress to the same bytes, so that converting one would make the other.
 
     Args:
         source: Name of the file that would be converted.
-        target: Name of the file that is there.
-        on_progress: Wraps each source that is read, to report how far.
-        max_dictionary_size: Largest dictionary to load.
+        target: Name of the file that exists.
+        on_progress: Wraps each source that is read, to report progress.
+        max_dictionary_size: Maximum size of the source's dictionary.
 
     Raises:
-        FormatError: The source is damaged. A damaged target does not hold the same.
+        FormatError: The source is damaged. A damaged target only makes the result False.
         SourceError: Either cannot be read.
     """
     with closing(on_progress(open_source(source), "comparing")) as stored:

@@ -1,4 +1,4 @@
-"""Files whose records are put into other files: what they are, and what becomes of their frames."""
+"""Files whose records are copied into other files, and whether their frames can be."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, Stats
-from seekwarc.tools.aside import searchable
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord, StoredRecords, has_table_each, loose_records
+from seekwarc.tools.pipes import searchable
 from seekwarc.tools.progress import Progress
 from seekwarc.write.file_layout import TableMode
 
@@ -25,27 +25,27 @@ __all__ = ["Part", "PartTarget", "parts_of", "table_mode_of"]
 
 PartTarget = str | os.PathLike[str] | bytes | BinaryIO | RangeReadable
 
-OTHER_FORM: Final = "the file is no .warc.zst"
-OTHER_DICTIONARY: Final = "the file has another dictionary than the new one"
+OTHER_FORM: Final = "the file is not a .warc.zst"
+OTHER_DICTIONARY: Final = "the file and the new one have different dictionaries"
 A_DICTIONARY: Final = "the file has a dictionary, the new one has none"
 NO_DICTIONARY: Final = "the file has no dictionary, the new one has"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file whose records go into another."""
+    """A file whose records are copied into another file."""
 
     target: PartTarget
     name: str
     compression: Compression
     dictionary: Dictionary | None
     has_table_each: bool | None
-    """Whether each record has a seek table and the file has none; None where both look the same."""
+    """Whether each record has a seek table and the file has none; None if that cannot be told."""
     limits: ReadLimits
-    """Limits of reading, as a `Reader` takes them."""
+    """Limits of reading; see `Reader`."""
 
     def problem(self, dictionary: Dictionary | None) -> str | None:
-        """Tell why no frame of the file can be copied into one that has a certain dictionary, or none."""
+        """Return why frames cannot be copied into a file with that dictionary or none; None if they can."""
         if self.compression != "zst":
             return OTHER_FORM
         if self.dictionary == dictionary:
@@ -55,7 +55,7 @@ class Part:
         return OTHER_DICTIONARY if dictionary is not None else A_DICTIONARY
 
     def dictionary_frame(self) -> bytes | None:
-        """Return the dictionary as it stands in the file; made anew where that lacks what it must have."""
+        """Return the dictionary's frame as in the file; a new one if that lacks required fields."""
         if self.dictionary is None:
             return None
         source = open_source(self.target)
@@ -75,12 +75,12 @@ class Part:
     def records(
         self, dictionary: Dictionary | None, on_progress: Progress, label: str
     ) -> Generator[StoredRecord | LooseRecord, None, None]:
-        """Yield the file's records for one that has a certain dictionary, or none.
+        """Yield the file's records for copying into a file with the given dictionary, or none.
 
         The file is open until the last was yielded, or the generator is closed.
 
         Raises:
-            FormatError: When damage is reached.
+            FormatError: The file is damaged; raised at the damage.
         """
         with closing(
             ArchiveFile(on_progress(open_source(self.target), label), Stats(), **self.limits)
@@ -96,18 +96,18 @@ class Part:
 def parts_of(
     targets: Sequence[PartTarget], directory: str | None, limits: ReadLimits
 ) -> Iterator[list[Part]]:
-    """Look at files that are to be read later, each for itself: not all of them are open at the same time.
+    """Examine files that will be read later. Each is closed again, since there may be thousands.
 
     Args:
-        targets: The files. A pipe, which can be read once only, is put aside in a temporary file.
-        directory: Where temporary files go; None for the system's place.
-        limits: Limits of reading, as a `Reader` takes them.
+        targets: The files. A pipe, which can be read only once, is copied to a temporary file.
+        directory: Folder of temporary files; None for the system's.
+        limits: Limits of reading; see `Reader`.
 
     Raises:
         SourceError: A file cannot be read.
-        FormatError: It is no WARC file, or its dictionary is damaged.
+        FormatError: A file is not a WARC file, or its dictionary is damaged.
     """
-    # Of the same dictionary in a thousand files one copy is enough.
+    # One copy of a dictionary that a thousand files share.
     known: dict[bytes, Dictionary] = {}
     with ExitStack() as stack:
         yield [_part(target, directory, limits, stack, known) for target in targets]
@@ -141,6 +141,6 @@ def _part(
 
 
 def table_mode_of(parts: Sequence[Part]) -> TableMode:
-    """Return which tables a file gets that is made of others: those that all of them have."""
+    """Return the tables of a file made of others: a table for each record if all of them have that."""
     kinds = {part.has_table_each if part.compression == "zst" else False for part in parts}
     return "every" if True in kinds and False not in kinds else "large"

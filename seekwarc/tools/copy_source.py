@@ -1,6 +1,11 @@
-"""The records of a .warc.zst file as they are stored: which can be copied frame by frame, and which cannot.
+"""The records of a .warc.zst file with their frames: which can be copied frame by frame, and which cannot.
 
-No seek table is believed: every frame is measured by its own headers.
+A copied frame ends up in a seek table of the new file, so it must state what that needs: its content size and
+checksum; and it must be compressed with the dictionary of both files. A record can be copied if all its
+frames are such, and the record begins and ends with a frame. Any other record is read as a stream and
+compressed again. The walk goes back to copying at the next frame that a record begins with.
+
+No seek table is trusted: the size of every frame comes from its own headers.
 Source: "Zstandard Compression for WARC Files 1.0", sections Zstandard frames and Combining files.
 """
 
@@ -33,18 +38,18 @@ from seekwarc.write.block_reader import BlockSource, ReadableStream
 
 __all__ = ["FrameList", "LooseRecord", "StoredRecord", "StoredRecords", "has_table_each", "loose_records"]
 
-MOST_LISTED: Final = 0xFFFF_FFFF
-"""Largest size that a seek table can state."""
+MAX_LISTED: Final = 0xFFFF_FFFF
+"""Maximum size that a seek table can state."""
 
 NO_SIZE: Final = "a frame does not state its size"
 NO_CHECKSUM: Final = "a frame has no checksum"
 OTHER_DICTIONARY: Final = "a frame does not name the file's dictionary"
-TOO_LARGE: Final = "a frame of 4 GiB or more fits into no seek table"
-NOT_ALONE: Final = "a frame holds more or less than one record and the line breaks behind it"
+TOO_LARGE: Final = "a frame of 4 GiB or more does not fit into a seek table"
+NOT_ALONE: Final = "a frame holds more or less than one record with its line breaks"
 
 
 class FrameList:
-    """Frames of a file that are to be copied, in order; those without content are extension frames."""
+    """Frames of a file to copy, in order; those without content are extension frames."""
 
     __slots__ = ("contents", "offsets", "stored")
 
@@ -62,20 +67,20 @@ class FrameList:
         self.stored.append(stored)
         self.contents.append(content)
 
-    def runs(self, start: int, stop: int, most: int) -> Iterator[range]:
-        """Yield the frames from number `start` to `stop` in runs that lie together in the file.
+    def runs(self, start: int, stop: int, max_size: int) -> Iterator[range]:
+        """Yield the frames with numbers in [start, stop) in runs that are contiguous in the file.
 
         Args:
             start: Number of the first frame.
-            stop: Number behind the last frame.
-            most: Stored bytes, and content, of a run of several frames at the most.
+            stop: Number after the last frame.
+            max_size: Maximum compressed size, and maximum content, of a run of several frames.
         """
         first, stored, content = start, 0, 0
         for number in range(start, stop):
             stored += self.stored[number]
             content += self.contents[number]
             apart = self.offsets[number] != self.offsets[number - 1] + self.stored[number - 1]
-            if number > first and (apart or stored > most or content > most):
+            if number > first and (apart or stored > max_size or content > max_size):
                 yield range(first, number)
                 first, stored, content = number, self.stored[number], self.contents[number]
         if first < stop:
@@ -84,7 +89,7 @@ class FrameList:
 
 @dataclass(slots=True)
 class StoredRecord:
-    """A record whose frames keep the rules, so that they can be copied as they are."""
+    """A record whose frames can be copied as they are."""
 
     file: ArchiveFile
     header: RecordHeader
@@ -92,28 +97,28 @@ class StoredRecord:
     frames: FrameList
     """Its frames with content, and the extension frames between them."""
     data: bytes = b""
-    """The frame, decoded and found right, where it is one small frame."""
-    behind: FrameList = field(default_factory=FrameList)
+    """The frame, already decoded and checked, if it is a single small one."""
+    following: FrameList = field(default_factory=FrameList)
     """Extension frames between it and the next record."""
 
     @property
     def size(self) -> int:
-        """Bytes of the whole record, decompressed."""
+        """Size of the whole record, decompressed."""
         return len(self.header.raw) + self.header.content_length + len(RECORD_END)
 
     @property
     def stored_size(self) -> int:
-        """Bytes to be copied."""
-        return sum(self.frames.stored) + sum(self.behind.stored)
+        """Compressed bytes to copy."""
+        return sum(self.frames.stored) + sum(self.following.stored)
 
     @property
     def data_frames(self) -> int:
-        """Frames with content."""
+        """Number of frames with content."""
         return len(self.frames) - self.frames.contents.count(0)
 
     @property
     def second(self) -> int:
-        """Number of the second frame with content, where there are several."""
+        """Index of the second frame with content; there must be several."""
         return next(number for number in range(1, len(self.frames)) if self.frames.contents[number])
 
     @property
@@ -122,11 +127,11 @@ class StoredRecord:
         return self.frames.contents[0] == len(self.header.raw)
 
     def kept(self) -> StoredRecord:
-        """Return the record without what stands behind it, to be copied once more."""
+        """Return the record without the frames that follow it, to copy it once more."""
         return StoredRecord(self.file, self.header, self.offset, self.frames, self.data)
 
     def loose(self, reason: str) -> LooseRecord:
-        """Return the same record as content that is compressed anew."""
+        """Return the same record, to be compressed again."""
         records = StreamedRecords(self.file, Window(self.file.source), self.offset, "zst")
         record = records.step()
         if record is None:
@@ -144,18 +149,18 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class LooseRecord:
-    """A record that has to be compressed anew. It must be read before the next one is asked for."""
+    """A record to be compressed again. It must be read before the next one is requested."""
 
     source: str
-    """Name of the file that it is from."""
+    """Name of its file."""
     header: RecordHeader
     open_block: Callable[[], ReadableStream]
     trailer: Callable[[], bytes]
-    """Returns what follows the block, once that was read."""
+    """Returns the bytes after the block, once that was read."""
     reason: str
 
     def kept(self) -> LooseRecord:
-        """Return the same record in memory, to be read at any time and more than once."""
+        """Return the same record in memory, which can be read at any time and more than once."""
         length = self.header.content_length
         block = BlockSource(self.open_block(), length).read(length)
         trailer = self.trailer()
@@ -163,10 +168,10 @@ class LooseRecord:
 
 
 def loose_records(file: ArchiveFile, compression: Compression, reason: str) -> Iterator[LooseRecord]:
-    """Yield all records of a file as content that is compressed anew.
+    """Yield all records of a file, to be compressed again.
 
     Raises:
-        FormatError: When damage is reached.
+        FormatError: The file is damaged; raised at the damage.
     """
     if compression == "zst":
         # Known before the first frame: a frame need not name the dictionary to depend on it.
@@ -187,11 +192,10 @@ def _loose(file: ArchiveFile, records: StreamedRecords, record: Record, reason: 
 def has_table_each(file: ArchiveFile) -> bool | None:
     """Tell whether a file has a seek table for each record and none for itself (spec-notes, section 4.2).
 
-    Only the end of the file is looked at.
+    Only the end of the file is read.
 
     Returns:
-        None for a file of one record without a block, which looks the same with a table of its own and with
-        one of the file.
+        None for a file of one record without a block, where both kinds of tables look the same.
     """
     source = file.source
     try:
@@ -215,10 +219,10 @@ def has_table_each(file: ArchiveFile) -> bool | None:
 class StoredRecords:
     """All records of a .warc.zst file, in order.
 
-    Extension frames come behind the record that they follow, those in front of the first record behind that,
-    since no file may begin with one. Left out are seek tables, which would be wrong in another file,
-    dictionary frames anywhere but at the file's head, frames without content, and what stands between
-    records that are compressed anew.
+    Extension frames come with the record that they follow. Those before the first record come with that one,
+    since a file may not begin with one. Left out are seek tables, which would be wrong in another file,
+    dictionary frames after the first frame, empty frames, and extension frames among records that are
+    compressed again.
 
     Args:
         file: The file; its size must be known.
@@ -234,8 +238,8 @@ class StoredRecords:
         """Yield the records.
 
         Raises:
-            FormatError: When damage is reached, in a record header or in where frames begin and end; what
-                larger frames hold is not looked at here.
+            FormatError: A frame or a record header is damaged. The content of larger frames is not checked
+                here.
         """
         window = self._window
         record: StoredRecord | None = None
@@ -246,18 +250,18 @@ class StoredRecords:
             if header is None or header.content_size == 0:
                 frame = self._frame_at(offset)
                 if header is None and self._is_kept(frame):
-                    kept = record.behind if record is not None else ownerless
+                    kept = record.following if record is not None else ownerless
                     kept.add(offset, frame.size, 0)
                 offset = frame.end
                 continue
             if record is not None:
                 yield record
-            # Not even whether it holds anything is known of a frame that does not state its size.
+            # Its header is checked first: a frame that does not state its size may even be empty.
             found = self._problem(header, 0) or self._single(offset, header) or self._several(offset)
             if isinstance(found, StoredRecord):
                 record = found
                 if ownerless:
-                    record.behind, ownerless = ownerless, FrameList()
+                    record.following, ownerless = ownerless, FrameList()
                 offset = record.frames.offsets[-1] + record.frames.stored[-1]
             else:
                 record = None
@@ -266,7 +270,7 @@ class StoredRecords:
             yield record
 
     def _single(self, offset: int, header: FrameHeader) -> StoredRecord | None:
-        """Return the record that one small frame at `offset` holds, if it is just that."""
+        """Return the record in a small frame at `offset`, if the frame holds exactly one record."""
         data, index = self._window.get(offset, offset + AT_HAND)
         measured = measure_frame(data, index)
         if measured is not None and measured[1] <= WHOLE_FRAME:
@@ -321,7 +325,7 @@ class StoredRecords:
         return record if content == record.size else NOT_ALONE
 
     def _loose_from(self, offset: int, reason: str | None) -> Generator[LooseRecord, None, int]:
-        """Yield records as long as their frames cannot be copied, and return the offset of what can be."""
+        """Yield records until frames can be copied again, and return the offset of the first such frame."""
         records = StreamedRecords(self._file, self._window, offset, "zst")
         ahead = Window(self._file.source)
         while (record := records.step()) is not None:
@@ -337,7 +341,7 @@ class StoredRecords:
         return self._file.source.size or 0
 
     def _problem(self, header: FrameHeader | None, size: int) -> str | None:
-        """Tell which rule a frame breaks that every frame has to keep."""
+        """Return the rule for all frames that a frame breaks, or None."""
         if header is None or header.content_size == 0:
             return None
         if header.content_size is None:
@@ -346,7 +350,7 @@ class StoredRecords:
             return NO_CHECKSUM
         if header.dictionary_id != self._dictionary_id:
             return OTHER_DICTIONARY
-        return TOO_LARGE if max(header.content_size, size) > MOST_LISTED else None
+        return TOO_LARGE if max(header.content_size, size) > MAX_LISTED else None
 
     def _frame_at(self, offset: int) -> Frame:
         frame = frame_at(self._window, offset)
@@ -355,10 +359,10 @@ class StoredRecords:
         return frame
 
     def _is_kept(self, frame: Frame) -> bool:
-        """Tell whether a skippable frame belongs into a copy.
+        """Tell whether a skippable frame is copied.
 
         Raises:
-            LimitError: It does, and is too large for the seek table of the copy.
+            LimitError: It would be, but is too large for the seek table of the copy.
         """
         if frame.magic == DICTIONARY_FRAME_MAGIC:
             return False
@@ -366,7 +370,7 @@ class StoredRecords:
             tail = self._window.take(frame.end - FOOTER_SIZE, FOOTER_SIZE)
             if table_frame_size(tail) is not None:
                 return False
-        if frame.size > MOST_LISTED:
-            text = f"an extension frame of {frame.size} bytes fits into no seek table"
+        if frame.size > MAX_LISTED:
+            text = f"an extension frame of {frame.size} bytes does not fit into a seek table"
             raise LimitError(text, source=self._file.name, offset=frame.offset)
         return True

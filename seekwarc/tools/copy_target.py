@@ -1,14 +1,17 @@
-"""A new .warc.zst file made of records of other files, whose frames are copied where that can be done.
+"""A new .warc.zst file made of records of other files, whose frames are copied where possible.
 
-What makes a record that is copied fit into its new file (spec-notes/seekable-records.md, sections 2 to 5):
+How a copied record is made to fit into its new file (spec-notes/seekable-records.md, sections 2 to 5):
 
-- Its seek table is made anew from its frames, and so is the one at the end of the file.
-- The first record of a file that ends in a table must not have its header in a frame of its own, if it has
-  more frames (section 2.5). Of such a record the first two frames are made anew; all others are copied.
-- A small record is one frame (section 2.2). One in several, as files with a table for each record have
-  them, is compressed anew; in a file of that mode it is the other way round (section 4.2).
-- What was the first record of another file stays as it is, its header in one frame with what follows:
-  readers have no trouble with that, and nothing would be gained by undoing it.
+- Its seek table is made again from its frames, and so is the one at the end of the file.
+- The first record of a file that ends in a table must not have its header in a frame of its own if it has
+  more frames (section 2.5). The first two frames of such a record are compressed again, all others copied.
+- A small record is one frame (section 2.2). One in several frames, as in files with a table for each record,
+  is compressed again; in a file of that mode it is the other way round (section 4.2).
+- A record that was the first of another file keeps its header in one frame with what follows: readers have no
+  trouble with that.
+
+Frames are read in the caller's thread, decoded to verify them in the threads that also compress, and written
+in order. So at most one run of frames (`RUN`) per job is in memory, and damage is reported by a later call.
 """
 
 from __future__ import annotations
@@ -42,13 +45,13 @@ from seekwarc.write.writer import DEFAULT_FRAME_SIZE
 __all__ = ["CopySettings", "CopyTarget", "FrameCopier", "Recompressed", "Tally", "copied_bound"]
 
 RUN: Final = 1 << 20
-"""Frames are read, verified and written about as much at a time."""
-MOST_MARKED: Final = 1 << 20
-"""Stored bytes that may wait for others to be verified."""
+"""Compressed bytes of frames that are read, verified and written together."""
+MAX_MARKED: Final = 1 << 20
+"""Maximum compressed bytes of verified frames that wait for earlier jobs."""
 CHECKSUM_SIZE: Final = 4
 
 FIRST: Final = "the first record of a file with a table (its first two frames only)"
-"""Why some of a record's frames are made anew."""
+"""Why some of a record's frames are compressed again."""
 
 IN_SEVERAL: Final = "a small record in several frames"
 NOT_APART: Final = "the record header has no frame of its own"
@@ -57,49 +60,49 @@ FIRST_LARGE: Final = "the first record of a file with a table, in frames of more
 
 @dataclass(frozen=True, slots=True)
 class Recompressed:
-    """Why records were compressed anew."""
+    """Why records were compressed again."""
 
     file: str
-    """Name of the file that they are from."""
+    """Name of their file."""
     reason: str
     records: int
 
     def __str__(self) -> str:
         count = counted(self.records, "record")
-        return f"{self.file}: {count} compressed anew: {self.reason}"
+        return f"{self.file}: {count} compressed again: {self.reason}"
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was copied so far, and what was not."""
+    """What was copied so far, and what was compressed again."""
 
     records: int = 0
     bytes_copied: int = 0
-    """Stored bytes of the frames that were taken over as they are."""
+    """Compressed bytes of the frames that were copied."""
     bytes_recompressed: int = 0
-    """Content bytes of the frames that were made anew."""
+    """Content bytes of the frames that were compressed again."""
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How many records of which file were compressed anew, and why."""
+    """Number of records that were compressed again, by file and reason."""
 
     @property
     def recompressed(self) -> tuple[Recompressed, ...]:
-        """The reasons, in the order in which they came up."""
+        """The reasons, in the order in which they occurred."""
         return tuple(Recompressed(*key, count) for key, count in self.reasons.items())
 
     def add_reason(self, file: str, reason: str, content_size: int, *, records: int = 1) -> None:
-        """Count what was compressed anew."""
+        """Count content that was compressed again."""
         self.reasons[file, reason] += records
         self.bytes_recompressed += content_size
 
 
 @dataclass(frozen=True, slots=True)
 class CopySettings:
-    """What all files that are made in one go have in common."""
+    """Settings that all files of one run share."""
 
     tables: TableMode
     dictionary: Dictionary | None = None
     dictionary_frame: bytes | None = None
-    """The dictionary as it stands at the head of each file."""
+    """The dictionary's frame, with which each file begins."""
     verify: bool = True
     """Whether frames are decoded while they are copied."""
 
@@ -111,13 +114,13 @@ class _Entry(NamedTuple):
 
 
 class FrameCopier:
-    """Copies the frames of records into a file that others are compressed into.
+    """Copies the frames of records into a file that other records are compressed into.
 
     Jobs of both kinds go through the same ordered work, so the records are in the order of the calls.
 
     Args:
-        assembly: What compresses the other records.
-        work: Threads that it works in, to verify in.
+        assembly: Compresses the other records.
+        work: The threads of the assembly, in which frames are verified.
         tally: Counts what is copied.
         verify: Whether frames are decoded while they are copied.
     """
@@ -131,19 +134,19 @@ class FrameCopier:
         self._tally = tally
         self._verify = verify
         self._expected = 0
-        """Bytes that records take which are copied and not yet in the file, at the most."""
+        """Maximum size of the copied records that are not yet in the file."""
         self._marked = 0
 
     @property
     def most_size(self) -> int:
-        """See `RecordAssembly.most_size`; what is being copied is counted."""
+        """See `RecordAssembly.most_size`; includes what is being copied."""
         return self._assembly.most_size + self._expected
 
     def copy(self, record: StoredRecord) -> None:
         """Add a record by copying its frames.
 
         Raises:
-            ChecksumError: One of them is damaged. Others are found so in later calls.
+            ChecksumError: A frame is damaged; it may be one of an earlier call.
         """
         self._assembly.submit()
         bound = copied_bound(record)
@@ -163,10 +166,10 @@ class FrameCopier:
         self._assembly.records += 1
 
     def copy_extensions(self, record: StoredRecord) -> None:
-        """Copy the extension frames that stand behind a record."""
-        if record.behind:
+        """Copy the extension frames that follow a record."""
+        if record.following:
             self._assembly.submit()
-            self._copy_frames(record.file, record.behind, 0, len(record.behind))
+            self._copy_frames(record.file, record.following, 0, len(record.following))
 
     def _add_single(self, record: StoredRecord, bound: int) -> None:
         self._layout.begin_record()
@@ -181,9 +184,9 @@ class FrameCopier:
         self._expected -= bound
 
     def _mark(self, step: Callable[[], None], size: int = 0) -> None:
-        """Do a step in its turn."""
+        """Do a step after the jobs before it."""
         self._marked += size
-        if self._marked > MOST_MARKED:
+        if self._marked > MAX_MARKED:
             self._marked = 0
             self._work.drain()
         self._work.mark(step)
@@ -192,10 +195,10 @@ class FrameCopier:
         self._mark(lambda: self._layout.add(frame), len(frame.data))
 
     def _copy_with_merged_head(self, record: StoredRecord) -> bool:
-        """Copy a record but for its header's frame, which takes in what follows (spec-notes, section 2.5).
+        """Copy a record, with a new first frame that holds more than the header (spec-notes, section 2.5).
 
         Returns:
-            Whether the record has more than one frame now.
+            Whether the copy has more than one frame.
         """
         frames, second = record.frames, record.second
         block = self._content(record, second)
@@ -241,7 +244,7 @@ class FrameCopier:
             self._layout.note(*entry)
 
     def _pass_on(self, file: ArchiveFile, offset: int, stored: int, content: int) -> None:
-        """Copy one large frame piece by piece."""
+        """Copy one large frame piece by piece; to verify it, decode it first."""
         if content and self._verify:
             for piece in pieces_from(Window(file.source), offset, "zst", file.decoder):
                 if not isinstance(piece, Piece) or piece.end is not None:
@@ -256,14 +259,12 @@ class FrameCopier:
 
 
 class CopyTarget:
-    """A file that is being made of records of other files.
-
-    Whoever makes it calls `finish`, or `abort` where anything went wrong.
+    """A file that is made of records of other files. The caller ends it by `finish` or `abort`.
 
     Args:
-        target: Where it goes.
+        target: Where it is written.
         work: Threads to verify and compress in.
-        settings: What it is to be like.
+        settings: Its settings.
         tally: Counts what was copied.
 
     Raises:
@@ -289,20 +290,20 @@ class CopyTarget:
 
     @property
     def records(self) -> int:
-        """Records in it."""
+        """Number of records in it."""
         return self._assembly.records
 
     @property
     def size(self) -> int:
-        """Stored bytes, once it is finished."""
+        """Size in bytes, once it is finished."""
         return self._assembly.layout.size
 
     def add(self, record: StoredRecord | LooseRecord, *, again: bool = False) -> None:
-        """Add a record, by copying its frames if that can be done.
+        """Add a record, by copying its frames if possible.
 
         Args:
             record: The record.
-            again: It is in another file already, and not counted as one more.
+            again: It was counted before, since it is in another file already.
 
         Raises:
             FormatError: It is damaged.
@@ -310,7 +311,7 @@ class CopyTarget:
         """
         self._tally.records += not again
         reason = record.reason if isinstance(record, LooseRecord) else self._misfit(record)
-        # What is compressed anew may have another size than was thought.
+        # The size of records that are compressed again, and of a first record, is only estimated.
         self._is_settled &= reason is None and self.records > 0
         if isinstance(record, StoredRecord) and reason is None:
             self._copier.copy(record)
@@ -335,13 +336,13 @@ class CopyTarget:
         else:
             bound = stored_bound(len(record.header.raw) + record.header.content_length)
         if not self._is_settled or self._copier.most_size + bound > max_size:
-            # Known exactly once everything is in the file.
+            # The size is exact once everything is in the file.
             self._assembly.flush()
             self._is_settled = True
         return self._copier.most_size + bound <= max_size
 
     def _misfit(self, record: StoredRecord) -> str | None:
-        """Tell why a record's frames do not fit into this file."""
+        """Return why a record's frames do not fit into this file, or None."""
         count, length = record.data_frames, record.header.content_length
         if self._tables == "every":
             if not length:
@@ -358,7 +359,7 @@ class CopyTarget:
         return None
 
     def finish(self) -> None:
-        """See `RecordFile.finish`; where that fails, leave nothing."""
+        """See `RecordFile.finish`; if that fails, abort."""
         try:
             self._file.finish()
         except BaseException:
@@ -371,8 +372,8 @@ class CopyTarget:
 
 
 def copied_bound(record: StoredRecord) -> int:
-    """Return what a record takes in a new file at the most, tables included."""
-    frames = len(record.frames) + len(record.behind)
+    """Return the maximum size of a record in a new file, tables included."""
+    frames = len(record.frames) + len(record.following)
     return record.stored_size + max(ENTRY_SIZES.values()) * frames + OWN_TABLE
 
 
@@ -386,7 +387,7 @@ def _read(file: ArchiveFile, offset: int, size: int) -> bytes:
 def _entries(
     file: ArchiveFile, offset: int, data: bytes, sizes: Sequence[tuple[int, int]], *, verify: bool
 ) -> list[_Entry]:
-    """Return what a seek table says of frames, after having decoded them."""
+    """Return the seek table entries of frames, after decoding the frames to verify them."""
     view = memoryview(data)
     entries = []
     position = 0

@@ -1,4 +1,4 @@
-"""What there is to say of a file and of a record's frames."""
+"""Summaries of a file, of a record, and of its frames."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ class FileSummary:
     name: str
     compression: str
     size: int | None
-    """Stored bytes."""
+    """Size in bytes; None for a pipe."""
     dictionary: int | None = None
-    """ID of the dictionary."""
+    """ID of the dictionary; None if there is no dictionary."""
     records: int = 0
     content_size: int = 0
-    """Bytes of all records, decompressed."""
+    """Decompressed size of all records."""
     types: Counter[str] = field(default_factory=Counter)
-    """Records of each type."""
+    """Number of records by type."""
     is_cut_off: bool = False
     """Whether the file ends inside its last record."""
     table_status: Counter[str] = field(default_factory=Counter)
-    """Records by how their frames became known."""
+    """Number of records by how their frames are known; see `TableStatus`."""
     largest: list[tuple[int, int, str]] = field(default_factory=list)
     """The largest records: (size of the block, offset, URI)."""
 
 
 def describe_file(archive: Reader, *, largest: int = 5) -> FileSummary:
-    """Go through a file once, without decompressing the blocks of large records.
+    """Read a file once, without decompressing the blocks of large records.
 
     Raises:
-        FormatError: Damage is reached.
+        FormatError: The file is damaged.
     """
     dictionary = archive.dictionary
     summary = FileSummary(
@@ -61,7 +61,7 @@ def describe_file(archive: Reader, *, largest: int = 5) -> FileSummary:
         )
         if len(summary.largest) > 8 * largest:
             summary.largest = sorted(summary.largest, reverse=True)[:largest]
-    # Of a large record this is known once iteration has passed it.
+    # For a large record this is known once iteration has passed it.
     summary.is_cut_off = record is not None and record.is_cut_off
     summary.largest = sorted(summary.largest, reverse=True)[:largest]
     return summary
@@ -73,7 +73,7 @@ class RecordSummary:
 
     offset: int
     length: int
-    """Stored bytes up to the next record."""
+    """Compressed bytes up to the next record."""
     type: str | None
     id: str | None
     date: str | None
@@ -85,25 +85,25 @@ class RecordSummary:
     """Content codings of the payload."""
     truncated: str | None
     segment: str | None
-    """WARC-Segment-Number, where the record is one of several segments."""
+    """WARC-Segment-Number, if the record is a segment."""
     refers_to: str | None
-    """What a revisit, metadata or conversion record is about."""
+    """ID or URI that WARC-Refers-To or WARC-Refers-To-Target-URI states."""
     findings: tuple[str, ...]
     """Rules of the standard that the header breaks."""
     block_size: int
     payload_size: int | None
-    """None of a body in chunked transfer coding whose chunks were not counted."""
+    """None for a body in chunked transfer coding whose chunks were not read."""
     table_status: str
     table_problem: str | None
     frames: SeekTable | None
     example: ReadPlan
-    """What 64 KiB from the middle of the payload would cost; of the block where its size is not known."""
+    """Cost of reading 64 KiB from the middle of the payload; of the block if `payload_size` is None."""
 
 
 def describe_record(record: Record) -> RecordSummary:
     """Describe a record without decompressing more than its head.
 
-    Only of a small body in chunked transfer coding the chunks are counted.
+    Only a small body in chunked transfer coding is read, to learn its size.
     """
     payload = record.payload
     body = record.body
@@ -135,12 +135,12 @@ def describe_record(record: Record) -> RecordSummary:
 
 
 def frame_picture(table: SeekTable, width: int, shades: str = SHADES) -> str:
-    """Draw a record's frames, each character an equal share of the content.
+    """Draw a record's frames; each character stands for an equal share of the content.
 
     Args:
         table: The frames.
-        width: Characters to draw.
-        shades: Four characters, for content that did not compress to content that did so very well.
+        width: Number of characters.
+        shades: Four characters, from content that does not compress to content that compresses very well.
     """
     total = table.content_size
     if not total:

@@ -1,4 +1,15 @@
-"""Going through a whole file, damaged or not: every intact record, and every stretch that is none."""
+"""Reading a whole file, damaged or not, as a sequence of intact records and ranges of damage.
+
+The file is decompressed as a stream, from the beginning or from the last damage on, and each record is passed
+to the caller, who reads as much of it as wanted; the rest is read here. When something is wrong, the stream
+is given up, `RecordSearch` finds the next place where a record begins, and a new stream starts there. The
+range between is damage. It is always reported with its end, so the caller can account for every byte.
+
+Worst case: a header may claim a Content-Length that reaches beyond the end of the file, and many headers may.
+Reading each one's block to the end would take quadratic time. So the first pass that reaches the end
+remembers how much content there is after each frame (`_Reach`), and later ones see without reading that a
+record is cut off.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +36,9 @@ from seekwarc.read.sequential import StreamedRecords
 __all__ = ["Damage", "Intact", "examine"]
 
 CONTENT_ALONE: Final = 256 << 10
-"""Content bytes that are decompressed before a thread does it."""
+"""Content bytes that are decompressed before a thread is started to prefetch more."""
 PIECES_ALONE: Final = 64
-"""Frames or members, however small, of which the same is true."""
+"""Frames or members, however small, that are read before a thread is started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +46,26 @@ class Intact:
     """A record that could be read from its beginning to its end."""
 
     record: Record
-    """Usable as long as the file is open."""
+    """The record; usable as long as the file is open."""
     end: int
-    """Offset of what comes behind it."""
+    """Offset at which the next record, or whatever follows, begins."""
     trailer: bytes
-    """The line breaks behind its block."""
+    """The line breaks after its block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A stretch of the file from which no record could be read."""
+    """A range of the file from which no record could be read."""
 
     offset: int
     end: int
     error: FormatError
     header: RecordHeader | None
-    """Header of the record that it begins with, where that could be read."""
+    """Header of the record that it begins with, if that could be read."""
 
     @property
     def size(self) -> int:
-        """Stored bytes."""
+        """Length of the range in bytes."""
         return self.end - self.offset
 
 
@@ -66,16 +77,16 @@ def examine(
     *,
     begin: int = 0,
 ) -> Iterator[Intact | Damage]:
-    """Yield what a file consists of, in order.
+    """Yield the intact records and the damage of a file, in order.
 
-    Decompression runs ahead in a thread of its own, once the file has shown to be worth one.
+    A thread decompresses ahead, unless the file is small.
 
     Args:
         file: The file; its size must be known.
-        compression: What it is compressed with.
-        on_record: Called with each record, whose block has not been read, and with what passes its rest. Both
-            reading it and passing it raise where it is damaged.
-        audit: Makes what watches the frames.
+        compression: Its compression.
+        on_record: Called with each record before its block is read, and with a function that reads the rest
+            of the record. Reading raises if the record is damaged, and so does that function.
+        audit: Makes the audit that checks the frames.
         begin: Offset to begin at.
     """
     size = file.source.size or 0
@@ -114,17 +125,17 @@ def examine(
                     raise cut
                 on_record(record, walk.finish)
                 walk.finish()
-                # Where damage follows, the line breaks may be part of it: nothing is said of them.
-                trailer = records.trailer if walk.behind is None else RECORD_END
+                # If damage follows, the line breaks may be part of it, so they are not reported.
+                trailer = records.trailer if walk.following is None else RECORD_END
                 yield Intact(record, walk.end, trailer)
-                if walk.behind is not None:
+                if walk.following is not None:
                     offset, walk.record = walk.end, None
-                    raise walk.behind
+                    raise walk.following
         except FormatError as error:
             broken = walk.record
             start = broken.offset if broken is not None else offset
             header = broken.header if broken is not None else None
-            # Between records, a size that is wrong may have led past some of them: all is searched.
+            # Between records, a wrong size may have skipped records, so all of the range is searched.
             end = search.next_after(start, error.offset, header=header, between=broken is None)
             yield Damage(start, end, error, header)
             offset = end
@@ -133,34 +144,36 @@ def examine(
 
 
 class _Walk:
-    """Where a pass through the records is, and what it met behind the current one."""
+    """The current record of a pass through the file, and the damage that follows it."""
 
     def __init__(self, records: StreamedRecords, stream: ContentStream) -> None:
         self._records = records
         self._stream = stream
         self.record: Record | None = None
-        self.behind: FormatError | None = None
+        self.following: FormatError | None = None
+        """Damage that begins after the record."""
         self.end = 0
-        """Offset of what comes behind the record."""
+        """Offset at which the record ends."""
 
     def finish(self) -> None:
-        """Pass the rest of the record. Damage that begins behind it is kept for later."""
+        """Read the rest of the record. Damage that begins after it is kept for later."""
         try:
             self._records.finish()
         except FormatError as error:
             if self.record is None or not self.record.has_length or self._stream.unit_is_open:
                 raise
-            self.behind = error
-        self.end = self._records.next_offset if self.behind is None else self._stream.unit_end
+            self.following = error
+        self.end = self._records.next_offset if self.following is None else self._stream.unit_end
 
 
 class _Reach:
-    """How much content there is from a unit to the end of the file, once a pass has come to that end.
+    """How much content follows each frame or member, known once a pass has reached the end of the file.
 
-    A record that says it has more need not be read to be known as cut off. Takes 16 bytes of memory a unit.
+    With that, a record that claims more is known to be cut off without reading it. Takes 16 bytes of memory
+    for each frame or member.
 
     Args:
-        plain_size: Size of a file that is not compressed.
+        plain_size: Size of the file if it is not compressed, else None.
     """
 
     def __init__(self, plain_size: int | None) -> None:
@@ -171,7 +184,7 @@ class _Reach:
         self._at_end = False
 
     def measured(self, pieces: Iterator[Piece | EmptyFrame]) -> Iterator[Piece | EmptyFrame]:
-        """Pass pieces on, taking note of where units begin."""
+        """Yield the pieces, and note where frames or members begin."""
         for piece in pieces:
             if isinstance(piece, Piece):
                 if piece.first:
@@ -182,10 +195,10 @@ class _Reach:
         self._at_end = True
 
     def is_known(self, offset: int) -> bool:
-        """Tell whether it is known how much there is from the unit at `offset` on."""
-        return self._behind(offset) is not None
+        """Tell whether the amount of content from `offset` on is known."""
+        return self._left(offset) is not None
 
-    def _behind(self, offset: int) -> int | None:
+    def _left(self, offset: int) -> int | None:
         if self._plain_size is not None:
             return self._plain_size - offset
         number = bisect_left(self._units, offset)
@@ -194,9 +207,9 @@ class _Reach:
         return self._size - self._positions[number]
 
     def cut(self, name: str, offset: int, skip: int, header: RecordHeader) -> TruncatedError | None:
-        """Return the error for a record that the end of the file is known to cut off."""
-        behind = self._behind(offset)
-        missing = len(header.raw) + header.content_length - (behind - skip) if behind is not None else 0
+        """Return an error if the file is known to end inside a record, else None."""
+        left = self._left(offset)
+        missing = len(header.raw) + header.content_length - (left - skip) if left is not None else 0
         if missing <= 0:
             return None
         return TruncatedError(
@@ -208,7 +221,7 @@ class _Reach:
 
 
 def _ahead(pieces: Iterator[Piece | EmptyFrame]) -> Generator[Piece | EmptyFrame, None, None]:
-    """Yield pieces, the first ones as they are taken: a thread would cost more than all of a small file."""
+    """Yield pieces, prefetched by a thread after the first few: for a small file a thread costs too much."""
     content = 0
     for count, piece in enumerate(pieces, 1):
         yield piece

@@ -24,19 +24,19 @@ DATE: Final = "2026-01-01T00:00:00Z"
 
 @dataclass(frozen=True, slots=True)
 class RangeCost:
-    """What one range read, from opening the file on, took."""
+    """What one range read cost, from opening the file on."""
 
     data: bytes
     seconds: float
     stats: Stats
 
 
-# Sixteen bytes come twice as often as the others: coders save two per cent, as with real films.
+# Sixteen byte values are twice as frequent as the others: compression saves two per cent, as with real films.
 _SKEWED: Final = bytes(byte % 240 for byte in range(256))
 
 
 def _film(size: int) -> Iterator[bytes]:
-    """Yield data that compress as little as a film does, the same every time."""
+    """Yield data that compress as little as a film, the same each time."""
     chance = random.Random(20260101)  # noqa: S311
     for start in range(0, size, STEP):
         yield chance.randbytes(STEP).translate(_SKEWED)[: size - start]
@@ -62,7 +62,7 @@ def make_example(path: Path, film_size: int, *, existing: Existing = "error") ->
         existing: Whether a file of that name is refused ("error") or replaced ("overwrite").
 
     Raises:
-        TargetExistsError: There is a file of that name.
+        TargetExistsError: A file of that name exists.
         TargetError: It cannot be written.
     """
     content_type = "application/http; msgtype=response"
@@ -82,13 +82,13 @@ def make_example(path: Path, film_size: int, *, existing: Existing = "error") ->
 
 
 def measure(path: Path, start: int, length: int, locate: Callable[[Reader], int]) -> RangeCost:
-    """Read a range of the film's payload from a file that is opened for it.
+    """Open a file, and read a range of the film's payload.
 
     Args:
         path: The file.
         start: First byte of the payload.
         length: Bytes to read.
-        locate: Tells the offset of the film's record.
+        locate: Returns the offset of the film's record.
     """
     with Reader(path) as archive:
         offset = locate(archive)

@@ -1,4 +1,4 @@
-"""Payloads of selected records as files in a folder, with a list of what came from where."""
+"""Extracting payloads of selected records into files in a folder, with a manifest that lists their origin."""
 
 from __future__ import annotations
 
@@ -38,32 +38,32 @@ __all__ = ["MANIFEST", "MAX_SIZE", "PAYLOAD_TYPES", "Extracted", "Extractor"]
 
 MANIFEST: Final = "manifest.jsonl"
 PAYLOAD_TYPES: Final = ("response", "resource", "revisit", "conversion")
-"""Types of the records whose payloads are wanted unless the caller names others."""
+"""Types of records whose payloads are extracted by default."""
 MAX_SIZE: Final = 16 << 30
-"""Bytes of one payload that are written. A few kilobytes may decode to more than any disk holds."""
+"""Maximum size of one payload. A few kilobytes may decode to more than any disk holds."""
 
 UNFINISHED: Final = ".extract.part"
-"""What a file is called before it is whole. No record gets a name that begins with a dot."""
+"""Name of a file that is not finished. No payload gets a name that begins with a dot."""
 STEP: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What became of one record, or of bytes in which no record could be read.
+    """The result for one record, or for bytes in which no record could be read.
 
     Attributes:
-        file: The file that it is in.
-        offset: Where it begins there, if that is known.
-        target: Name of the new file in the folder; None where there is none.
-        type: WARC-Type; None of damage between records.
+        file: Name of the archive.
+        offset: Offset of the record, if that is known.
+        target: Name of the new file in the folder; None if there is no new file.
+        type: WARC-Type; None for damage between records.
         uri: Target URI.
-        date: WARC-Date as it is written.
+        date: WARC-Date as in the header.
         mime: Media type of the payload.
         http_status: Status code of the HTTP head.
         size: Bytes of the new file.
         sha256: Digest of the new file, in hexadecimal.
-        problem: What is wrong with the payload though all of it was written, such as chunks that break off.
-        truncated: WARC-Truncated, if the record says that it was cut off when it was captured.
+        problem: What is wrong with a payload that was written, such as an incomplete chunked body.
+        truncated: WARC-Truncated, if the record was not captured completely.
         failure: Why there is no new file.
     """
 
@@ -83,18 +83,18 @@ class Extracted:
 
     @property
     def status(self) -> Status:
-        """How it ended."""
+        """Whether it was written, with or without problems."""
         if self.failure is not None:
             return Status.FAILED
         return Status.PROBLEMS if self.problem is not None else Status.DONE
 
     @property
     def exit_status(self) -> int:
-        """What the command exits with because of it: 0, 1 or 2."""
+        """Exit status of the command that results from it: 0, 1 or 2."""
         return self.failure.status if self.failure is not None else int(self.problem is not None)
 
     def as_json(self) -> dict[str, object]:
-        """Return what the manifest says of it, in the words of spec-notes/json.md."""
+        """Return its line of the manifest; see spec-notes/json.md."""
         return {
             "file": self.file,
             "offset": self.offset,
@@ -114,20 +114,20 @@ class Extracted:
 
 
 class Extractor(Closing):
-    """Writes payloads into a folder, and the list of them, `manifest.jsonl`, as it goes on.
+    """Writes payloads into a folder, and at the same time their list, `manifest.jsonl`.
 
-    Payloads are copied in pieces, so that the largest takes no more memory than the smallest. What one record
-    does stops no other.
+    Payloads are copied in pieces, so large ones take no more memory than small ones. A record that fails does
+    not stop the others.
 
     Args:
-        files: Names of the files, which revisits and segments are looked for in.
-        folder: Where the payloads go; created unless it is there.
-        selection: Which records are wanted; `PAYLOAD_TYPES` if it names no types.
+        files: Names of all files, in which the originals of revisits and the segments of records are found.
+        folder: Folder of the payloads; created if it does not exist.
+        selection: Selects the records; of the types `PAYLOAD_TYPES` if it names no types.
         open_file: Opens one of the files.
-        decoded: Undo content codings (gzip, deflate, br, zstd).
-        max_size: Bytes of one payload that are written at most.
+        decoded: Remove content codings (gzip, deflate, br, zstd).
+        max_size: Maximum size of one payload in bytes.
         force: Write into a folder that is not empty, and replace files of the same names.
-        limits: Options for each `Reader`.
+        limits: Limits of reading; see `Reader`.
 
     Raises:
         TargetExistsError: The folder is not empty.
@@ -164,7 +164,7 @@ class Extractor(Closing):
         self._names = NamesInUse()
         self._collection: Collection | None = None
         self._named: Extracted | None = None
-        """A file that gets its name, as long as it is not in the list."""
+        """A file that has its name, or is about to get it, and is not in the manifest yet."""
         self._opened = ExitStack()
         self._unfinished = os.path.join(folder, UNFINISHED)
         try:
@@ -175,7 +175,7 @@ class Extractor(Closing):
                     source=folder,
                 )
             manifest = os.path.join(folder, MANIFEST)
-            # Never written through: it might be a link to some other file.
+            # Removed, not opened for writing: they may be links to other files.
             for leftover in (manifest, self._unfinished):
                 with suppress(FileNotFoundError):
                     os.unlink(leftover)
@@ -186,22 +186,23 @@ class Extractor(Closing):
             raise TargetError(f"cannot be written to: {error.strerror}", source=folder) from error
 
     def close(self) -> None:
-        """Close the manifest, and what was opened to resolve revisits. Idempotent.
+        """Close the manifest and the files that were opened to resolve revisits. Idempotent.
 
-        A file that had just got its name when the program was interrupted is put into the list first.
+        If the program was interrupted just after a file got its name, its line of the manifest is written
+        first.
         """
         if self._named is not None:
             self._note(self._named)
         self._opened.close()
 
     def extract(self, name: str) -> Iterator[Extracted | Outcome]:
-        """Write the payloads of one file.
+        """Extract the payloads of one file.
 
         Yields:
-            What became of each wanted record and of each damage; last, what became of the file.
+            The result for each selected record and each damage; last, the outcome for the file.
 
         Raises:
-            TargetError: No file can be written any more, such as on a full disk.
+            TargetError: Files cannot be written, as on a full disk.
         """
         written, worst = 0, 0
         failure: Failure | None = None
@@ -221,7 +222,7 @@ class Extractor(Closing):
         has_failed = False
 
         def on_error(error: FormatError) -> None:
-            # Damage of the block of a record has been told with the record.
+            # Damage in the block of a record was reported with the record.
             if not has_failed:
                 damages.append(Extracted(name, error.offset, failure=Failure.of(error)))
 
@@ -241,7 +242,7 @@ class Extractor(Closing):
             yield from damages
 
     def _extracted(self, name: str, record: Record, *, is_pipe: bool) -> Extracted | None:
-        """Write the payload of a record, if it is wanted."""
+        """Extract the payload of a record; return None if it is not selected."""
         if (record.type or "").lower() not in self._types:
             return None
         told: dict[str, Any] = {
@@ -272,7 +273,7 @@ class Extractor(Closing):
         return written
 
     def _logical(self, record: Record, *, is_pipe: bool) -> Record:
-        """Return a record with all of its segments, or with the payload that a revisit refers to."""
+        """Return a segmented record as a whole, or a revisit with the payload that it refers to."""
         in_segments = record.type != "continuation" and record.segment_number is not None
         if record.type != "revisit" and not in_segments:
             return record
@@ -285,7 +286,7 @@ class Extractor(Closing):
         return self._collection.open_record(record)
 
     def _indexed(self) -> Collection:
-        """Open all files together, and find what is in them; what is damaged in them is told elsewhere."""
+        """Open all files together, and index their records. Damage is reported elsewhere."""
         names = [it for it in self.files if it != "-" and ("://" in it or os.path.isfile(it))]
         index = MemoryIndex()
         collection = Collection(names, index=index, on_error="skip", **self._limits)
@@ -298,7 +299,7 @@ class Extractor(Closing):
 
     @contextmanager
     def _copied(self, record: Record) -> Iterator[tuple[int, str]]:
-        """Write the payload of a record; give size and digest of the new file, which is to get its name."""
+        """Write the payload of a record; provide size and digest of the new file, which has no name yet."""
         payload = record.payload
         decoded = self._decoded and bool(payload.codings)
         if not decoded and (payload.known_size or 0) > self._max_size:
@@ -330,13 +331,13 @@ class Extractor(Closing):
     def _give_name(self, written: Extracted) -> None:
         target = os.path.join(self._folder, written.target or "")
         if not self._force and os.path.lexists(target):
-            raise TargetExistsError("is there already; --force replaces it", source=target)
-        # Noted first: a signal may come between any two lines.
+            raise TargetExistsError("exists already; --force replaces it", source=target)
+        # Set before the file gets its name: a signal may come between the two lines.
         self._named = written
         replace(self._unfinished, target)
 
     def _note(self, extracted: Extracted) -> None:
-        """Write a line of the manifest at once: it is to be true whatever happens next."""
+        """Write a line of the manifest at once, so that it is complete whatever happens next."""
         try:
             self._manifest.write(json.dumps(extracted.as_json()) + "\n")
             self._named = None

@@ -1,8 +1,8 @@
-"""Making CDXJ indexes: a line for each capture in WARC files, sorted.
+"""Making CDXJ indexes: a sorted line for each capture in WARC files.
 
-The lines are those of cdxj-indexer, for .warc.zst as for .warc.gz and .warc. Of large records no more is
-decompressed than the HTTP head, unless the header states no digest of the payload. Their lines have one field
-more: it names the record's seek table, once that was compared with the frames.
+The lines are those of cdxj-indexer, for .warc.zst, .warc.gz and .warc. Only the HTTP head of large records is
+decompressed, unless the header states no digest of the payload. Lines of large records have an additional
+field, which locates the record's seek table if that agrees with the frames.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ INDEXED: Final = ("response", "revisit", "resource", "metadata")
 FIELDS_BLOCK: Final = "application/warc-fields"
 METHODS_WITH_BODY: Final = ("POST", "PUT")
 UNSTATED_BODY: Final = 8 << 10
-"""Bytes of a request body that are taken where no Content-Length is."""
+"""Bytes of a request body that are used if there is no Content-Length."""
 STEP: Final = 1 << 20
 
 _TYPE_END = re.compile(r"[;\s]")
 
 OnProblem: TypeAlias = Callable[[FormatError], object]
-"""Called with each problem that keeps a record, or what follows it, out of the index."""
+"""Called with each problem that keeps records out of the index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Indexing:
-    """What became of indexing files.
+    """The result of indexing files.
 
     Example:
         >>> seekwarc.tools.index(["crawl.warc.zst"], "new.cdxj").lines
@@ -60,9 +60,9 @@ class Indexing:
     """
 
     lines: int
-    """Lines of the index."""
+    """Number of lines of the index."""
     problems: int
-    """Places with problems that kept records out of it."""
+    """Number of problems that kept records out of it."""
 
 
 def index(
@@ -77,21 +77,21 @@ def index(
     on_progress: Progress = no_progress,
     **limits: Unpack[ReadLimits],
 ) -> Indexing:
-    """Write the CDXJ index of files. Under its name it appears when it is whole.
+    """Write the CDXJ index of files. It gets its name when it is finished.
 
     Args:
-        sources: What a `Reader` opens each, by the names that the lines have for them.
+        sources: The files, as a `Reader` opens them, by the names that the lines give them.
         target: The index.
-        on_problem: Called with each problem. What is intact before damage is kept.
-        post_append: Tell requests with a body apart by it; see `lines_of`.
+        on_problem: Called with each problem. Records before damage are indexed.
+        post_append: Distinguish requests by their body; see `lines_of`.
         stated_digests: See `lines_of`.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
-        memory: Bytes of lines that are held at a time; more are sorted in temporary files.
-        on_progress: Wraps each source that is read, to report how far.
-        **limits: For each `Reader`.
+        memory: Bytes of lines to hold in memory; more are sorted in temporary files.
+        on_progress: Wraps each source that is read, to report progress.
+        **limits: Limits of reading; see `Reader`.
 
     Raises:
-        TargetExistsError: There is a file of the target's name.
+        TargetExistsError: The target exists.
         SourceError: A file cannot be read.
         TargetError: The index cannot be written.
     """
@@ -122,11 +122,11 @@ def index(
 
 
 def file_name(source: str, root: str | None = None) -> str:
-    """Return what an index calls a file: its last name, or its path below a folder.
+    """Return the name of a file in an index: its base name, or its path below a folder.
 
     Args:
         source: Path or URL of the file.
-        root: The folder.
+        root: The folder; None for the base name.
 
     Raises:
         ValueError: The file is not below the folder.
@@ -151,17 +151,17 @@ def lines_of(
 ) -> Iterator[CdxjLine]:
     """Yield the line of each response, revisit, resource and metadata record that has a URI, in file order.
 
-    Metadata and resources of the type application/warc-fields are left out, as crawlers' notes.
+    Metadata and resources of the type application/warc-fields are left out, since they are notes of crawlers.
 
     Args:
-        archive: The file; it may be a pipe.
-        filename: What the lines call it.
-        on_problem: Called with each problem: damage, which ends the file; records without a date, or that
-            no offset leads to.
-        post_append: Put method and body of a POST or PUT request into the key of its response: of two records
-            in a row that have the same URI, of which the second names the first in WARC-Concurrent-To.
-        stated_digests: Give no digest where the header states none. Otherwise that of the payload is made, by
-            reading all of it: SHA-1, of an HTTP body as it was transferred, as warcio makes it.
+        archive: The file; may be a pipe.
+        filename: The name of the file in the lines.
+        on_problem: Called with each problem: damage, after which the file is not read further; records
+            without a date, or without an offset of their own.
+        post_append: Add method and body of a POST or PUT request to the key of its response. They must be two
+            consecutive records with the same URI, and the second must name the first in WARC-Concurrent-To.
+        stated_digests: Omit the digest if the header states none. Otherwise it is computed by reading all of
+            the payload: the SHA-1 of an HTTP body as it was transferred, as warcio does it.
 
     Raises:
         SourceError: The file cannot be read.
@@ -169,7 +169,7 @@ def lines_of(
     told: set[int] = set()
 
     def tell(problem: FormatError) -> None:
-        # Damage in a record is met twice: when it is described, and on the way to the next one.
+        # Damage in a record is found twice: when it is described, and on the way to the next one.
         if problem.offset is None or problem.offset not in told:
             on_problem(problem)
         if problem.offset is not None:
@@ -196,17 +196,17 @@ def lines_of(
 
 @dataclass(slots=True)
 class _Draft:
-    """A record, and what of its line is known before the next one is reached."""
+    """A record, and the parts of its line that are known before the next record is read."""
 
     record: Record
     fields: dict[str, str] | None = None
-    """None where the record gets no line."""
+    """None if the record gets no line."""
     request: tuple[str, str] | None = None
-    """Method and body of a request that has one."""
+    """Method and body of a request; None for other records, and for other methods than POST and PUT."""
     key: str | None = None
-    """Where it is not that of the URI."""
+    """Key of the line, if it is not that of the URI."""
     sent: dict[str, str] = field(default_factory=dict)
-    """Fields of a response that tell of its request."""
+    """Fields of a response that describe its request."""
     is_paired: bool = False
 
     def read(self, on_problem: OnProblem, *, post_append: bool, stated_digests: bool) -> None:
@@ -217,7 +217,7 @@ class _Draft:
             elif _is_indexed(record):
                 self.fields = dict(_described(record, stated_digests=stated_digests))
         except FormatError as error:
-            # Damage within the record: iteration tells whether it is the end.
+            # Damage within the record; iteration shows whether the file can be read further.
             on_problem(error.located(record.source, record.offset))
 
     def line(self, filename: str, on_problem: OnProblem) -> CdxjLine | None:
@@ -229,7 +229,7 @@ class _Draft:
                 raise FormatError(record.problem)
             if record.skip or not record.length or record.problem == SHARED:
                 raise FormatError(
-                    "this record shares its frame or gzip member with others, so that no line leads to it; "
+                    "this record shares its frame or gzip member with others, so it gets no line; "
                     "`seekwarc convert` mends that"
                 )
             date = record.date
@@ -248,7 +248,7 @@ class _Draft:
 
 
 def _join(one: _Draft, other: _Draft) -> None:
-    """Give a response the method and body of its request, where two records are these."""
+    """If two records are a request and its response, give the response the request's method and body."""
     first, second = one.record, other.record
     if one.is_paired or first.target_uri != second.target_uri or second.concurrent_to[:1] != (first.id,):
         return
@@ -270,7 +270,7 @@ def _is_indexed(record: Record) -> bool:
 
 
 def _described(record: Record, *, stated_digests: bool) -> Iterator[tuple[str, str]]:
-    """Yield the fields that tell what a record holds."""
+    """Yield the fields of a line that describe the record's content."""
     head = record.http if record.type in ("response", "revisit") else None
     mime: str | None = REVISIT
     if record.type == "response":
@@ -306,11 +306,11 @@ def _made_digest(record: Record, head: HttpHead | None, *, stated_only: bool) ->
 
 
 def _sent_by(request: Record) -> tuple[str, str] | None:
-    """Return method and body of a request, the body as a query; None for methods without one."""
+    """Return method and body of a request, the body as a query; None for methods without a body."""
     head = request.http
     if head is None or head.method is None or head.method.upper() not in METHODS_WITH_BODY:
         return None
-    # As cdxj-indexer has it, a body goes with a method in capitals only.
+    # As in cdxj-indexer, only a method in capitals has a body.
     has_body = head.method in METHODS_WITH_BODY
     return head.method, body_query(head.get("Content-Type") or "", _body(request, head)) if has_body else ""
 
@@ -326,5 +326,5 @@ def _body(request: Record, head: HttpHead) -> bytes:
                 found += data
             return found
     except FormatError:
-        # A content coding that is damaged or not known.
+        # The content coding is damaged or unknown.
         return request.payload.pread(0, size)

@@ -1,8 +1,8 @@
-"""Names of files for payloads: readable where they come from a URI, and safe whatever the URI is.
+"""Names of files for payloads: made of a URI, readable, and safe whatever the URI is.
 
-A name is one name, never a path. It has letters, digits and a few marks only, begins with neither dot nor
-hyphen, ends with no dot, and is no device of Windows and no file that a system reads by itself. No two names
-of a folder differ only in case or in the way letters are composed.
+A name is a single name, not a path. It has only letters, digits and a few marks, does not begin with a dot or
+a hyphen or end with a dot, and is not the name of a Windows device or of a file that a system reads by
+itself. No two names in a folder differ only in case or in the composition of letters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["MAX_NAME", "NamesInUse", "name_of"]
 MAX_NAME: Final = 120
 """Bytes of a name in UTF-8. File systems take 255, some encrypted ones 143, Windows 260 for a whole path."""
 MAX_URI: Final = 4096
-"""Characters of a URI that are looked at."""
+"""Characters of a URI that are used."""
 MAX_ENDING: Final = 10
 
 EMPTY: Final = "payload"
@@ -78,22 +78,22 @@ ENDINGS: Final = {
     "video/webm": (".webm",),
     "video/x-matroska": (".mkv",),
 }
-"""Of a media type, the ending that a name gets, and others that it may have.
+"""For each media type the ending that a name gets, and others that it may keep.
 
-With Python's `mimetypes`, which reads files of the system, names would depend on the machine.
+Python's `mimetypes` reads files of the system, so names would depend on the machine.
 """
 
 
 def name_of(uri: str | None, media_type: str | None, *, default: str = EMPTY) -> tuple[str, str]:
-    """Make a name of where a payload comes from and what it is.
+    """Make a name for a payload from its URI and its type.
 
     `http://example.org/a/caf%C3%A9.png?w=9` becomes `example.org_a_café_w=9.png`. User names and passwords
-    are left out, as is what comes after "#".
+    are left out, as is everything after "#".
 
     Args:
         uri: The target URI; any text at all.
         media_type: Type and subtype in lower case; any text at all.
-        default: What the name is made of where there is no URI.
+        default: Text to use if the URI is None.
 
     Returns:
         The name without its ending, and its ending, such as ".png", or "".
@@ -104,7 +104,7 @@ def name_of(uri: str | None, media_type: str | None, *, default: str = EMPTY) ->
     bare, ending = _split(_readable(unquote(path)))
     fitting = ENDINGS.get(media_type or "")
     if fitting is not None and ending not in fitting:
-        # Something.php is an image if it was sent as one.
+        # "something.php" is an image if it was sent as one.
         bare, ending = bare + ending, fitting[0]
     start = _readable(unquote(host)) if host else scheme or ""
     parts = [start, bare, _readable(unquote(query)) if mark else ""]
@@ -112,13 +112,13 @@ def name_of(uri: str | None, media_type: str | None, *, default: str = EMPTY) ->
 
 
 class NamesInUse:
-    """Gives every name of a folder once: a name that is in use gets a number."""
+    """Makes the names in a folder unique: a name that is in use gets a number."""
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
 
     def take(self, bare: str, ending: str) -> str:
-        """Return a name made of what `name_of` returned."""
+        """Return a name that is not in use, made of the results of `name_of`."""
         key = _folded(_fitted(bare, ending))
         number = self._used.get(key, 0)
         while True:
@@ -133,7 +133,7 @@ class NamesInUse:
 
 
 def _readable(text: str) -> str:
-    """Replace all but letters, digits and a few marks; what cannot be seen goes too."""
+    """Replace all characters but letters, digits and a few marks; invisible ones too."""
     if text.isascii():
         return re.sub(r"[^\-._=+,@()0-9A-Za-z]", "_", text).strip("_")
     text = unicodedata.normalize("NFC", text)
@@ -151,7 +151,7 @@ def _safe(text: str) -> str:
 
 
 def _fitted(bare: str, ending: str) -> str:
-    """Join a name and its ending, shortened to what fits, and away from names that mean something."""
+    """Join a name and its ending; shorten it to `MAX_NAME`, and avoid names with a special meaning."""
     room = MAX_NAME - len(ending.encode()) - 1
     short = bare.encode()[:room].decode(errors="ignore").rstrip("_.-") or EMPTY
     name = short + ending
@@ -160,5 +160,5 @@ def _fitted(bare: str, ending: str) -> str:
 
 
 def _folded(name: str) -> str:
-    """Return what names have in common that some file system takes for the same."""
+    """Return a key that is equal for names that some file system does not distinguish."""
     return unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())

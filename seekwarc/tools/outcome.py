@@ -1,4 +1,4 @@
-"""What became of a file that a tool worked on, in words that mean the same for every tool.
+"""The outcome of work on a file, in terms that are the same for all tools.
 
 Source: spec-notes/json.md.
 """
@@ -30,7 +30,7 @@ FOUND_PROBLEMS: Final = 1
 FAILED: Final = 2
 
 _KIND_OF: Final[tuple[tuple[type[Exception], str], ...]] = (
-    # Subclasses stand before what they derive from.
+    # Subclasses come before their base classes.
     (TruncatedError, "truncated"),
     (ChecksumError, "checksum"),
     (LimitError, "limit"),
@@ -46,30 +46,30 @@ _KIND_OF: Final[tuple[tuple[type[Exception], str], ...]] = (
     (Exception, "usage"),
 )
 DAMAGE: Final = frozenset(("truncated", "checksum"))
-"""Kinds of failure that `seekwarc recover` gets past."""
+"""Kinds of failure after which `seekwarc recover` can save records."""
 DIED: Final = "died"
-"""The process that worked on the file ended before its work."""
+"""The process that worked on the file ended before it was done."""
 MEMORY: Final = "memory"
 KINDS: Final = (*(kind for _, kind in _KIND_OF), MEMORY, DIED)
-"""Every kind of failure."""
+"""All kinds of failures."""
 
 
 class Status(StrEnum):
-    """How the work on a file ended."""
+    """How work on a file ended."""
 
     DONE = "done"
     PROBLEMS = "problems"
-    """Done, and what was found is not as it should be: damage, losses, records without a line."""
+    """Done, but problems were found: damage, losses, records without a line."""
     SKIPPED = "skipped"
-    """The target was there already, and sound."""
+    """The target existed already, and was sound."""
     FAILED = "failed"
     NOT_RUN = "not-run"
-    """It was not begun, because another file failed."""
+    """Not begun, because another file failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A file to work on, and the file to make of it, where one is made.
+    """A file to work on, and the file to make of it, if any.
 
     Example:
         Job("crawls/a.warc.gz", "new/a.warc.zst")
@@ -81,16 +81,16 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why the work on a file failed."""
+    """Why work on a file failed."""
 
     kind: str
     """One of `KINDS`."""
     message: str
-    """What is wrong, with the file and the place."""
+    """What is wrong, with the name of the file and the offset."""
     offset: int | None = None
-    """Where in the stored file, if that is known."""
+    """Offset in the file, if known."""
     status: int = FAILED
-    """What the command exits with: 1 for damaged data and what is not found, 2 for all else."""
+    """Exit status of the command: 1 if data is damaged or not found, 2 for everything else."""
 
     @classmethod
     def of(cls, error: Exception) -> Failure:
@@ -102,25 +102,25 @@ class Failure:
 
     @property
     def way_out(self) -> str:
-        """What saves the rest of a damaged archive, where the message does not say; to follow the message."""
+        """Advice to append to the message of a damaged archive; empty if the message gives some."""
         if self.kind not in DAMAGE or "`" in self.message:
             return ""
         return "; `seekwarc verify` lists all damage, `seekwarc recover FILE NEW.warc.zst` saves the rest"
 
     def as_json(self) -> dict[str, object]:
-        """Return what JSON says of it."""
+        """Return its JSON form; see spec-notes/json.md."""
         return {"kind": self.kind, "offset": self.offset, "message": self.message}
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a job.
+    """The outcome of a job.
 
     Attributes:
         job: The job.
         status: How it ended.
-        result: What the tool returned, None where it returned nothing.
-        failure: Why it failed, None where it did not.
+        result: The result of the tool; None if it has none.
+        failure: Why it failed; None if it did not.
     """
 
     job: Job
@@ -130,7 +130,7 @@ class Outcome:
 
     @property
     def exit_status(self) -> int:
-        """What the command exits with because of this file: 0, 1 or 2."""
+        """Exit status of the command that results from this file: 0, 1 or 2."""
         if self.failure is not None:
             return self.failure.status
         return FOUND_PROBLEMS if self.status is Status.PROBLEMS else 0

@@ -1,4 +1,4 @@
-"""Files of any kind as `resource` records of a new .warc.zst."""
+"""Packing files of any kind into a new .warc.zst, as `resource` records."""
 
 from __future__ import annotations
 
@@ -21,29 +21,28 @@ from seekwarc.write.written import Written
 __all__ = ["NamedStream", "files_below", "pack"]
 
 UNKNOWN_TYPE = "application/octet-stream"
-# What `mimetypes` calls an encoding is, for a file that is stored as it is, its type.
+# `mimetypes` takes gzip and the like for an encoding; for a file that is stored as it is, it is the type.
 TYPE_OF_ENCODING = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
 
 
 @dataclass(frozen=True, slots=True)
 class NamedStream:
-    """A stream that is packed as if it were a file: standard input has no name of its own."""
+    """A stream that is packed as a file with a name, such as standard input."""
 
     path: Path
-    """Makes the target URI and tells the type of content."""
+    """Name that determines the target URI and the content type."""
     stream: BinaryIO
 
 
 def files_below(names: Sequence[str]) -> Iterator[Path]:
-    """Yield the files named, and all files below the folders named, in order of their paths.
+    """Yield the given files, and all files in the given folders and their subfolders, in path order.
 
     Raises:
-        SourceError: A name is empty, or leads nowhere, to a pipe or device, or to a folder that cannot be
-            read.
+        SourceError: A name is empty or does not exist, or is a pipe, a device, or an unreadable folder.
     """
     for name in names:
         if not name:
-            # A path without a name is the current folder: what a script's unset variable asks for.
+            # Path("") is the current folder, which a script with an unset variable does not mean.
             raise SourceError("a name is empty; name a file or a folder (`.` for the current one)")
         path = Path(name)
         if path.is_dir():
@@ -53,7 +52,7 @@ def files_below(names: Sequence[str]) -> Iterator[Path]:
         elif path.is_file():
             yield path
         elif path.exists():
-            # A pipe or a device need not end, and has neither the date nor the type that a record needs.
+            # A pipe or device may be endless, and has neither the date nor the type that a record needs.
             raise SourceError(
                 "is a pipe or a device, not a file; store it in a file first, or pack it as `-` "
                 "with --stdin-name",
@@ -76,23 +75,22 @@ def pack(
     on_progress: Callable[[Path, BinaryIO], BinaryIO] = lambda _, file: file,
     **options: Unpack[RecordOptions],
 ) -> list[tuple[Path, Written]]:
-    """Write each file as a `resource` record (WARC 1.1, clause 6.4), behind a warcinfo record.
+    """Write each file as a `resource` record (WARC 1.1, clause 6.4), after a warcinfo record.
 
-    WARC-Date is the time the file was last changed, or for a stream the time of packing; Content-Type is
-    guessed from its name.
+    WARC-Date is the time when the file was last modified, or the present time for a stream. Content-Type is
+    guessed from the name.
 
     Args:
-        files: The files, and streams under names.
+        files: The files, and streams with names.
         target: The new .warc.zst.
-        base_uri: Put in front of the paths as they were given, to make the target URIs; `file://` URIs
-            unless given.
-        existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite"),
-            or of a series is followed by the new ones ("number").
-        on_progress: Wraps each file that is read, to report how far.
-        **options: For `Writer`.
+        base_uri: Prefix that makes a target URI of each given path; `file://` URIs unless given.
+        existing: Whether an existing target is refused ("error") or replaced ("overwrite"), or an existing
+            series continued with further files ("number").
+        on_progress: Wraps each file that is read, to report progress.
+        **options: Options of the `Writer`.
 
     Raises:
-        TargetExistsError: There is a file of the target's name.
+        TargetExistsError: The target exists.
         SourceError: A file cannot be read.
         TargetError: The target cannot be written.
     """
@@ -127,7 +125,7 @@ def pack(
 def _uri(path: Path, base_uri: str | None) -> str:
     if base_uri is None:
         return path.absolute().as_uri()
-    # What as_uri quotes, of a path that begins at the root, is what may not stand in a URI.
+    # `as_uri` quotes what is not allowed in a URI, but only in an absolute path.
     quoted = Path(os.sep, *(part for part in path.parts if part not in (path.anchor, "..", "."))).as_uri()
     return base_uri.rstrip("/") + quoted.removeprefix("file://")
 

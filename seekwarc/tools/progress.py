@@ -1,4 +1,4 @@
-"""How far the reading of a source is: what tools that read for long report it to."""
+"""Progress of tools that read for a long time: how far a source has been read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from seekwarc.storage.source import RangeSource, SourceWrapper
 __all__ = ["Progress", "ProgressSource", "counting", "no_progress"]
 
 Progress: TypeAlias = Callable[[RangeSource, str], RangeSource]
-"""Wraps a source to report how far it has been read; told what for, such as "converting"."""
+"""Wraps a source to report how far it has been read; the second argument is a label such as "converting"."""
 
 
 def no_progress(source: RangeSource, label: str) -> RangeSource:  # noqa: ARG001

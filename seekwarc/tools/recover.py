@@ -1,7 +1,10 @@
-"""Saving what is intact in a damaged file.
+"""Saving the intact records of a damaged file.
 
-The file is gone through once. A record goes into the new file as it is read, and is taken back where damage
-shows inside it. The damaged file is never written to.
+The file is read once, by `examine`. A record is written into the new file as it is read, and rolled back
+there if it turns out to be damaged. The damaged file itself is never written to.
+
+With `partial`, the beginning of a damaged record is read a second time, frame by frame: everything before the
+first damaged frame becomes a shorter record with WARC-Truncated.
 """
 
 from __future__ import annotations
@@ -54,9 +57,9 @@ class Loss:
     end: int
     reason: str
     uri: str | None
-    """Target URI of the record that was lost, where it could be read."""
+    """Target URI of the lost record, if it could be read."""
     kept: int | None = None
-    """Bytes of its block that were kept, as a truncated record."""
+    """Bytes of its block that were kept as a truncated record; None if nothing was kept."""
 
 
 @dataclass(slots=True)
@@ -74,16 +77,16 @@ class Recovery:
 
     source: str
     records: int = 0
-    """Records that were saved whole."""
+    """Records that were saved completely."""
     truncated: int = 0
-    """Records of which the beginning was saved."""
+    """Records whose beginning was saved."""
     suspect: list[tuple[int, str | None]] = field(default_factory=list)
-    """Offset and ID of records that were saved though their block digest is wrong."""
+    """Offset and ID of saved records whose block digest is wrong."""
     losses: list[Loss] = field(default_factory=list)
 
     @property
     def lost(self) -> int:
-        """Stored bytes from which nothing whole could be saved."""
+        """Bytes of the damaged file from which no complete record could be saved."""
         return sum(loss.end - loss.offset for loss in self.losses)
 
 
@@ -101,19 +104,19 @@ def recover(
     """Write the intact records of a damaged file into a new .warc.zst.
 
     Args:
-        source: .warc.zst, .warc.gz or .warc, told apart by content as far as that is left.
+        source: .warc.zst, .warc.gz or .warc, recognized by what is left of the content.
         target: The new file.
         partial: Keep the beginning of a damaged record, up to the first damaged frame, as a record with
             WARC-Truncated.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
-        source_dictionary: The file's dictionary, should its own be damaged.
-        limits: Limits of reading, as a `Reader` takes them.
-        on_progress: Wraps each source that is read, to report how far.
-        **options: For `Writer`.
+        source_dictionary: The dictionary of the file, if its own copy is damaged.
+        limits: Limits of reading; see `Reader`.
+        on_progress: Wraps each source that is read, to report progress.
+        **options: Options of the `Writer`.
 
     Raises:
         NotFoundError: No record is intact.
-        TargetExistsError: There is a file of the target's name.
+        TargetExistsError: The target exists.
         SourceError: The source cannot be read, or is a pipe.
         TargetError: The target cannot be written.
     """
@@ -167,7 +170,7 @@ class _Saver:
         return result
 
     def _find_first(self) -> tuple[Compression, int]:
-        """Return the file's compression and where to begin; what lies in front is lost."""
+        """Return the compression of the file, and where its first record is; bytes before it are lost."""
         file = self._file
         try:
             return file.detect(Window(file.source), 0), 0
@@ -183,12 +186,12 @@ class _Saver:
 
     def _copy(self, writer: Writer, record: Record, finish: Callable[[], None]) -> None:
         def trailer() -> bytes:
-            # Before the record is complete: where its last frame turns out to be damaged it is taken back.
+            # Called before the record is complete: if its last frame is damaged, it is rolled back.
             finish()
             return RECORD_END
 
         with record.block.open() as block:
-            # One that is none says nothing of the record: that is for `verify` to tell.
+            # A malformed digest says nothing about the record; `verify` reports it.
             digest = record.block_digest
             hasher = digest.hasher() if digest is not None else None
             reader = _Digested(cast("BinaryIO", block), hasher)
@@ -206,7 +209,7 @@ class _Saver:
     def _keep_beginning(
         self, writer: Writer, compression: Compression, offset: int, header: RecordHeader
     ) -> int | None:
-        """Write what is intact of a record's block as a truncated record; return its length."""
+        """Write the intact beginning of a record's block as a truncated record; return its length."""
         intact = sum(map(len, _intact_content(self._file, compression, offset)))
         length = min(intact - len(header.raw), header.content_length)
         if length <= 0:
@@ -229,10 +232,10 @@ def _first(found: tuple[int, Compression]) -> int:
 
 
 def _intact_content(file: ArchiveFile, compression: Compression, offset: int) -> Iterator[bytes]:
-    """Yield the content from `offset` on up to the first damage.
+    """Yield the content from `offset` to the first damage.
 
-    Of a frame that is damaged nothing is taken: some of what it decodes to is wrong, and nobody knows which.
-    Of one that is cut off, all that can be decoded.
+    Nothing of a damaged frame is used, since any of its content may be wrong. Of a frame that is cut off,
+    everything that can be decoded is used.
     """
     waiting: list[bytes] = []
     size = 0
@@ -241,7 +244,7 @@ def _intact_content(file: ArchiveFile, compression: Compression, offset: int) ->
             if isinstance(piece, Piece):
                 waiting.append(piece.data)
                 size += len(piece.data)
-                # A frame is given out when its checksum was right; one of no bounded size, as it comes.
+                # A frame is used once its checksum was right; one of unlimited size, as it comes.
                 if piece.end is not None or size > MAX_FRAME_SIZE:
                     yield from waiting
                     waiting.clear()
@@ -253,7 +256,7 @@ def _intact_content(file: ArchiveFile, compression: Compression, offset: int) ->
 
 
 class _Digested:
-    """A block whose bytes are digested as they are read."""
+    """A block that is digested as it is read."""
 
     def __init__(self, file: BinaryIO, hasher: Hasher | None) -> None:
         self._file = file

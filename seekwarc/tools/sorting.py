@@ -1,4 +1,8 @@
-"""Sorting more lines than fit into memory: sorted runs in temporary files, merged."""
+"""Sorting more lines than fit into memory, by merging sorted runs in temporary files.
+
+Runs are merged when there are `MAX_RUNS` of a level, into one run of the next level. So few files are open
+at a time, and a line is copied once for each level, of which there are very few.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +18,20 @@ __all__ = ["sorted_lines"]
 
 MEMORY: Final = 128 << 20
 LINE_OVERHEAD: Final = 56
-"""What a line takes in memory beside its bytes."""
-MOST_RUNS: Final = 64
-"""Runs of a size that are merged at a time; each is an open file."""
+"""Memory that a line takes beside its bytes."""
+MAX_RUNS: Final = 64
+"""Runs of a level that are merged into one of the next; each is an open file."""
 
 
 def sorted_lines(
     lines: Iterable[bytes], *, memory: int = MEMORY, folder: str | None = None
 ) -> Iterator[bytes]:
-    """Yield lines in the order of their bytes, each once however often it comes.
+    """Yield lines in byte order, without duplicates.
 
     Args:
         lines: The lines, each with its line break.
-        memory: Bytes of lines to hold at a time; what is more goes into temporary files.
-        folder: Where those are made; the system's place unless given.
+        memory: Bytes of lines to hold in memory; more go into temporary files.
+        folder: Folder of these files; None for the system's.
 
     Raises:
         TargetError: A temporary file cannot be written.
@@ -48,7 +52,7 @@ def sorted_lines(
 
 
 class _Runs:
-    """Sorted runs on disk. Level n has runs that were merged n times, so that each line is copied seldom."""
+    """Sorted runs on disk. Those of level n were merged n times."""
 
     def __init__(self, opened: ExitStack, folder: str | None) -> None:
         self._opened = opened
@@ -59,7 +63,7 @@ class _Runs:
         if level == len(self._levels):
             self._levels.append([])
         self._levels[level].append(self._stored(lines))
-        if len(self._levels[level]) == MOST_RUNS:
+        if len(self._levels[level]) == MAX_RUNS:
             full, self._levels[level] = self._levels[level], []
             self.add(heapq.merge(*full), level + 1)
             for run in full:
@@ -75,7 +79,9 @@ class _Runs:
             run.seek(0)
         except OSError as error:
             place = self._folder or tempfile.gettempdir()
-            raise TargetError(f"cannot hold what is sorted: {error.strerror}", source=place) from error
+            raise TargetError(
+                f"temporary file for sorting cannot be written: {error.strerror}", source=place
+            ) from error
         return run
 
 

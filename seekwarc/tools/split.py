@@ -1,4 +1,4 @@
-"""Cutting a file into several, without compressing it anew.
+"""Splitting a file into several without compressing it again.
 
 Source: WARC 1.1, clauses 5.16, 5.17 and 6.2 (warcinfo) and annex C (files of a series).
 """
@@ -29,10 +29,10 @@ from seekwarc.write.output import PathOutput
 
 __all__ = ["Piece", "Splitting", "split"]
 
-LEAST_SIZE: Final = 64 << 10
-"""A smaller size for the pieces is taken for a mistake."""
-MOST_REPEATED: Final = 1 << 20
-"""A warcinfo record with more content than this is not put into every piece."""
+MIN_SIZE: Final = 64 << 10
+"""A smaller maximum size of pieces is refused as a mistake."""
+MAX_REPEATED: Final = 1 << 20
+"""Maximum content of a warcinfo record that is repeated in each piece."""
 
 _ENDING = re.compile(r"\.zstd?$", re.IGNORECASE)
 _OTHER_ENDING = re.compile(r"\.(gz|warc)$", re.IGNORECASE)
@@ -40,12 +40,12 @@ _OTHER_ENDING = re.compile(r"\.(gz|warc)$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One of the files that were made.
+    """One of the new files.
 
     Attributes:
         name: Its path.
-        records: Records in it, a warcinfo record that was repeated included.
-        size: Stored bytes.
+        records: Number of records in it, a repeated warcinfo record included.
+        size: Size in bytes.
     """
 
     name: str
@@ -55,15 +55,15 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Splitting:
-    """What was made of a file.
+    """The result of splitting a file.
 
     Attributes:
         pieces: The new files, in order.
-        records: Records of the file.
-        bytes_copied: Stored bytes of the frames that were taken over as they are.
-        bytes_recompressed: Content bytes of the frames that were made anew.
-        recompressed: Why, and how many records these are of.
-        verified: Whether the frames that were copied were decoded and found right.
+        records: Number of records of the file.
+        bytes_copied: Compressed bytes of the frames that were copied.
+        bytes_recompressed: Content bytes of the frames that were compressed again.
+        recompressed: The records that were compressed again, by reason.
+        verified: Whether the copied frames were decoded and their checksums are right.
     """
 
     pieces: tuple[Piece, ...]
@@ -88,45 +88,45 @@ def split(
     on_progress: Progress = no_progress,
     **limits: Unpack[ReadLimits],
 ) -> Splitting:
-    """Cut a file into files that hold its records in order, byte for byte.
+    """Split a file into files that hold its records in order, byte for byte.
 
-    Of a .warc.zst, frames are copied as `concat` does; a .warc.gz or .warc is compressed.
+    The frames of a .warc.zst are copied, as by `concat`; a .warc.gz or .warc is compressed.
 
-    Each piece begins with the warcinfo record that governs what follows (clause 6.2), for whoever gets
-    one piece only should know where it is from. It is that very record once more, byte for byte: it keeps its
-    ID, for records may name it (WARC-Warcinfo-ID), and two IDs would make two descriptions of one; it keeps
-    its WARC-Filename, which names the file that the records were written to. The first piece and those that
-    begin with a warcinfo record of their own get none in addition.
+    Each piece begins with the warcinfo record that describes what follows (clause 6.2), so that a single
+    piece tells where it is from. That record is repeated byte for byte. It keeps its ID, since records may
+    refer to it (WARC-Warcinfo-ID), and another ID would make it another description. It keeps its
+    WARC-Filename, which is the name of the file that the records were written to. The first piece, and pieces
+    that begin with a warcinfo record of their own, get no other.
 
-    The pieces are made in a hidden folder beside their place and get their names when the last one is whole:
-    there are all of them or none. Of a process that is killed at most the hidden folder stays.
+    The pieces are made in a hidden folder and get their names when the last one is finished: there are all of
+    them or none. If the process is killed, only the hidden folder stays.
 
     Args:
-        source: The file; a pipe is first put aside in a temporary file.
+        source: The file; a pipe is first copied to a temporary file.
         pattern: Path of the pieces: "crawl.warc.zst", or "crawl", makes "crawl-00000.warc.zst" and so on.
-        max_size: Stored bytes of a piece. A record that is larger gets a piece for itself.
-        max_records: Records of a piece, a warcinfo record that is repeated not counted.
-        repeat_warcinfo: Begin each piece with its warcinfo record. Without, the pieces together hold what the
-            file holds and nothing else.
-        verify: Decode every frame that is copied, and compare it with its checksum.
-        existing: Whether files that have the names of pieces are refused ("error") or replaced ("overwrite").
-            More of them than there are pieces are refused in any case: they would be taken for pieces.
-        threads: Threads that decode and compress; the number of cores, four at most, unless given.
-        on_warning: Called before anything is written if the file will be compressed again; says why.
-        on_progress: Wraps each source that is read, to report how far.
-        **limits: Limits of reading, as a `Reader` takes them.
+        max_size: Maximum size of a piece in bytes. A larger record gets a piece of its own.
+        max_records: Maximum number of records in a piece, not counting a repeated warcinfo record.
+        repeat_warcinfo: Begin each piece with its warcinfo record. Otherwise the pieces together hold exactly
+            the records of the file.
+        verify: Decode every copied frame and check its checksum.
+        existing: Whether files with the names of pieces are refused ("error") or replaced ("overwrite").
+            A file with the number after the last piece is always refused, since it would pass for a piece.
+        threads: Threads that decode and compress; one per core, at most four, unless given.
+        on_warning: Called with a message before anything is written, if the file will be compressed again.
+        on_progress: Wraps each source that is read, to report progress.
+        **limits: Limits of reading; see `Reader`.
 
     Raises:
-        ValueError: Neither size nor records are given, or a size below 64 KiB, or a pattern that ends in
-            ".gz" or ".warc".
-        FormatError: The file is damaged or no WARC file. No piece stays.
+        ValueError: Neither `max_size` nor `max_records` is given, or a size below 64 KiB, or a pattern that
+            ends in ".gz" or ".warc".
+        FormatError: The file is damaged or not a WARC file. No piece is made.
         SourceError: The file cannot be read.
-        TargetError: A piece cannot be written, or there is a file of its name.
+        TargetError: A piece cannot be written, or a file of its name exists.
     """
     if max_size is None and max_records is None:
-        raise ValueError("say how large the pieces may be: max_size or max_records")
-    if max_size is not None and max_size < LEAST_SIZE:
-        raise ValueError(f"max_size is {max_size}, not {LEAST_SIZE} or more")
+        raise ValueError("max_size or max_records is needed: how large may a piece be?")
+    if max_size is not None and max_size < MIN_SIZE:
+        raise ValueError(f"max_size is {max_size}, not {MIN_SIZE} or more")
     if max_records is not None and max_records < 1:
         raise ValueError(f"max_records is {max_records}, not 1 or more")
     names = _names(os.fspath(pattern))
@@ -135,7 +135,7 @@ def split(
     with parts_of([source], folder, limits) as (part,):
         problem = part.problem(part.dictionary)
         if problem is not None:
-            on_warning(f"{part.name}: {problem}: its records will be compressed anew")
+            on_warning(f"{part.name}: {problem}: its records will be compressed again")
         settings = CopySettings(table_mode_of([part]), part.dictionary, part.dictionary_frame(), verify)
         with (
             closing(OrderedWork(threads or default_threads())) as work,
@@ -152,7 +152,7 @@ def split(
                 for record in records:
                     pieces.add(record)
             if not pieces.finished:
-                raise FormatError("there is no record in it", source=part.name)
+                raise FormatError("the file has no record", source=part.name)
             workshop.publish()
     return Splitting(
         pieces=tuple(pieces.finished),
@@ -165,12 +165,12 @@ def split(
 
 
 class _Workshop:
-    """A hidden folder in which files are made that get their names all at once, or not at all.
+    """A hidden folder for files that get their names all together, or not at all.
 
     Args:
-        folder: Where the files are to be.
+        folder: Final folder of the files.
         names: Their paths.
-        existing: What becomes of files that have these names.
+        existing: What to do with existing files of these names.
 
     Raises:
         TargetError: The folder is missing or cannot be written to.
@@ -203,7 +203,7 @@ class _Workshop:
         return output
 
     def publish(self) -> None:
-        """Give all files their names, or none: but those that replaced others stay."""
+        """Give all files their names; if one fails, remove the others again, unless they replaced files."""
         _refuse(next(self._names))
         try:
             for name in self._made:
@@ -224,7 +224,7 @@ class _Workshop:
             raise TargetError(f"cannot be written: {error.strerror}", source=name) from error
 
     def _abort_named(self, name: str) -> None:
-        """Remove a file that was named, unless it is another one of that name."""
+        """Remove a file that was given its name, but no other file of that name."""
         hidden = self._hidden_path(name)
         with contextlib.suppress(OSError):
             if not os.path.lexists(hidden) or os.path.samefile(hidden, name):
@@ -235,13 +235,13 @@ class _Workshop:
 
 
 class _Pieces:
-    """The files that are made, one after another.
+    """The pieces, written one after another.
 
     Args:
-        begin: Begins a file.
-        max_size: Stored bytes of a file.
-        max_records: Records of a file.
-        repeat_warcinfo: Whether each file begins with its warcinfo record.
+        begin: Begins a piece.
+        max_size: Maximum size of a piece in bytes; None for any.
+        max_records: Maximum number of records in a piece; None for any.
+        repeat_warcinfo: Whether each piece begins with its warcinfo record.
     """
 
     def __init__(
@@ -261,7 +261,7 @@ class _Pieces:
         self._current: CopyTarget | None = None
         self._records = 0
         self._others = 0
-        """How many of the records are no warcinfo records."""
+        """Number of records that are not warcinfo records."""
 
     def __enter__(self) -> Self:
         return self
@@ -275,13 +275,13 @@ class _Pieces:
             self._current.abort()
 
     def add(self, record: StoredRecord | LooseRecord) -> None:
-        """Add a record to the current file, or to a new one that begins with its warcinfo record."""
+        """Add a record to the current piece, or to a new one that begins with its warcinfo record."""
         is_warcinfo = record.header.get("WARC-Type") == "warcinfo"
         if is_warcinfo and self._repeat_warcinfo:
             self._warcinfo = None
-            if record.header.content_length <= MOST_REPEATED:
+            if record.header.content_length <= MAX_REPEATED:
                 self._warcinfo = record.kept()
-                # What was read to be kept cannot be read again.
+                # A record that was read to keep it cannot be read again.
                 record = record if isinstance(record, StoredRecord) else self._warcinfo
         if self._current is None or self._is_full(self._current, record):
             self._finish()
@@ -309,7 +309,7 @@ class _Pieces:
 
 
 def _names(pattern: str) -> Iterator[str]:
-    """Return the names of the files, as a `Writer` names those of a series."""
+    """Return the names of the pieces, which are like those of a `Writer`'s series."""
     base = os.path.basename(pattern)
     if not base or os.path.isdir(pattern):
         raise ValueError(f"{pattern} is a folder; name the pieces in it")
@@ -319,9 +319,9 @@ def _names(pattern: str) -> Iterator[str]:
 
 
 def _refuse(name: str) -> None:
-    # Pieces of an earlier splitting would be taken for pieces of this one.
+    # Pieces of an earlier run would pass for pieces of this one.
     if os.path.lexists(name):
         raise TargetExistsError(
-            "exists already; remove it, or give the pieces another name, so that they are not mixed",
+            "exists already; remove it, or give the pieces another name, so that they are not mixed up",
             source=name,
         )

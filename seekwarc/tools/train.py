@@ -1,8 +1,14 @@
-"""Dictionaries made of the records that they are to compress, and what they save.
+"""Training dictionaries on records, and measuring what they save.
 
-A dictionary knows what records of the same kind begin with, so it helps small records, and the beginnings of
-larger ones. The figures in this file were measured on crawls of 12,000 and 31,000 records (documentation of
-one site; pages, scripts, data and images of six).
+A dictionary holds text that is common at the beginning of records of a kind, so it helps small records, and
+the beginnings of larger ones. A crawl is read once, in order, whatever its size, so the samples must be
+chosen while it goes by (`_Reservoir`). They must be balanced, since most records of a crawl are of very few
+kinds (`_Sampler`), and mixed, since the trainer looks at them piece by piece. What does not compress anyway,
+as images, must not fill the dictionary. One record of ten is not trained on but measured, so that a
+dictionary that only knows its samples by heart is not mistaken for a good one.
+
+The figures in this file were measured on crawls of 12,000 and 31,000 records (documentation of one site;
+pages, scripts, data and images of six).
 """
 
 from __future__ import annotations
@@ -36,48 +42,49 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_SIZE", "Gain", "GainMeter", "Stratum", "Training", "train"]
 
 DEFAULT_SIZE: Final = 112_640
-"""What the zstd command takes: 110 KiB."""
+"""The default of the zstd command: 110 KiB."""
 MAX_SIZE: Final = 1 << 30
 
 SAMPLE_SIZE: Final = 32 << 10
-"""Most of a record to train on. 16 KiB made the files of one site 8 % larger, 64 KiB none smaller."""
+"""Maximum size of a sample. 16 KiB made the files of one site 8 % larger, 64 KiB made none smaller."""
 SAMPLES_TO_SIZE: Final = 200
-"""Samples in all, in sizes of the dictionary: half as many made files 1 % larger, more no smaller."""
-MOST_SAMPLES_SIZE: Final = 256 << 20
-LEAST_SAMPLES: Final = 7
-"""The codec takes no fewer."""
+"""Total size of the samples, as a multiple of the dictionary's: half of it made files 1 % larger, more of it
+made none smaller."""
+MAX_SAMPLES_SIZE: Final = 256 << 20
+MIN_SAMPLES: Final = 7
+"""Minimum number of samples that the codec accepts."""
 SIZE_TO_SAMPLES: Final = 10
 """A dictionary larger than a tenth of its samples knows them by heart: a sixth made files 7 % larger."""
-MOST_STRATA: Final = 64
-"""Kinds of records that are told apart. What records say of themselves is not to be trusted."""
-MOST_OF_NAME: Final = 60
+MAX_STRATA: Final = 64
+"""Maximum number of kinds of records. A file may state any number of media types."""
+MAX_NAME: Final = 60
 
 TRIAL_SIZE: Final = 16 << 10
 TRIAL_LEVEL: Final = 1
-LEAST_PAYLOAD: Final = 256
-"""A payload shorter than this is not tried: it is hardly more than its head."""
+MIN_PAYLOAD: Final = 256
+"""A shorter payload is not tried, and taken as a sample: it is hardly more than its head."""
 COMPRESSES: Final = 0.9
-"""A payload of which more than this share is left is not trained on, only the heads in front of it."""
+"""If compression leaves more than this share of a payload, only the heads before it are a sample."""
 
 HELD_OUT: Final = 10
-"""One record of so many is not trained on."""
+"""One record in this many is not trained on."""
 MEASURED_SIZE: Final = 128 << 10
-"""Most of a record to measure on; what lies behind compresses as well without a dictionary."""
-LEAST_MEASURED: Final = 4 << 20
-MOST_MEASURED: Final = 64 << 20
+"""Maximum size of what is measured of a record; the rest compresses as well without a dictionary."""
+MIN_MEASURED: Final = 4 << 20
+MAX_MEASURED: Final = 64 << 20
 
 SEED: Final = 20260101
-"""The same files give the same samples."""
+"""Fixed, so that the same files give the same samples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Records of one kind: each kind has the same right to be trained on, however many records it has."""
+    """Records of one kind. Each kind gets the same share of the samples, however many records it has."""
 
     type: str
     """WARC-Type."""
     mime: str
-    """Media type of a response's payload, of other records the block's."""
+    """Media type of a response's payload, or of another record's block."""
     records: int
     samples: int
     sample_size: int
@@ -86,26 +93,26 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What a dictionary saves in one file, measured on some of its records, chosen at random."""
+    """What a dictionary saves in one file, measured on a random sample of its records."""
 
     name: str
     records: int
-    """Records of the file."""
+    """Number of records in the file."""
     measured: int
-    """Records that were measured, their beginnings if they are large."""
+    """Number of records that were measured; only the beginning of large ones."""
     size_without: int
-    """What those take without the dictionary."""
+    """Compressed size of these without the dictionary."""
     size_with: int
-    """What they take with it."""
+    """Compressed size of these with the dictionary."""
 
     @property
     def share(self) -> float | None:
-        """What is left of a byte; None where nothing was measured."""
+        """Compressed size with the dictionary divided by that without; None if nothing was measured."""
         return self.size_with / self.size_without if self.size_without else None
 
     @property
     def saving(self) -> int:
-        """Bytes saved in all records, reckoned from those measured; what the dictionary takes not counted."""
+        """Estimate of the bytes saved in all records, without the size of the dictionary itself."""
         if not self.measured:
             return 0
         return (self.size_without - self.size_with) * self.records // self.measured
@@ -113,28 +120,32 @@ class Gain:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """A new dictionary, what it was made of, and what it saves."""
+    """A new dictionary, its samples, and what it saves."""
 
     dictionary: Dictionary
     samples: int
     sample_size: int
     strata: tuple[Stratum, ...]
-    """The largest samples first."""
+    """The kinds of records; those with most bytes of samples first."""
     gains: tuple[Gain, ...]
-    """One a file, measured on records that were not trained on."""
+    """One for each file, measured on records that were not trained on."""
 
 
 class _Reservoir:
-    """Pieces chosen at random, in bounded memory, of which each group may have as much as any other.
+    """Pieces of an endless stream, chosen at random in bounded memory, balanced between groups.
 
-    Every piece draws a number. Where there is too much, the group that has most loses the piece of the
-    highest number, and takes none of a higher one any more: what is left of a group are those of all its
-    pieces that drew the lowest numbers, so each had the same chance.
+    Every piece draws a random number. When there is too much, the largest group loses its piece with the
+    highest number, and from then on accepts only lower ones. So a group always has those of all its pieces
+    that drew the lowest numbers, and each of them had the same chance, wherever it was in the stream.
+
+    Args:
+        capacity: Maximum size of all pieces in bytes.
+        max_count: Maximum number of pieces; None for any.
     """
 
-    def __init__(self, capacity: int, most: int | None = None) -> None:
+    def __init__(self, capacity: int, max_count: int | None = None) -> None:
         self._capacity = capacity
-        self._most = most
+        self._max_count = max_count
         self._random = random.Random(SEED)  # noqa: S311
         self._pieces: dict[object, list[tuple[float, bytes]]] = {}
         self._sizes: Counter[object] = Counter()
@@ -143,14 +154,14 @@ class _Reservoir:
         self._count = 0
 
     def draw(self, group: object) -> float | None:
-        """Draw a number for a piece, None where it is out of the running."""
+        """Draw the number of a piece; None if the piece is not chosen."""
         number = self._random.random()
         return number if number < self._bounds.get(group, 1) else None
 
     def put(self, group: object, number: float, piece: bytes) -> None:
         heapq.heappush(self._pieces.setdefault(group, []), (-number, piece))
         self._change(group, len(piece), 1)
-        while self._size > self._capacity or (self._most is not None and self._count > self._most):
+        while self._size > self._capacity or (self._max_count is not None and self._count > self._max_count):
             largest = max(self._sizes, key=self._sizes.__getitem__)
             bound, dropped = heapq.heappop(self._pieces[largest])
             self._bounds[largest] = -bound
@@ -165,36 +176,36 @@ class _Reservoir:
         return [piece for _, piece in self._pieces.get(group, ())]
 
     def all(self) -> list[bytes]:
-        """Return all pieces in the order of their numbers: mixed."""
+        """Return all pieces in the order of their numbers, which mixes the groups."""
         drawn = [pair for pieces in self._pieces.values() for pair in pieces]
         return [piece for _, piece in sorted(drawn, reverse=True)]
 
 
-def _beginning(record: Record, most: int) -> bytes:
-    """Return the first bytes of a record as it is stored, without passing them."""
+def _beginning(record: Record, max_size: int) -> bytes:
+    """Return the first bytes of a record, header included; they can be read again."""
     raw = record.header.raw
-    length = min(record.content_length, max(most - len(raw), 0))
+    length = min(record.content_length, max(max_size - len(raw), 0))
     block = record.body.read_some(len(raw), len(raw) + length, length) if length else b""
-    return (raw + block + (RECORD_END if length == record.content_length else b""))[:most]
+    return (raw + block + (RECORD_END if length == record.content_length else b""))[:max_size]
 
 
 class GainMeter:
-    """Keeps some of the records that go by, to measure on them what a dictionary saves.
+    """Keeps some of the records of files, to measure on them what a dictionary saves.
 
     Args:
-        files: How many files there are.
+        files: Number of files.
     """
 
     def __init__(self, files: int = 1) -> None:
-        self._kept = _Reservoir(min(max(LEAST_MEASURED, files * MEASURED_SIZE), MOST_MEASURED))
+        self._kept = _Reservoir(min(max(MIN_MEASURED, files * MEASURED_SIZE), MAX_MEASURED))
         self._records: Counter[str] = Counter()
 
     def add(self, record: Record, *, keep: bool = True) -> None:
-        """Count a record, whose block was not read yet, and keep it perhaps.
+        """Count a record, and perhaps keep it. Call this before its block is read.
 
         Args:
             record: The record.
-            keep: Whether it may be measured on.
+            keep: Whether it may be kept.
         """
         name = record.source
         self._records[name] += 1
@@ -202,7 +213,7 @@ class GainMeter:
             self._kept.put(name, number, _beginning(record, MEASURED_SIZE))
 
     def gains(self, dictionary: Dictionary, level: int) -> tuple[Gain, ...]:
-        """Compress what was kept of each file with and without a dictionary."""
+        """Compress the kept records of each file with and without a dictionary."""
         without, with_it = FrameEncoder(level, None), FrameEncoder(level, dictionary)
         gains = []
         for name, records in self._records.items():
@@ -220,17 +231,17 @@ class GainMeter:
 
 
 class _Sampler:
-    """Chooses what to train on, from each kind of records as much as from any other."""
+    """Chooses samples, the same amount of each kind of records."""
 
-    def __init__(self, capacity: int, most: int | None) -> None:
-        self._samples = _Reservoir(capacity, most)
+    def __init__(self, capacity: int, max_samples: int | None) -> None:
+        self._samples = _Reservoir(capacity, max_samples)
         self._records: Counter[tuple[str, str]] = Counter()
         self._trial = FrameEncoder(TRIAL_LEVEL, None)
 
     def add(self, record: Record) -> None:
-        """Look at a record whose block was not read yet."""
+        """Consider a record as a sample. Call this before its block is read."""
         if record.type == "continuation":
-            return  # The middle of something: nothing begins there.
+            return  # It begins in the middle of a block.
         sample = _beginning(record, SAMPLE_SIZE)
         head_size = len(record.header.raw)
         head = None
@@ -251,26 +262,26 @@ class _Sampler:
         if head is not None and record.type == "response":
             mime = head.get("Content-Type")
         stratum = (
-            (record.type or "-")[:MOST_OF_NAME],
-            (mime or "-").partition(";")[0].strip().lower()[:MOST_OF_NAME],
+            (record.type or "-")[:MAX_NAME],
+            (mime or "-").partition(";")[0].strip().lower()[:MAX_NAME],
         )
-        if stratum not in self._records and len(self._records) >= MOST_STRATA:
+        if stratum not in self._records and len(self._records) >= MAX_STRATA:
             stratum = ("other", "-")
         self._records[stratum] += 1
         return stratum
 
     def _compresses(self, payload: bytes) -> bool:
-        if len(payload) < LEAST_PAYLOAD:
+        if len(payload) < MIN_PAYLOAD:
             return True
         trial = payload[:TRIAL_SIZE]
         return len(self._trial.encode(trial).data) <= len(trial) * COMPRESSES
 
     def samples(self) -> list[bytes]:
-        """Return the samples, those of different kinds mixed, without which a dictionary helps much less."""
+        """Return the samples with their kinds mixed; if they are not, the dictionary helps much less."""
         return self._samples.all()
 
     def strata(self) -> tuple[Stratum, ...]:
-        """Return what kinds of records there were."""
+        """Return the kinds of records that were added."""
         strata = []
         for stratum, records in self._records.items():
             pieces = self._samples.of(stratum)
@@ -279,7 +290,7 @@ class _Sampler:
 
 
 def _turns() -> Iterator[bool]:
-    """Tell of one record in each ten, which of them by chance, that it is held out."""
+    """Yield for each record whether it is held out: one in each ten, at random."""
     chance = random.Random(SEED)  # noqa: S311
     while True:
         chosen = chance.randrange(HELD_OUT)
@@ -297,23 +308,22 @@ def train(
 ) -> Training:
     """Train a dictionary on records of WARC files, which are read once and in order.
 
-    Samples are whole small records, header included, and the beginnings of larger ones, chosen at random and
-    the same each time; as much of each type and media type as there is of others. Of payloads that do not
-    compress, only the heads in front of them are taken. One record in ten is kept out of the samples, to
-    measure on.
+    Samples are whole small records, header included, and the beginnings of larger ones. They are chosen at
+    random, but the same each time, and balanced between types and media types. If a payload does not
+    compress, only the heads before it are a sample. One record in ten is not a sample, but measured.
 
     Args:
-        files: .warc, .warc.gz or .warc.zst, told apart by content; may be pipes.
-        size: Most bytes of the dictionary; it is smaller where there is little to train on.
-        level: Compression level that it is to be used with, -7 to 22.
-        samples: Most samples; as many as help unless given.
-        on_progress: Wraps each source that is read, to report how far.
-        **limits: For each `Reader`.
+        files: .warc, .warc.gz or .warc.zst, recognized by content; may be pipes.
+        size: Maximum size of the dictionary in bytes; it is smaller if the samples are few.
+        level: Compression level that it will be used with, -7 to 22.
+        samples: Maximum number of samples; as many as help unless given.
+        on_progress: Wraps each source that is read, to report progress.
+        **limits: Limits of reading; see `Reader`.
 
     Raises:
-        ValueError: An argument out of its range.
-        FormatError: A file is damaged or no WARC file, or its records are too few, or too much alike or too
-            little, for a dictionary to help.
+        ValueError: An argument is out of range.
+        FormatError: A file is damaged or not a WARC file, or a dictionary does not help, since the records
+            are too few, or too similar or dissimilar.
         SourceError: A file cannot be read.
     """
     check_range("size", size, MIN_DICTIONARY_SIZE, MAX_SIZE)
@@ -321,7 +331,7 @@ def train(
     if samples is not None:
         check_range("samples", samples, 1, 1 << 62)
     files = list(files)
-    sampler = _Sampler(min(size * SAMPLES_TO_SIZE, MOST_SAMPLES_SIZE), samples)
+    sampler = _Sampler(min(size * SAMPLES_TO_SIZE, MAX_SAMPLES_SIZE), samples)
     meter = GainMeter(len(files))
     turns = _turns()
     for file in files:
@@ -346,9 +356,9 @@ def train(
 
 def _trained(samples: list[bytes], size: int, level: int) -> Dictionary:
     have = sum(map(len, samples))
-    if len(samples) < LEAST_SAMPLES or have < SIZE_TO_SAMPLES * MIN_DICTIONARY_SIZE:
+    if len(samples) < MIN_SAMPLES or have < SIZE_TO_SAMPLES * MIN_DICTIONARY_SIZE:
         raise FormatError(
             f"too little to train a dictionary on: {counted(len(samples), 'sample')} of {have} bytes in all; "
-            "take more records"
+            "give more records"
         )
     return Dictionary.train(samples, size=min(size, have // SIZE_TO_SAMPLES), level=level)

@@ -1,4 +1,4 @@
-"""Checking whole files: grammar, frames, seek tables, the rules of the standard, digests.
+"""Checking whole files: structure, frames, seek tables, the rules of the standard, digests.
 
 Source: "Zstandard Compression for WARC Files 1.0"; WARC 1.1, clauses 4 to 7; spec-notes/seekable-records.md.
 """
@@ -38,15 +38,15 @@ TABLE: Final = "readers do without it; `seekwarc concat FILE -o NEW` writes righ
 DAMAGE: Final = {
     "damage": RECOVER,
     "dictionary": "records that need the dictionary are lost, unless another file has it",
-    "digest": "the bytes are not those that the digest was made of: look for another copy",
+    "digest": "the bytes have changed since the digest was made: look for another copy",
     "empty": "a WARC file holds at least one record",
-    "length": "readers that take another of the values find other records; look for another copy",
+    "length": "readers that use another of the values find other records; look for another copy",
     "table-form": TABLE,
     "table-frames": TABLE,
     "table-place": CONVERT,
     "table-record": TABLE,
 }
-"""What to do about each kind of damage: bytes are lost or wrong, or a reader may miss them."""
+"""Advice for each kind of damage: bytes are lost or wrong, or some reader does not find them."""
 DEVIATIONS: Final = {
     "frame-size": CONVERT,
     "frame-checksum": CONVERT,
@@ -56,16 +56,16 @@ DEVIATIONS: Final = {
     "dictionary-place": "files with dictionaries cannot be joined with `cat`: use `seekwarc concat`",
     "table-end": "generic seekable readers misread the file; `seekwarc concat FILE -o NEW` mends that",
     "shared": CONVERT,
-    "trailer": "readers cope with it; it can only be mended by writing the record again",
-    "header": "no reader is harmed; only the program that made the record can mend it",
+    "trailer": "readers cope with it; only writing the record again mends it",
+    "header": "readers cope with it; only the program that made the record can mend it",
     "digest-transferred": "nothing is lost: some programs digest the body as it was transferred",
     "digest-unknown": "the digest was not checked",
 }
-"""What to do about each kind of deviation: a rule of a standard is broken, but no reader is harmed."""
+"""Advice for each kind of deviation: a rule of a standard is broken, but every record can be read."""
 REMEDIES: Final = DAMAGE | DEVIATIONS
-"""What to do about each kind of problem."""
+"""Advice for each kind of problem."""
 MAX_WAITING: Final = 10_000
-"""Problems of one record that are described; further ones are only counted."""
+"""Maximum problems of one record that are described; further ones are only counted."""
 
 
 class ProblemSeverity(StrEnum):
@@ -77,14 +77,14 @@ class ProblemSeverity(StrEnum):
     """
 
     DAMAGE = "damage"
-    """Bytes are lost or wrong, or a reader may miss them."""
+    """Bytes are lost or wrong, or some reader does not find them."""
     DEVIATION = "deviation"
     """A rule is broken, but every record can be read as it was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that is wrong with a file.
+    """A problem of a file.
 
     Example:
         >>> problems = []
@@ -94,14 +94,14 @@ class Problem:
     """
 
     code: str
-    """Which kind of problem, such as "digest"; see spec-notes/json.md."""
+    """Kind of problem, such as "digest"; see spec-notes/json.md."""
     source: str
     """Name of the file."""
     offset: int
     record_id: str | None
     message: str
     rule: str = ""
-    """Of a header: the field and how it breaks its rule, such as "WARC-Date form"."""
+    """For a header: the field and how it breaks its rule, such as "WARC-Date form"."""
 
     @property
     def severity(self) -> ProblemSeverity:
@@ -129,12 +129,12 @@ class ProblemKind:
     first: Problem
     """The first of them."""
     count: int = 0
-    """How many there are."""
+    """Number of them."""
 
 
 @dataclass(slots=True)
 class Verification:
-    """What was checked of a file.
+    """The result of checking a file.
 
     Example:
         >>> result = seekwarc.tools.verify("crawl.warc.zst")
@@ -147,20 +147,20 @@ class Verification:
     compression: str = "-"
     """"zst", "gz" or "none"; "-" if no record was found."""
     records: int = 0
-    """Intact records."""
+    """Number of intact records."""
     digests: int = 0
-    """Digests that match."""
+    """Number of digests that match."""
     tables: int = 0
-    """Seek tables that agree with their frames."""
+    """Number of seek tables that agree with their frames."""
     stored_size: int = 0
     lost: int = 0
     """Compressed bytes from which no record could be read."""
     kinds: dict[tuple[str, str], ProblemKind] = field(default_factory=dict)
-    """Problems by code and rule. There are no more of these than the standards have rules."""
+    """Problems by code and rule; their number is limited by that of the standards' rules."""
 
     @property
     def codes(self) -> Counter[str]:
-        """How many problems of each code there are."""
+        """Number of problems by code."""
         counts: Counter[str] = Counter()
         for (code, _), kind in self.kinds.items():
             counts[code] += kind.count
@@ -173,12 +173,12 @@ class Verification:
 
     @property
     def damages(self) -> int:
-        """How many problems are damage."""
+        """Number of problems that are damage."""
         return sum(kind.count for kind in self.of(ProblemSeverity.DAMAGE))
 
     @property
     def deviations(self) -> int:
-        """How many problems are deviations."""
+        """Number of problems that are deviations."""
         return sum(kind.count for kind in self.of(ProblemSeverity.DEVIATION))
 
     @property
@@ -203,11 +203,11 @@ class Verifier:
 
     Args:
         target: A path, the bytes, a seekable binary file object or a source.
-        on_progress: Wraps each source that is read, to report how far.
-        **options: Limits, as for a `Reader`.
+        on_progress: Wraps each source that is read, to report progress.
+        **options: Limits of reading; see `Reader`.
 
     Attributes:
-        result: What was checked so far.
+        result: The result so far.
 
     Raises:
         SourceError: The file cannot be opened, or is a pipe.
@@ -224,10 +224,10 @@ class Verifier:
         if source.is_pipe:
             raise SourceError("a pipe cannot be verified; store it in a file first", source=source.name)
         self._file = ArchiveFile(on_progress(source, "verifying"), Stats(), **options)
-        # It is among the problems.
+        # What a `Reader` warns of once is one of the problems here.
         self._file.warned = True
         self.result = Verification(source.name, stored_size=self._file.source.size or 0)
-        # Frames are looked at in a thread of its own: what is found there waits here, or is only counted.
+        # Frames are checked in another thread. Problems found there wait here, or are only counted.
         self._found: SimpleQueue[Problem] = SimpleQueue()
         self._counting = threading.Lock()
         self._audit: FrameAudit | None = None
@@ -255,12 +255,12 @@ class Verifier:
 
         def audit(window: Window) -> FrameAudit:
             if self._audit is not None:
-                # What is behind damage is watched by another.
+                # After damage, a new audit begins.
                 result.tables += sum(map(len, self._audit.tables.values()))
             self._audit = FrameAudit(window, dictionary.id if dictionary else 0, self._note)
             return self._audit
 
-        for stretch in examine(file, compression, self._look, audit):
+        for stretch in examine(file, compression, self._check, audit):
             if isinstance(stretch, Intact):
                 self._end(stretch)
             else:
@@ -282,7 +282,7 @@ class Verifier:
         if self._found.qsize() < MAX_WAITING:
             self._found.put(problem)
 
-    def _look(self, record: Record, _: Callable[[], None]) -> None:
+    def _check(self, record: Record, _: Callable[[], None]) -> None:
         """Check the header and the digests of a record, reading its block."""
         if record.skip:
             self._note("shared", record.offset, "the record shares its frame or gzip member", record)
@@ -319,7 +319,7 @@ class Verifier:
         for anchor in [it for it in list(tables) if record.offset <= it < found.end]:
             for offset, size in tables.pop(anchor):
                 self.result.tables += 1
-                # One that lists more is the file's table, where that has one record's offset for its own.
+                # One that lists more is the file's table, whose anchor is the offset of the first record.
                 is_own = anchor == record.offset and size >= record.size
                 if not is_own or (size > record.size and offset < found.end):
                     text = (

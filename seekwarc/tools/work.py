@@ -1,6 +1,6 @@
-"""The work on one of many files: what it has at hand, and what is made of its end.
+"""Work on one of many files: what the work is given, and how its end becomes an outcome.
 
-`tools.batch` does it in this process, `tools.workers` in others.
+`tools.batch` runs it in this process, `tools.workers` in others.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from seekwarc.tools.progress import Progress
 from seekwarc.write.files import Existing
 from seekwarc.write.output import Output, PathOutput, open_output
 
-__all__ = ["Desk", "Report", "Work", "attempt"]
+__all__ = ["JobContext", "Report", "Work", "attempt"]
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """What the work on one file has at hand.
+class JobContext:
+    """What the work on one file is given.
 
     Attributes:
-        emit: Told of what is found on the way.
-        on_progress: Wraps each source that is read.
-        folder: Where unfinished files are; beside their targets if None.
+        emit: Called with each event, such as a problem found.
+        on_progress: Wraps each source that is read, to report progress.
+        folder: Folder of unfinished files; None for the folders of their targets.
     """
 
     emit: Callable[[object], object]
@@ -35,10 +35,10 @@ class Desk:
 
     @contextmanager
     def output(self, target: str | BinaryIO, existing: Existing) -> Iterator[Output]:
-        """Open the target. Unless the work commits it, nothing is left of it.
+        """Open the target. It is aborted if the block raises; otherwise the work commits it.
 
         Raises:
-            TargetExistsError: There is such a file, and it is not to be replaced.
+            TargetExistsError: The target exists, and may not be replaced.
             TargetError: It cannot be written.
         """
         output: Output
@@ -53,30 +53,30 @@ class Desk:
             raise
 
 
-Work = Callable[[Job, Desk], tuple[Status, object]]
-"""Works on a file; returns how that ended and what is to be told of it. Must be picklable."""
+Work = Callable[[Job, JobContext], tuple[Status, object]]
+"""Works on a file; returns how that ended, and a result to report. Must be picklable."""
 
 
 class Report(Protocol):
-    """Is told what happens while a batch runs, in the process that started it."""
+    """Receives what happens while a batch runs, in the process that started it."""
 
     def on_event(self, job: Job, event: object) -> None:
-        """Something was found in a file."""
+        """Called with each event of the work on a file."""
 
     def on_progress(self, size: int) -> None:
-        """So many more stored bytes of sources were read."""
+        """Called with the number of further bytes of sources that were read."""
 
     def on_outcome(self, outcome: Outcome) -> None:
-        """The work on a file has ended, or will not begin."""
+        """Called when work on a file has ended, or will not begin."""
 
 
-def attempt(job: Job, work: Work, desk: Desk) -> Outcome:
-    """Work on one file; what goes wrong with it becomes part of the outcome.
+def attempt(job: Job, work: Work, context: JobContext) -> Outcome:
+    """Work on one file; errors become part of the outcome.
 
-    Errors of standard output, which have no file name, are not the file's and are raised.
+    Errors of standard output, which have no file name, do not belong to the file and are raised.
     """
     try:
-        status, result = work(job, desk)
+        status, result = work(job, context)
     except BrokenPipeError:
         raise
     except (SeekWarcError, ValueError) as error:

@@ -1,12 +1,12 @@
-"""Processes that work on files for `tools.batch`, one file each at a time.
+"""Processes that work on files for `tools.batch`, each on one file at a time.
 
-They are started with "spawn": they share no locks, no threads and no open files with this process. Each has
-a pipe to it, on which it gets jobs, and tells of what it finds. A process that dies, killed by somebody or
-for want of memory, takes no more than its own file with it: its end of the pipe closes, which is noticed
-here, and another one takes its place.
+They are started with "spawn", so they share no locks, threads or open files with this process. Each has a
+pipe to it, on which it receives jobs and sends events, progress and outcomes. If a process dies, killed by
+the user or for lack of memory, only its file fails: its end of the pipe closes, this process notices, and
+starts another one.
 
-Unfinished files are kept in a hidden folder that this process makes and removes. So workers need not clean up
-after themselves, and may be killed at any time: that is what happens when this process is interrupted.
+Unfinished files are in a hidden folder that this process makes and removes. So workers need not clean up, and
+can be killed at any time, as they are when this process is interrupted.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from typing import Final
 from seekwarc.errors import FormatWarning, TargetError
 from seekwarc.tools.outcome import DIED, Failure, Job, Outcome, Status
 from seekwarc.tools.progress import counting
-from seekwarc.tools.work import Desk, Report, Work, attempt
+from seekwarc.tools.work import JobContext, Report, Work, attempt
 
 __all__ = ["run_in_processes"]
 
-TOLD_EVERY: Final = 0.1
-"""Seconds between two messages about progress."""
+PROGRESS_INTERVAL: Final = 0.1
+"""Seconds between messages about progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def run_in_processes(
     keep_going: bool,
     folder: str | None,
 ) -> Iterator[Outcome]:
-    """Yield what became of each file, as soon as that is known; see `batch.run`."""
+    """Yield the outcome for each file as soon as it is known; see `batch.run`."""
     with ExitStack() as opened:
         hidden = None
         if folder is not None:
@@ -75,7 +75,7 @@ def run_in_processes(
 
 
 class _Worker:
-    """A process, and the job that it has."""
+    """A process, and its job."""
 
     def __init__(self, work: Work, folder: str | None) -> None:
         context = multiprocessing.get_context("spawn")
@@ -83,7 +83,7 @@ class _Worker:
         self.job: Job | None = None
         self._process = context.Process(target=_serve, args=(theirs, work, folder), daemon=True)
         self._process.start()
-        # Only the process has it then, and the pipe closes with the process.
+        # Then only the process holds it, and the pipe closes when the process ends.
         theirs.close()
 
     def begin(self, job: Job) -> None:
@@ -92,17 +92,17 @@ class _Worker:
         try:
             self.connection.send(job)
         except OSError:
-            # It died while it had nothing to do; that is noticed where its answers are waited for.
+            # It died while it was idle, which is noticed when its messages are received.
             return
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process."""
         self._process.kill()
         self._process.join()
         self.connection.close()
 
-    def epitaph(self) -> str:
-        """Say how it died."""
+    def end(self) -> str:
+        """Return how the process ended."""
         self._process.join()
         code = self._process.exitcode
         if code is not None and code < 0:
@@ -115,7 +115,7 @@ class _Worker:
 
 
 class _Crew:
-    """Workers that are given files until there are no more."""
+    """Workers that receive jobs until there are no more."""
 
     def __init__(self, work: Work, report: Report, folder: str | None) -> None:
         self._work = work
@@ -141,12 +141,12 @@ class _Crew:
                     continue
                 yield outcome
                 if outcome.status is Status.FAILED and not keep_going:
-                    # Those that others are at are finished: their work is not thrown away.
+                    # Jobs that have begun are finished.
                     yield from (Outcome(it, Status.NOT_RUN) for it in waiting)
                     waiting.clear()
 
     def _take_message(self, worker: _Worker) -> Outcome | None:
-        """Take one message of a worker; return the outcome if that is what it is."""
+        """Receive one message of a worker; return it if it is an outcome."""
         job = worker.job
         assert job is not None
         try:
@@ -154,7 +154,7 @@ class _Crew:
         except (EOFError, OSError):
             self._workers.remove(worker)
             worker.connection.close()
-            text = f"{job.source}: the process that worked on it {worker.epitaph()}"
+            text = f"{job.source}: the process that worked on it {worker.end()}"
             return Outcome(job, Status.FAILED, failure=Failure(DIED, text))
         match message:
             case Outcome():
@@ -174,13 +174,13 @@ class _Crew:
 
 
 def _serve(connection: Connection, work: Work, folder: str | None) -> None:
-    """Work on files, in a process of its own, until the other end of the pipe closes."""
-    # Ctrl-C reaches every process of a terminal. The one that has started this one sees to it.
+    """Run a worker process: work on files until the other end of the pipe closes."""
+    # Ctrl-C reaches every process of a terminal; the parent process handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     lock = threading.Lock()
 
     def send(message: object) -> None:
-        # Sources are read, and progress told, by threads that read ahead too.
+        # Threads that prefetch report progress too.
         with lock:
             connection.send(message)
 
@@ -192,26 +192,26 @@ def _serve(connection: Connection, work: Work, folder: str | None) -> None:
         except EOFError:
             return
         progress = _ProgressMessages(send)
-        desk = Desk(lambda event: send(_Event(event)), counting(job.source, progress.add), folder)
-        outcome = attempt(job, work, desk)
+        context = JobContext(lambda event: send(_Event(event)), counting(job.source, progress.add), folder)
+        outcome = attempt(job, work, context)
         progress.flush()
         send(outcome)
 
 
 class _ProgressMessages:
-    """Collects what was read, so that a message is sent now and then, not for each read."""
+    """Adds up progress, and sends a message now and then instead of for each read."""
 
     def __init__(self, send: Callable[[object], object]) -> None:
         self._send = send
         self._size = 0
-        self._told = 0.0
+        self._sent = 0.0
 
     def add(self, size: int) -> None:
         self._size += size
-        if time.monotonic() - self._told >= TOLD_EVERY:
+        if time.monotonic() - self._sent >= PROGRESS_INTERVAL:
             self.flush()
 
     def flush(self) -> None:
         if self._size:
             self._send(_Progress(self._size))
-            self._size, self._told = 0, time.monotonic()
+            self._size, self._sent = 0, time.monotonic()

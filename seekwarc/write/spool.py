@@ -256,7 +256,7 @@ class SpooledBlock(Closing):
             self._file.write(frame.data)
         except OSError as error:
             raise TargetError(
-                f"frames cannot be put aside: {error.strerror or error}", source=self._name
+                f"temporary file cannot be written: {error.strerror or error}", source=self._name
             ) from error
         segment = self.segments[-1]
         segment.frames.append((len(frame.data), frame.content_size, frame.checksum))

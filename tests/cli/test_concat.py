@@ -79,9 +79,11 @@ def test_other_compressions_are_taken_in_and_that_is_said_beforehand(
 ) -> None:
     path = tmp_path / "new.warc.zst"
     answer = command("concat", other, crawl.path(form), "-o", path)
-    said = f"seekwarc: {crawl.path(form)}: the file is no .warc.zst: its records will be compressed anew\n"
+    said = (
+        f"seekwarc: {crawl.path(form)}: the file is not a .warc.zst: its records will be compressed again\n"
+    )
     assert answer.stderr == said
-    assert f"{crawl.path(form)}: 5 records compressed anew: the file is no .warc.zst" in answer.out
+    assert f"{crawl.path(form)}: 5 records compressed again: the file is not a .warc.zst" in answer.out
     assert_right(path.read_bytes())
     assert decompressed(path.read_bytes()) == decompressed(other.read_bytes()) + crawl.content
 
@@ -92,9 +94,10 @@ def test_other_dictionaries_are_recompressed_and_named_beforehand(command, tmp_p
     for name, dictionary in (("a", first), ("b", second), ("c", first), ("d", None)):
         (tmp_path / name).write_bytes(written(record, record, dictionary=dictionary)[0])
     answer = command("concat", "a", "b", "c", "d", "-o", "new.warc.zst", cwd=tmp_path)
+    again = "its records will be compressed again"
     assert answer.stderr.splitlines() == [
-        "seekwarc: b: the file has another dictionary than the new one: its records will be compressed anew",
-        "seekwarc: d: the file has no dictionary, the new one has: its records will be compressed anew",
+        f"seekwarc: b: the file and the new one have different dictionaries: {again}",
+        f"seekwarc: d: the file has no dictionary, the new one has: {again}",
     ]
     data = (tmp_path / "new.warc.zst").read_bytes()
     assert_right(data, dictionary=first.data)
@@ -103,7 +106,7 @@ def test_other_dictionaries_are_recompressed_and_named_beforehand(command, tmp_p
 
 def test_what_is_said_beforehand_is_said_before_anything_is_written(start, crawl, tmp_path) -> None:
     process = start("concat", crawl.zst, crawl.path("warc.gz"), "-o", "-")
-    assert process.stderr.readline().endswith(b"its records will be compressed anew\n")
+    assert process.stderr.readline().endswith(b"its records will be compressed again\n")
     assert process.stdout.read(4) == b"\x28\xb5\x2f\xfd"
     process.communicate()
 

@@ -41,7 +41,7 @@ class Bench:
 
     def told(self, stderr: str) -> list[str]:
         """Return what a run told, but for what it tells where all is well."""
-        usual = f"{self.sources}/b.warc.gz: the file is no .warc.zst: its records will be compressed anew"
+        usual = f"{self.sources}/b.warc.gz: the file is not a .warc.zst: its records will be compressed again"
         return [line for line in stderr.splitlines() if line != f"seekwarc: {usual}"]
 
 
@@ -90,7 +90,7 @@ def test_no_room_to_put_a_pipe_aside_leaves_nothing(bench, tmp_path, words) -> N
     data = (bench.sources / "a.warc.zst").read_bytes()
     done = subprocess.run(["bash", "-c", command], input=data, capture_output=True, check=False, cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr == b"seekwarc: <stdin>: cannot be put aside: File too large\n"
+    assert done.stderr == b"seekwarc: <stdin>: cannot be copied to a temporary file: File too large\n"
     assert os.listdir(tmp_path) == []
 
 

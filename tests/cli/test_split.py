@@ -78,9 +78,9 @@ def test_another_compression_is_said_beforehand(command, crawl, tmp_path) -> Non
     answer = command("split", crawl.path("warc.gz"), "-o", tmp_path / "part", "--records", 9)
     path = crawl.path("warc.gz")
     assert answer.stderr == (
-        f"seekwarc: {path}: the file is no .warc.zst: its records will be compressed anew\n"
+        f"seekwarc: {path}: the file is not a .warc.zst: its records will be compressed again\n"
     )
-    assert f"{path}: 5 records compressed anew: the file is no .warc.zst" in answer.out
+    assert f"{path}: 5 records compressed again: the file is not a .warc.zst" in answer.out
     assert answer.out.splitlines()[1] == "1 file of 5 records"
 
 

@@ -58,7 +58,7 @@ CASES = {
         plain(*FIRST, *SECOND) * 3,
     ),
     "joined by cat": (lambda: joined(b"".join(parts())), plain(*FIRST, *SECOND)),
-    "compressed anew": (
+    "compressed again": (
         lambda: joined(parts()[0], foreign().bytes(), foreign().gzip().bytes()),
         plain(*FIRST) + foreign().plain().bytes() * 2,
     ),

@@ -10,7 +10,7 @@ import pytest
 from seekwarc.errors import FormatError, SourceError, TargetError
 from seekwarc.tools.batch import archives_in, base_name, jobs_into, run
 from seekwarc.tools.outcome import Job, Outcome, Status
-from seekwarc.tools.work import Desk
+from seekwarc.tools.work import JobContext
 
 FILES = ["a.warc.gz", "b/c.warc", "b/d.WARC.ZST", "b/e.megawarc.gz", "b/deep/er/f.warc.zstd"]
 OTHERS = ["a.txt", ".hidden.warc.gz", "b/._c.warc", "b/g.warc.gz.part", "b/h.cdxj", "b/warc"]
@@ -143,9 +143,9 @@ class Heard:
         return {name: str(outcome.status) for name, outcome in self.outcomes.items()}
 
 
-def work(job: Job, desk: Desk) -> tuple[Status, object]:
+def work(job: Job, context: JobContext) -> tuple[Status, object]:
     """Do what the source's name says."""
-    desk.emit(f"at {job.source}")
+    context.emit(f"at {job.source}")
     if job.source == "damaged":
         raise FormatError("damaged", source=job.source, offset=3)
     if job.source == "missing":

@@ -122,7 +122,7 @@ def test_what_is_counted_adds_up() -> None:
         tables="large",
         bytes_copied=sum(frame.size for frame in frames),
         bytes_recompressed=headers + 3000 + 1,
-        recompressed=(Recompressed("<bytes>", "the file is no .warc.zst", 2),),
+        recompressed=(Recompressed("<bytes>", "the file is not a .warc.zst", 2),),
         verified=True,
     )
 
@@ -137,7 +137,7 @@ def test_other_compressions_are_taken_in(form) -> None:
     found = assert_right(data)
     assert decompressed(data) == plain(*RECORDS) + made.plain().bytes() + plain(*OTHERS)
     assert found[len(RECORDS) + 1].data_frames[0].content == made.records[1].header
-    assert said == ["<bytes>: the file is no .warc.zst: its records will be compressed anew"]
+    assert said == ["<bytes>: the file is not a .warc.zst: its records will be compressed again"]
     assert [it.records for it in done.recompressed] == [4]
 
 
@@ -322,7 +322,7 @@ def other_dictionary() -> seekwarc.Dictionary:
 @pytest.mark.parametrize(
     ("first", "second", "problem"),
     [
-        (small_dictionary, other_dictionary, "the file has another dictionary than the new one"),
+        (small_dictionary, other_dictionary, "the file and the new one have different dictionaries"),
         (small_dictionary, None, "the file has no dictionary, the new one has"),
         (None, other_dictionary, "the file has a dictionary, the new one has none"),
     ],
@@ -341,7 +341,7 @@ def test_another_dictionary_means_compressing_anew_and_is_said_beforehand(first,
         RecordingSource(stored(SMALL, dictionary=first), "c.warc.zst"),
     ]
     done = concat(sources, target, on_warning=announce)
-    assert said == [f"b.warc.zst: {problem}: its records will be compressed anew"]
+    assert said == [f"b.warc.zst: {problem}: its records will be compressed again"]
     assert done.recompressed == (Recompressed("b.warc.zst", problem, len(OTHERS)),)
     assert done.bytes_recompressed == len(plain(*OTHERS)) - 4 * len(OTHERS)
     data, dictionary = bytes(target.data), first.data if first else None
@@ -492,7 +492,7 @@ def test_progress_is_shown_of_every_file(tmp_path) -> None:
 
 
 def test_nothing_to_join_is_refused() -> None:
-    with pytest.raises(ValueError, match="no file to join"):
+    with pytest.raises(ValueError, match="no files to join"):
         concat([], io.BytesIO())
 
 

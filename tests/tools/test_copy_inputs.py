@@ -50,7 +50,7 @@ def test_a_file_is_known_by_its_content(tmp_path, form) -> None:
     for target in (data, tmp_path / "named wrongly", io.BytesIO(data)):
         part = part_of(target)
         assert part.compression == form
-        assert part.problem(None) == (None if form == "zst" else "the file is no .warc.zst")
+        assert part.problem(None) == (None if form == "zst" else "the file is not a .warc.zst")
         kind = StoredRecord if form == "zst" else LooseRecord
         assert [type(record) for record in records(part)] == [kind] * 2
 
@@ -92,7 +92,7 @@ def test_whether_frames_can_be_copied_depends_on_the_dictionary() -> None:
     with_it = part_of(Foreign().dictionary(compressed=True).record(text(3000)).bytes())
     without = part_of(Foreign().record(text(3000)).bytes())
     assert with_it.problem(ours) is None
-    assert with_it.problem(other) == "the file has another dictionary than the new one"
+    assert with_it.problem(other) == "the file and the new one have different dictionaries"
     assert with_it.problem(None) == "the file has a dictionary, the new one has none"
     assert without.problem(None) is None
     assert without.problem(ours) == "the file has no dictionary, the new one has"
@@ -104,7 +104,9 @@ def test_whether_frames_can_be_copied_depends_on_the_dictionary() -> None:
 def test_a_dictionary_with_the_same_id_may_be_another() -> None:
     data = some_dictionary().as_bytes()
     part = part_of(Foreign().dictionary(compressed=True).record(text(3000)).bytes())
-    assert part.problem(Dictionary(data[:-1] + b"!")) == "the file has another dictionary than the new one"
+    assert (
+        part.problem(Dictionary(data[:-1] + b"!")) == "the file and the new one have different dictionaries"
+    )
 
 
 def test_the_same_dictionary_is_held_once() -> None:
@@ -154,7 +156,7 @@ def test_a_named_pipe_is_too(tmp_path) -> None:
 
 def test_no_room_for_a_pipe_is_told(tmp_path) -> None:
     with (
-        pytest.raises(TargetError, match="<pipe>: cannot be put aside: No such file"),
+        pytest.raises(TargetError, match="<pipe>: cannot be copied to a temporary file: No such file"),
         parts_of([Pipe(b"data")], str(tmp_path / "missing"), {}),
     ):
         pass

@@ -123,8 +123,8 @@ def test_a_header_in_a_frame_of_its_own_is_known(cut, apart) -> None:
 def test_a_record_that_is_kept_is_without_what_follows() -> None:
     made = Foreign().record(b"x").extension(data=b"more")
     record = found_in(made)[0]
-    assert len(record.behind) == 1
-    assert len(record.kept().behind) == 0
+    assert len(record.following) == 1
+    assert len(record.kept().following) == 0
     assert record.kept().data == record.data
 
 
@@ -143,14 +143,17 @@ def test_extension_frames_are_kept_where_they_stand() -> None:
     made.extension(0x184D2A5F, b"behind").extension(data=b"").record(b"next").extension(data=b"end")
     first, second = found_in(made)
     assert stored(made, first.frames)[1::2] == [skippable(0x184D2A50, b"%d" % n) for n in (1, 2, 3)]
-    assert stored(made, first.behind) == [skippable(0x184D2A5F, b"behind"), skippable(0x184D2A50)]
-    assert stored(made, second.behind) == [skippable(0x184D2A50, b"end")]
+    assert stored(made, first.following) == [skippable(0x184D2A5F, b"behind"), skippable(0x184D2A50)]
+    assert stored(made, second.following) == [skippable(0x184D2A50, b"end")]
 
 
 def test_those_in_front_of_the_first_record_come_behind_it() -> None:
     made = Foreign().empty().extension(data=b"front").record(b"x").extension(data=b"behind")
     record = found_in(made)[0]
-    assert stored(made, record.behind) == [skippable(0x184D2A50, b"front"), skippable(0x184D2A50, b"behind")]
+    assert stored(made, record.following) == [
+        skippable(0x184D2A50, b"front"),
+        skippable(0x184D2A50, b"behind"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -168,13 +171,13 @@ def test_tables_and_dictionaries_are_left_out(frame) -> None:
     made = Foreign().record(text(3000), cuts=1000, between=lambda to, _: to.raw(frame)).raw(frame).raw(frame)
     record = found_in(made)[0]
     assert len(record.frames) == record.data_frames == 4
-    assert len(record.behind) == 0
+    assert len(record.following) == 0
 
 
 @pytest.mark.parametrize("data", [b"", b"something else", b"8 bytes!" * 5])
 def test_other_frames_with_the_magic_number_of_tables_are_kept(data) -> None:
     made = Foreign().record(b"x").raw(skippable(SEEK_TABLE_FRAME, data))
-    assert len(found_in(made)[0].behind) == 1
+    assert len(found_in(made)[0].following) == 1
 
 
 def test_frames_without_content_are_left_out() -> None:
@@ -183,12 +186,12 @@ def test_frames_without_content_are_left_out() -> None:
     )
     first, second = found_in(made)
     assert len(first.frames) == first.data_frames == 4
-    assert len(first.behind) == 0
+    assert len(first.following) == 0
     assert second.header.raw == made.records[1].header
 
 
 def test_an_extension_frame_that_no_table_can_list_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr("seekwarc.tools.copy_source.MOST_LISTED", 1000)
+    monkeypatch.setattr("seekwarc.tools.copy_source.MAX_LISTED", 1000)
     made = Foreign().record(b"x").extension(data=bytes(2000))
     with pytest.raises(LimitError, match=r"^some.warc.zst, offset \d+: an extension frame of 2008 bytes"):
         found_in(made)
@@ -242,10 +245,10 @@ def test_frames_that_do_not_name_the_dictionary_are_read() -> None:
 
 
 def test_frames_too_large_for_a_table_are_read(monkeypatch) -> None:
-    monkeypatch.setattr("seekwarc.tools.copy_source.MOST_LISTED", 2000)
+    monkeypatch.setattr("seekwarc.tools.copy_source.MAX_LISTED", 2000)
     made = Foreign().record(text(3000)).record(text(1000)).record(text(3000), cuts=1000)
     first, second, third = found_in(made)
-    assert first.reason == "a frame of 4 GiB or more fits into no seek table"
+    assert first.reason == "a frame of 4 GiB or more does not fit into a seek table"
     assert isinstance(second, StoredRecord)
     assert isinstance(third, StoredRecord)
 

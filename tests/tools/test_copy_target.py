@@ -281,8 +281,8 @@ def test_reasons_are_counted_by_file() -> None:
     assert tally.bytes_recompressed == 30
     assert tally.recompressed == (Recompressed("a", "because", 2), Recompressed("b", "because", 1))
     assert [str(it) for it in tally.recompressed] == [
-        "a: 2 records compressed anew: because",
-        "b: 1 record compressed anew: because",
+        "a: 2 records compressed again: because",
+        "b: 1 record compressed again: because",
     ]
 
 

@@ -22,7 +22,7 @@ LINES = st.lists(st.binary(max_size=12).map(lambda data: data.replace(b"\n", b""
 @given(LINES, st.integers(1, 3000), st.integers(2, 4))
 def test_it_is_as_sorting_a_set(lines: list[bytes], memory: int, runs: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sorting, "MOST_RUNS", runs)
+        patch.setattr(sorting, "MAX_RUNS", runs)
         assert [*sorted_lines(lines, memory=memory)] == sorted(set(lines))
 
 
@@ -52,7 +52,7 @@ def test_memory_does_not_grow_with_the_input(tmp_path: Path) -> None:
 
 
 def test_few_files_are_open_at_a_time_and_none_is_left(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(sorting, "MOST_RUNS", 4)
+    monkeypatch.setattr(sorting, "MAX_RUNS", 4)
     before = len(os.listdir("/proc/self/fd"))
     found = sorted_lines(shuffled(3000), memory=2000, folder=str(tmp_path))
     next(found)
@@ -67,5 +67,5 @@ def test_what_fits_into_memory_needs_no_file() -> None:
 
 
 def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
-    with pytest.raises(TargetError, match="cannot hold what is sorted"):
+    with pytest.raises(TargetError, match="for sorting cannot be written"):
         next(sorted_lines([b"a\n"] * 10, memory=1, folder=str(tmp_path / "none")))

@@ -286,7 +286,7 @@ def test_other_compressions_become_pieces_too(tmp_path, form) -> None:
     pieces = parts_in(tmp_path)
     assert own_records([found for _, found in pieces]) == list(RECORDS)
     assert all(len(data) <= 150_000 or len(found) == 2 for data, found in pieces)
-    assert said == ["<bytes>: the file is no .warc.zst: its records will be compressed anew"]
+    assert said == ["<bytes>: the file is not a .warc.zst: its records will be compressed again"]
     assert [it.records for it in done.recompressed] == [len(RECORDS)]
     assert done.bytes_copied == 0
 
@@ -458,7 +458,7 @@ def test_a_name_that_is_taken_meanwhile_is_left_alone(tmp_path) -> None:
         if list(tmp_path.rglob("part-00003.*")):
             (tmp_path / "part-00002.warc.zst").write_bytes(b"mine")
 
-    with pytest.raises(TargetError, match=r"part-00002\.warc\.zst: another process made such a file"):
+    with pytest.raises(TargetError, match=r"part-00002\.warc\.zst: another process made a file of this name"):
         divide(tmp_path, Watched(stored(*RECORDS), take), max_size=64 * KIB)
     assert os.listdir(tmp_path) == ["part-00002.warc.zst"]
     assert (tmp_path / "part-00002.warc.zst").read_bytes() == b"mine"
@@ -487,7 +487,7 @@ def test_a_link_of_the_pattern_s_name_does_not_lead_elsewhere(tmp_path) -> None:
 
 def test_a_file_without_records_makes_none(tmp_path) -> None:
     made = Foreign().empty().extension()
-    with pytest.raises(FormatError, match="there is no record in it"):
+    with pytest.raises(FormatError, match="the file has no record"):
         divide(tmp_path, made.bytes(), max_records=1)
     assert os.listdir(tmp_path) == []
 

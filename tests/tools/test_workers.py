@@ -14,18 +14,18 @@ from seekwarc.errors import FormatError, FormatWarning
 from seekwarc.storage.opening import open_source
 from seekwarc.tools.batch import run
 from seekwarc.tools.outcome import Job, Status
-from seekwarc.tools.work import Desk
+from seekwarc.tools.work import JobContext
 from tests.tools.test_batch import Heard
 
 pytestmark = pytest.mark.slow
 
 
-def work(job: Job, desk: Desk) -> tuple[Status, object]:
+def work(job: Job, context: JobContext) -> tuple[Status, object]:
     """Do what the source's name says; a module's function, for processes must find it."""
     name = os.path.basename(job.source)
-    desk.emit(f"at {name}")
+    context.emit(f"at {name}")
     if job.target is not None:
-        with desk.output(job.target, "error") as output:
+        with context.output(job.target, "error") as output:
             output.write(b"half a file")
             output.flush()
             misbehave(name)
@@ -33,7 +33,7 @@ def work(job: Job, desk: Desk) -> tuple[Status, object]:
     else:
         misbehave(name)
     if name == "read":
-        desk.on_progress(open_source(job.source), "reading").read(0, 1 << 20)
+        context.on_progress(open_source(job.source), "reading").read(0, 1 << 20)
     return Status.DONE, os.getpid()
 
 

@@ -836,7 +836,7 @@ def test_a_full_disk_while_a_block_is_put_aside_leaves_nothing_of_it(
             monkeypatch.setattr("tempfile.SpooledTemporaryFile", Full)
             put(writer, **BIG)
 
-    with pytest.raises(seekwarc.TargetError, match=r"put aside: No space left"):
+    with pytest.raises(seekwarc.TargetError, match=r"temporary file cannot be written: No space left"):
         write()
     assert_conforms(files_in(tmp_path))
     assert sorted(os.listdir(tmp_path)) == ["crawl-00000.warc.zst", "crawl-00001.warc.zst"]

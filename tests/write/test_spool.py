@@ -278,5 +278,5 @@ def test_a_full_disk_is_a_target_error_that_names_the_file(monkeypatch: pytest.M
     shape = BlockShape(FRAME, FRAME, b"", FRAME, merged=False)
     with SpooledBlock(open_output(io.BytesIO()), shape, ENCODER) as spool:
         frame: EncodedFrame = ENCODER.encode(b"some")
-        with pytest.raises(seekwarc.TargetError, match=r"<file object>: .* put aside: No space left"):
+        with pytest.raises(seekwarc.TargetError, match=r"<file object>: .* cannot be written: No space left"):
             spool.add(frame, memoryview(b"some"))

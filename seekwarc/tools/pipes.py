@@ -1,4 +1,4 @@
-"""Pipes for tools that go back and forth: what one gives or gets is stored in a file first."""
+"""Pipes for tools that need random access: a temporary file holds what is read or written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["revocable", "searchable"]
 
 STEP: Final = 1 << 20
 HEAD: Final = 8
-"""Bytes that tell what kind of file it is."""
+"""Bytes that identify the kind of a file."""
 
 
 @contextmanager
@@ -27,20 +27,20 @@ def searchable(
     *,
     check_head: Callable[[bytes], object] = lambda _: None,
 ) -> Iterator[RangeSource]:
-    """Give a source that can be read in any order, and more than once.
+    """Provide a source that can be read in any order, and more than once.
 
-    That is `source` itself, unless it is a pipe: then it is read to its end and a copy given; both are
-    closed on exit. The copy cannot be seen by others, and does not stay if the process is killed.
+    That is `source` itself, unless it is a pipe: then the pipe is read to its end into a temporary file, and
+    both are closed on exit. The file has no name, so it disappears even if the process is killed.
 
     Args:
-        source: The source. Unless it is a pipe it stays open on exit.
-        directory: Where the copy goes; None for the system's place, which TMPDIR names.
-        check_head: Shown the first bytes of a pipe before any more is read: it raises to refuse the file,
-            since a pipe of something else may have no end.
+        source: The source. It stays open on exit unless it is a pipe.
+        directory: Folder of the temporary file; None for the system's (TMPDIR).
+        check_head: Called with the first bytes of a pipe before any more is read. It raises to refuse the
+            file, since a pipe that is not an archive may be endless.
 
     Raises:
         SourceError: The pipe cannot be read.
-        TargetError: There is no room for the copy.
+        TargetError: The temporary file cannot be written.
 
     Example:
         with searchable(open_source(sys.stdin.buffer)) as source:
@@ -63,8 +63,7 @@ def searchable(
         except SeekWarcError:
             raise
         except OSError as error:
-            text = f"cannot be put aside: {error.strerror or error}"
-            raise TargetError(text, source=source.name) from error
+            raise _no_copy(error, source.name) from error
         copy = FileObjectSource(file)
         copy.name = source.name
         yield copy
@@ -72,24 +71,24 @@ def searchable(
 
 @contextmanager
 def revocable(target: BinaryIO, directory: str | None = None) -> Iterator[FileObjectOutput]:
-    """Give an output from which records can be taken back, whatever `target` is.
+    """Provide an output that records can be removed from, whatever `target` is.
 
-    What is written goes into a temporary file, as of `searchable`. It is copied when the block ends, and not
-    at all if that is by an exception.
+    Data goes into a temporary file, as in `searchable`. It is copied to the target when the block ends, but
+    not if the block raises.
 
     Args:
         target: A pipe or any other binary file; it stays open.
-        directory: Where the temporary file goes.
+        directory: Folder of the temporary file; None for the system's.
 
     Raises:
-        TargetError: There is no room for it, or `target` cannot be written.
+        TargetError: The temporary file or the target cannot be written.
     """
     final = FileObjectOutput(target)
     try:
-        # On Windows it is a wrapper, which does all that a file does.
+        # On Windows it is a wrapper that does all that a file does.
         file = cast("BinaryIO", tempfile.TemporaryFile(dir=directory))  # noqa: SIM115
     except OSError as error:
-        raise TargetError(f"cannot be put aside: {error.strerror or error}", source=final.name) from error
+        raise _no_copy(error, final.name) from error
     with file:
         output = FileObjectOutput(file)
         output.name = final.name
@@ -98,3 +97,7 @@ def revocable(target: BinaryIO, directory: str | None = None) -> Iterator[FileOb
         while data := file.read(STEP):
             final.write(data)
         final.commit()
+
+
+def _no_copy(error: OSError, name: str) -> TargetError:
+    return TargetError(f"cannot be copied to a temporary file: {error.strerror or error}", source=name)

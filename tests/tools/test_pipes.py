@@ -9,7 +9,7 @@ import pytest
 from seekwarc.errors import TargetError
 from seekwarc.storage.local import BytesSource
 from seekwarc.storage.opening import open_source
-from seekwarc.tools.aside import searchable
+from seekwarc.tools.pipes import searchable
 from tests.support.sources import Pipe
 
 
@@ -44,7 +44,7 @@ def test_a_named_pipe_is_closed(tmp_path) -> None:
 
 def test_no_room_for_the_copy_is_told(tmp_path) -> None:
     with (
-        pytest.raises(TargetError, match="<pipe>: cannot be put aside: No such file"),
+        pytest.raises(TargetError, match="<pipe>: cannot be copied to a temporary file: No such file"),
         searchable(open_source(Pipe(b"data")), str(tmp_path / "missing")),
     ):
         pass
