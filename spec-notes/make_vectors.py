@@ -1,11 +1,11 @@
 """Make test-vectors.md, the test vectors of seekable-records.md.
 
-Everything is put together here by hand, field by field, so that the vectors do not depend on the code that
-they test nor on the version of a compressor: all Zstandard frames hold raw blocks. libzstd only reads them
+Every vector is assembled by hand, field by field, so that it depends neither on the code that it tests nor on
+the version of a compressor: all Zstandard frames hold raw blocks. libzstd only reads them
 back, as a check of this script.
 
-    python make_vectors.py > test-vectors.md    make the file anew
-    python make_vectors.py --check              exit with 1 unless test-vectors.md is what would be made
+    python make_vectors.py > test-vectors.md    make the file again
+    python make_vectors.py --check              exit with 1 unless test-vectors.md is up to date
 """
 
 from __future__ import annotations
@@ -37,38 +37,38 @@ CHECKSUM_FLAG: Final = 0x80
 
 DICTIONARY_ID: Final = 305_419_896
 RECORD_END: Final = b"\r\n\r\n"
-MOST_HEX: Final = 9
-"""More bytes than this are counted in the field tables, not shown."""
+MAX_HEX: Final = 9
+"""Bytes of a field that its table shows; of longer fields it gives the size only."""
 HEX_BYTES_A_LINE: Final = 40
 TEXT_WIDTH: Final = 108
 
 INTRODUCTION: Final = """\
 # Test vectors
 
-Vectors for [seekable-records.md](seekable-records.md), version 1.1. This file is made by
-[make_vectors.py](make_vectors.py); `python make_vectors.py --check` tells whether it is up to date.
+Vectors for [seekable-records.md](seekable-records.md), version 1.2. This file is made by
+[make_vectors.py](make_vectors.py); `python make_vectors.py --check` checks that it is up to date.
 
 Each vector is one fenced block of hexadecimal digits whose first line reads
 
     hex name=NAME sha256=DIGEST valid=yes|no
 
-White space between the digits means nothing. `DIGEST` is the SHA-256 of the decoded bytes. The name begins
-with what the bytes are:
+White space between the digits has no meaning. `DIGEST` is the SHA-256 of the decoded bytes. The beginning of
+the name says what the bytes are:
 
 - `table-`: one skippable frame that is, or claims to be, a seek table.
 - `frame-`: one skippable frame of another kind.
-- `file-`: a whole `.warc.zst` file. Every such file, those marked `valid=no` too, decompresses to conforming
-  WARC records with any tool that passes over skippable frames, `zstd -d` for one. `file-dictionary` needs one
-  that loads the dictionary besides.
+- `file-`: a whole `.warc.zst` file. Every such file, even one marked `valid=no`, decompresses to conforming
+  WARC records with any tool that skips skippable frames, such as `zstd -d`. `file-dictionary` needs one that
+  also loads the dictionary.
 
-`valid=no` means that a reader must not use the seek table that is in there, or must refuse a frame that the
+`valid=no` means that a reader must not use the seek table in the vector, or must refuse a frame that the
 table leads to. The text above each block names the section of the specification that says so, and what the
 reader does. All numbers are little-endian. Offsets in the field lists are decimal and count from the first
 byte of the vector.
 
-All Zstandard frames here are assembled by hand out of raw blocks (RFC 8878, section 3.1.1.2.2), so that no
-compressor has a part in them. They also pretend to a frame size of a few bytes, which is below the
-limit of section 2; a reader does not look at that.
+All Zstandard frames here are assembled by hand from raw blocks (RFC 8878, section 3.1.1.2.2), without a
+compressor. They use a frame size of a few bytes, which is below the limit of section 2; readers do not
+check that limit.
 """
 
 
@@ -82,7 +82,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A Zstandard or skippable frame, with what a seek table lists of it."""
+    """A Zstandard or skippable frame, with the values of its entry in a seek table."""
 
     parts: tuple[Part, ...]
     content: bytes = b""
@@ -119,7 +119,7 @@ class Vector:
         for block in self.blocks:
             for part in block.parts:
                 size = len(part.data)
-                shown = part.data.hex(" ") if size <= MOST_HEX else f"({size} bytes)"
+                shown = part.data.hex(" ") if size <= MAX_HEX else f"({size} bytes)"
                 lines.append(f"{offset:5}  {shown:26}  {part.meaning}".rstrip())
                 offset += size
         digest = hashlib.sha256(self.data).hexdigest()
@@ -136,7 +136,7 @@ class Vector:
 
 
 def fill(text: str) -> str:
-    """Break a paragraph into lines."""
+    """Wrap a paragraph."""
     return textwrap.fill(text, TEXT_WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
@@ -297,7 +297,7 @@ def dictionary_file() -> tuple[Block, ...]:
 
 
 def valid_vectors() -> list[Vector]:
-    """Return everything that a reader uses."""
+    """Return the vectors that a reader must accept."""
     first, second = every_file()
     sizes = [block.sizes for block in first[:2]]
     names = ["A.F0", "A.F1"]
@@ -340,8 +340,8 @@ def valid_vectors() -> list[Vector]:
         Vector(
             "frame-dictionary",
             True,
-            "A dictionary frame, its dictionary not compressed (section 7). It stands at offset 0 or "
-            "nowhere. The dictionary is about as small as one can be: each of its tables has a single use, "
+            "A dictionary frame, its dictionary not compressed (section 7). It must be at offset 0 "
+            "of a file. The dictionary is about as small as one can be: each of its tables has a single use, "
             "and its content is long enough for the largest repeat offset.",
             (raw_dictionary(),),
         ),
@@ -373,18 +373,18 @@ def large_vector() -> Vector:
     return Vector(
         "file-large",
         True,
-        f'A whole file in mode "large" (section 4.1), built by hand with a pretended frame size of 16 '
+        f'A whole file in mode "large" (section 4.1), built by hand with a frame size of 16 '
         f"bytes, which makes both records large. Record A has offset 0 and length {offset}; since it is "
         f"the file's first, its F0 holds the HTTP head too (section 2.5). Record B has offset {offset} and "
         f"length {length}; its F0 holds the record header alone. Bytes {offset} to {offset + length} "
         "are a seekable file of their own. The file table lists A.T and B.T with Decompressed_Size 0 and "
-        "Checksum 51d8e999, and leaves itself out.",
+        "Checksum 51d8e999, and does not list itself.",
         blocks,
     )
 
 
 def invalid_vectors() -> list[Vector]:
-    """Return what a reader must refuse."""
+    """Return the vectors that a reader must refuse."""
     first, second = every_file()
     sizes = [block.sizes for block in first[:2]]
     names = ["A.F0", "A.F1"]
@@ -411,8 +411,8 @@ def invalid_vectors() -> list[Vector]:
         Vector(
             "table-count-wraps",
             False,
-            "Two entries of 8 bytes, but Number_Of_Frames 0x20000002. Times 8 in 32 bits that is 16, just "
-            "the bytes there are. In wide enough arithmetic it fails 6.1, step 3 or 5.",
+            "Two entries of 8 bytes, but Number_Of_Frames 0x20000002. Times 8 in 32 bits that is 16, "
+            "exactly the bytes that are there. In wide enough arithmetic it fails 6.1, step 3 or 5.",
             (seek_table("T", sizes, of=names, count=0x2000_0002, descriptor=0),),
         ),
         Vector(
@@ -425,31 +425,33 @@ def invalid_vectors() -> list[Vector]:
         Vector(
             "table-content-from-nothing",
             False,
-            "The first entry has Compressed_Size 0 and content all the same. Fails 6.1, step 6.",
+            "The first entry has Compressed_Size 0, but content. Fails 6.1, step 6.",
             (seek_table("T", [(0, content, check), *rest], of=names),),
         ),
         Vector(
             "file-anchor-elsewhere",
             False,
-            "`file-every`, but the first entry of A.T is one byte short, so that the table anchors at "
-            "offset 1 where record A begins at 0. Fails 6.2: A.T is an unknown extension frame, and record A "
-            "is read by scanning. Offsets and lengths stay as in `file-every` (6.5). B is not affected.",
+            "`file-every`, but the first entry of A.T is one byte short, so that the anchor of the table "
+            "is offset 1, while record A begins at 0. Fails 6.2: A.T is an unknown extension frame, and "
+            "record A is read by scanning. Offsets and lengths are as in `file-every` (6.5). B is not "
+            "affected.",
             with_table([(stored - 1, content, check), *rest]),
         ),
         Vector(
             "file-sum-elsewhere",
             False,
-            "`file-every`, but the first entry of A.T claims one byte of content more. The table anchors at "
-            "the record; its content is not header, block and four bytes. Fails 6.2, as above.",
+            "`file-every`, but the first entry of A.T claims one more byte of content. The anchor is right, "
+            "but the content is not the size of header, block and four bytes. Fails 6.2, as above.",
             with_table([(stored, content + 1, check), *rest]),
         ),
         Vector(
             "file-sizes-swapped",
             False,
             "`file-every`, but A.T moves one byte of content from the first entry to the second. Both sums "
-            "are right, so 6.1 and 6.2 are passed. Using A.F1 through the table fails 6.3: "
+            "are right, so the table passes 6.1 and 6.2. Using A.F1 through the table fails 6.3: "
             "Frame_Content_Size is not Decompressed_Size. A reader that has scanned the frames before it "
-            "looks at the table may instead find that the table lists other frames (6.4) and read on.",
+            "looks at the table may instead find that the table lists other frames (6.4) and continue "
+            "without it.",
             with_table([(stored, content - 1, check), (rest[0][0], rest[0][1] + 1, rest[0][2])]),
         ),
         Vector(
@@ -481,19 +483,20 @@ def untrue_vectors() -> list[Vector]:
         Vector(
             "file-entry-swallows-frame",
             False,
-            "`file-large`, but the second entry of B.T goes on to the end of B.F2: Compressed_Size of both "
+            "`file-large`, but the second entry of B.T extends to the end of B.F2: Compressed_Size of both "
             "frames, Decompressed_Size of B.F1, and the Checksum of B.F2, which is the last four bytes of "
-            "what is listed. B.F0 is listed with the content of B.F2 on top, so that the sums are right. "
+            "the listed range. The content of B.F2 is added to that of B.F0, so that the sums are right. "
             "Fails 6.2, since B.F0 does not hold what is listed; and using the second entry fails 6.3, step "
-            "1: B.F1 ends before it does.",
+            "1: B.F1 ends before the entry does.",
             with_second_table([(f0, c0 + c2, 0), (f1 + f2, c1, check)], "B.F0 B.F1+B.F2"),
         ),
         Vector(
             "file-first-frame-untrue",
             False,
             "`file-large`, but B.T moves two bytes of content from B.F0 to B.F2. The sums are right, and "
-            "B.F1 is as it is listed: what it holds would be taken for the bytes of the record that begin "
-            "two bytes earlier. The frame that shows it is B.F0, which is decoded for the record header. "
+            "B.F1 is listed correctly: its content would be taken for the bytes of the record that begin "
+            "two bytes earlier. The frame that shows the error is B.F0, which is decoded for the record "
+            "header. "
             "Fails 6.2.",
             with_second_table(
                 [(f0, c0 - 2, large[4].sizes[2]), large[5].sizes, (f2, c2 + 2, check)],
@@ -503,18 +506,18 @@ def untrue_vectors() -> list[Vector]:
         Vector(
             "file-table-in-padding",
             False,
-            "`file-every` without A.T. In its place stands padding, whose User_Data look like a table of "
+            "`file-every` without A.T. In its place is padding, whose User_Data look like a table of "
             "A.F0, A.F1 and eight bytes of the padding itself. A reader that comes from the end of the "
-            "padding, which is where record A ends, finds what passes 6.1 and adds up. Fails 6.2: the entry "
-            "without content does not stand for a frame of eight bytes. A verifying tool reports it (6.4), "
-            "although who goes forward sees only padding.",
+            "padding, which is where record A ends, finds a table that passes 6.1 and adds up. Fails 6.2: "
+            "the entry without content is not a frame of eight bytes. A verifying tool reports it (6.4), "
+            "although a reader that goes forward sees only padding.",
             (*first[:2], padding, *second),
         ),
     ]
 
 
 def verify(vectors: list[Vector]) -> None:
-    """See that libzstd reads the frames back, that sums are right, and that names differ."""
+    """Check that libzstd decodes the frames and that no two vectors have one name."""
     for vector in vectors:
         dictionary = None
         if vector.name == "file-dictionary":

@@ -30,7 +30,7 @@ from tests.benchmarks.report import as_growth_table, as_json, as_table
 from tests.benchmarks.running import Line, Result
 
 PEERS = ("pyzstd", "FastWARC", "warcio", "blosc2", "indexed_gzip", "rapidgzip", "zstandard", "xxhash")
-LEAST_SIZE = 64
+MIN_SIZE = 64
 """MiB; below it, 16 MiB reads say little."""
 
 
@@ -115,8 +115,8 @@ def main() -> int:
         if shutil.which("valgrind") is None:
             parser.error("--instructions needs valgrind")
         return instructions.guard(update=options.update)
-    if options.size < LEAST_SIZE:
-        parser.error(f"--size is {LEAST_SIZE} at least")
+    if options.size < MIN_SIZE:
+        parser.error(f"--size must be at least {MIN_SIZE}")
     options.folder.mkdir(parents=True, exist_ok=True)
     if options.growth:
         return measure_growth(options.folder, options.json or options.folder / "growth.json")

@@ -35,11 +35,11 @@ def write_members(path: Path, contents: Iterable[bytes], stop_at: int | None = N
 def write_member(read: Callable[[int], bytes], write: Callable[[bytes], object]) -> None:
     """Write one member, as pigz does: of pieces that see the end of the one before them."""
     write(HEADER)
-    check, size, behind = 0, 0, b""
+    check, size, previous = 0, 0, b""
     with ThreadPoolExecutor() as pool:
         while batch := [piece for _ in range(os.cpu_count() or 1) if (piece := _full(read, PIECE))]:
-            before = [behind, *(piece[-WINDOW:] for piece in batch)]
-            behind = before.pop()
+            before = [previous, *(piece[-WINDOW:] for piece in batch)]
+            previous = before.pop()
             for piece in batch:
                 check, size = zlib.crc32(piece, check), size + len(piece)
             for stored in pool.map(_deflate, batch, before):

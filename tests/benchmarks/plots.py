@@ -1,4 +1,4 @@
-"""What was measured, as SVG: readable on light and dark ground, and told in words to who does not see it."""
+"""What was measured, as SVG: readable on light and dark backgrounds, and described for screen readers."""
 
 from __future__ import annotations
 

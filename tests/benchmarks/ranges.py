@@ -149,7 +149,7 @@ def video(data: Data) -> list[Result]:
 
 
 def cold(data: Data) -> list[Result]:
-    """Open the file anew for each read: what one look into an archive costs."""
+    """Open the file for each read: the cost of a single look into an archive."""
     ours = data.warc(data.text)
     warm(ours, data.one_frame, data.gzipped)
     place = place_of_large(ours)
@@ -188,7 +188,7 @@ def cold(data: Data) -> list[Result]:
         return timed_reads(read, places, truth, count=1)
 
     return compare(
-        "64 KiB near the payload's end, file opened anew",
+        "64 KiB near the payload's end, file opened each time",
         timed_reads(mine, places, truth),
         [
             Peer("FastWARC, .warc.zst", with_fastwarc(data.one_frame), Target(100)),

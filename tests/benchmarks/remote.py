@@ -74,7 +74,7 @@ def range_of_record(data: Data) -> list[Result]:
             ("fsspec and FastWARC, .warc.gz", gzipped, with_fastwarc(gzipped, gzip_offset)),
             ("fsspec and warcio, .warc.gz", gzipped, with_warcio),
         ]
-        what = "64 KiB of a 1 GiB record by HTTP, 50 ms an answer, opened anew"
+        what = "64 KiB of a 1 GiB record by HTTP, 50 ms an answer, opened each time"
         results = compare(
             what,
             timed_reads(with_seekwarc, places, truth),

@@ -19,7 +19,7 @@ def significant(number: float) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Return seconds in a unit that leaves digits in front of the point; nothing for None."""
+    """Return seconds in a unit that leaves digits before the point; "" for None."""
     if seconds is None:
         return ""
     factor, unit = next(

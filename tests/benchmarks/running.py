@@ -33,8 +33,8 @@ Run = Callable[[int], float]
 Material = TypeVar("Material")
 Found = TypeVar("Found")
 
-LEAST_ROUNDS = 4
-MOST_ROUNDS = 25
+MIN_ROUNDS = 4
+MAX_ROUNDS = 25
 BUDGET = 12.0
 """Seconds after which no further round of a line begins, once the least were done."""
 
@@ -172,7 +172,7 @@ def timed(work: Callable[[], Found], expected: Found | None = None) -> Run:
 
 
 def alternate(
-    runs: Sequence[Run], *, budget: float = BUDGET, least: int = LEAST_ROUNDS, most: int = MOST_ROUNDS
+    runs: Sequence[Run], *, budget: float = BUDGET, least: int = MIN_ROUNDS, most: int = MAX_ROUNDS
 ) -> list[tuple[float, ...]]:
     """Run all in turn, A B C A B C ..., and return the times of each round.
 
@@ -188,7 +188,7 @@ def alternate(
 
 
 def compare(
-    what: str, ours: Run, peers: Sequence[Peer], *, budget: float = BUDGET, least: int = LEAST_ROUNDS
+    what: str, ours: Run, peers: Sequence[Peer], *, budget: float = BUDGET, least: int = MIN_ROUNDS
 ) -> list[Result]:
     """Measure us and the peers in turn; a value of 2 says that we take half the time."""
     rounds = alternate([ours, *(peer.run for peer in peers)], budget=budget, least=least)

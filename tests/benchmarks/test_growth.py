@@ -12,7 +12,7 @@ from tests.benchmarks.growth import KIB, MIB, PATTERN, Series, exponent, large_r
 GIB = 1 << 30
 
 
-def test_a_large_record_is_a_right_one(tmp_path: Path) -> None:
+def test_a_large_record_is_valid(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     large_record(path, 3 * MIB, 64 * KIB)
     with seekwarc.open(path) as archive:
@@ -37,7 +37,7 @@ def test_the_exponent_is_that_of_the_growth(power: float, expected: float) -> No
     assert exponent(points) == pytest.approx(expected)
 
 
-def test_a_constant_in_front_hides_no_growth_behind() -> None:
+def test_a_constant_at_small_sizes_hides_no_growth() -> None:
     points = [(10**n, 1.0 + 10**n / 100) for n in range(8)]
     assert exponent(points) > 0.9
 

@@ -42,17 +42,17 @@ def test_ratios_are_drawn_with_their_targets() -> None:
     assert root.find(f"{SVG}desc").text == "a <b> & c, against peer: 0.500x; cold, against other: 520x"
 
 
-def test_a_plot_of_no_ratios_is_still_one() -> None:
+def test_a_plot_without_ratios_is_valid() -> None:
     assert list(parsed(as_svg(RESULTS[2:], "")).iter(f"{SVG}circle")) == []
 
 
 def test_growth_is_drawn_in_panels() -> None:
     series = [
         Series("One", "open", "bytes", 0, ((1 << 20, 1e-4), (1 << 30, 2e-4), (1 << 36, 2e-4))),
-        Series("One", "anew", "bytes", 1, ((1 << 20, 1e-3), (1 << 30, 2e-3), (1 << 36, 0.1))),
+        Series("One", "opened", "bytes", 1, ((1 << 20, 1e-3), (1 << 30, 2e-3), (1 << 36, 0.1))),
         Series("Two", "by threads", "threads", None, ((1, 0.5), (2, 0.3))),
     ]
     root = parsed(as_growth_svg(series))
     assert len(list(root.iter(f"{SVG}polyline"))) == 3
     assert {"1 MiB", "64 GiB", "2", "One", "Two", "by threads"} <= set(root.itertext())
-    assert "One, anew: 1.00 ms at 1 MiB, 100 ms at 64 GiB (by bytes)" in root.find(f"{SVG}desc").text
+    assert "One, opened: 1.00 ms at 1 MiB, 100 ms at 64 GiB (by bytes)" in root.find(f"{SVG}desc").text

@@ -21,7 +21,7 @@ RESULTS = [
     ("number", "told"),
     [(0.012345, "0.0123"), (1.5, "1.50"), (99.94, "99.9"), (1234.5, "1,234"), (0, "0")],
 )
-def test_three_digits_count(number: float, told: str) -> None:
+def test_numbers_have_three_significant_digits(number: float, told: str) -> None:
     assert significant(number) == told
 
 
@@ -50,7 +50,7 @@ def test_json_keeps_every_round() -> None:
     assert (first["quartiles"], first["reached"]) == ([1.5, 2.5], False)
 
 
-def test_growth_that_should_be_flat_and_is_not_is_said() -> None:
+def test_unexpected_growth_is_reported() -> None:
     points = ((10, 1e-3), (100, 1e-2), (1000, 0.1))
     flat = Series("P", "n", "frames", 0, points)
     *_, row = as_growth_table([flat]).splitlines()

@@ -54,7 +54,7 @@ def test_ratios_are_those_of_one_round() -> None:
     assert (result.ours, result.theirs) == (3, 7)
 
 
-def test_what_should_be_at_most_is_counted_the_other_way_round() -> None:
+def test_ratios_of_upper_bounds_are_inverted() -> None:
     target = Target(4, at_most=True)
     (result,) = compare("w", lambda _: 10.0, [Peer("p", lambda _: 2.0, target)], budget=0)
     assert result.median == 5
@@ -66,7 +66,7 @@ def test_one_value_is_its_own_spread() -> None:
     assert Result("w", "a", (7.0,)).reached is None
 
 
-def test_all_read_at_the_same_places_and_elsewhere_in_each_round() -> None:
+def test_all_tools_read_the_same_places_new_ones_each_round() -> None:
     places = Places(100, 1000, 50, 300)
     assert places.starts(1) == places.starts(1) != places.starts(2)
     found = places.starts(3)

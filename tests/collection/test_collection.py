@@ -531,7 +531,7 @@ def test_nothing_is_read_before_it_is_needed() -> None:
         assert sum(len(source.requests) for source in sources) <= sum(once) + 3 * 6, "gone through once"
 
 
-def test_files_with_one_base_name_are_distinguished_by_their_whole_names() -> None:
+def test_files_with_one_base_name_are_distinguished_by_path() -> None:
     one, two = (files([put(number)], folder=f"{number}/")[0] for number in (1, 2))
     with Collection([one, two]) as collection:
         assert os.path.basename(one.name) == os.path.basename(two.name)

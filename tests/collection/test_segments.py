@@ -202,7 +202,7 @@ def test_two_segmented_records_do_not_mix() -> None:
         assert collection.open_record(record_id(102)).block.read() == b"one two"
 
 
-def test_a_record_of_many_segments_is_joined_in_the_order_of_their_numbers() -> None:
+def test_many_segments_are_joined_in_the_order_of_their_numbers() -> None:
     block = text(5000)
     made = parts(block, range(10, 5000, 10))
     assert len(made) == 500

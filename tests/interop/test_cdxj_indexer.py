@@ -190,7 +190,7 @@ def test_there_is_something_to_compare(samples: Path) -> None:
 
 
 @pytest.mark.needs("samples")
-def test_what_is_left_out_is_reported(samples: Path) -> None:
+def test_skipped_records_are_reported(samples: Path) -> None:
     problems = {name: by_us(samples / name)[1] for name in NAMES}
     assert {name for name, found in problems.items() if found} == {ONE_MEMBER}
     with pytest.warns(FormatWarning, match="offset 1197: Content-Length 973 is too small"):
@@ -199,7 +199,7 @@ def test_what_is_left_out_is_reported(samples: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in (CUT, SPLIT_MEMBERS, ONE_MEMBER)])
-def test_a_converted_file_has_the_same_lines_with_its_own_places(
+def test_a_converted_file_has_the_same_lines_with_new_offsets(
     name: str, samples: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / f"{name}.zst"

@@ -82,7 +82,7 @@ def zstd(*args: object) -> bytes:
 
 @pytest.mark.needs("zstd")
 @pytest.mark.parametrize("case", CASES)
-def test_zstd_decompresses_the_parts_one_after_the_other(case: str, tmp_path: Path) -> None:
+def test_zstd_decompresses_concatenated_parts(case: str, tmp_path: Path) -> None:
     made, expected = CASES[case]
     path = tmp_path / "new.warc.zst"
     path.write_bytes(made())
@@ -100,7 +100,7 @@ def test_zstd_decompresses_them_with_the_dictionary(tables: str, tmp_path: Path)
 
 
 @pytest.mark.needs("zstd")
-def test_zstd_decompresses_the_pieces_to_what_was_whole(tmp_path: Path) -> None:
+def test_zstd_decompresses_the_pieces_to_the_whole(tmp_path: Path) -> None:
     paths = pieces(tmp_path, repeat_warcinfo=False)
     assert len(paths) > 2
     assert zstd("-dc", *paths) == plain(*FIRST, *SECOND)
@@ -130,7 +130,7 @@ def test_pyzstd_seeks_in_the_whole_file(case: str) -> None:
 
 
 @pytest.mark.needs("module:pyzstd")
-def test_pyzstd_does_so_with_a_dictionary() -> None:
+def test_pyzstd_seeks_with_a_dictionary() -> None:
     dictionary = small_dictionary()
     data = joined(*parts(dictionary=dictionary), foreign().bytes())
     seek_with_pyzstd(data, plain(*FIRST, *SECOND) + foreign().plain().bytes(), dictionary.data)

@@ -78,7 +78,7 @@ def test_both_kinds_of_dictionary_frame_are_understood(compress: bool) -> None:
 
 @pytest.mark.parametrize("size", [1000, 300_000])
 @pytest.mark.parametrize("digest", ["sha1", "sha256"])
-def test_digests_are_found_right(size: int, digest: str) -> None:
+def test_digests_are_correct(size: int, digest: str) -> None:
     from fastwarc.warc import ArchiveIterator  # noqa: PLC0415
 
     data, _ = written(
@@ -142,7 +142,7 @@ def blocks_here(data: bytes) -> list[bytes]:
 
 @pytest.mark.parametrize("make", [bytes, gzip_member, zstd_frame])
 @pytest.mark.parametrize("oddity", sorted(ODD))
-def test_odd_files_that_it_reads_are_read_alike(oddity: str, make: Callable[[bytes], bytes]) -> None:
+def test_odd_files_are_read_alike(oddity: str, make: Callable[[bytes], bytes]) -> None:
     data = b"".join(map(make, ODD[oddity]))
     if oddity == "blank lines first" and make is bytes:
         pytest.skip("a file that is not compressed is known by its first bytes")
@@ -155,7 +155,7 @@ def test_odd_files_that_it_reads_are_read_alike(oddity: str, make: Callable[[byt
 
 @pytest.mark.parametrize("make", [bytes, gzip_member, zstd_frame])
 @pytest.mark.parametrize("cut", [1, 8])
-def test_a_last_record_that_is_cut_off_comes_from_both(make: Callable[[bytes], bytes], cut: int) -> None:
+def test_both_return_a_truncated_last_record(make: Callable[[bytes], bytes], cut: int) -> None:
     data = make(odd_record(0)) + make(odd_record(1))
     data = data[: -min(cut, 4) if make is zstd_frame else -cut]
     theirs = []

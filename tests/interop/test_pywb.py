@@ -175,7 +175,7 @@ def pywb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pywb]:
         process.wait()
 
 
-def test_a_page_is_rewritten_as_ever(pywb: Pywb) -> None:
+def test_a_page_is_still_rewritten(pywb: Pywb) -> None:
     got = pywb.ask("")
     assert got.status == 200
     assert f"http://127.0.0.1:{pywb.port}/films/20261105mp_/http://example.org/next".encode() in got.body
@@ -235,7 +235,7 @@ def test_ranges_are_exact(pywb: Pywb, name: str, wanted: str, method: str) -> No
         assert "content-range" not in got.headers
 
 
-def test_the_whole_is_what_it_was(pywb: Pywb) -> None:
+def test_a_whole_response_is_unchanged(pywb: Pywb) -> None:
     for name in ("film.mp4", "film.bin", "chunked.mp4"):
         got = pywb.ask(name)
         assert (got.status, got.body) == (200, FILM)
@@ -250,30 +250,30 @@ def test_only_a_little_is_read_for_a_range(pywb: Pywb, name: str) -> None:
         assert pywb.bytes_read() - before < MIB, "what stands in front of it was not read"
 
 
-def test_a_player_that_hangs_up_costs_what_is_on_its_way(pywb: Pywb) -> None:
+def test_a_closed_connection_costs_only_what_was_in_transit(pywb: Pywb) -> None:
     before = pywb.bytes_read()
     assert pywb.ask("film.mp4", Range="bytes=1000000-", most=100_000).body == FILM[1_000_000:1_100_000]
     time.sleep(0.5)
     assert pywb.bytes_read() - before < len(FILM) // 2
 
 
-def test_text_is_cut_where_it_was_stored_and_not_rewritten(pywb: Pywb) -> None:
+def test_ranges_of_text_are_not_rewritten(pywb: Pywb) -> None:
     assert pywb.ask("long.txt", Range="bytes=5000000-5000099").body == LONG[5_000_000:5_000_100]
     assert pywb.ask("", Range="bytes=6-11").body == PAGE[6:12]
 
 
-def test_what_pywb_decodes_is_sent_whole(pywb: Pywb) -> None:
+def test_responses_that_pywb_decodes_are_sent_whole(pywb: Pywb) -> None:
     got = pywb.ask("coded.txt", Range="bytes=100-199")
     assert (got.status, got.body) == (200, LONG)
 
 
-def test_a_revisit_has_the_ranges_of_what_it_refers_to(pywb: Pywb) -> None:
+def test_a_revisit_has_the_ranges_of_its_original(pywb: Pywb) -> None:
     got = pywb.ask("film.mp4", when="20261106mp_", Range="bytes=9000000-9000099")
     assert (got.status, got.body) == (206, FILM[9_000_000:9_000_100])
     assert got.headers["memento-datetime"] == "Fri, 06 Nov 2026 12:00:00 GMT"
 
 
-def test_a_body_that_was_changed_meanwhile_is_sent_whole(pywb: Pywb) -> None:
+def test_a_body_that_changed_since_is_sent_whole(pywb: Pywb) -> None:
     got = pywb.ask("film.mp4", Range="bytes=9-99", If_Range='"theirs"')
     assert (got.status, len(got.body)) == (200, len(FILM))
 
@@ -282,11 +282,11 @@ def test_access_rules_hold_for_ranges(pywb: Pywb) -> None:
     assert pywb.ask("secret.mp4", Range="bytes=0-99").status == 451
 
 
-def test_what_is_not_there_is_not_found(pywb: Pywb) -> None:
+def test_a_missing_page_is_not_found(pywb: Pywb) -> None:
     assert pywb.ask("nothing.mp4", Range="bytes=0-99").status == 404
 
 
-def test_damage_ends_the_answer_and_is_never_sent(pywb: Pywb) -> None:
+def test_damage_ends_the_response_and_is_never_sent(pywb: Pywb) -> None:
     got = pywb.ask("damaged.mp4", Range="bytes=0-99")
     assert (got.status, got.body) == (206, FILM[:100]), "what is intact can be had"
     with pytest.raises(http.client.IncompleteRead) as caught:
@@ -295,7 +295,7 @@ def test_damage_ends_the_answer_and_is_never_sent(pywb: Pywb) -> None:
 
 
 @pytest.mark.slow
-def test_clients_do_not_get_in_each_others_way(pywb: Pywb) -> None:
+def test_clients_do_not_disturb_each_other(pywb: Pywb) -> None:
     chance = random.Random(11)
     starts = [chance.randrange(len(FILM)) for _ in range(60)]
     names = ["film.mp4", "film.bin", "chunked.mp4"] * 20

@@ -83,7 +83,7 @@ def test_a_records_slice_of_a_file_with_a_dictionary_too() -> None:
             check(data[place.offset : place.offset + place.length], plain(record), dictionary.data)
 
 
-def test_the_end_of_a_file_with_a_table_a_record_is_not_taken_for_all_of_it() -> None:
+def test_the_last_record_of_mode_every_is_not_the_whole_file() -> None:
     """The hazard of `tables="every"`, and why it is not the default."""
     import pyzstd  # noqa: PLC0415
 

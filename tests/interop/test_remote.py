@@ -355,7 +355,7 @@ def test_a_cold_read_by_offset_and_length(asked: Served, crawl: Crawl) -> None:
         assert settles(lambda: len(asked.asked) <= 3)
 
 
-def test_bytes_fetched_are_the_frames_and_no_more(asked: Served, crawl: Crawl) -> None:
+def test_only_the_frames_of_the_range_are_fetched(asked: Served, crawl: Crawl) -> None:
     place = crawl.large[0]
     with seekwarc.open(asked.url) as archive:
         payload = archive.record_at(place.offset, place.length).payload
@@ -373,7 +373,7 @@ def test_bytes_fetched_are_the_frames_and_no_more(asked: Served, crawl: Crawl) -
                 assert position == end, "whole frames, and nothing behind them"
 
 
-def test_by_offset_alone_it_goes_through_the_table_of_the_file(asked: Served, crawl: Crawl) -> None:
+def test_without_a_length_the_file_table_is_used(asked: Served, crawl: Crawl) -> None:
     place = crawl.large[0]
     with seekwarc.open(asked.url) as archive:
         record = archive.record_at(place.offset)
@@ -438,7 +438,7 @@ def test_many_threads_read_at_random(asked: Served, crawl: Crawl) -> None:
 
 
 @pytest.mark.parametrize("form", ["warc.zst", "warc.gz", "warc"])
-def test_sampled_headers_cost_their_records_and_little_more(
+def test_sampling_headers_costs_little_more_than_the_records(
     server: Callable[[bytes, Path], Any], tmp_path: Path, form: str
 ) -> None:
     chance = random.Random(3)
@@ -587,7 +587,7 @@ MISBEHAVIOUR: dict[str, Fault] = {
 
 @pytest.mark.parametrize("name", MISBEHAVIOUR)
 @pytest.mark.parametrize("share", [0.3, 1.0])
-def test_no_misbehaviour_gives_wrong_bytes(
+def test_no_misbehaving_server_gives_wrong_bytes(
     noisy: Crawl, name: str, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "FIRST_WAIT", 0.001)

@@ -295,7 +295,7 @@ def names(*without: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_record_says_what_it_says_to_warcio(name: str, samples: Path) -> None:
+def test_every_record_equals_warcios(name: str, samples: Path) -> None:
     with (samples / name).open("rb") as file:
         theirs = read_by_warcio(file)
     assert theirs[0], "warcio reads at least one record of each"
@@ -338,7 +338,7 @@ def test_a_space_in_a_uri_is_left_as_it_is(samples: Path) -> None:
     assert theirs.uri == "file:///example%20with%20spaces.png"
 
 
-def test_brackets_that_wget_put_round_uris_are_taken_off(samples: Path) -> None:
+def test_brackets_that_wget_puts_around_uris_are_removed(samples: Path) -> None:
     with seekwarc.open(samples / "warcio-example-wget-bad-target-uri.warc.gz") as archive:
         record = next(record for record in archive if record.type == "response")
         assert record.header["WARC-Target-URI"] == "<http://example.com/>"
@@ -353,7 +353,7 @@ def test_a_digest_with_chunk_sizes_in_it_is_distinguished(samples: Path) -> None
 
 
 @pytest.mark.needs("samples")
-def test_what_warcio_does_not_undo_is_brotli(samples: Path) -> None:
+def test_warcio_does_not_decode_brotli(samples: Path) -> None:
     import brotli  # noqa: PLC0415
 
     for number in (76, 226, 230):
@@ -362,7 +362,7 @@ def test_what_warcio_does_not_undo_is_brotli(samples: Path) -> None:
         assert ours.content == brotli.decompress(theirs.content)
 
 
-def test_a_coding_that_was_cut_off_gives_what_there_is(samples: Path) -> None:
+def test_a_truncated_coding_is_decoded_to_its_end(samples: Path) -> None:
     ours, theirs = pair(samples, CUT, 2)
     assert ours.content == (theirs.content, "TruncatedError")
     assert ours.digests == theirs.digests
@@ -393,7 +393,7 @@ def unpacked(path: Path) -> bytes:
 
 
 @pytest.mark.parametrize(("name", "revisits"), [(ONE_MEMBER, [4]), (SPLIT_MEMBERS, [])])
-def test_what_warcio_cannot_unpack_it_agrees_on_unpacked(
+def test_files_that_warcio_cannot_unpack_agree_once_unpacked(
     name: str, revisits: list[int], samples: Path
 ) -> None:
     data = unpacked(samples / name)
@@ -481,7 +481,7 @@ def test_a_revisit_resolves_to_the_original_in_another_file(name: str, where: st
 
 
 @pytest.mark.needs("samples")
-def test_a_revisit_that_names_nothing_and_has_no_head_is_not_found(samples: Path) -> None:
+def test_a_revisit_without_references_is_not_resolved(samples: Path) -> None:
     name = "iipc-20141124-heritrix-server-not-modified.warc.gz"
     with open_readable(samples) as collection:
         revisit = next(it for it in collection if base_name(it) == name)

@@ -85,7 +85,7 @@ def test_all_records_are_read_and_their_digests_are_right(tables: str, with_dict
     assert http.get_header("X-Test") == "yes"
 
 
-def test_of_a_chunked_body_the_digests_are_of_two_minds() -> None:
+def test_both_digests_of_a_chunked_body_are_accepted() -> None:
     """The standard takes the payload without chunk sizes, warcio with them; the block is beyond doubt."""
     from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415
 
@@ -276,7 +276,7 @@ def test_the_revisits_that_warcio_writes_resolve(by_warcio: RecordingSource) -> 
         (3, "transferred"),
     ],
 )
-def test_the_digest_of_a_revisit_says_what_that_of_the_original_says(
+def test_the_digest_of_a_revisit_agrees_with_its_original(
     number: int, verdict: str, by_warcio: RecordingSource
 ) -> None:
     with Collection([by_warcio]) as collection:

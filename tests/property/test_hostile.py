@@ -254,7 +254,7 @@ def tiny_frames(count: int) -> bytes:
 
 
 def begun_headers() -> bytes:
-    """Make frames each of which might go on to be a header in the frames behind it."""
+    """Make frames each of which might go on to be a header in the frames after it."""
     return zstd_frame(b"no record") + tiny_frame(b"WARC/") * 3000
 
 
@@ -363,7 +363,7 @@ BOMBS = {
         ("iterate", "verify"),
         memory=28 * MIB,
     ),
-    "padding behind what is streamed": Bomb(
+    "padding after a streamed record": Bomb(
         lambda: zstd_frame(record(), content_size=False) + PADDING * 200_000 + GOOD,
         {"iterate": "2", "save": "2"},
         ("iterate", "save"),
@@ -372,7 +372,7 @@ BOMBS = {
     "padding in front": Bomb(
         lambda: PADDING * 200_000 + GOOD, {"iterate": "1", "at": "3"}, ("in_order", "at"), memory=28 * MIB
     ),
-    "padding behind damage": Bomb(
+    "padding after damage": Bomb(
         lambda: zstd_frame(b"no record") + PADDING * 5000 + GOOD,
         {"verify": "1 damage header", "save": "1"},
         THROUGH,
@@ -454,7 +454,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_costs_little_and_gives_a_typed_error_or_what_is_there(name: str, tmp_path: Path) -> None:
+def test_a_bomb_is_cheap_and_gives_a_typed_error_or_its_content(name: str, tmp_path: Path) -> None:
     bomb = BOMBS[name]
     path = tmp_path / "bomb"
     path.write_bytes(bomb.make())
@@ -549,7 +549,7 @@ CONTRADICTIONS = [
 
 @pytest.mark.parametrize("lie", LIES)
 @pytest.mark.parametrize("make", CONTRADICTIONS)
-def test_two_tables_that_disagree_give_right_bytes_or_a_typed_error(
+def test_contradictory_tables_give_correct_bytes_or_an_error(
     make: Callable[[foreign.Change], Foreign], lie: foreign.Change
 ) -> None:
     made = make(lie)
@@ -589,10 +589,10 @@ def of_itself() -> Foreign:
     return made.extension(SEEK_TABLE_FRAME, inner).record(LAST)
 
 
-def of_the_record_behind() -> Foreign:
+def of_the_next_record() -> Foreign:
     """Put the table of a record in front of it."""
-    behind = large()
-    return large().record(LAST).raw(seek_table(behind.record_entries)).record(LARGE, cuts=3000)
+    following = large()
+    return large().record(LAST).raw(seek_table(following.record_entries)).record(LARGE, cuts=3000)
 
 
 @pytest.mark.parametrize(
@@ -603,10 +603,10 @@ def of_the_record_behind() -> Foreign:
         from_the_middle_of_a_frame,
         inside_padding,
         of_itself,
-        of_the_record_behind,
+        of_the_next_record,
     ],
 )
-def test_a_table_that_points_elsewhere_gives_right_bytes(make: Callable[[], Foreign]) -> None:
+def test_a_table_of_another_place_gives_correct_bytes(make: Callable[[], Foreign]) -> None:
     made = make()
     right_or_typed(made)
     assert_in_order(made)

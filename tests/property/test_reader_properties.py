@@ -73,7 +73,7 @@ def test_reading_forward_finds_what_reading_by_range_finds(made: Foreign) -> Non
 
 @examples(60)
 @given(strategies.layouts())
-def test_every_record_is_found_by_the_offset_and_length_that_iteration_tells(made: Foreign) -> None:
+def test_records_are_found_by_the_offset_and_length_of_iteration(made: Foreign) -> None:
     with seekwarc.open(made.bytes()) as archive:
         for record, put in zip(list(archive), made.records, strict=True):
             again = archive.record_at(record.offset, record.length)
@@ -258,7 +258,7 @@ CHANGES = (0x01, 0x80, 0xFF)
 @pytest.mark.parametrize("pipe", [False, True], ids=["file", "pipe"])
 @pytest.mark.parametrize("dictionary", [False, True], ids=["no dictionary", "dictionary"])
 @pytest.mark.parametrize("tables", ["large", "every", "none"])
-def test_no_change_of_a_byte_gives_wrong_bytes_unnoticed(tables: str, dictionary: bool, pipe: bool) -> None:
+def test_a_changed_byte_never_gives_wrong_bytes_unnoticed(tables: str, dictionary: bool, pipe: bool) -> None:
     """Change each byte in turn.
 
     Frames are checksummed, so no changed content can pass. What may go unnoticed without verifying the
@@ -361,7 +361,7 @@ def test_a_file_cut_anywhere_gives_the_records_before_the_cut(
 
 
 @pytest.mark.parametrize("pipe", [False, True], ids=["file", "pipe"])
-def test_gzip_changes_and_cuts_give_no_wrong_bytes(pipe: bool) -> None:
+def test_damaged_gzip_gives_no_wrong_bytes(pipe: bool) -> None:
     made = Foreign().record(b"first " * 9).record(noise(80)).record(b"third " * 5).gzip()
     whole = [(put.offset, put.header, put.block) for put in made.records]
     for position in range(len(made.data)):
@@ -524,7 +524,7 @@ def test_threads_that_meet_the_dictionary_at_once_all_get_it() -> None:
 
 
 @pytest.mark.usefixtures("eager_switches")
-def test_a_record_can_be_read_while_another_thread_goes_on_iterating() -> None:
+def test_a_record_is_readable_while_another_thread_iterates() -> None:
     made = Foreign({"content_size": False})
     for number in range(60):
         made.record(text(30_000, seed=number), cuts=10_000)

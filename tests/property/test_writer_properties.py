@@ -189,7 +189,7 @@ HOSTILE_VALUES = st.one_of(
     fields=st.lists(st.tuples(HOSTILE_NAMES, HOSTILE_VALUES), max_size=4),
 )
 @settings(max_examples=300)
-def test_any_fields_are_refused_or_written_as_the_standard_has_them(
+def test_any_fields_are_refused_or_written_by_the_standard(
     kind: str, target_uri: str | None, fields: list[tuple[str, str]]
 ) -> None:
     target = io.BytesIO()
@@ -300,6 +300,8 @@ def test_every_table_lists_exactly_the_frames_before_it(
 
 @given(records=st.lists(raw_records(), min_size=1, max_size=5), options=OPTIONS)
 @ROUND_TRIP
-def test_threads_do_not_show(records: list[tuple[bytes, bytes]], options: dict[str, Any]) -> None:
+def test_the_number_of_threads_does_not_change_the_file(
+    records: list[tuple[bytes, bytes]], options: dict[str, Any]
+) -> None:
     one, two = (written(*records, **{**options, "threads": threads})[0] for threads in (1, 3))
     assert one == two

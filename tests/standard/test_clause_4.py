@@ -89,7 +89,7 @@ HEADER = (
 
 @shall("4", HEADER)
 @pytest.mark.parametrize("kind", [*TYPES, UNKNOWN_TYPE])
-def test_a_written_header_is_a_version_lines_of_fields_and_a_blank_line(kind: str) -> None:
+def test_a_header_has_a_version_fields_and_a_blank_line(kind: str) -> None:
     header = written(write(kind, {"X-Own": "value"}))
     version, *lines, blank, rest = header.raw.decode().split("\r\n")
     assert version == "WARC/1.1"
@@ -99,7 +99,7 @@ def test_a_written_header_is_a_version_lines_of_fields_and_a_blank_line(kind: st
 
 
 @shall("4", HEADER)
-def test_a_checker_finds_versions_and_lines_that_are_none() -> None:
+def test_a_checker_finds_invalid_versions_and_lines() -> None:
     good = stored(fields_of("response")).removesuffix(ENDS)
     assert problems(good) == []
     assert problems(good.replace(b"WARC/1.1", b"WARC/1.0", 1)) == []
@@ -233,7 +233,7 @@ def test_the_version_begins_every_record_that_is_written_and_the_file() -> None:
 
 @shall("4", VERSION_FIRST)
 @pytest.mark.parametrize("before", [b"WARC-Type: resource\r\n", b"HTTP/1.1 200 OK\r\n", b"\xef\xbb\xbf"])
-def test_a_reader_takes_nothing_for_a_record_that_does_not_begin_with_a_version(before: bytes) -> None:
+def test_a_record_begins_with_a_version(before: bytes) -> None:
     good = record("resource", b"block")
     with seekwarc.open(before + good) as archive, pytest.raises(seekwarc.FormatError):
         list(archive)
@@ -268,7 +268,7 @@ ENCODED_WORDS = (
         ("=?x-none?q?a?=", "=?x-none?q?a?="),
     ],
 )
-def test_encoded_words_are_understood(value: str, text: str) -> None:
+def test_encoded_words_are_decoded(value: str, text: str) -> None:
     with reading(record("warcinfo", warc_filename=value)) as (found,):
         assert found.filename == found.header.text("warc-filename") == text
         # Nothing is lost: the field is still there as it was written.
@@ -350,7 +350,7 @@ def test_a_block_is_interpreted_by_its_type(
 
 @shall("4", OCTET_CONTENT)
 @pytest.mark.parametrize("kind", ["resource", "conversion"])
-def test_the_payload_of_a_type_that_is_its_block_is_its_block_even_if_that_is_a_message(kind: str) -> None:
+def test_the_payload_of_a_resource_is_its_block_even_if_http(kind: str) -> None:
     # Clauses 6.4.1 and 6.8: "the payload is defined as the record block". The answer to TRACE is such a one.
     with reading(record(kind, HTTP_HEAD + b"body", content_type="message/http")) as (found,):
         assert found.payload.read() == HTTP_HEAD + b"body"
@@ -391,7 +391,7 @@ def test_the_length_of_a_block_is_written(kind: str, size: int) -> None:
 
 
 @shall("4", LENGTH)
-def test_a_writer_does_not_write_a_length_that_the_block_has_not() -> None:
+def test_a_writer_refuses_a_length_other_than_the_blocks() -> None:
     for block in (b"block", io.BytesIO(b"block")):
         assert_refused(
             lambda writer, block=block: writer.write("resource", target_uri=URI, block=block, length=6),
@@ -419,7 +419,7 @@ NO_PAYLOAD = "All 'warcinfo' and 'metadata' records shall not have a payload."
 @shall("4", NO_PAYLOAD)
 @pytest.mark.parametrize("kind", ["warcinfo", "metadata"])
 @pytest.mark.parametrize("field", ["WARC-Payload-Digest", "WARC-Identified-Payload-Type"])
-def test_a_header_says_nothing_of_a_payload_that_there_is_not(kind: str, field: str) -> None:
+def test_a_header_has_no_digest_of_a_missing_payload(kind: str, field: str) -> None:
     # Even of a block that would have a payload in a response.
     header = written(write(kind, block=HTTP_HEAD + b"body", content_type=HTTP_TYPE))
     assert field not in header
@@ -450,7 +450,7 @@ def test_a_record_without_payload_is_no_original_of_a_revisit() -> None:
     'Content matching the warc-file rule shall have the MIME content-type "application/warc", as specified '
     "in 8.",
 )
-def test_a_warc_file_inside_a_record_bears_its_content_type_and_is_not_taken_for_fields() -> None:
+def test_a_nested_warc_file_has_its_content_type() -> None:
     inner = record("warcinfo", b"software: test\r\n", content_type="application/warc-fields")
     target = io.BytesIO()
     with seekwarc.Writer(target) as writer:

@@ -74,7 +74,7 @@ KIND_WITH = {
 
 @shall("5.1", NOT_REPEATED)
 @pytest.mark.parametrize("field", ["WARC-Type", *(name for name in VALUES if name != "WARC-Concurrent-To")])
-def test_a_field_does_not_stand_twice(field: str) -> None:
+def test_a_field_is_not_repeated(field: str) -> None:
     kind = KIND_WITH.get(field, "response")
     value = {"WARC-Type": kind, "WARC-Segment-Number": "1"}.get(field) or VALUES[field]
     once = fields_of(kind, {field: value})
@@ -243,7 +243,7 @@ class SlowStream(io.BytesIO):
 
 
 @shall("5.4", INSTANT)
-def test_a_date_that_is_not_given_is_when_writing_began_not_when_it_ended() -> None:
+def test_the_default_date_is_when_writing_began() -> None:
     stream = SlowStream(noise(200 * KIB))
     before = dt.datetime.now(dt.UTC).replace(microsecond=0)
     header = written(
@@ -407,7 +407,7 @@ IGNORED_TYPES = "WARC processing software shall ignore records of unrecognized t
 
 
 @shall("5.5", IGNORED_TYPES)
-def test_a_record_of_unknown_type_is_no_capture_of_its_uri_and_no_original() -> None:
+def test_a_record_of_unknown_type_is_neither_capture_nor_original() -> None:
     digest = sha1(b"body")
     # Later than the response, and with a payload digest of its own.
     unknown = record(
@@ -439,7 +439,7 @@ def test_a_record_of_unknown_type_is_no_capture_of_its_uri_and_no_original() -> 
 @pytest.mark.parametrize(
     "field", [name for name in VALUES if name not in ("WARC-Record-ID", "Content-Length")]
 )
-def test_nothing_is_asked_of_a_record_of_unknown_type_but_the_four_fields_of_all(field: str) -> None:
+def test_a_record_of_unknown_type_needs_only_four_fields(field: str) -> None:
     fields = fields_of(UNKNOWN_TYPE, {"WARC-Target-URI": None, field: VALUES[field]})
     assert findings(fields) == []
     assert written(lambda writer: writer.write(UNKNOWN_TYPE, headers=fields))[field] == VALUES.get(field)
@@ -491,13 +491,13 @@ NO_CONCURRENT = (
 
 @shall("5.7", NO_CONCURRENT)
 @pytest.mark.parametrize("kind", ["warcinfo", "conversion", "continuation"])
-def test_concurrent_to_does_not_stand_in(kind: str) -> None:
+def test_concurrent_to_is_forbidden_in(kind: str) -> None:
     assert_forbidden("WARC-Concurrent-To", kind, "5.7")
 
 
 @shall("5.7", NO_CONCURRENT)
 @pytest.mark.parametrize("kind", OF_AN_EVENT)
-def test_concurrent_to_may_stand_in(kind: str) -> None:
+def test_concurrent_to_is_allowed_in(kind: str) -> None:
     assert_allowed("WARC-Concurrent-To", kind)
 
 
@@ -535,7 +535,7 @@ def segments_of(body: bytes, *cuts: int, digests: Iterable[str | None]) -> list[
 
 @shall("5.9", DIGEST_OF_THE_WHOLE)
 @pytest.mark.parametrize("in_each", [False, True])
-def test_the_payload_digest_of_segments_is_checked_against_the_whole_payload(*, in_each: bool) -> None:
+def test_the_payload_digest_of_segments_is_that_of_the_whole(*, in_each: bool) -> None:
     body = noise(1000)
     right = sha1(body)
     files = segments_of(body, 300, 700, digests=[right, *([right] * 2 if in_each else [None] * 2)])
@@ -554,7 +554,7 @@ def test_the_payload_digest_of_segments_is_checked_against_the_whole_payload(*, 
 
 
 @shall("5.9", DIGEST_OF_THE_WHOLE)
-def test_the_payload_digest_of_segments_that_are_written_is_that_of_the_whole(tmp_path: Path) -> None:
+def test_the_written_payload_digest_of_segments_is_of_the_whole(tmp_path: Path) -> None:
     body = noise(600 * KIB)
     with seekwarc.Writer(tmp_path / "crawl.warc.zst", frame_size=64 * KIB, max_file_size=300 * KIB) as writer:
         written = writer.write_response(URI, io.BytesIO(HTTP_HEAD + body))
@@ -569,7 +569,7 @@ def test_the_payload_digest_of_segments_that_are_written_is_that_of_the_whole(tm
 
 
 @shall("5.9", DIGEST_OF_THE_WHOLE)
-def test_the_payload_digest_of_a_revisit_is_that_of_a_payload_elsewhere(tmp_path: Path) -> None:
+def test_the_payload_digest_of_a_revisit_is_of_its_original(tmp_path: Path) -> None:
     path = tmp_path / "crawl.warc.zst"
     with seekwarc.Writer(path, dedup=seekwarc.Duplicates()) as writer:
         first = writer.write_response(URI, HTTP_HEAD + b"body")
@@ -590,13 +590,13 @@ DIGEST_OF_A_PAYLOAD = (
 
 @shall("5.9", DIGEST_OF_A_PAYLOAD)
 @pytest.mark.parametrize("kind", ["warcinfo", "metadata"])
-def test_a_payload_digest_does_not_stand_in(kind: str) -> None:
+def test_a_payload_digest_is_forbidden_in(kind: str) -> None:
     assert_forbidden("WARC-Payload-Digest", kind, "5.9")
 
 
 @shall("5.9", DIGEST_OF_A_PAYLOAD)
 @pytest.mark.parametrize("kind", WELL_DEFINED_PAYLOAD)
-def test_a_payload_digest_may_stand_in(kind: str) -> None:
+def test_a_payload_digest_is_allowed_in(kind: str) -> None:
     assert_allowed("WARC-Payload-Digest", kind)
 
 
@@ -668,13 +668,13 @@ WITH_ADDRESS = (
 
 @shall("5.10", WITH_ADDRESS)
 @pytest.mark.parametrize("kind", ["warcinfo", "conversion", "continuation"])
-def test_an_address_does_not_stand_in(kind: str) -> None:
+def test_an_address_is_forbidden_in(kind: str) -> None:
     assert_forbidden("WARC-IP-Address", kind, "5.10")
 
 
 @shall("5.10", WITH_ADDRESS)
 @pytest.mark.parametrize("kind", ["response", "resource", "request", "metadata", "revisit"])
-def test_an_address_may_stand_in(kind: str) -> None:
+def test_an_address_is_allowed_in(kind: str) -> None:
     assert_allowed("WARC-IP-Address", kind)
 
 
@@ -688,13 +688,13 @@ REFERS_TO = (
 
 @shall("5.11", REFERS_TO)
 @pytest.mark.parametrize("kind", ["warcinfo", "response", "resource", "request", "continuation"])
-def test_refers_to_does_not_stand_in(kind: str) -> None:
+def test_refers_to_is_forbidden_in(kind: str) -> None:
     assert_forbidden("WARC-Refers-To", kind, "5.11")
 
 
 @shall("5.11", REFERS_TO)
 @pytest.mark.parametrize("kind", ["metadata", "revisit", "conversion"])
-def test_refers_to_may_stand_in(kind: str) -> None:
+def test_refers_to_is_allowed_in(kind: str) -> None:
     assert_allowed("WARC-Refers-To", kind)
     with collected(
         record("response", warc_record_id=OTHER_ID), record(kind, warc_refers_to=OTHER_ID)
@@ -713,7 +713,7 @@ def test_refers_to_may_stand_in(kind: str) -> None:
     "'warcinfo', 'response', 'metadata', 'conversion', 'resource', 'request', and 'continuation' records.",
 )
 @pytest.mark.parametrize("kind", TYPES)
-def test_refers_to_target_uri_stands_in_revisits_only(kind: str) -> None:
+def test_refers_to_target_uri_is_for_revisits_only(kind: str) -> None:
     if kind == "revisit":
         assert_allowed("WARC-Refers-To-Target-URI", kind)
     else:
@@ -726,7 +726,7 @@ def test_refers_to_target_uri_stands_in_revisits_only(kind: str) -> None:
     "'response', 'metadata', 'conversion', 'resource', 'request', and 'continuation' records.",
 )
 @pytest.mark.parametrize("kind", TYPES)
-def test_refers_to_date_stands_in_revisits_only(kind: str) -> None:
+def test_refers_to_date_is_for_revisits_only(kind: str) -> None:
     if kind == "revisit":
         assert_allowed("WARC-Refers-To-Date", kind)
     else:
@@ -735,7 +735,7 @@ def test_refers_to_date_stands_in_revisits_only(kind: str) -> None:
 
 @shall("5.1", UNKNOWN_NAMES)
 @pytest.mark.parametrize("field", ["WARC-Refers-To-Target-URI", "WARC-Refers-To-Date"])
-def test_what_version_1_1_defines_is_an_extension_in_a_record_of_version_1_0(field: str) -> None:
+def test_fields_of_version_1_1_are_extensions_in_version_1_0(field: str) -> None:
     fields = fields_of("response", {field: VALUES[field]})
     assert [it.code for it in findings(fields)] == ["forbidden"]
     assert findings(fields, version="1.0") == []
@@ -819,7 +819,7 @@ HARVESTED = ["response", "resource", "request", "revisit", "conversion", "contin
 
 @shall("5.14", WITH_URI)
 @pytest.mark.parametrize("kind", HARVESTED)
-def test_a_target_uri_is_never_missing_in(kind: str) -> None:
+def test_a_target_uri_is_required_in(kind: str) -> None:
     assert_refused(write(kind, {"WARC-Target-URI": None}), "WARC-Target-URI", repr(kind), "missing")
     assert_required("WARC-Target-URI", kind, "5.14")
     with reading(record(kind, warc_target_uri=None)) as (found,):
@@ -828,13 +828,13 @@ def test_a_target_uri_is_never_missing_in(kind: str) -> None:
 
 @shall("5.14", WITH_URI)
 @pytest.mark.parametrize("kind", ["metadata", UNKNOWN_TYPE])
-def test_a_target_uri_may_be_missing_in(kind: str) -> None:
+def test_a_target_uri_is_optional_in(kind: str) -> None:
     assert "WARC-Target-URI" not in written(write(kind, {"WARC-Target-URI": None}))
     assert findings(fields_of(kind, {"WARC-Target-URI": None})) == []
 
 
 @shall("5.14", "A 'warcinfo' record shall not have a WARC-Target-URI field.")
-def test_a_target_uri_does_not_stand_in_a_warcinfo_record() -> None:
+def test_a_target_uri_is_forbidden_in_a_warcinfo_record() -> None:
     assert_forbidden("WARC-Target-URI", "warcinfo", "5.14")
     assert_refused(
         lambda writer: writer.write_warcinfo({"software": "x"}, headers={"WARC-Target-URI": URI}),
@@ -908,7 +908,7 @@ def test_the_length_of_a_stream_that_is_cut_is_what_was_taken_of_it() -> None:
     "types.",
 )
 @pytest.mark.parametrize("kind", TYPES)
-def test_a_filename_stands_in_warcinfo_records_only(kind: str) -> None:
+def test_a_filename_is_for_warcinfo_records_only(kind: str) -> None:
     if kind == "warcinfo":
         assert_allowed("WARC-Filename", kind)
     else:
@@ -991,7 +991,7 @@ NOT_PROMOTED = (
 
 
 @shall("5.19", NOT_PROMOTED)
-def test_the_type_that_a_server_named_does_not_come_into_the_header() -> None:
+def test_the_servers_content_type_is_not_in_the_header() -> None:
     target = io.BytesIO()
     message = HTTP_HEAD + b"body"
     with seekwarc.Writer(target, dedup=seekwarc.Duplicates()) as writer:
@@ -1010,7 +1010,7 @@ def test_the_type_that_a_server_named_does_not_come_into_the_header() -> None:
 
 
 @shall("5.19", NOT_PROMOTED)
-def test_the_type_that_a_server_named_is_not_read_as_the_identified_one() -> None:
+def test_the_servers_content_type_is_not_the_identified_one() -> None:
     message = HTTP_HEAD + b"body"
     with reading(
         record("response", message, content_type=HTTP_TYPE),
@@ -1029,13 +1029,13 @@ IDENTIFIED = (
 
 @shall("5.19", IDENTIFIED)
 @pytest.mark.parametrize("kind", ["warcinfo", "metadata"])
-def test_an_identified_type_does_not_stand_in(kind: str) -> None:
+def test_an_identified_type_is_forbidden_in(kind: str) -> None:
     assert_forbidden("WARC-Identified-Payload-Type", kind, "5.19")
 
 
 @shall("5.19", IDENTIFIED)
 @pytest.mark.parametrize("kind", WELL_DEFINED_PAYLOAD)
-def test_an_identified_type_may_stand_in(kind: str) -> None:
+def test_an_identified_type_is_allowed_in(kind: str) -> None:
     assert_allowed("WARC-Identified-Payload-Type", kind)
 
 
@@ -1062,9 +1062,7 @@ def test_the_number_of_a_first_segment_is_one(kind: str) -> None:
 @shall("5.20", FIRST_NUMBER)
 @pytest.mark.parametrize("number", [None, "0", "2", "x"])
 @pytest.mark.parametrize("asked", [1, 2])
-def test_a_first_segment_without_its_number_is_not_taken_for_the_whole(
-    number: str | None, asked: int
-) -> None:
+def test_a_first_segment_without_number_is_not_the_whole(number: str | None, asked: int) -> None:
     more = {"warc_record_id": f"<{urn(1)}>", "warc_segment_number": number}
     first = record("resource", b"some", **more)
     last = record(
@@ -1116,7 +1114,7 @@ ORIGIN = "This field is mandatory on all 'continuation' records, and shall not b
 
 @shall("5.21", ORIGIN)
 @pytest.mark.parametrize("kind", all_but("continuation"))
-def test_an_origin_id_does_not_stand_in(kind: str) -> None:
+def test_an_origin_id_is_forbidden_in(kind: str) -> None:
     assert_forbidden("WARC-Segment-Origin-ID", kind, "5.21")
 
 
@@ -1138,7 +1136,7 @@ TOTAL = (
 
 @shall("5.22", TOTAL)
 @pytest.mark.parametrize("kind", all_but("continuation"))
-def test_a_total_length_does_not_stand_in(kind: str) -> None:
+def test_a_total_length_is_forbidden_in(kind: str) -> None:
     assert_forbidden("WARC-Segment-Total-Length", kind, "5.22")
 
 

@@ -68,7 +68,7 @@ SKIPPED_TYPES = (
 @shall("6.1", SKIPPED_TYPES)
 @pytest.mark.parametrize("pack", [bytes, gzip_member, zstd_frame], ids=["plain", "gz", "zst"])
 @pytest.mark.parametrize("pipe", [False, True])
-def test_a_reader_passes_records_of_unknown_type(pack: object, *, pipe: bool) -> None:
+def test_a_reader_skips_records_of_unknown_type(pack: object, *, pipe: bool) -> None:
     unknown = record(
         UNKNOWN_TYPE,
         record("response", b"not a record of this file") + noise(1000),
@@ -92,7 +92,7 @@ def test_a_reader_passes_records_of_unknown_type(pack: object, *, pipe: bool) ->
 
 
 @shall("6.1", SKIPPED_TYPES)
-def test_records_of_types_that_are_not_defined_may_be_written_and_copied() -> None:
+def test_records_of_undefined_types_may_be_written_and_copied() -> None:
     header = written(write(UNKNOWN_TYPE, block=b"block"))
     assert header["WARC-Type"] == UNKNOWN_TYPE
     assert findings(fields_of(UNKNOWN_TYPE)) == []
@@ -112,7 +112,7 @@ NOTED = (
 
 @shall("6.3.2", NOTED)
 @pytest.mark.parametrize("reason", ["length", "time", "disconnect", "unspecified"])
-def test_that_a_response_is_truncated_is_written_and_read(reason: str) -> None:
+def test_a_truncated_response_is_written_and_read(reason: str) -> None:
     target = io.BytesIO()
     with seekwarc.Writer(target) as writer:
         writer.write_response(URI, HTTP_CUT_OFF, truncated=reason)
@@ -125,7 +125,7 @@ def test_that_a_response_is_truncated_is_written_and_read(reason: str) -> None:
 
 
 @shall("6.3.2", NOTED)
-def test_that_a_response_is_truncated_is_noted_where_it_is_segmented(tmp_path: Path) -> None:
+def test_a_truncated_segmented_response_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "crawl.warc.zst"
     with seekwarc.Writer(path, frame_size=64 * KIB, max_file_size=300 * KIB) as writer:
         done = writer.write_response(URI, io.BytesIO(HTTP_HEAD + noise(600 * KIB)), truncated="time")
@@ -160,7 +160,7 @@ def test_a_response_that_a_writer_cuts_off_itself_is_refused_or_noted(cut: dict[
 
 
 @shall("6.3.2", NOTED)
-def test_a_reader_makes_allowance_for_a_truncated_response() -> None:
+def test_a_reader_accepts_a_truncated_response() -> None:
     body = gzip.compress(noise(1000), mtime=0)
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"
     whole = {"content_type": HTTP_TYPE, "warc_payload_digest": sha1(body)}
@@ -177,7 +177,7 @@ def test_a_reader_makes_allowance_for_a_truncated_response() -> None:
 
 
 @shall("6.3.2", NOTED)
-def test_a_truncated_response_is_nothing_that_revisits_are_of() -> None:
+def test_a_truncated_response_is_no_original_of_a_revisit() -> None:
     with seekwarc.Writer(io.BytesIO(), dedup=seekwarc.Duplicates()) as writer:
         cut = [writer.write_response(URI, HTTP_HEAD + b"body", truncated="time").type for _ in range(2)]
         whole = [writer.write_response(URI, HTTP_HEAD + b"body").type for _ in range(2)]
@@ -267,12 +267,12 @@ def test_a_dns_resource_of_another_type_is_refused_found_and_read(content_type: 
 
 
 @shall("6.4.4", DNS_RESOURCE)
-def test_who_writes_a_dns_resource_of_another_type_is_reported_which_field_is_wrong() -> None:
+def test_a_dns_resource_of_another_type_names_the_wrong_field() -> None:
     assert_refused(write("resource", {"WARC-Target-URI": "dns:example.org"}), "Content-Type", "'resource'")
 
 
 @shall("6.4.4", DNS_RESOURCE)
-def test_text_dns_is_asked_of_no_other_record() -> None:
+def test_text_dns_is_required_of_no_other_record() -> None:
     other_uri = {"WARC-Target-URI": "http://example.org/dns:", "Content-Type": "text/plain"}
     assert findings(fields_of("resource", other_uri)) == []
     dns = {"WARC-Target-URI": "dns:example.org", "Content-Type": "text/plain"}
@@ -401,9 +401,7 @@ def test_a_revisit_by_digest_without_one_is_refused_found_and_read(profile: str)
 @shall("6.7.2", COMPARED_DIGEST)
 @pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
 @pytest.mark.parametrize("kind", ["response", "resource"])
-def test_the_digest_of_a_revisit_that_is_written_is_that_of_the_payload(
-    kind: str, algorithm: str, tmp_path: Path
-) -> None:
+def test_the_written_digest_of_a_revisit_is_of_the_payload(kind: str, algorithm: str, tmp_path: Path) -> None:
     path = tmp_path / "crawl.warc.zst"
     with seekwarc.Writer(path, dedup=seekwarc.Duplicates(), digest=algorithm) as writer:
         for block in (b"HTTP/1.1 200 OK\r\nX: 1\r\n\r\nbody", b"HTTP/1.1 200 OK\r\nX: 22\r\n\r\nbody"):
@@ -421,7 +419,7 @@ def test_the_digest_of_a_revisit_that_is_written_is_that_of_the_payload(
 
 
 @shall("6.7.2", COMPARED_DIGEST)
-def test_the_digest_of_a_revisit_is_compared_with_the_payload_that_is_found() -> None:
+def test_the_digest_of_a_revisit_is_checked_with_its_payload() -> None:
     # The original states no digest, so it may be the one; its payload tells that it is not.
     wrong = response(1, b"another body", warc_payload_digest=None)
     with collected(wrong, revisit(2, warc_refers_to=f"<{urn(1)}>")) as collection:
@@ -508,7 +506,7 @@ def test_the_block_of_a_revisit_is_read_like_that_of_a_response(
 
 
 @shall("6.7.2", LIKE_A_RESPONSE)
-def test_a_revisit_has_the_head_of_its_own_and_the_payload_of_the_original(tmp_path: Path) -> None:
+def test_a_revisit_has_its_own_head_and_the_originals_payload(tmp_path: Path) -> None:
     path = tmp_path / "crawl.warc.zst"
     again = b"HTTP/1.1 203 Non-Authoritative Information\r\nX-Visit: 2\r\n\r\n"
     with seekwarc.Writer(path, dedup=seekwarc.Duplicates()) as writer:
@@ -558,7 +556,7 @@ def test_the_reason_of_a_revisit_is_filled_in() -> None:
 
 
 @shall("6.7.3", NO_BODY)
-def test_a_revisit_that_was_not_modified_needs_neither_digest_nor_reason() -> None:
+def test_a_revisit_not_modified_needs_no_digest_or_reason() -> None:
     more = {"WARC-Profile": NOT_MODIFIED, "WARC-Payload-Digest": None, "WARC-Truncated": None}
     assert findings(fields_of("revisit", more)) == []
     header = written(lambda writer: writer.write_revisit(URI, profile=NOT_MODIFIED))
@@ -574,7 +572,7 @@ def test_a_revisit_that_was_not_modified_needs_neither_digest_nor_reason() -> No
     "A 'conversion' record shall contain an alternative version of another record's content that was created "
     "as the result of an archival process.",
 )
-def test_a_conversion_holds_another_version_and_leads_to_the_record_that_it_is_of(tmp_path: Path) -> None:
+def test_a_conversion_refers_to_its_original(tmp_path: Path) -> None:
     crawl, converted = tmp_path / "crawl.warc.zst", tmp_path / "converted.warc.zst"
     with seekwarc.Writer(crawl) as writer:
         original = writer.write_response(URI, HTTP_HEAD + b"body", date=DATE)
@@ -656,7 +654,7 @@ CONTINUATION_FIELDS = (
 
 @shall("6.9", CONTINUATION_FIELDS)
 @pytest.mark.parametrize("field", ["WARC-Segment-Origin-ID", "WARC-Segment-Number"])
-def test_a_continuation_without_one_of_its_fields_is_refused_and_found(field: str) -> None:
+def test_an_incomplete_continuation_is_refused_and_found(field: str) -> None:
     assert_refused(write("continuation", {field: None}), field, "'continuation'", "missing")
     assert_required(field, "continuation", "5.20" if field == "WARC-Segment-Number" else "5.21")
 

@@ -87,9 +87,7 @@ FIRST = (
 
 @shall("7", FIRST)
 @pytest.mark.parametrize("kind", ["response", "resource", "request", "metadata", "conversion", UNKNOWN_TYPE])
-def test_the_first_segment_that_is_written_has_the_type_of_the_record_and_number_one(
-    kind: str, tmp_path: Path
-) -> None:
+def test_the_first_segment_has_the_type_of_the_record_and_number_1(kind: str, tmp_path: Path) -> None:
     first, *others = segments(series(tmp_path, LARGE, kind=kind))
     assert first.type == kind
     assert first.header.get_all("WARC-Segment-Number") == ("1",)
@@ -103,7 +101,7 @@ def test_the_first_segment_that_is_written_has_the_type_of_the_record_and_number
 
 
 @shall("7", FIRST)
-def test_a_continuation_that_says_it_is_the_first_is_refused_and_found() -> None:
+def test_a_continuation_numbered_1_is_refused_and_found() -> None:
     more = {"WARC-Segment-Number": "1"}
     assert_refused(write("continuation", more), "WARC-Segment-Number", "'continuation'")
     assert_found(fields_of("continuation", more), "condition", "WARC-Segment-Number", "5.20")
@@ -116,7 +114,7 @@ SUBSEQUENT = (
 
 
 @shall("7", SUBSEQUENT)
-def test_the_segments_that_follow_are_continuations_with_numbers_that_rise_by_one(tmp_path: Path) -> None:
+def test_later_segments_are_continuations_numbered_in_order(tmp_path: Path) -> None:
     found = segments(series(tmp_path, LARGE))
     assert [it.type for it in found] == ["resource", *["continuation"] * (len(found) - 1)]
     assert [it.header["WARC-Segment-Number"] for it in found] == [str(n) for n in range(1, len(found) + 1)]
@@ -340,9 +338,7 @@ def test_no_further_frame_fits_into_the_file_of_the_first_segment(max_size: int,
 
 @shall("7", MAXIMIZED)
 @pytest.mark.parametrize("leeway", [400, 8 * KIB])
-def test_the_first_segment_takes_all_that_a_file_of_the_size_has_room_for(
-    leeway: int, tmp_path: Path
-) -> None:
+def test_the_first_segment_fills_a_file_of_the_size(leeway: int, tmp_path: Path) -> None:
     first, *_ = segments(series(tmp_path / "one", LARGE))
     room = first.file.stat().st_size
     same, *_ = segments(series(tmp_path / "other", LARGE, max_size=room + leeway))
@@ -360,9 +356,7 @@ OWN_FILE = (
 @pytest.mark.parametrize(
     "before", [(), (b"small",), (b"small", b"small"), (noise(100 * KIB, seed=2),)], ids=len
 )
-def test_the_first_segment_stands_in_a_new_file_after_its_warcinfo_record(
-    before: tuple[bytes, ...], tmp_path: Path
-) -> None:
+def test_the_first_segment_follows_warcinfo_in_a_new_file(before: tuple[bytes, ...], tmp_path: Path) -> None:
     found = series(tmp_path, LARGE, *before)
     (first,) = (it for it in found if it.header.get("WARC-Segment-Number") == "1")
     inside = [it for it in found if it.file == first.file]
@@ -371,7 +365,7 @@ def test_the_first_segment_stands_in_a_new_file_after_its_warcinfo_record(
 
 
 @shall("7", OWN_FILE)
-def test_the_first_segment_may_stand_after_the_warcinfo_record_that_was_just_written(tmp_path: Path) -> None:
+def test_the_first_segment_may_follow_a_new_warcinfo_record(tmp_path: Path) -> None:
     with seekwarc.Writer(tmp_path / "crawl.warc.zst", frame_size=FRAME, max_file_size=MAX) as writer:
         writer.write_warcinfo({"software": "test"})
         first = writer.write("resource", target_uri=URI, block=io.BytesIO(LARGE))

@@ -52,7 +52,7 @@ def test_the_warcinfo_record_at_the_head_of_each_file_is_of_that_type(tmp_path: 
 
 @shall("8", FIELDS_TYPE)
 @pytest.mark.parametrize("kind", ["warcinfo", "metadata"])
-def test_another_type_is_not_taken_for_fields_and_not_refused(kind: str) -> None:
+def test_a_warcinfo_block_of_another_type_is_not_parsed(kind: str) -> None:
     # Clauses 6.2 and 6.6: "The format of the block may vary".
     assert findings(fields_of(kind, {"Content-Type": "application/json"})) == []
     with reading(

@@ -36,14 +36,14 @@ def test_every_test_of_a_clause_names_a_sentence() -> None:
 
 
 @with_text
-def test_every_sentence_that_is_named_stands_in_the_standard() -> None:
+def test_every_quoted_sentence_is_in_the_standard() -> None:
     text = "\n".join(body())
     assert [it for it in QUOTATIONS if it.sentence not in text] == []
     assert [sentence for sentence in EXCEPTIONS if normalised(sentence) not in text] == []
 
 
 @with_text
-def test_every_sentence_that_obliges_is_named_or_excepted() -> None:
+def test_every_requirement_has_a_test_or_an_exception() -> None:
     named = {it.sentence for it in QUOTATIONS}
     excepted = {normalised(sentence) for sentence in EXCEPTIONS}
     assert [it for it in obliging() if it not in named | excepted] == []
@@ -59,7 +59,7 @@ def test_clauses_are_numbered_in_the_order_of_the_text() -> None:
 
 
 @with_text
-def test_no_word_that_obliges_is_lost_between_sentences() -> None:
+def test_no_shall_or_should_is_lost_between_sentences() -> None:
     assert sum(map(obligations, obliging())) == sum(map(obligations, body()))
     # As the standard has them; another number means that the text or the way it is taken apart has changed.
     assert len(obliging()) == 71
