@@ -50,10 +50,10 @@ if TYPE_CHECKING:
         TruncatedError,
         UnsupportedError,
     )
-    from seekwarc.format.check import Finding, check_header
     from seekwarc.format.dates import WarcDate
     from seekwarc.format.digest import Digest
     from seekwarc.format.http import HttpHead
+    from seekwarc.format.rules import Finding, check_header
     from seekwarc.format.seektable import SeekTable
     from seekwarc.format.values import MediaType
     from seekwarc.format.warc import RecordHeader
@@ -163,7 +163,7 @@ _HOMES = {
     "Entry": "seekwarc.collection.record_index",
     "Extent": "seekwarc.read.extent",
     "FileSystemSource": "seekwarc.storage.fsspec",
-    "Finding": "seekwarc.format.check",
+    "Finding": "seekwarc.format.rules",
     "HttpHead": "seekwarc.format.http",
     "Index": "seekwarc.cdx.index",
     "JoinedRecord": "seekwarc.collection.segments",
@@ -187,7 +187,7 @@ _HOMES = {
     "Writer": "seekwarc.write.writer",
     "WriterOptions": "seekwarc.write.options",
     "Written": "seekwarc.write.written",
-    "check_header": "seekwarc.format.check",
+    "check_header": "seekwarc.format.rules",
 }
 
 

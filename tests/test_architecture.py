@@ -71,6 +71,8 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.closing": "used by the tests of every class that is closed",
     "seekwarc.errors": "classes that the tests of what raises them use",
     "seekwarc.format": "a docstring",
+    "seekwarc.format.buffer": "a type",
+    "seekwarc.format.header_fields": "tested by tests/format/test_warc.py and test_http.py",
     "seekwarc.storage": "a docstring",
     "seekwarc.frames": "a docstring",
     "seekwarc.read": "a docstring",

@@ -17,10 +17,10 @@ from seekwarc.cdx.index import Capture, Index, Match
 from seekwarc.cdx.zipnum import MAX_BLOCK_SIZE
 from seekwarc.collection.collection import Collection
 from seekwarc.format.cdxj import CdxjLine
-from seekwarc.format.fields import DefinedFields
 from seekwarc.format.http import HttpHead
 from seekwarc.format.seektable import TableReference
 from seekwarc.format.values import MediaType
+from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.frames.run import ReadPlan
 from seekwarc.read.extent import Extent
 from seekwarc.read.options import ReaderOptions

@@ -17,6 +17,7 @@ from typing import Final
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
+from seekwarc.format.header_fields import whole_number
 from seekwarc.format.seektable import TableReference
 from seekwarc.format.surt import surt
 
@@ -46,7 +47,6 @@ _HEAD = re.compile(rb"[^ \n]*+ [^ \t\r\n]*+")
 _KEY = re.compile(r"[\x21-\x7e]+")
 _TIMESTAMP = re.compile(r"[0-9]{4,17}")
 _DIGITS = re.compile(r"(?:[0-9]{2}){2,7}")
-_NUMBER = re.compile(r"[0-9]{1,18}")
 _EARLIEST: Final = "00000101000000"
 
 
@@ -185,11 +185,10 @@ class CdxjLine:
 
     def _number(self, name: str, *, needed: bool = True) -> int | None:
         text = self.fields.get(name, "")
-        if _NUMBER.fullmatch(text):
-            return int(text)
-        if needed:
+        number = whole_number(text)
+        if number is None and needed:
             raise FormatError(f"the `{name}` of this line of the index is {text[:MAX_SHOWN]!r}, not a number")
-        return None
+        return number
 
 
 def line_head(data: bytes, start: int = 0) -> bytes | None:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Final, Literal, Protocol, cast
 
 from seekwarc.errors import FormatError
-from seekwarc.format.zstd import Buffer
+from seekwarc.format.buffer import Buffer
 
 __all__ = ["Digest", "Hasher", "WrittenAlgorithm"]
 

@@ -13,9 +13,16 @@ from functools import cached_property
 from typing import Final
 
 from seekwarc.errors import FormatError
+from seekwarc.format.buffer import Buffer
+from seekwarc.format.header_fields import (
+    TOKEN,
+    FieldMapping,
+    field_values,
+    find_header_end,
+    parse_fields,
+    whole_number,
+)
 from seekwarc.format.values import MediaType
-from seekwarc.format.warc import FieldMapping, field_values, find_header_end, parse_fields
-from seekwarc.format.zstd import Buffer
 
 __all__ = ["MAX_HTTP_HEAD_SIZE", "HttpHead", "is_http_block", "parse_http_head"]
 
@@ -27,9 +34,8 @@ MAX_STATUS_LINE: Final = 128
 
 _LEADING_BLANK_LINES = re.compile(rb"(?:\r?\n){0,4}")
 _STATUS_LINE = re.compile(rb"(?:HTTP(?:/\d(?:\.[\dxX])?)?|ICY)[ \t]+(\d{3})(?!\d)([^\r\n]*)")
-_REQUEST_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]+([^\s][^\r\n]*)")
+_REQUEST_LINE = re.compile(rf"({TOKEN})[ \t]+([^\s][^\r\n]*)".encode())
 _HTTP_VERSION = re.compile(r"(?<![ \t])[ \t]++HTTP/\d(?:\.\d)?[ \t]*$")
-_CONTENT_LENGTH = re.compile(r"[0-9]{1,18}")
 _CODING = re.compile(rb"\n(?i:transfer|content)-(?i:encoding)")
 _HTTP_TYPES = ("application/http", "message/http")
 _USUAL = "application/http;"
@@ -103,8 +109,7 @@ class HttpHead(FieldMapping):
     @property
     def content_length(self) -> int | None:
         """Content-Length of the message, None if that is not a number. The stored body may differ."""
-        value = self.get("Content-Length", "")
-        return int(value) if value is not None and _CONTENT_LENGTH.fullmatch(value) else None
+        return whole_number(self.get("Content-Length") or "")
 
     @property
     def media_type(self) -> MediaType | None:

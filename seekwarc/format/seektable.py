@@ -22,12 +22,12 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError, LimitError, TruncatedError
+from seekwarc.format.buffer import Buffer
 from seekwarc.format.words import counted
 from seekwarc.format.zstd import (
     MAX_SKIPPABLE_DATA,
     SEEK_TABLE_MAGIC,
     SKIPPABLE_HEADER_SIZE,
-    Buffer,
     parse_skippable_header,
     skippable_frame,
 )

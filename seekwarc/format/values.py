@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from seekwarc.errors import FormatError
+from seekwarc.format.header_fields import TOKEN
 
 __all__ = ["MediaType", "decode_words", "is_uri", "without_brackets"]
 
@@ -18,9 +19,8 @@ _AUTHORITY = r"//(?:[^/?#\[\]@]*@)?(?:\[[0-9A-Fa-fvV:.]+\]|[^/?#\[\]@:]*)(?::[0-
 # RFC 3986 allows brackets only in the authority. They are accepted in path and query too, because browsers
 # and crawlers do not encode them there, and nearly every archive has such URIs.
 _URI = rf"[A-Za-z][A-Za-z0-9+.\-]*:(?=.)(?:(?={_AUTHORITY})|(?!//)){_URI_TEXT}*(?:#{_URI_TEXT}*)?"
-_TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # noqa: S105
-_MEDIA_TYPE = rf"[ \t]*({_TOKEN})/({_TOKEN})[ \t]*"
-_PARAMETER = rf';[ \t]*(?:({_TOKEN})[ \t]*=[ \t]*({_TOKEN}|"(?:[^"\\]|\\.)*")[ \t]*)?'
+_MEDIA_TYPE = rf"[ \t]*({TOKEN})/({TOKEN})[ \t]*"
+_PARAMETER = rf';[ \t]*(?:({TOKEN})[ \t]*=[ \t]*({TOKEN}|"(?:[^"\\]|\\.)*")[ \t]*)?'
 _ENCODED_WORD = r"=\?[!-<>-~]+\?[bBqQ]\?[!->@-~]*\?="
 # Blanks between two encoded words are not part of the text, so such words are decoded together.
 _ENCODED_WORDS = rf"{_ENCODED_WORD}(?:[ \t]+{_ENCODED_WORD})*"

@@ -11,14 +11,21 @@ blanks after a field name, any version. The bytes are kept exactly as read in
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
-from functools import lru_cache
+from collections.abc import Iterable
 from typing import Final
 
 from seekwarc.errors import FormatError
+from seekwarc.format.header_fields import (
+    MAX_DIGITS,
+    FieldMapping,
+    field_pattern,
+    field_values,
+    format_fields,
+    parse_fields,
+    unfolded,
+    whole_number,
+)
 from seekwarc.format.values import decode_words, without_brackets
-from seekwarc.format.zstd import Buffer
 
 __all__ = [
     "MAX_BLANK_BYTES",
@@ -26,14 +33,9 @@ __all__ = [
     "RECORD_BEGINNING",
     "RECORD_END",
     "RECORD_MAGIC",
-    "FieldMapping",
     "RecordHeader",
     "build_record_header",
     "edit_header",
-    "field_values",
-    "find_header_end",
-    "format_fields",
-    "parse_fields",
     "parse_record_header",
 ]
 
@@ -52,103 +54,6 @@ _VERSION = re.compile(rb"WARC/(\d{1,4}\.\d{1,4})[ \t]*(\r{0,2})\n")
 _TOO_MANY_RETURNS = b"\r\r"
 _USUAL_VERSIONS = (b"WARC/1.0\r\n", b"WARC/1.1\r\n")
 _CONTENT_LENGTH = re.compile(rb"\n(?i:content-length)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)")
-MAX_DIGITS: Final = 18
-_DIGITS = re.compile(r"[0-9]{1,18}")
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_LINE_BREAK_OR_NUL = re.compile(r"[\r\n\0]")
-_FOLD = re.compile(r"(?:(?<![ \t])[ \t]++)?\r?\n[ \t]++")
-
-
-def find_header_end(data: bytes | bytearray, start: int = 0) -> int:
-    """Return the index after the blank line that ends a header, or -1 if `data` has no blank line yet."""
-    end = data.find(b"\n\r\n", start)
-    # Some write bare LF.
-    bare = data.find(b"\n\n", start, end + 1 if end >= 0 else None)
-    if bare >= 0:
-        return bare + 2
-    return end + 3 if end >= 0 else -1
-
-
-def parse_fields(data: Buffer) -> Iterator[tuple[str, str]]:
-    """Yield (name, value) of each named field, in order, folded lines joined by one space.
-
-    Bytes that are not UTF-8 become surrogate escapes, so nothing is lost: encoding with
-    `errors="surrogateescape"` restores them. Lines without a colon are skipped.
-    """
-    text = bytes(data).decode("utf-8", "surrogateescape")
-    for line in _FOLD.sub(" ", text).split("\n"):
-        name, colon, value = line.partition(":")
-        # A blank at the very beginning continues the start line, which is not a field.
-        if colon and line[0] not in " \t":
-            yield name.strip(" \t"), value.strip(" \t\r")
-
-
-class FieldMapping(Mapping[str, str]):
-    """Named fields as a mapping whose names are not case-sensitive.
-
-    A field may be repeated: `header[name]` and `get` return its first value, `get_all` every value.
-    Iteration, `len`, `keys`, `values` and `items` cover every field, in order, with names as written.
-    """
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def _pairs(self) -> Sequence[tuple[str, str]]:
-        """All fields as (name, value), in order."""
-
-    @abstractmethod
-    def get_all(self, name: str) -> tuple[str, ...]:
-        """Return every value of a field that may be repeated."""
-
-    def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
-        """Return the first value of a field, or `default` if it is missing."""
-        return next(iter(self.get_all(name)), default)
-
-    def __getitem__(self, name: str) -> str:
-        value = self.get(name)
-        if value is None:
-            raise KeyError(name)
-        return value
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.get(name) is not None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter([name for name, _ in self._pairs])
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def __bool__(self) -> bool:
-        # `if record.http:` asks for a head; even one without fields is a head.
-        return True
-
-    def items(self) -> ItemsView[str, str]:
-        """Return every field as (name, value)."""
-        return _Items(self)
-
-    def values(self) -> ValuesView[str]:
-        """Return the value of every field."""
-        return _Values(self)
-
-
-class _Items(ItemsView[str, str]):
-    def __init__(self, fields: FieldMapping) -> None:
-        super().__init__(fields)
-        self._fields = fields
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return iter(self._fields._pairs)  # noqa: SLF001
-
-
-class _Values(ValuesView[str]):
-    def __init__(self, fields: FieldMapping) -> None:
-        super().__init__(fields)
-        self._fields = fields
-
-    def __iter__(self) -> Iterator[str]:
-        return iter([value for _, value in self._fields._pairs])  # noqa: SLF001
 
 
 class RecordHeader(FieldMapping):
@@ -211,8 +116,8 @@ class RecordHeader(FieldMapping):
     def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
         """Return the first value of a field, or `default` where the header has none."""
         # Searched in the bytes: most readers want a few fields of each record, never all of them.
-        match = _field(name).search(self.raw)
-        return _value(match[1]) if match else default
+        match = field_pattern(name).search(self.raw)
+        return unfolded(match[1]) if match else default
 
     def get_all(self, name: str) -> tuple[str, ...]:
         """Return every value of a field that may be repeated, such as WARC-Concurrent-To."""
@@ -229,25 +134,6 @@ class RecordHeader(FieldMapping):
         return decode_words(value) if value is not None else None
 
 
-def field_values(raw: bytes, name: str) -> tuple[str, ...]:
-    """Return every value of a field in a header, whose first line is not a field; see `parse_fields`."""
-    return tuple(map(_value, _field(name).findall(raw)))
-
-
-@lru_cache(maxsize=256)
-def _field(name: str) -> re.Pattern[bytes]:
-    """Return a pattern of a field with that name, including folded lines."""
-    escaped = re.escape(name.encode("utf-8", "surrogateescape"))
-    return re.compile(rb"\n(?i:" + escaped + rb")[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)")
-
-
-def _value(raw: bytes) -> str:
-    text = raw.decode("utf-8", "surrogateescape")
-    if "\n" in text:
-        text = _FOLD.sub(" ", text)
-    return text.strip(" \t\r")
-
-
 def _content_length(raw: bytes) -> int:
     field = _CONTENT_LENGTH.search(raw)
     if field is None:
@@ -255,10 +141,11 @@ def _content_length(raw: bytes) -> int:
     digits = field[1].strip(b" \t\r")
     if digits.isdigit() and len(digits) <= MAX_DIGITS:
         return int(digits)
-    value = _value(field[1])
-    if not _DIGITS.fullmatch(value):
+    value = unfolded(field[1])
+    length = whole_number(value)
+    if length is None:
         raise FormatError(f"Content-Length {value[:40]!r} is not a length")
-    return int(value)
+    return length
 
 
 def parse_record_header(raw: bytes, *, strict: bool = False) -> RecordHeader:
@@ -293,25 +180,9 @@ def edit_header(header: RecordHeader, remove: Iterable[str], add: Iterable[tuple
     """
     raw = header.raw
     for name in remove:
-        raw = _field(name).sub(b"", raw)
+        raw = field_pattern(name).sub(b"", raw)
     fields = raw.removesuffix(b"\n").removesuffix(b"\r")
     return parse_record_header(fields + format_fields(add) + b"\r\n")
-
-
-def format_fields(fields: Iterable[tuple[str, str]]) -> bytes:
-    """Serialise named fields, one CRLF-ended line each: an `application/warc-fields` block.
-
-    Raises:
-        ValueError: A name that is not a token, or a value that contains a line break or NUL.
-    """
-    lines = []
-    for name, value in fields:
-        if not _TOKEN.fullmatch(name):
-            raise ValueError(f"{name!r} cannot name a field (WARC 1.1, clause 4: token)")
-        if _LINE_BREAK_OR_NUL.search(value):
-            raise ValueError(f"the value of {name} contains a line break or NUL: {value[:80]!r}")
-        lines.append(f"{name}: {value}\r\n")
-    return "".join(lines).encode("utf-8", "surrogateescape")
 
 
 def build_record_header(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> RecordHeader:

@@ -10,6 +10,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError, LimitError, TruncatedError
+from seekwarc.format.buffer import Buffer
 
 __all__ = [
     "DICTIONARY_FRAME_MAGIC",
@@ -21,7 +22,6 @@ __all__ = [
     "PADDING_MAGIC",
     "SEEK_TABLE_MAGIC",
     "SKIPPABLE_HEADER_SIZE",
-    "Buffer",
     "FrameHeader",
     "frame_facts",
     "is_skippable",
@@ -31,8 +31,6 @@ __all__ = [
     "skippable_frame",
     "walk_blocks",
 ]
-
-Buffer = bytes | bytearray | memoryview
 
 FRAME_MAGIC: Final = 0xFD2FB528
 FRAME_MAGIC_BYTES: Final = FRAME_MAGIC.to_bytes(4, "little")

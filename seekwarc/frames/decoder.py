@@ -10,7 +10,8 @@ import xxhash
 import zstandard
 
 from seekwarc.errors import ChecksumError, FormatError, LimitError
-from seekwarc.format.zstd import Buffer, FrameHeader
+from seekwarc.format.buffer import Buffer
+from seekwarc.format.zstd import FrameHeader
 from seekwarc.frames.dictionary import Dictionary
 
 __all__ = ["MAX_WINDOW_SIZE", "WINDOW_LIMITS", "CodecError", "FrameDecoder", "content_checksum"]

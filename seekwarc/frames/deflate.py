@@ -15,7 +15,7 @@ import zlib
 from functools import cache
 from typing import Final
 
-from seekwarc.format.zstd import Buffer
+from seekwarc.format.buffer import Buffer
 from seekwarc.frames.encoder import EncodedFrame
 
 __all__ = [

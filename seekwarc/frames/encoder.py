@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 import zstandard
 
-from seekwarc.format.zstd import Buffer
+from seekwarc.format.buffer import Buffer
 from seekwarc.frames.dictionary import Dictionary
 
 __all__ = [

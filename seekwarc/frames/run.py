@@ -37,7 +37,7 @@ from seekwarc.storage.plan import plan_requests
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from seekwarc.format.zstd import Buffer
+    from seekwarc.format.buffer import Buffer
 
 __all__ = ["MAX_FRAME_CONTENT", "FrameRun", "ReadPlan"]
 

@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
-from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, RECORD_MAGIC, find_header_end
+from seekwarc.format.header_fields import find_header_end
+from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, RECORD_MAGIC
 from seekwarc.frames.units import EmptyFrame, Piece
 from seekwarc.storage.stopping import checkpoint
 

@@ -12,11 +12,11 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from seekwarc.errors import FormatError
+from seekwarc.format.buffer import Buffer
 from seekwarc.format.chunked import ChunkedBody
 from seekwarc.format.digest import Digest, Hasher
 from seekwarc.format.http import HttpHead
 from seekwarc.format.warc import RecordHeader
-from seekwarc.format.zstd import Buffer
 from seekwarc.read.extent import Extent
 
 __all__ = ["BlockDigests", "DigestCheck", "DigestVerdict", "check_digests", "check_payload_digest"]

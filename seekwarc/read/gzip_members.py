@@ -10,7 +10,8 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END, find_header_end, parse_record_header
+from seekwarc.format.header_fields import find_header_end
+from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END, parse_record_header
 from seekwarc.frames.inflate import gzip_codec
 from seekwarc.frames.scan import Window
 from seekwarc.frames.units import Piece, pieces_from

@@ -7,13 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.warc import (
-    MAX_BLANK_BYTES,
-    MAX_HEADER_SIZE,
-    RECORD_END,
-    RECORD_MAGIC,
-    find_header_end,
-)
+from seekwarc.format.header_fields import find_header_end
+from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, RECORD_END, RECORD_MAGIC
 from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import CHEAP_READ, Window
 from seekwarc.read.body import RecordBody, TableStatus

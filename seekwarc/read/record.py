@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, Protocol, cast
 
 from seekwarc.errors import LimitError, SeekWarcError
-from seekwarc.format.fields import DefinedFields
+from seekwarc.format.header_fields import parse_fields
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, is_http_block, parse_http_head
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
-from seekwarc.format.warc import RECORD_END, RecordHeader, parse_fields
+from seekwarc.format.warc import RECORD_END, RecordHeader
+from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.read.chunked_payload import ChunkedExtent
 from seekwarc.read.extent import Extent
 

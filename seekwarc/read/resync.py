@@ -18,12 +18,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import FormatError
+from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.warc import (
     MAX_BLANK_BYTES,
     RECORD_BEGINNING,
     RECORD_END,
     RECORD_MAGIC,
-    find_header_end,
     parse_record_header,
 )
 from seekwarc.frames.scan import Window

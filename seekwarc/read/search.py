@@ -22,7 +22,8 @@ from itertools import chain, islice
 from typing import Final
 
 from seekwarc.errors import FormatError
-from seekwarc.format.warc import RECORD_BEGINNING, RecordHeader, find_header_end, parse_record_header
+from seekwarc.format.header_fields import find_header_end
+from seekwarc.format.warc import RECORD_BEGINNING, RecordHeader, parse_record_header
 from seekwarc.frames.scan import Frame, Window, frame_at, frames_from
 from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile

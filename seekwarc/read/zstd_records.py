@@ -13,7 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import FormatError
-from seekwarc.format.warc import RECORD_END, find_header_end, parse_record_header
+from seekwarc.format.header_fields import find_header_end
+from seekwarc.format.warc import RECORD_END, parse_record_header
 from seekwarc.format.zstd import FrameHeader, measure_frame, parse_frame_header
 from seekwarc.frames.decoder import CodecError
 from seekwarc.frames.scan import Window, frame_start_at

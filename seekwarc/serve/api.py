@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -15,8 +14,9 @@ from starlette.routing import Mount, Route
 
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
-from seekwarc.format.check import check_header
 from seekwarc.format.dates import WarcDate
+from seekwarc.format.header_fields import whole_number
+from seekwarc.format.rules import check_header
 from seekwarc.read.record import Record
 from seekwarc.serve.address import address_of
 from seekwarc.serve.catalogue import SORTS, Query, Row
@@ -48,7 +48,6 @@ SIZE_PATIENCE: Final = 3.0
 CLIENT_IS_GONE: Final = 499
 """The status of an answer that nobody reads."""
 
-_NUMBER = re.compile(r"[0-9]{1,18}")
 _HEADERS: Final = dict([*SAFE, ("cache-control", "no-store")])
 
 
@@ -283,9 +282,10 @@ def _number(request: Request, name: str) -> int | None:
     text = request.query_params.get(name)
     if not text:
         return None
-    if not _NUMBER.fullmatch(text):
+    number = whole_number(text)
+    if number is None:
         raise HTTPException(400, f"{name} is a number, not {text[:40]!r}")
-    return int(text)
+    return number
 
 
 def _date(request: Request, name: str) -> str | None:

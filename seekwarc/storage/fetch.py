@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from seekwarc.errors import SourceError
-from seekwarc.format.zstd import Buffer
+from seekwarc.format.buffer import Buffer
 from seekwarc.storage.opening import as_source
 from seekwarc.storage.plan import Request, plan_requests
 from seekwarc.storage.source import RangeReadable, RangeSource, SmallReads, Stats

@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from seekwarc.errors import FormatError, LimitError, TruncatedError
+from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.seektable import FOOTER_SIZE, table_frame_size
-from seekwarc.format.warc import RECORD_END, RecordHeader, find_header_end
+from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.format.zstd import (
     DICTIONARY_FRAME_MAGIC,
     SEEK_TABLE_MAGIC,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from seekwarc.format.check import check_header
+from seekwarc.format.rules import check_header
 from seekwarc.format.seektable import SeekTable
 from seekwarc.frames.run import ReadPlan
 from seekwarc.read.reader import Reader

@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from typing import BinaryIO, Final, Unpack
 
 from seekwarc.errors import FormatError, SourceError
-from seekwarc.format.check import check_header
+from seekwarc.format.rules import check_header
 from seekwarc.format.warc import RECORD_END
 from seekwarc.format.words import counted
 from seekwarc.frames.audit import FrameAudit

@@ -6,9 +6,9 @@ import io
 from collections.abc import Iterable, Iterator
 
 from seekwarc.errors import FormatError
+from seekwarc.format.buffer import Buffer
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, parse_http_head
 from seekwarc.format.words import counted
-from seekwarc.format.zstd import Buffer
 from seekwarc.storage.streams import ReadableStream, read_some
 
 __all__ = ["Block", "BlockSource", "ReadableStream", "as_stream"]

@@ -12,7 +12,8 @@ from typing import Final
 
 from seekwarc.format.dates import format_date
 from seekwarc.format.digest import Digest, WrittenAlgorithm
-from seekwarc.format.warc import RECORD_END, RecordHeader, format_fields
+from seekwarc.format.header_fields import format_fields
+from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.write.assembly import stored_bound
 from seekwarc.write.block_reader import BlockSource
 from seekwarc.write.header import HeaderDraft, new_id

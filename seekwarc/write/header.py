@@ -7,9 +7,9 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 
 from seekwarc.errors import RuleError
-from seekwarc.format.check import check_fields
-from seekwarc.format.rules import Severity
-from seekwarc.format.warc import RecordHeader, build_record_header, format_fields
+from seekwarc.format.header_fields import format_fields
+from seekwarc.format.rules import Severity, check_fields
+from seekwarc.format.warc import RecordHeader, build_record_header
 
 __all__ = ["HeaderDraft", "Headers", "bracketed", "new_id", "pairs_of"]
 

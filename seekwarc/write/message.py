@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
-from seekwarc.format.zstd import Buffer
+from seekwarc.format.buffer import Buffer
+from seekwarc.format.header_fields import TOKEN
 from seekwarc.write.block_reader import Block, BlockSource, as_stream
 from seekwarc.write.header import Headers, pairs_of
 
@@ -18,7 +19,7 @@ __all__ = ["refuse_message_fields", "response_head", "with_head"]
 
 STEP: Final = 1 << 20
 
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_NAME = re.compile(TOKEN)
 _UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -63,7 +64,7 @@ def response_head(
 
 def _check(names: set[str], lines: list[str]) -> None:
     for name in names:
-        if not _TOKEN.fullmatch(name):
+        if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} is not a valid name of an HTTP field")
     for line in lines:
         if _UNFIT.search(line):

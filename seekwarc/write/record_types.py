@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
+from seekwarc.format.buffer import Buffer
 from seekwarc.format.dates import WarcDate, format_date
 from seekwarc.format.digest import Digest
+from seekwarc.format.header_fields import format_fields
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
-from seekwarc.format.warc import format_fields
-from seekwarc.format.zstd import Buffer
 from seekwarc.write.block_reader import Block, ReadableStream, as_stream
 from seekwarc.write.header import HeaderDraft, Headers, bracketed, new_id, pairs_of
 from seekwarc.write.message import refuse_message_fields, response_head, with_head

@@ -15,13 +15,13 @@ import os
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
+from seekwarc.format.buffer import Buffer
 from seekwarc.format.digest import Digest, Hasher, WrittenAlgorithm
-from seekwarc.format.fields import DefinedFields
 from seekwarc.format.http import HttpHead, is_http_block, parse_http_head
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
 from seekwarc.format.warc import RECORD_END, RecordHeader
+from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.format.words import counted
-from seekwarc.format.zstd import Buffer
 from seekwarc.read.digests import BlockDigests
 from seekwarc.write.assembly import OWN_TABLE, stored_bound
 from seekwarc.write.block_reader import BlockSource, ReadableStream

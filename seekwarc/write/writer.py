@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import Final, Self
 
 from seekwarc.errors import SeekWarcError
+from seekwarc.format.buffer import Buffer
 from seekwarc.format.digest import WrittenAlgorithm
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
-from seekwarc.format.zstd import Buffer
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.frames.units import Compression

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc.errors import FormatError
-from seekwarc.format.check import Finding, check_fields, check_header
-from seekwarc.format.rules import FIELD_RULES, RECORD_TYPES, Severity
+from seekwarc.format.rules import FIELD_RULES, RECORD_TYPES, Finding, Severity, check_fields, check_header
 from seekwarc.format.warc import build_record_header, parse_record_header
 from tests.support.strategies import DrawnHeader, record_headers
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from seekwarc.format.check import Finding, check_fields
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST, SERVER_NOT_MODIFIED
 from seekwarc.format.rules import (
     CONDITIONS,
@@ -14,7 +13,9 @@ from seekwarc.format.rules import (
     RECORD_TYPES,
     Condition,
     FieldRule,
+    Finding,
     Severity,
+    check_fields,
     first_value,
 )
 

@@ -9,14 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from seekwarc.errors import FormatError
-from seekwarc.format.warc import (
-    MAX_HEADER_SIZE,
-    build_record_header,
-    find_header_end,
-    format_fields,
-    parse_fields,
-    parse_record_header,
-)
+from seekwarc.format.header_fields import find_header_end, format_fields, parse_fields
+from seekwarc.format.warc import MAX_HEADER_SIZE, build_record_header, parse_record_header
 from tests.support.reading import time_limit
 from tests.support.strategies import DrawnHeader, field_names, field_values, record_headers
 

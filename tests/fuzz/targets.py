@@ -24,10 +24,11 @@ import zstandard
 import seekwarc
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.chunked import ChunkedBody
-from seekwarc.format.fields import DefinedFields
+from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, parse_http_head
 from seekwarc.format.seektable import SeekTable, table_frame_size
-from seekwarc.format.warc import edit_header, find_header_end, parse_record_header
+from seekwarc.format.warc import edit_header, parse_record_header
+from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.format.zstd import FRAME_MAGIC, measure_frame
 from seekwarc.frames.codings import DecodedFile
 from seekwarc.frames.dictionary import load_dictionary

@@ -15,8 +15,7 @@ from contextlib import contextmanager
 import pytest
 
 import seekwarc
-from seekwarc.format.check import check_fields, check_header
-from seekwarc.format.rules import Severity
+from seekwarc.format.rules import Severity, check_fields, check_header
 from seekwarc.format.warc import parse_record_header
 from tests.support.sources import RecordingSource
 

@@ -7,7 +7,7 @@ import io
 import pytest
 
 import seekwarc
-from seekwarc.format.check import check_header
+from seekwarc.format.rules import check_header
 from seekwarc.format.warc import parse_record_header
 from tests.standard.clauses import shall
 from tests.standard.material import (

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import seekwarc
-from seekwarc.format.check import check_header
+from seekwarc.format.rules import check_header
 from tests.standard.clauses import shall
 from tests.standard.material import (
     DATE,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import seekwarc
-from seekwarc.format.fields import DefinedFields
+from seekwarc.format.warc_fields import DefinedFields
 from tests.support.series import errors_of, labelled
 from tests.support.writing import DATE, HTTP_HEAD, KIB, RESPONSE, URI, Pipe, noise, text
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
-from seekwarc.format.fields import DefinedFields
 from seekwarc.format.rules import FIELD_RULES
 from seekwarc.format.values import MediaType
 from seekwarc.format.warc import build_record_header, parse_record_header
+from seekwarc.format.warc_fields import DefinedFields
 
 ATTRIBUTES = {
     "WARC-Record-ID": "id",

@@ -5,26 +5,24 @@ Source: WARC 1.1, clause 5.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from seekwarc.errors import FormatError
+from seekwarc.format.header_fields import whole_number
 from seekwarc.format.values import MediaType, without_brackets
 from seekwarc.format.warc import RecordHeader
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
-    from seekwarc.format.check import Finding
     from seekwarc.format.dates import WarcDate
     from seekwarc.format.digest import Digest
+    from seekwarc.format.rules import Finding
 
 __all__ = ["DefinedFields"]
 
 Value = TypeVar("Value")
-
-_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 class DefinedFields:
@@ -56,7 +54,7 @@ class DefinedFields:
     def findings(self) -> list[Finding]:
         """Rules of the standard that the header breaks, including malformed fields; see `check_header`."""
         # Imported here: most readers never check a header against the rules.
-        from seekwarc.format.check import check_header  # noqa: PLC0415
+        from seekwarc.format.rules import check_header  # noqa: PLC0415
 
         return check_header(self.header)
 
@@ -172,9 +170,10 @@ class DefinedFields:
 
 
 def _number(text: str) -> int:
-    if not _NUMBER.fullmatch(text):
+    number = whole_number(text)
+    if number is None:
         raise FormatError(f"{text[:40]!r} is not a number")
-    return int(text)
+    return number
 
 
 # The modules are imported in the functions: reading bytes of a record needs none of them.

@@ -1,0 +1,170 @@
+"""Header fields as WARC and HTTP write them: `Name: value` lines, and a mapping of them.
+
+Source: WARC 1.1, clause 4; RFC 9110, section 5 (fields); RFC 9112, section 5.2 (folded lines).
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
+from functools import lru_cache
+from typing import Final
+
+from seekwarc.format.buffer import Buffer
+
+__all__ = [
+    "MAX_DIGITS",
+    "TOKEN",
+    "FieldMapping",
+    "field_pattern",
+    "field_values",
+    "find_header_end",
+    "format_fields",
+    "parse_fields",
+    "unfolded",
+    "whole_number",
+]
+
+TOKEN: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # noqa: S105
+"""A token, such as the name of a field (RFC 9110, section 5.6.2), as a regular expression."""
+MAX_DIGITS: Final = 18
+"""Digits of a number that is accepted: it then fits into 64 bits."""
+
+_NUMBER = re.compile(rf"[0-9]{{1,{MAX_DIGITS}}}")
+_NAME = re.compile(TOKEN)
+_LINE_BREAK_OR_NUL = re.compile(r"[\r\n\0]")
+_FOLD = re.compile(r"(?:(?<![ \t])[ \t]++)?\r?\n[ \t]++")
+
+
+def whole_number(text: str) -> int | None:
+    """Return a number that is written in ASCII digits only; None for any other text, or a longer one."""
+    return int(text) if _NUMBER.fullmatch(text) else None
+
+
+def find_header_end(data: bytes | bytearray, start: int = 0) -> int:
+    """Return the index after the blank line that ends a header, or -1 if `data` has no blank line yet."""
+    end = data.find(b"\n\r\n", start)
+    # Some write bare LF.
+    bare = data.find(b"\n\n", start, end + 1 if end >= 0 else None)
+    if bare >= 0:
+        return bare + 2
+    return end + 3 if end >= 0 else -1
+
+
+def parse_fields(data: Buffer) -> Iterator[tuple[str, str]]:
+    """Yield (name, value) of each named field, in order, folded lines joined by one space.
+
+    Bytes that are not UTF-8 become surrogate escapes, so nothing is lost: encoding with
+    `errors="surrogateescape"` restores them. Lines without a colon are skipped.
+    """
+    text = bytes(data).decode("utf-8", "surrogateescape")
+    for line in _FOLD.sub(" ", text).split("\n"):
+        name, colon, value = line.partition(":")
+        # A blank at the very beginning continues the start line, which is not a field.
+        if colon and line[0] not in " \t":
+            yield name.strip(" \t"), value.strip(" \t\r")
+
+
+class FieldMapping(Mapping[str, str]):
+    """Named fields as a mapping whose names are not case-sensitive.
+
+    A field may be repeated: `header[name]` and `get` return its first value, `get_all` every value.
+    Iteration, `len`, `keys`, `values` and `items` cover every field, in order, with names as written.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def _pairs(self) -> Sequence[tuple[str, str]]:
+        """All fields as (name, value), in order."""
+
+    @abstractmethod
+    def get_all(self, name: str) -> tuple[str, ...]:
+        """Return every value of a field that may be repeated."""
+
+    def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
+        """Return the first value of a field, or `default` if it is missing."""
+        return next(iter(self.get_all(name)), default)
+
+    def __getitem__(self, name: str) -> str:
+        value = self.get(name)
+        if value is None:
+            raise KeyError(name)
+        return value
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name, _ in self._pairs])
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __bool__(self) -> bool:
+        # `if record.http:` asks for a head; even one without fields is a head.
+        return True
+
+    def items(self) -> ItemsView[str, str]:
+        """Return every field as (name, value)."""
+        return _Items(self)
+
+    def values(self) -> ValuesView[str]:
+        """Return the value of every field."""
+        return _Values(self)
+
+
+class _Items(ItemsView[str, str]):
+    def __init__(self, fields: FieldMapping) -> None:
+        super().__init__(fields)
+        self._fields = fields
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._fields._pairs)  # noqa: SLF001
+
+
+class _Values(ValuesView[str]):
+    def __init__(self, fields: FieldMapping) -> None:
+        super().__init__(fields)
+        self._fields = fields
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([value for _, value in self._fields._pairs])  # noqa: SLF001
+
+
+def field_values(raw: bytes, name: str) -> tuple[str, ...]:
+    """Return every value of a field in a header, whose first line is not a field; see `parse_fields`."""
+    return tuple(map(unfolded, field_pattern(name).findall(raw)))
+
+
+@lru_cache(maxsize=256)
+def field_pattern(name: str) -> re.Pattern[bytes]:
+    """Return a pattern of a field with that name, including folded lines."""
+    escaped = re.escape(name.encode("utf-8", "surrogateescape"))
+    return re.compile(rb"\n(?i:" + escaped + rb")[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)")
+
+
+def unfolded(raw: bytes) -> str:
+    """Return the text of a field's value, folded lines joined by one space."""
+    text = raw.decode("utf-8", "surrogateescape")
+    if "\n" in text:
+        text = _FOLD.sub(" ", text)
+    return text.strip(" \t\r")
+
+
+def format_fields(fields: Iterable[tuple[str, str]]) -> bytes:
+    """Serialise named fields, one CRLF-ended line each: an `application/warc-fields` block.
+
+    Raises:
+        ValueError: A name that is not a token, or a value that contains a line break or NUL.
+    """
+    lines = []
+    for name, value in fields:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} cannot name a field (WARC 1.1, clause 4: token)")
+        if _LINE_BREAK_OR_NUL.search(value):
+            raise ValueError(f"the value of {name} contains a line break or NUL: {value[:80]!r}")
+        lines.append(f"{name}: {value}\r\n")
+    return "".join(lines).encode("utf-8", "surrogateescape")
