@@ -32,11 +32,7 @@ NOT_YET_CLEAN: set[str] = {
     "seekwarc/serve",
     "tests/aio",
     "tests/browser",
-    "tests/fuzz",
     "tests/serve",
-    "tests/tasks",
-    "tests/tools",
-    "tests/write",
 }
 """Rooms whose sentences are still to be rewritten."""
 

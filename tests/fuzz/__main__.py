@@ -33,10 +33,10 @@ from typing import Final
 CORPUS: Final = Path(__file__).parent / "corpus"
 SLOW: Final = 10
 """Seconds that one input may take, instrumented."""
-MOST_MEMORY: Final = 1024
+MAX_MEMORY: Final = 1024
 """MiB that a process may take; the instrumented package alone takes 150."""
-LONGEST: Final = 4096
-MOST_RESTARTS: Final = 20
+MAX_INPUT: Final = 4096
+MAX_RESTARTS: Final = 20
 
 
 def main() -> int:
@@ -74,7 +74,7 @@ def _run(name: str, found: Path, seconds: float) -> list[Path]:
     """Run one target, anew after an input that the fuzzer does not survive; return what breaks it."""
     before = _inputs(name, found)
     end = time.monotonic() + seconds
-    for _ in range(MOST_RESTARTS):
+    for _ in range(MAX_RESTARTS):
         left = end - time.monotonic()
         command = [
             sys.executable,
@@ -118,8 +118,8 @@ def _fuzz(name: str, found: Path, seconds: float) -> None:
         sys.argv[0],
         f"-max_total_time={max(round(seconds), 1)}",
         f"-timeout={SLOW}",
-        f"-rss_limit_mb={MOST_MEMORY}",
-        f"-max_len={LONGEST}",
+        f"-rss_limit_mb={MAX_MEMORY}",
+        f"-max_len={MAX_INPUT}",
         f"-artifact_prefix={found}/{name}-",
         "-verbosity=0",
         "-print_final_stats=1",

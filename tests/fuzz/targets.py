@@ -45,7 +45,7 @@ __all__ = ["TARGETS"]
 
 MAX_CONTENT: Final = 1 << 20
 """Bytes that are unpacked of one thing; bombs are tests/property/test_hostile.py's."""
-MOST_RECORDS: Final = 30
+MAX_RECORDS: Final = 30
 
 FIELDS = (
     "WARC-Type",
@@ -284,7 +284,7 @@ def _streamed(data: bytes, *, pipe: bool = False) -> list[tuple[bytes, bytes]]:
     """Return header and block of each record that can be read in order."""
     found = []
     with contextlib.suppress(SeekWarcError), seekwarc.open(Pipe(data) if pipe else data) as archive:
-        for record in itertools.islice(archive.in_order(), MOST_RECORDS):
+        for record in itertools.islice(archive.in_order(), MAX_RECORDS):
             if record.content_length > MAX_CONTENT:
                 break
             found.append((record.header.raw, record.block.read()))
@@ -293,7 +293,7 @@ def _streamed(data: bytes, *, pipe: bool = False) -> list[tuple[bytes, bytes]]:
 
 def _until_error(archive: seekwarc.Reader) -> Iterator[seekwarc.Record]:
     with contextlib.suppress(SeekWarcError):
-        yield from itertools.islice(archive, MOST_RECORDS)
+        yield from itertools.islice(archive, MAX_RECORDS)
 
 
 def _whole(part: seekwarc.Extent) -> bytes | None:

@@ -36,9 +36,9 @@ from tests.support.sources import Pipe
 __all__ = ["WAYS", "answer"]
 
 STEP: Final = 64 << 10
-MOST_READ: Final = 32 << 20
+MAX_READ: Final = 32 << 20
 """Bytes of a file's blocks that are read at the most: of what unpacks to gigabytes, the beginning will do."""
-MOST_RECORDS: Final = 20
+MAX_RECORDS: Final = 20
 FAR: Final = 1 << 62
 
 
@@ -68,7 +68,7 @@ def blocks(path: str) -> str:
     with seekwarc.open(path, threads=2) as archive, _ending(lambda: count) as end:
         for record in archive:
             with record.block.open() as file:
-                while size < MOST_READ and (data := file.read(STEP)):
+                while size < MAX_READ and (data := file.read(STEP)):
                     size += len(data)
             count += 1
     return end()
@@ -117,9 +117,9 @@ def everything(path: str) -> str:
     """Read the first record's block with one call."""
     with seekwarc.open(path, threads=2) as archive:
         record = archive.record_at(0)
-        if record.content_length > MOST_READ and record.seek_table_status != seekwarc.TableStatus.STREAM:
+        if record.content_length > MAX_READ and record.seek_table_status != seekwarc.TableStatus.STREAM:
             return "large"
-        return str(len(record.block.pread(0, MOST_READ)))
+        return str(len(record.block.pread(0, MAX_READ)))
 
 
 def verify(path: str) -> str:
@@ -154,7 +154,7 @@ def collect(path: str) -> str:
     with seekwarc.Collection([path], threads=1) as files:
         index = files.index
         count = 0
-        for record in itertools.islice(files, MOST_RECORDS):
+        for record in itertools.islice(files, MAX_RECORDS):
             _ = record.concurrent, record.refers_to, record.referring_to
             with contextlib.suppress(seekwarc.SeekWarcError):
                 _ = files.open_record(record).payload.pread(0, 100)

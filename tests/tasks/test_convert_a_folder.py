@@ -68,7 +68,7 @@ def test_a_folder_is_converted_with_a_report(folder: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.needs("zstd")
-def test_files_whose_names_collide_are_refused_before_anything(folder: Path, tmp_path: Path) -> None:
+def test_colliding_names_are_refused_before_anything_is_read(folder: Path, tmp_path: Path) -> None:
     (folder / "2025" / "c.warc.gz").write_bytes((folder / "2025" / "a.warc.gz").read_bytes())
     target = tmp_path / "seekable"
     words = ["convert", folder, "--to-dir", target]

@@ -54,7 +54,7 @@ def pages(folder: Path) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.posix
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGINT", "exception"])
-def test_a_crawl_that_crashed_goes_on_and_has_lost_nothing(how: str, tmp_path: Path) -> None:
+def test_a_crashed_crawl_continues_without_loss(how: str, tmp_path: Path) -> None:
     assert crawl(tmp_path, 0, how) != 0
     assert crawl(tmp_path, 46, how) != 0
     assert crawl(tmp_path, 92, "well") == 0
@@ -65,7 +65,7 @@ def test_a_crawl_that_crashed_goes_on_and_has_lost_nothing(how: str, tmp_path: P
 
 
 @pytest.mark.parametrize("how", ["exception", "well"])
-def test_a_crawl_that_is_started_anew_replaces_nothing(how: str, tmp_path: Path) -> None:
+def test_a_crawl_that_is_started_again_replaces_nothing(how: str, tmp_path: Path) -> None:
     crawl(tmp_path, 0, how)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(seekwarc.SeekWarcError, match=r"crawl-00000\.warc\.zst"):
@@ -74,7 +74,7 @@ def test_a_crawl_that_is_started_anew_replaces_nothing(how: str, tmp_path: Path)
 
 
 @pytest.mark.posix
-def test_a_record_torn_by_a_power_cut_is_put_aside(tmp_path: Path) -> None:
+def test_a_record_torn_by_a_power_cut_is_kept_separately(tmp_path: Path) -> None:
     crawl(tmp_path, 0, "SIGKILL")
     (unfinished,) = tmp_path.glob("*.open")
     with unfinished.open("r+b") as file:

@@ -33,34 +33,34 @@ def names(*given: str, **options: str) -> list[str]:
 # Which files.
 
 
-def test_a_folder_stands_for_the_warc_files_below_it(tree) -> None:
+def test_a_folder_stands_for_its_warc_files(tree) -> None:
     found = names("crawls")
     assert sorted(found) == sorted(f"crawls/{name}" for name in FILES)
     assert names("crawls") == found, "in the same order every time"
 
 
-def test_files_urls_and_standard_input_are_taken_as_named(tree) -> None:
+def test_files_urls_and_standard_input_are_taken_as_given(tree) -> None:
     given = ["crawls/a.txt", "s3://bucket/folder", "-", "missing.warc"]
     assert list(archives_in(given)) == [(name, False) for name in given]
 
 
-def test_a_file_that_is_named_twice_comes_once(tree) -> None:
+def test_a_file_given_twice_is_yielded_once(tree) -> None:
     assert names("crawls/b/c.warc", "crawls/b", "./crawls/b/../b/c.warc").count("crawls/b/c.warc") == 1
     assert len(names("crawls/b", "crawls")) == len(FILES)
 
 
-def test_a_folder_below_can_be_left_out(tree) -> None:
+def test_a_subfolder_can_be_left_out(tree) -> None:
     assert names("crawls", leave_out="./crawls/b") == ["crawls/a.warc.gz"]
     assert len(names("crawls", leave_out="elsewhere")) == len(FILES)
 
 
-def test_links_that_go_in_a_circle_are_not_followed(tree) -> None:
+def test_circular_links_are_not_followed(tree) -> None:
     (tree / "crawls" / "loop").symlink_to(tree / "crawls")
     assert len(names("crawls")) == len(FILES)
 
 
 @pytest.mark.parametrize("name", ["", "empty"])
-def test_what_leads_to_no_file_is_refused(tree, name) -> None:
+def test_a_name_without_files_is_refused(tree, name) -> None:
     (tree / "empty").mkdir()
     with pytest.raises(SourceError):
         names("crawls", name)
@@ -97,7 +97,7 @@ def test_names_that_collide_are_refused_and_listed(tree) -> None:
         jobs_into("new", ["p", "q"], zst)
 
 
-def test_in_its_own_folder_what_was_made_is_no_source(tree) -> None:
+def test_files_made_by_an_earlier_run_are_no_sources(tree) -> None:
     (tree / "crawls/a.warc.zst").touch()
     jobs = jobs_into("crawls", ["crawls"], lambda name: "a.warc.zst" if name.startswith("a.") else zst(name))
     assert "crawls/a.warc.zst" not in [job.source for job in jobs]
@@ -113,7 +113,7 @@ def test_a_target_is_never_one_of_the_sources(tree) -> None:
 
 
 @pytest.mark.parametrize("name", ["-", "https://example.org/", "https://example.org/%2e%2e%2fup.warc.gz"])
-def test_what_has_no_name_for_a_file_is_refused(tree, name) -> None:
+def test_a_source_without_a_file_name_is_refused(tree, name) -> None:
     with pytest.raises(TargetError, match="name"):
         jobs_into("new", [name], lambda base: base)
 
@@ -157,7 +157,7 @@ def work(job: Job, context: JobContext) -> tuple[Status, object]:
     return Status.DONE, os.getpid()
 
 
-def test_each_outcome_is_reported_and_the_worst_returned() -> None:
+def test_each_outcome_is_reported_and_the_worst_status_returned() -> None:
     heard = Heard()
     jobs = [Job(name) for name in ("one", "problems", "two")]
     assert run(jobs, work, heard) == 1
@@ -167,7 +167,7 @@ def test_each_outcome_is_reported_and_the_worst_returned() -> None:
 
 
 @pytest.mark.parametrize(("bad", "status"), [("damaged", 1), ("missing", 2), ("memory", 2)])
-def test_a_failure_stops_the_others_unless_they_are_to_go_on(bad, status) -> None:
+def test_a_failure_stops_the_others_without_keep_going(bad, status) -> None:
     jobs = [Job(name) for name in ("one", bad, "two", "three")]
     heard = Heard()
     assert run(jobs, work, heard) == status

@@ -81,7 +81,7 @@ def stored(*records: tuple[bytes, bytes], **options) -> bytes:
 @pytest.mark.parametrize("first", [RECORDS, OTHERS, RECORDS[3:], (SMALL,), (NOISE,)])
 @pytest.mark.parametrize("second", [OTHERS, (SMALL,), (NOISE,), (EMPTY,)])
 @pytest.mark.parametrize("tables", ["large", "none"])
-def test_the_records_of_all_files_in_order_under_one_right_table(first, second, tables) -> None:
+def test_all_records_are_in_order_under_one_right_table(first, second, tables) -> None:
     parts = [stored(*first), stored(*second, tables=tables), stored(*first)]
     data, done = joined(*parts)
     found = assert_right(data)
@@ -94,7 +94,7 @@ def test_the_records_of_all_files_in_order_under_one_right_table(first, second, 
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
-def test_stored_bytes_of_records_do_not_change(threads) -> None:
+def test_compressed_bytes_of_records_do_not_change(threads) -> None:
     """Not even their tables: [offset, offset + length) is what it was, so digests of it stay right."""
     parts = [written(*records, frame_size=FRAME) for records in (RECORDS, OTHERS, RECORDS)]
     data, _ = joined(*(part for part, _ in parts), threads=threads)
@@ -103,13 +103,13 @@ def test_stored_bytes_of_records_do_not_change(threads) -> None:
         assert [data[r.offset : r.offset + r.length] for r in archive] == slices
 
 
-def test_one_file_alone_comes_out_as_it_was() -> None:
+def test_a_single_file_comes_out_unchanged() -> None:
     for records in (RECORDS, OTHERS, (NOISE,), (SMALL,), (HTTP,)):
         part = stored(*records)
         assert joined(part)[0] == part
 
 
-def test_what_is_counted_adds_up() -> None:
+def test_the_counts_add_up() -> None:
     first, second = stored(*RECORDS), stored(*OTHERS)
     gzip = Foreign().record(text(3000)).record(b"x").gzip().bytes()
     data, done = joined(first, second, gzip)
@@ -128,7 +128,7 @@ def test_what_is_counted_adds_up() -> None:
 
 
 @pytest.mark.parametrize("form", ["gzip", "plain"])
-def test_other_compressions_are_taken_in(form) -> None:
+def test_other_compressions_can_be_joined(form) -> None:
     made = Foreign().record(b"").record(text(2_500_000)).record(noise(300_000)).record(b"x")
     said = []
     data, done = joined(
@@ -156,7 +156,7 @@ def test_a_file_can_be_joined_to_itself() -> None:
     assert_right(data)
 
 
-def test_more_files_than_may_be_open(tmp_path) -> None:
+def test_more_files_than_the_system_opens_can_be_joined(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     path.write_bytes(stored(SMALL))
     resource = pytest.importorskip("resource")
@@ -173,7 +173,7 @@ def test_more_files_than_may_be_open(tmp_path) -> None:
 # Reading it.
 
 
-def test_records_are_where_they_are_said_to_be() -> None:
+def test_records_are_at_their_offsets() -> None:
     data, _ = joined(stored(*RECORDS), stored(*OTHERS), stored(*RECORDS))
     expected = [*RECORDS, *OTHERS, *RECORDS]
     with seekwarc.open(data) as archive:
@@ -187,7 +187,7 @@ def test_records_are_where_they_are_said_to_be() -> None:
                 assert record.block.pread(100_000, 1000) == block[100_000:101_000]
 
 
-def test_a_range_costs_what_it_cost_before() -> None:
+def test_a_range_read_costs_the_same_as_before() -> None:
     part = stored(SMALL, NOISE, SMALL)
     data, _ = joined(stored(*RECORDS), part, stored(*OTHERS))
     costs = []
@@ -206,7 +206,7 @@ def test_a_range_costs_what_it_cost_before() -> None:
 
 
 @pytest.mark.parametrize("join", ["cat", "concat"])
-def test_files_joined_by_cat_are_read_through_the_chain_of_tables(join) -> None:
+def test_files_joined_by_cat_are_read_by_their_table_chain(join) -> None:
     """Of which `seekwarc concat` makes one link."""
     first, second = joined(stored(*RECORDS), stored(*OTHERS))[0], stored(*RECORDS)
     data = first + second if join == "cat" else joined(first + second)[0]
@@ -243,7 +243,7 @@ def test_every_table_of_a_chain_is_dropped() -> None:
 
 @pytest.mark.parametrize("tables", ["none", "every"])
 @pytest.mark.parametrize("record", [NOISE, TEXT, HTTP])
-def test_the_first_record_does_not_end_in_a_trap(record, tables) -> None:
+def test_the_file_table_does_not_pass_for_the_first_record_s(record, tables) -> None:
     """Readers of proposal 118 must not take the file's table for the first record's (section 2.5)."""
     parts = [stored(record, record, tables=tables), stored(*RECORDS)]
     data, done = joined(*parts)
@@ -258,7 +258,7 @@ def test_the_first_record_does_not_end_in_a_trap(record, tables) -> None:
 
 
 @pytest.mark.parametrize("record", [NOISE, HTTP])
-def test_the_first_record_of_a_later_file_stays_as_it_is(record) -> None:
+def test_the_first_record_of_a_later_file_is_unchanged(record) -> None:
     part, places = written(record, SMALL, frame_size=FRAME)
     data, done = joined(stored(SMALL), part)
     found = assert_right(data)[1]
@@ -270,7 +270,7 @@ def test_the_first_record_of_a_later_file_stays_as_it_is(record) -> None:
 # Which tables.
 
 
-def test_files_with_a_table_each_stay_so_and_are_what_cat_makes() -> None:
+def test_files_with_a_table_each_are_joined_as_by_cat() -> None:
     parts = [stored(*records, tables="every") for records in (RECORDS, OTHERS, (NOISE,), (SMALL,))]
     data, done = joined(*parts)
     assert done.tables == "every"
@@ -278,7 +278,7 @@ def test_files_with_a_table_each_stay_so_and_are_what_cat_makes() -> None:
     assert_right(data, tables="every")
 
 
-def test_among_others_they_get_the_table_of_the_file() -> None:
+def test_mixed_files_get_one_table_for_the_file() -> None:
     data, done = joined(stored(*RECORDS, tables="every"), stored(*OTHERS))
     found = assert_right(data)
     assert done.tables == "large"
@@ -291,7 +291,7 @@ def test_among_others_they_get_the_table_of_the_file() -> None:
 
 @pytest.mark.parametrize("kinds", [(True, True), (True, False), (False, True)])
 @pytest.mark.parametrize("tables", ["large", "every"])
-def test_the_same_dictionary_is_stored_once_however_it_was(kinds, tables) -> None:
+def test_a_shared_dictionary_is_stored_once(kinds, tables) -> None:
     dictionary = small_dictionary()
     parts = [
         stored(*records, dictionary=dictionary, compress_dictionary=compress, tables=tables)
@@ -309,7 +309,7 @@ def test_the_same_dictionary_is_stored_once_however_it_was(kinds, tables) -> Non
         assert [record.block.read() for record in archive] == [block for _, block in (*RECORDS, *OTHERS)]
 
 
-def test_a_large_first_record_behind_a_dictionary() -> None:
+def test_a_large_first_record_can_follow_a_dictionary() -> None:
     dictionary = small_dictionary()
     data, _ = joined(*[stored(*OTHERS, dictionary=dictionary, tables="none")] * 2)
     assert_right(data, dictionary=dictionary.data)
@@ -327,7 +327,7 @@ def other_dictionary() -> seekwarc.Dictionary:
         (None, other_dictionary, "the file has a dictionary, the new one has none"),
     ],
 )
-def test_another_dictionary_means_compressing_anew_and_is_said_beforehand(first, second, problem) -> None:
+def test_another_dictionary_is_recompressed_with_a_warning(first, second, problem) -> None:
     first, second = first and first(), second and second()
     target, said = WriteOnly(), []
 
@@ -349,7 +349,7 @@ def test_another_dictionary_means_compressing_anew_and_is_said_beforehand(first,
     assert decompressed(data, dictionary) == plain(*RECORDS, *OTHERS, SMALL)
 
 
-def test_what_is_compressed_anew_uses_the_first_files_dictionary() -> None:
+def test_recompressed_records_use_the_first_dictionary() -> None:
     dictionary = small_dictionary()
     made = Foreign()
     for number in range(50):
@@ -359,7 +359,7 @@ def test_what_is_compressed_anew_uses_the_first_files_dictionary() -> None:
     assert len(with_it) - len(dictionary.frame()) < len(without)
 
 
-def test_frames_that_do_not_name_the_dictionary_are_made_anew() -> None:
+def test_frames_without_the_dictionary_id_are_recompressed() -> None:
     made = (
         Foreign().dictionary(compressed=True, name=False).record(text(3000)).record(text(200_000), cuts=FRAME)
     )
@@ -370,7 +370,7 @@ def test_frames_that_do_not_name_the_dictionary_are_made_anew() -> None:
     assert decompressed(data, dictionary) == made.plain().bytes()
 
 
-def test_a_dictionary_that_cat_left_in_the_middle_is_gone() -> None:
+def test_a_dictionary_in_the_middle_is_dropped() -> None:
     dictionary = small_dictionary()
     part = stored(*RECORDS, dictionary=dictionary)
     data, _ = joined(part + part)
@@ -378,7 +378,7 @@ def test_a_dictionary_that_cat_left_in_the_middle_is_gone() -> None:
     assert decompressed(data, dictionary.data) == plain(*RECORDS) * 2
 
 
-def test_files_that_cat_should_not_have_joined_are_refused() -> None:
+def test_files_wrongly_joined_by_cat_are_refused() -> None:
     data = stored(*RECORDS, dictionary=small_dictionary()) + stored(SMALL, dictionary=other_dictionary())
     with pytest.raises(FormatError, match="the frame needs dictionary"):
         joined(data)
@@ -397,7 +397,7 @@ def test_files_that_cat_should_not_have_joined_are_refused() -> None:
     ids=str,
 )
 @pytest.mark.parametrize("cuts", [(), 100_000])
-def test_frames_without_what_they_must_have_are_made_anew(options, reason, cuts) -> None:
+def test_frames_without_required_fields_are_recompressed(options, reason, cuts) -> None:
     made = (
         Foreign().record(b"fine").record(text(3000), **options).record(noise(300_000), cuts=cuts, **options)
     )
@@ -408,7 +408,7 @@ def test_frames_without_what_they_must_have_are_made_anew(options, reason, cuts)
     assert done.recompressed == (Recompressed("<bytes>", reason, 2),)
 
 
-def test_records_that_share_a_frame_are_told_apart() -> None:
+def test_records_that_share_a_frame_are_separated() -> None:
     made = Foreign().frame(
         b"".join(warc_header(1000, n) + text(1000, seed=n) + b"\r\n\r\n" for n in range(9))
     )
@@ -421,7 +421,7 @@ def test_records_that_share_a_frame_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("trailer", [b"", b"\r\n", b"\n\n", b"\r\n" * 3])
-def test_line_breaks_are_kept_even_if_wrong(trailer) -> None:
+def test_wrong_line_breaks_are_kept(trailer) -> None:
     made = Foreign().record(b"one", trailer=trailer).record(noise(300_000), cuts=FRAME, trailer=trailer)
     data, done = joined(made.bytes(), stored(*RECORDS))
     assert decompressed(data) == made.plain(trailer=trailer).bytes() + plain(*RECORDS)
@@ -447,7 +447,7 @@ def test_pipes_work_at_both_ends() -> None:
     assert bytes(target.data) == joined(stored(*RECORDS), stored(*OTHERS), stored(*RECORDS))[0]
 
 
-def test_sources_may_be_anything_that_is_read(tmp_path) -> None:
+def test_sources_may_be_anything_readable(tmp_path) -> None:
     part = stored(*RECORDS)
     path = tmp_path / "a.warc.zst"
     path.write_bytes(part)
@@ -456,14 +456,14 @@ def test_sources_may_be_anything_that_is_read(tmp_path) -> None:
     assert decompressed(data) == plain(*RECORDS) * 4 + plain(SMALL) + plain(*RECORDS) * 2
 
 
-def test_a_target_that_holds_something_is_gone_on_with() -> None:
+def test_a_file_object_is_written_after_its_content() -> None:
     target = io.BytesIO(b"something")
     target.seek(0, io.SEEK_END)
     concat([stored(*RECORDS), stored(*OTHERS)], target)
     assert target.getvalue() == b"something" + joined(stored(*RECORDS), stored(*OTHERS))[0]
 
 
-def test_an_older_file_is_replaced_where_asked_and_keeps_its_mode(tmp_path) -> None:
+def test_a_replaced_file_keeps_its_mode(tmp_path) -> None:
     path = tmp_path / "new.warc.zst"
     path.write_bytes(b"older")
     path.chmod(0o640)
@@ -475,7 +475,7 @@ def test_an_older_file_is_replaced_where_asked_and_keeps_its_mode(tmp_path) -> N
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_progress_is_shown_of_every_file(tmp_path) -> None:
+def test_progress_covers_every_file(tmp_path) -> None:
     seen = []
 
     def watch(source, label: str):
@@ -491,7 +491,7 @@ def test_progress_is_shown_of_every_file(tmp_path) -> None:
 # What goes wrong.
 
 
-def test_nothing_to_join_is_refused() -> None:
+def test_no_files_are_refused() -> None:
     with pytest.raises(ValueError, match="no files to join"):
         concat([], io.BytesIO())
 
@@ -511,7 +511,7 @@ def test_nothing_to_join_is_refused() -> None:
     ],
     ids=range(8),
 )
-def test_a_source_that_is_no_whole_file_is_named_and_leaves_nothing(tmp_path, number, data, error) -> None:
+def test_a_damaged_source_is_named_and_leaves_nothing(tmp_path, number, data, error) -> None:
     path = tmp_path / "bad.warc.zst"
     path.write_bytes(data)
     sources = [stored(*RECORDS), stored(*OTHERS)]
@@ -523,7 +523,7 @@ def test_a_source_that_is_no_whole_file_is_named_and_leaves_nothing(tmp_path, nu
 
 
 @pytest.mark.slow
-def test_every_damaged_byte_is_found_or_does_no_harm() -> None:
+def test_every_damaged_byte_is_found_or_harmless() -> None:
     made = Foreign().record(b"x").record(noise(700), cuts=200, table=True).record(text(500)).file_table()
     expected = made.plain().bytes()
     data = made.bytes()
@@ -549,7 +549,7 @@ def test_without_verifying_large_records_are_not_decoded(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("where", ["first", "second"])
-def test_a_file_is_not_written_over_one_of_its_parts(tmp_path, where) -> None:
+def test_a_source_is_refused_as_target(tmp_path, where) -> None:
     path = tmp_path / "a.warc.zst"
     path.write_bytes(stored(*RECORDS))
     sources: list[Path | bytes] = [stored(SMALL)]
@@ -578,7 +578,7 @@ def test_an_encoder_that_fails_leaves_nothing(tmp_path, monkeypatch) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_missing_folder_is_told(tmp_path) -> None:
+def test_a_missing_folder_is_an_error(tmp_path) -> None:
     with pytest.raises(TargetError, match="cannot be written: No such file"):
         concat([stored(SMALL)], tmp_path / "missing" / "new.warc.zst")
 
@@ -599,7 +599,7 @@ FORMS = st.sampled_from(["bytes", "bytes", "bytes", "gzip", "plain"])
 @pytest.mark.slow
 @given(made=st.lists(st.tuples(layouts(), FORMS), min_size=1, max_size=4), threads=st.sampled_from([1, 2]))
 @settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_any_files_are_joined(made: list[tuple[Foreign, str]], threads: int) -> None:
+def test_any_generated_files_can_be_joined(made: list[tuple[Foreign, str]], threads: int) -> None:
     sources = [m.bytes() if form == "bytes" else getattr(m, form)().bytes() for m, form in made]
     data, done = joined(*sources, threads=threads)
     first, form = made[0]
@@ -626,7 +626,7 @@ FLIPS = st.lists(st.tuples(st.floats(0, 1), st.integers(1, 255)), min_size=1, ma
 @given(made=st.lists(layouts(), min_size=1, max_size=3), flips=FLIPS)
 @settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
-def test_damaged_files_are_refused_or_joined_to_something_readable(made, flips) -> None:
+def test_damaged_files_are_refused_or_stay_readable(made, flips) -> None:
     data = bytearray(b"".join(m.bytes() for m in made))
     for place, change in flips:
         data[min(int(place * len(data)), len(data) - 1)] ^= change
@@ -639,7 +639,7 @@ def test_damaged_files_are_refused_or_joined_to_something_readable(made, flips) 
             record.block.read()
 
 
-def test_a_hostile_table_does_not_lead_astray() -> None:
+def test_a_hostile_table_is_ignored() -> None:
     inner = stored(SMALL)
     made = Foreign().record(b"x").record(inner * 3 + noise(200_000), cuts=FRAME)
     made.raw(seek_table([(1 << 31, 1 << 31, 0)] * 5)).file_table(change=lambda entries: entries[::-1])

@@ -51,7 +51,7 @@ def decompressed(data: bytes) -> bytes:
 # What a conversion says of itself.
 
 
-def test_a_conversion_says_what_it_did(tmp_path) -> None:
+def test_a_conversion_returns_its_counts(tmp_path) -> None:
     made = some_records()
     source, target = tmp_path / "a.warc.gz", tmp_path / "b.warc.zst"
     source.write_bytes(made.gzip().bytes())
@@ -83,7 +83,7 @@ def test_sizes_are_those_of_the_files(form, pipe) -> None:
     assert done.target_size == len(target.getvalue())
 
 
-def test_what_was_not_verified_says_so() -> None:
+def test_an_unverified_conversion_says_so() -> None:
     assert convert(some_records().bytes(), io.BytesIO(), "none", verify=False).verified is False
 
 
@@ -101,7 +101,7 @@ def test_content_is_kept_whatever_the_frames(tables, frame_size) -> None:
 @pytest.mark.parametrize("trailer", [b"", b"\r\n", b"\n\n", b"\r\n" * 5, b"\n"])
 @pytest.mark.parametrize("form", ["plain", "gzip"])
 @pytest.mark.parametrize("to", ["zst", "gz", "none"])
-def test_line_breaks_behind_records_are_kept_even_if_wrong(trailer, form, to) -> None:
+def test_wrong_line_breaks_are_kept(trailer, form, to) -> None:
     made = Foreign().record(b"one").record(noise(2_000_000)).record(b"three")
     source, target = getattr(made, form)(trailer=trailer).bytes(), io.BytesIO()
     content = made.plain(trailer=trailer).bytes()
@@ -111,7 +111,7 @@ def test_line_breaks_behind_records_are_kept_even_if_wrong(trailer, form, to) ->
     assert done.sha256 == hashlib.sha256(content).hexdigest()
 
 
-def test_a_gzip_file_becomes_a_member_a_record() -> None:
+def test_a_gzip_target_has_a_member_for_each_record() -> None:
     made, target = some_records(), io.BytesIO()
     convert(made.bytes(), target, "gz")
     with seekwarc.open(target.getvalue()) as archive:
@@ -122,7 +122,7 @@ def test_a_gzip_file_becomes_a_member_a_record() -> None:
             assert gzip.decompress(stored) == put.header + put.block + b"\r\n\r\n"
 
 
-def test_what_goes_into_a_pipe_is_the_same_and_checked() -> None:
+def test_a_pipe_gets_the_same_bytes_and_is_checked() -> None:
     made, target, pipe = some_records(), io.BytesIO(), WriteOnly()
     for to in ("zst", "gz", "none"):
         target, pipe = io.BytesIO(), WriteOnly()
@@ -134,7 +134,7 @@ def test_what_goes_into_a_pipe_is_the_same_and_checked() -> None:
 # What is refused, and what is left then.
 
 
-def test_an_encoder_that_errs_is_found_out(tmp_path, monkeypatch) -> None:
+def test_a_faulty_encoder_is_detected(tmp_path, monkeypatch) -> None:
     encode = FrameEncoder.encode
     monkeypatch.setattr(
         FrameEncoder, "encode", lambda self, data: encode(self, data.replace(b"archive", b"ARCHIVE"))
@@ -147,7 +147,7 @@ def test_an_encoder_that_errs_is_found_out(tmp_path, monkeypatch) -> None:
         convert(source, WriteOnly(), "zst")
 
 
-def test_a_target_that_stores_something_else_is_found_out(tmp_path) -> None:
+def test_a_faulty_target_is_detected(tmp_path) -> None:
     class Forgetful(io.FileIO):
         def write(self, data) -> int:
             return super().write(bytes(data).replace(b"WARC-Date", b"WARC-Dote"))
@@ -169,7 +169,7 @@ def test_a_source_that_fails_leaves_nothing(tmp_path, to) -> None:
 @pytest.mark.parametrize("to", ["zst", "gz", "none"])
 @pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
 @pytest.mark.parametrize("length", [0, 1, 30, 400, 1_000_000, 2_400_000])
-def test_a_source_that_is_cut_is_told_and_leaves_nothing(tmp_path, to, form, length) -> None:
+def test_a_cut_source_is_an_error_and_leaves_nothing(tmp_path, to, form, length) -> None:
     made = some_records() if form == "bytes" else getattr(some_records(), form)()
     offsets = {put.offset for put in made.records}
     data = made.bytes()[: length + (length in offsets)]
@@ -209,7 +209,7 @@ def test_a_file_is_not_written_over_itself(tmp_path) -> None:
     assert os.listdir(tmp_path) == ["a.warc.zst"]
 
 
-def test_memory_of_the_caller_is_left_open() -> None:
+def test_file_objects_of_the_caller_stay_open() -> None:
     source, target = io.BytesIO(some_records().bytes()), io.BytesIO()
     convert(source, target, "gz")
     assert not source.closed
@@ -220,7 +220,7 @@ def test_memory_of_the_caller_is_left_open() -> None:
 
 
 @pytest.mark.parametrize("form", ["plain", "gzip", "bytes"])
-def test_the_digest_is_that_of_what_comes_out_of_other_tools(form) -> None:
+def test_the_digest_is_that_of_other_tools_output(form) -> None:
     made = some_records()
     data = made.bytes() if form == "bytes" else getattr(made, form)().bytes()
     undo = {"plain": bytes, "gzip": inflated, "bytes": decompressed}[form]
@@ -228,7 +228,7 @@ def test_the_digest_is_that_of_what_comes_out_of_other_tools(form) -> None:
     assert content_digest(PipeSource(Pipe(data))) == hashlib.sha256(undo(data)).hexdigest()
 
 
-def test_the_digest_needs_no_records_and_believes_no_table() -> None:
+def test_the_digest_needs_neither_records_nor_tables() -> None:
     lying = Foreign().record(b"x" * 5000, cuts=600, table={"change": lambda entries: entries[1:]})
     lying.file_table(change=lambda entries: [(1, 9, 9)] * 5)
     assert content_digest(BytesSource(lying.bytes())) == hashlib.sha256(lying.plain().bytes()).hexdigest()

@@ -43,7 +43,7 @@ def records(part: Part, dictionary: Dictionary | None = None) -> list[StoredReco
 
 
 @pytest.mark.parametrize("form", ["zst", "gz", "none"])
-def test_a_file_is_known_by_its_content(tmp_path, form) -> None:
+def test_a_file_is_recognized_by_its_content(tmp_path, form) -> None:
     made = Foreign().record(b"one").record(b"two")
     data = {"zst": made, "gz": made.gzip(), "none": made.plain()}[form].bytes()
     (tmp_path / "named wrongly").write_bytes(data)
@@ -56,12 +56,12 @@ def test_a_file_is_known_by_its_content(tmp_path, form) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"something else", b"\x28\xb5"])
-def test_what_is_no_warc_file_is_refused(data) -> None:
+def test_a_file_that_is_not_a_warc_is_refused(data) -> None:
     with pytest.raises(UnsupportedError):
         part_of(data)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path) -> None:
+def test_a_missing_file_is_an_error(tmp_path) -> None:
     with pytest.raises(SourceError, match="cannot be opened"):
         part_of(tmp_path / "missing")
 
@@ -70,7 +70,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("compressed", [True, False])
-def test_the_dictionary_frame_is_taken_as_it_is(compressed) -> None:
+def test_the_dictionary_frame_is_kept(compressed) -> None:
     made = Foreign().dictionary(compressed=compressed).record(text(3000))
     part = part_of(made.bytes())
     assert part.dictionary == Dictionary(some_dictionary().as_bytes())
@@ -78,7 +78,7 @@ def test_the_dictionary_frame_is_taken_as_it_is(compressed) -> None:
 
 
 @pytest.mark.parametrize("missing", ["checksum", "content_size"])
-def test_a_dictionary_frame_without_a_field_it_needs_is_made_again(missing) -> None:
+def test_an_incomplete_dictionary_frame_is_made_again(missing) -> None:
     """It must have both ("Dictionary frame format"), and a file that is made should keep the rules."""
     data = some_dictionary().as_bytes()
     frame = skippable(DICTIONARY_FRAME, zstd_frame(data, **{missing: False}))
@@ -101,7 +101,7 @@ def test_whether_frames_can_be_copied_depends_on_the_dictionary() -> None:
     assert [r.open_block().read(-1) for r in records(with_it, None)] == [text(3000)]
 
 
-def test_a_dictionary_with_the_same_id_may_be_another() -> None:
+def test_dictionaries_with_the_same_id_may_differ() -> None:
     data = some_dictionary().as_bytes()
     part = part_of(Foreign().dictionary(compressed=True).record(text(3000)).bytes())
     assert (
@@ -109,19 +109,19 @@ def test_a_dictionary_with_the_same_id_may_be_another() -> None:
     )
 
 
-def test_the_same_dictionary_is_held_once() -> None:
+def test_equal_dictionaries_share_memory() -> None:
     data = [Foreign().dictionary(compressed=kind).record(b"x").bytes() for kind in (True, False)]
     with parts_of(data, None, {}) as (first, second):
         assert first.dictionary is second.dictionary
         assert part_of(Foreign().record(b"x").bytes()).dictionary_frame() is None
 
 
-def test_a_damaged_dictionary_is_told() -> None:
+def test_a_damaged_dictionary_is_an_error() -> None:
     with pytest.raises(FormatError, match=r"^<bytes>, offset 0: "):
         part_of(skippable(DICTIONARY_FRAME, b"no dictionary") + zstd_frame(b""))
 
 
-def test_limits_are_kept() -> None:
+def test_limits_are_passed_to_the_reader() -> None:
     data = Foreign().dictionary(compressed=True).record(text(3000)).bytes()
     with (
         pytest.raises(LimitError, match="exceeds the limit"),
@@ -133,7 +133,7 @@ def test_limits_are_kept() -> None:
 # Pipes.
 
 
-def test_a_pipe_is_put_aside_and_read_as_often_as_need_be(tmp_path) -> None:
+def test_a_pipe_is_copied_and_read_repeatedly(tmp_path) -> None:
     made = Foreign().record(noise(300_000), cuts=50_000).record(b"x")
     pipe = Pipe(made.bytes())
     with parts_of([pipe], str(tmp_path), {}) as (part,):
@@ -144,7 +144,7 @@ def test_a_pipe_is_put_aside_and_read_as_often_as_need_be(tmp_path) -> None:
     assert not pipe.closed, "it is the caller's"
 
 
-def test_a_named_pipe_is_too(tmp_path) -> None:
+def test_a_named_pipe_is_copied_too(tmp_path) -> None:
     path = tmp_path / "fifo"
     os.mkfifo(path)
     data = Foreign().record(b"x").bytes()
@@ -154,7 +154,7 @@ def test_a_named_pipe_is_too(tmp_path) -> None:
     writer.join()
 
 
-def test_no_room_for_a_pipe_is_told(tmp_path) -> None:
+def test_no_space_for_the_copy_of_a_pipe_is_an_error(tmp_path) -> None:
     with (
         pytest.raises(TargetError, match="<pipe>: cannot be copied to a temporary file: No such file"),
         parts_of([Pipe(b"data")], str(tmp_path / "missing"), {}),
@@ -162,7 +162,7 @@ def test_no_room_for_a_pipe_is_told(tmp_path) -> None:
         pass
 
 
-def test_a_pipe_that_breaks_is_told() -> None:
+def test_a_broken_pipe_is_an_error() -> None:
     class Broken(Pipe):
         def readinto(self, buffer) -> int:
             raise ConnectionResetError("the other side is gone")
@@ -191,7 +191,7 @@ def test_not_all_files_are_open_at_once(tmp_path: Path) -> None:
         assert open_files() == before
 
 
-def test_whoever_watches_sees_each_file_and_its_end(tmp_path) -> None:
+def test_progress_covers_each_file_to_its_end(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     path.write_bytes(Foreign().record(b"x").bytes())
     seen = []
@@ -229,7 +229,7 @@ def test_whoever_watches_sees_each_file_and_its_end(tmp_path) -> None:
     ],
     ids=str,
 )
-def test_a_table_each_stays_where_all_files_have_it(modes, expected) -> None:
+def test_a_table_each_stays_if_all_files_have_it(modes, expected) -> None:
     files = {mode: written(*SMALL, *SMALL, tables=mode)[0] for mode in ("large", "every", "none")}
     files["gz"] = Foreign().record(b"x").gzip().bytes()
     files["empty"] = written(*EMPTY, tables="every")[0]

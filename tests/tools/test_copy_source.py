@@ -62,7 +62,7 @@ def stored(made: Foreign, frames: FrameList) -> list[bytes]:
 # Frames.
 
 
-def test_frames_are_taken_together_as_they_lie() -> None:
+def test_contiguous_frames_are_copied_together() -> None:
     frames = FrameList()
     for offset, stored, held in [
         (0, 10, 100),
@@ -85,7 +85,7 @@ def test_frames_are_taken_together_as_they_lie() -> None:
 
 @pytest.mark.parametrize("cuts", [(), 1000, (300,), (5, 100, 2000)])
 @pytest.mark.parametrize("dictionary", [False, True])
-def test_records_that_keep_the_rules_are_found_as_they_lie(cuts, dictionary) -> None:
+def test_valid_records_are_found_with_their_frames(cuts, dictionary) -> None:
     made = Foreign().dictionary(compressed=True) if dictionary else Foreign()
     made.record(b"").record(text(3000), cuts=cuts).record(noise(5000), cuts=cuts, table=True).record(b"x")
     made.file_table()
@@ -99,7 +99,7 @@ def test_records_that_keep_the_rules_are_found_as_they_lie(cuts, dictionary) -> 
         assert record.stored_size == put.length - len(table)
 
 
-def test_one_small_frame_comes_with_the_record() -> None:
+def test_a_single_small_frame_is_in_memory() -> None:
     made = Foreign().record(text(50_000)).record(text(2 << 20))
     small, large = found_in(made)
     assert small.data == made.bytes()[: made.records[0].stop]
@@ -115,12 +115,12 @@ def test_frames_with_content_are_counted() -> None:
 
 
 @pytest.mark.parametrize(("cut", "apart"), [(0, True), (1, False), (-1, False)])
-def test_a_header_in_a_frame_of_its_own_is_known(cut, apart) -> None:
+def test_a_header_in_its_own_frame_is_recognized(cut, apart) -> None:
     made = Foreign().record(text(3000), cuts=(len(warc_header(3000)) + cut,))
     assert found_in(made)[0].header_is_apart is apart
 
 
-def test_a_record_that_is_kept_is_without_what_follows() -> None:
+def test_a_kept_record_has_no_following_frames() -> None:
     made = Foreign().record(b"x").extension(data=b"more")
     record = found_in(made)[0]
     assert len(record.following) == 1
@@ -128,7 +128,7 @@ def test_a_record_that_is_kept_is_without_what_follows() -> None:
     assert record.kept().data == record.data
 
 
-def test_nothing_is_read_of_a_large_record_but_what_tells_where_its_frames_are() -> None:
+def test_only_frame_headers_of_a_large_record_are_read() -> None:
     made = Foreign().record(noise(8_000_000), cuts=1 << 20).record(b"x")
     source = RecordingSource(made.bytes())
     assert len(list(StoredRecords(ArchiveFile(source, Stats())))) == 2
@@ -138,7 +138,7 @@ def test_nothing_is_read_of_a_large_record_but_what_tells_where_its_frames_are()
 # Frames without content.
 
 
-def test_extension_frames_are_kept_where_they_stand() -> None:
+def test_extension_frames_are_kept_in_place() -> None:
     made = Foreign().record(text(3000), cuts=1000, between=lambda to, n: to.extension(data=b"%d" % n))
     made.extension(0x184D2A5F, b"behind").extension(data=b"").record(b"next").extension(data=b"end")
     first, second = found_in(made)
@@ -147,7 +147,7 @@ def test_extension_frames_are_kept_where_they_stand() -> None:
     assert stored(made, second.following) == [skippable(0x184D2A50, b"end")]
 
 
-def test_those_in_front_of_the_first_record_come_behind_it() -> None:
+def test_extension_frames_before_the_first_record_follow_it() -> None:
     made = Foreign().empty().extension(data=b"front").record(b"x").extension(data=b"behind")
     record = found_in(made)[0]
     assert stored(made, record.following) == [
@@ -180,7 +180,7 @@ def test_other_frames_with_the_magic_number_of_tables_are_kept(data) -> None:
     assert len(found_in(made)[0].following) == 1
 
 
-def test_frames_without_content_are_left_out() -> None:
+def test_empty_frames_are_left_out() -> None:
     made = (
         Foreign().empty().record(text(3000), cuts=1000, between=lambda to, _: to.empty()).empty().record(b"x")
     )
@@ -190,7 +190,7 @@ def test_frames_without_content_are_left_out() -> None:
     assert second.header.raw == made.records[1].header
 
 
-def test_an_extension_frame_that_no_table_can_list_is_refused(monkeypatch) -> None:
+def test_a_too_large_extension_frame_is_refused(monkeypatch) -> None:
     monkeypatch.setattr("seekwarc.tools.copy_source.MAX_LISTED", 1000)
     made = Foreign().record(b"x").extension(data=bytes(2000))
     with pytest.raises(LimitError, match=r"^some.warc.zst, offset \d+: an extension frame of 2008 bytes"):
@@ -215,7 +215,7 @@ def broken(**options) -> Foreign:
     ],
     ids=str,
 )
-def test_a_record_whose_frames_break_a_rule_is_read_instead(options, reason) -> None:
+def test_a_record_with_invalid_frames_is_recompressed(options, reason) -> None:
     made = broken(**options)
     first, second, third = found_in(made)
     assert isinstance(first, StoredRecord)
@@ -227,7 +227,7 @@ def test_a_record_whose_frames_break_a_rule_is_read_instead(options, reason) -> 
     assert content(second) == content(second), "it was kept"
 
 
-def test_one_frame_of_many_is_enough() -> None:
+def test_one_invalid_frame_is_enough() -> None:
     content = warc_header(3000) + text(3000) + RECORD_END
     made = Foreign().begin(warc_header(3000), text(3000))
     made.frame(content[:1000]).frame(content[1000:2000], checksum=False).frame(content[2000:])
@@ -236,7 +236,7 @@ def test_one_frame_of_many_is_enough() -> None:
     assert record.reason == "a frame has no checksum"
 
 
-def test_frames_that_do_not_name_the_dictionary_are_read() -> None:
+def test_frames_without_the_dictionary_id_are_recompressed() -> None:
     made = Foreign().dictionary(compressed=True, name=False).record(text(3000)).record(text(3000), cuts=1000)
     assert [record.reason for record in found_in(made)] == ["a frame does not name the file's dictionary"] * 2
     assert [content(record) for record in found_in(made)] == [
@@ -244,7 +244,7 @@ def test_frames_that_do_not_name_the_dictionary_are_read() -> None:
     ]
 
 
-def test_frames_too_large_for_a_table_are_read(monkeypatch) -> None:
+def test_frames_too_large_for_a_table_are_recompressed(monkeypatch) -> None:
     monkeypatch.setattr("seekwarc.tools.copy_source.MAX_LISTED", 2000)
     made = Foreign().record(text(3000)).record(text(1000)).record(text(3000), cuts=1000)
     first, second, third = found_in(made)
@@ -254,7 +254,7 @@ def test_frames_too_large_for_a_table_are_read(monkeypatch) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
-def test_records_that_share_a_frame_are_read_and_what_follows_is_copied() -> None:
+def test_records_after_a_shared_frame_are_copied() -> None:
     blocks = [b"one", text(2000), b"three"]
     contents = [warc_header(len(b), n) + b + RECORD_END for n, b in enumerate(blocks)]
     made = Foreign().record(b"first").frame(b"".join(contents)).record(b"last")
@@ -263,7 +263,7 @@ def test_records_that_share_a_frame_are_read_and_what_follows_is_copied() -> Non
     assert [content(record) for record in found[1:4]] == contents
 
 
-def test_a_file_of_such_frames_is_decompressed_once() -> None:
+def test_a_file_of_shared_frames_is_decompressed_once() -> None:
     made = Foreign({"content_size": False})
     for number in range(100):
         made.record(text(3000, seed=number))
@@ -284,7 +284,7 @@ def test_all_records_of_a_file_can_be_read() -> None:
         assert {(record.reason, record.source) for record in found} == {("because", "some.warc.zst")}
 
 
-def test_loose_records_of_a_file_with_a_dictionary_are_read_with_it() -> None:
+def test_loose_records_are_read_with_the_dictionary() -> None:
     made = Foreign().dictionary(compressed=False, name=False).record(text(3000))
     (record,) = loose_records(opened(made.bytes()), "zst", "because")
     assert record.open_block().read(-1) == text(3000)
@@ -294,13 +294,13 @@ def test_loose_records_of_a_file_with_a_dictionary_are_read_with_it() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 3, 30, 200, 400, 2000])
-def test_a_file_that_is_cut_is_told(length) -> None:
+def test_a_cut_file_is_an_error(length) -> None:
     data = Foreign().record(text(500)).record(noise(3000), cuts=1000).bytes()[:length]
     with pytest.raises(TruncatedError, match=r"^some.warc.zst, offset \d+: "):
         list(StoredRecords(opened(data)))
 
 
-def test_a_file_that_ends_within_a_large_record_is_told() -> None:
+def test_a_file_that_ends_in_a_large_record_is_an_error() -> None:
     made = Foreign().frame((warc_header(3000) + noise(3000))[:1000]).frame(noise(1000))
     with pytest.raises(
         TruncatedError, match=r"the file ends inside this record: 2000 of \d+ bytes are there"
@@ -308,7 +308,7 @@ def test_a_file_that_ends_within_a_large_record_is_told() -> None:
         list(StoredRecords(opened(made.bytes())))
 
 
-def test_line_breaks_that_are_missing_at_the_end_are_not_made_up() -> None:
+def test_missing_line_breaks_at_the_end_are_not_added() -> None:
     made = Foreign().record(b"x", trailer=b"")
     (record,) = found_in(made)
     assert content(record) == made.records[0].header + b"x"
@@ -317,14 +317,14 @@ def test_line_breaks_that_are_missing_at_the_end_are_not_made_up() -> None:
     assert content(record) == made.records[0].header + text(3000)
 
 
-def test_a_small_frame_that_is_damaged_is_told() -> None:
+def test_a_damaged_small_frame_is_an_error() -> None:
     data = bytearray(Foreign().record(b"x").record(text(3000)).bytes())
     data[-100] ^= 1
     with pytest.raises(FormatError, match=r"^some.warc.zst, offset \d+: the frame is damaged"):
         list(StoredRecords(opened(bytes(data))))
 
 
-def test_what_is_no_record_is_told() -> None:
+def test_content_that_is_no_record_is_an_error() -> None:
     made = Foreign().record(b"x")
     offset = len(made.bytes())
     made.frame(b"no record at all")
@@ -332,7 +332,7 @@ def test_what_is_no_record_is_told() -> None:
         list(StoredRecords(opened(made.bytes())))
 
 
-def test_a_record_that_does_not_end_as_it_should_is_not_stored_anew_with_other_bytes() -> None:
+def test_a_record_without_its_end_is_not_recompressed() -> None:
     made = Foreign().record(text(3000), cuts=1000, trailer=b"abcd")
     (record,) = StoredRecords(opened(made.bytes()))
     loose = record.loose("")
@@ -351,20 +351,20 @@ SMALL = [(header_for(5), b"small")]
 @pytest.mark.parametrize("records", [ONE, SMALL, ONE + SMALL, SMALL + EMPTY, EMPTY + EMPTY, ONE + ONE])
 @pytest.mark.parametrize("dictionary", [None, small_dictionary()])
 @pytest.mark.parametrize("tables", ["large", "every", "none"])
-def test_the_mode_of_a_file_is_seen_at_its_end(records, dictionary, tables) -> None:
+def test_the_mode_of_a_file_is_told_by_its_end(records, dictionary, tables) -> None:
     data, _ = written(*records, tables=tables, dictionary=dictionary, frame_size=FRAME)
     assert has_table_each(opened(data)) is (tables == "every")
 
 
 @pytest.mark.parametrize("tables", ["large", "every"])
-def test_one_record_without_a_block_looks_the_same_in_both(tables) -> None:
+def test_one_empty_record_looks_the_same_in_both_modes(tables) -> None:
     data, _ = written(*EMPTY, tables=tables)
     assert has_table_each(opened(data)) is None
     with_dictionary, _ = written(*EMPTY, tables=tables, dictionary=small_dictionary())
     assert has_table_each(opened(with_dictionary)) is (tables == "every")
 
 
-def test_files_joined_by_cat_are_seen_as_their_last_part() -> None:
+def test_files_joined_by_cat_have_the_mode_of_the_last() -> None:
     large, every = (
         written(*ONE, *SMALL, tables=tables, frame_size=FRAME)[0] for tables in ("large", "every")
     )
@@ -393,11 +393,11 @@ def test_files_joined_by_cat_are_seen_as_their_last_part() -> None:
         "no record",
     ],
 )
-def test_other_files_are_in_no_such_mode(made) -> None:
+def test_other_files_do_not_have_that_mode(made) -> None:
     assert has_table_each(opened(made.bytes())) is False
 
 
-def test_a_header_apart_with_a_table_is_that_mode_whoever_wrote_it() -> None:
+def test_a_foreign_file_with_a_table_each_has_that_mode() -> None:
     made = Foreign().record(b"x").record(text(3000), cuts=(len(warc_header(3000)),), table=True)
     assert has_table_each(opened(made.bytes())) is True
     with seekwarc.open(io.BytesIO(made.bytes())) as archive:

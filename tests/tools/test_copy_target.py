@@ -68,7 +68,7 @@ def mixed() -> Foreign:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_records_keep_their_order_whatever_the_threads(threads) -> None:
+def test_records_keep_their_order_with_any_threads(threads) -> None:
     made = mixed()
     data, tally = copy_frames(made.bytes(), threads=threads)
     found = assert_right(data)
@@ -84,7 +84,7 @@ def test_every_byte_of_every_frame_is_copied(verify) -> None:
     assert [f.data for f in walk(copy_frames(made.bytes(), verify=verify)[0]) if f.is_data] == frames
 
 
-def test_a_file_that_is_right_comes_out_the_same() -> None:
+def test_a_valid_file_comes_out_the_same() -> None:
     records = [(header_for(300_000), noise(300_000)), (header_for(5), b"small"), (header_for(0), b"")]
     for tables in ("large", "every"):
         data, _ = written(*records, *records, tables=tables, frame_size=FRAME)
@@ -98,7 +98,7 @@ def test_a_single_large_record_needs_no_second_table() -> None:
     assert sum(frame.is_table for frame in walk(copied)) == 1
 
 
-def test_the_size_of_the_file_is_bounded_at_any_time() -> None:
+def test_most_size_bounds_the_size_at_any_time() -> None:
     made = mixed().record(b"x").extension(data=bytes(5000)).record(noise(300_000), cuts=1000)
     target = io.BytesIO()
     with closing(OrderedWork(2)) as work:
@@ -124,7 +124,7 @@ def flipped(data: bytes, place: int) -> bytes:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("number", [1, 4, 7])
 @pytest.mark.parametrize("place", [20, -1, -3])
-def test_a_damaged_frame_is_named_by_its_place(threads, number, place) -> None:
+def test_a_damaged_frame_is_named_by_its_offset(threads, number, place) -> None:
     made = Foreign().record(b"x").record(noise(900_000), cuts=100_000).record(b"x")
     frame = [f for f in walk(made.bytes()) if f.offset >= made.records[1].offset][number]
     data = flipped(made.bytes(), (frame.end if place < 0 else frame.offset) + place)
@@ -135,7 +135,7 @@ def test_a_damaged_frame_is_named_by_its_place(threads, number, place) -> None:
     )
 
 
-def test_a_source_that_shrinks_is_told() -> None:
+def test_a_source_that_shrinks_is_an_error() -> None:
     class Shrinking(RecordingSource):
         def read(self, start: int, stop: int) -> bytes:
             # The second time it is read, to be copied.
@@ -147,7 +147,7 @@ def test_a_source_that_shrinks_is_told() -> None:
         copy_frames(Shrinking(Foreign().record(noise(3_000_000), cuts=1 << 20).bytes()))
 
 
-def test_a_source_that_fails_is_told() -> None:
+def test_a_source_that_fails_is_an_error() -> None:
     class Failing(RecordingSource):
         def read(self, start: int, stop: int) -> bytes:
             if start > 2_000_000:
@@ -175,7 +175,7 @@ def test_large_frames_are_copied_piece_by_piece(content) -> None:
         assert_right(data)
 
 
-def test_a_large_frame_that_is_damaged_is_told() -> None:
+def test_a_damaged_large_frame_is_an_error() -> None:
     made = Foreign().record(b"x").record(noise(9_000_000))
     data = flipped(made.bytes(), 4_000_000)
     with pytest.raises(ChecksumError, match=rf"^some.warc.zst, offset {made.records[1].offset}: the frame"):
@@ -192,7 +192,7 @@ def test_a_large_extension_frame_is_never_in_memory_as_a_whole() -> None:
     assert second.block == b"y"
 
 
-def test_small_records_behind_a_large_one_do_not_pile_up(monkeypatch) -> None:
+def test_small_records_after_a_large_one_do_not_pile_up(monkeypatch) -> None:
     waiting, most = 0, 0
     mark = OrderedWork.mark
 
@@ -215,7 +215,7 @@ def test_small_records_behind_a_large_one_do_not_pile_up(monkeypatch) -> None:
 
 @pytest.mark.parametrize("tables", ["none", "every"])
 @pytest.mark.parametrize("http", [True, False])
-def test_the_first_record_takes_its_header_and_what_follows_into_one_frame(tables, http) -> None:
+def test_the_first_frame_of_the_first_record_is_merged(tables, http) -> None:
     """What the specification asks for in section 2.5, without another frame being made anew."""
     block = HTTP_HEAD + noise(300_000) if http else noise(300_000)
     record = (header_for(len(block), content_type=RESPONSE if http else "text/plain"), block)
@@ -237,7 +237,7 @@ def test_the_first_record_takes_its_header_and_what_follows_into_one_frame(table
     assert "first record" in tally.recompressed[0].reason
 
 
-def test_other_records_keep_theirs_apart() -> None:
+def test_other_records_keep_their_header_frame() -> None:
     source, _ = written((header_for(5), b"small"), (header_for(300_000), noise(300_000)), frame_size=FRAME)
     assert copy_frames(source)[0] == source
 
@@ -253,7 +253,7 @@ def test_extension_frames_in_the_head_stay() -> None:
     assert found.block == block
 
 
-def test_a_second_frame_that_is_taken_in_whole_is_gone() -> None:
+def test_a_second_frame_may_be_merged_completely() -> None:
     header = warc_header(100_000)
     made = Foreign().record(noise(100_000), cuts=(len(header), len(header) + 1000, len(header) + 90_000))
     (found,) = assert_right(copy_frames(made.bytes())[0])
@@ -261,7 +261,7 @@ def test_a_second_frame_that_is_taken_in_whole_is_gone() -> None:
     assert len(found.data_frames) == 3
 
 
-def test_an_http_head_in_a_frame_with_the_body_is_told_from_it() -> None:
+def test_an_http_head_is_separated_from_the_body() -> None:
     block = HTTP_HEAD + noise(200_000)
     header = header_for(len(block), content_type=RESPONSE)
     made = Foreign().record(block, header=header, cuts=(len(header), 150_000))
@@ -323,7 +323,7 @@ def test_a_small_record_in_several_frames_becomes_one(work, cuts) -> None:
     assert tally.bytes_recompressed == HEADER + 3000
 
 
-def test_so_does_one_whose_block_is_one_frame_however_large() -> None:
+def test_a_record_of_two_frames_becomes_one() -> None:
     with closing(OrderedWork(1)) as work:
         made = Foreign().record(b"x").record(text(500_000), cuts=(len(warc_header(500_000)),))
         found, tally, _ = copy_records(made.bytes(), work)
@@ -331,7 +331,7 @@ def test_so_does_one_whose_block_is_one_frame_however_large() -> None:
     assert tally.recompressed[0].reason == "a small record in several frames"
 
 
-def test_a_large_record_is_copied_however_it_is_cut(work) -> None:
+def test_a_large_record_is_copied_with_any_frames(work) -> None:
     made = Foreign().record(b"x").record(noise(300_000), cuts=7777).record(text(300_000), cuts=(100, 200_000))
     found, tally, data = copy_records(made.bytes(), work)
     assert not tally.recompressed
@@ -339,14 +339,14 @@ def test_a_large_record_is_copied_however_it_is_cut(work) -> None:
     assert data.startswith(made.bytes()[: made.records[1].stop])
 
 
-def test_a_last_segment_in_several_frames_is_small_too(work) -> None:
+def test_a_small_last_segment_becomes_one_frame(work) -> None:
     header = header_for(10, ("WARC-Segment-Number", "2"))
     made = Foreign().record(b"x").record(b"0123456789", header=header, cuts=(len(header),), table=True)
     found, _, _ = copy_records(made.bytes(), work)
     assert len(found[1].frames) == 1
 
 
-def test_for_a_table_each_every_header_stands_apart(work) -> None:
+def test_in_mode_every_each_header_has_its_own_frame(work) -> None:
     records = [(header_for(5), b"small"), (header_for(0), b""), (header_for(300_000), noise(300_000))]
     every, _ = written(*records, tables="every", frame_size=FRAME)
     large, _ = written(*reversed(records), tables="large", frame_size=FRAME)
@@ -359,7 +359,7 @@ def test_for_a_table_each_every_header_stands_apart(work) -> None:
     ]
 
 
-def test_for_a_table_each_a_record_without_a_block_is_one_frame(work) -> None:
+def test_in_mode_every_an_empty_record_is_one_frame(work) -> None:
     header = warc_header(0)
     made = Foreign().record(b"", cuts=(len(header),), table=True)
     found, tally, _ = copy_records(made.bytes(), work, "every")
@@ -367,7 +367,7 @@ def test_for_a_table_each_a_record_without_a_block_is_one_frame(work) -> None:
     assert tally.recompressed[0].reason == "a small record in several frames"
 
 
-def test_a_first_record_with_a_frame_too_large_to_be_made_anew_alone(work) -> None:
+def test_a_first_record_with_a_huge_frame_is_recompressed(work) -> None:
     size = 9_000_000
     made = Foreign().record(noise(size), cuts=(len(warc_header(size)), 8_900_000)).record(b"x")
     found, tally, _ = copy_records(made.bytes(), work)
@@ -378,7 +378,7 @@ def test_a_first_record_with_a_frame_too_large_to_be_made_anew_alone(work) -> No
     assert not tally.recompressed, "not as long as another stands in front"
 
 
-def test_what_cannot_be_copied_is_stored_anew_byte_for_byte(work) -> None:
+def test_recompressed_records_keep_every_byte(work) -> None:
     made = Foreign().record(b"first")
     made.record(text(3000), content_size=False).record(text(3000), trailer=b"\r\n" * 3)
     made.record(noise(2_500_000), checksum=False, cuts=1_000_000).record(b"last")
@@ -393,7 +393,7 @@ def test_what_cannot_be_copied_is_stored_anew_byte_for_byte(work) -> None:
     assert decompressed(target.getvalue()) == b"".join(contents)
 
 
-def test_extension_frames_stay_where_a_record_is_stored_anew(work) -> None:
+def test_extension_frames_stay_after_a_recompressed_record(work) -> None:
     made = Foreign().record(text(3000), cuts=1000, table=True).extension(data=b"behind").record(b"x")
     found, _, _ = copy_records(made.bytes(), work)
     assert found[0].extensions == [skippable(0x184D2A50, b"behind")]
@@ -416,7 +416,7 @@ def test_the_dictionary_frame_is_the_first(work) -> None:
 # How large it is.
 
 
-def test_room_is_counted_to_the_byte(work) -> None:
+def test_has_room_is_exact_to_the_byte(work) -> None:
     made = Foreign().record(b"x").record(noise(300_000), cuts=50_000).record(noise(5000))
     _, _, whole = copy_records(made.bytes(), work)
     for size, expected in ((len(whole), True), (len(whole) - 200, False)):
@@ -428,7 +428,7 @@ def test_room_is_counted_to_the_byte(work) -> None:
         file.abort()
 
 
-def test_room_is_right_behind_what_was_compressed_anew(work) -> None:
+def test_has_room_is_exact_after_recompressed_records(work) -> None:
     """Its size is known once it is compressed, and no earlier."""
     made = Foreign().record(noise(3_000_000), content_size=False).record(b"last")
     file = CopyTarget(io.BytesIO(), work, CopySettings("large"), Tally())
@@ -440,7 +440,7 @@ def test_room_is_right_behind_what_was_compressed_anew(work) -> None:
     file.abort()
 
 
-def test_room_for_a_record_that_is_read_is_what_it_takes_at_the_most(work) -> None:
+def test_has_room_uses_the_bound_of_a_recompressed_record(work) -> None:
     made = Foreign().record(b"x").record(noise(100_000), content_size=False)
     file = CopyTarget(io.BytesIO(), work, CopySettings("large"), Tally())
     first, second = records_of(made.bytes())
@@ -476,7 +476,7 @@ def test_a_file_without_records_is_not_made(tmp_path, work) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_full_disk_is_told(work) -> None:
+def test_a_full_disk_is_an_error(work) -> None:
     with open("/dev/full", "wb", buffering=0) as full:
         file = CopyTarget(full, work, CopySettings("large"), Tally())
         with pytest.raises(TargetError, match="/dev/full: cannot be written: No space left"):
@@ -487,7 +487,7 @@ def test_a_full_disk_is_told(work) -> None:
         CopyTarget(full, work, CopySettings("large", None, skippable(0x184D2A5D, b"x")), Tally())
 
 
-def test_a_record_that_is_there_once_more_is_not_counted(work) -> None:
+def test_a_repeated_record_is_not_counted(work) -> None:
     (record,) = records_of(Foreign().record(b"x").bytes())
     target, tally = io.BytesIO(), Tally()
     file = CopyTarget(target, work, CopySettings("large"), tally)

@@ -154,7 +154,7 @@ def test_random_damage_is_reported_and_the_rest_is_saved(tmp_path, batch) -> Non
     assert changed > BATCH * 3 // 4
 
 
-def test_what_was_damaged_is_not_written_to(tmp_path) -> None:
+def test_the_damaged_file_is_not_written_to(tmp_path) -> None:
     data, _ = whole("large", False)
     source = tmp_path / "broken.warc.zst"
     for number in range(10):
@@ -172,7 +172,7 @@ def test_what_was_damaged_is_not_written_to(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("dictionary", [False, True])
-def test_beginnings_of_records_are_beginnings(tmp_path, dictionary) -> None:
+def test_kept_beginnings_are_beginnings_of_records(tmp_path, dictionary) -> None:
     """With partial records too, nothing is saved that was not there."""
     data, records = whole("large", dictionary)
     blocks = {record.header.split(b"\r\n")[2]: record.block for record in records}

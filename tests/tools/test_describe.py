@@ -24,7 +24,7 @@ def made_file() -> Foreign:
 
 
 @pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
-def test_a_file_is_counted(form) -> None:
+def test_records_of_a_file_are_counted(form) -> None:
     made = made_file()
     data = made.bytes() if form == "bytes" else getattr(made, form)().bytes()
     with seekwarc.open(data) as archive:
@@ -38,7 +38,7 @@ def test_a_file_is_counted(form) -> None:
     assert sum(summary.table_status.values()) == 72
 
 
-def test_a_file_says_how_its_records_are_reached() -> None:
+def test_table_status_of_records_is_counted() -> None:
     with seekwarc.open(made_file().bytes()) as archive:
         summary = describe_file(archive)
     assert summary.table_status["single"] == 71
@@ -105,7 +105,7 @@ def test_the_picture_is_never_wider_than_the_content() -> None:
     assert frame_picture(table((9, 3)), 100) == "███"
 
 
-def test_nothing_has_no_picture() -> None:
+def test_an_empty_record_has_no_picture() -> None:
     assert frame_picture(table(), 10) == ""
     assert frame_picture(table((8, 0)), 10) == ""
 
@@ -122,7 +122,7 @@ def chunked_film(count: int) -> bytes:
     return made(b"1\r\nx\r\n" * count + b"0\r\n\r\n", cuts=1 << 20, table=True).bytes()
 
 
-def test_chunks_that_nobody_asked_for_are_not_counted() -> None:
+def test_chunks_of_a_large_body_are_not_read() -> None:
     with seekwarc.open(chunked_film(4_000_000)) as archive:
         record = list(archive)[1]
         before = archive.stats.bytes_decoded

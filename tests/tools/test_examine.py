@@ -48,7 +48,7 @@ def flipped(data: bytes, *places: int) -> bytes:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_sound_file_is_its_records(form) -> None:
+def test_a_sound_file_yields_its_records(form) -> None:
     made = crawl(form)
     found = stretches(made.bytes(), form)
     assert all(isinstance(it, Intact) for it in found)
@@ -58,7 +58,7 @@ def test_a_sound_file_is_its_records(form) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_it_can_begin_in_the_middle(form) -> None:
+def test_examination_can_begin_in_the_middle(form) -> None:
     made = crawl(form)
     found = stretches(made.bytes(), form, begin=made.records[3].offset)
     assert [it.record.offset for it in found] == [put.offset for put in made.records[3:]]
@@ -66,7 +66,7 @@ def test_it_can_begin_in_the_middle(form) -> None:
 
 @pytest.mark.parametrize("form", ["zst", "gz"])
 @pytest.mark.parametrize("number", range(6))
-def test_damage_is_the_record_that_has_it(form, number) -> None:
+def test_damage_covers_the_damaged_record(form, number) -> None:
     made = crawl(form, tables=False)
     put = made.records[number]
     found = stretches(flipped(made.bytes(), put.offset + put.length // 2), form)
@@ -77,7 +77,7 @@ def test_damage_is_the_record_that_has_it(form, number) -> None:
     assert damage.header is None or damage.header.raw == put.header
 
 
-def test_the_header_of_a_damaged_record_is_told_where_it_can_be_read() -> None:
+def test_a_readable_header_of_a_damaged_record_is_given() -> None:
     made = crawl("zst")
     put = made.records[4]
     found = stretches(flipped(made.bytes(), put.stop - 200), "zst")
@@ -86,7 +86,7 @@ def test_the_header_of_a_damaged_record_is_told_where_it_can_be_read() -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("seed", range(10))
-def test_stretches_are_in_order_and_do_not_overlap(form, seed) -> None:
+def test_ranges_are_in_order_and_do_not_overlap(form, seed) -> None:
     made = crawl(form)
     rng = random.Random(seed)
     places = [rng.randrange(len(made.bytes())) for _ in range(rng.choice([1, 2, 8, 40]))]
@@ -101,13 +101,13 @@ def test_stretches_are_in_order_and_do_not_overlap(form, seed) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_nothing_but_damage_ends(form) -> None:
+def test_a_file_of_damage_comes_to_an_end(form) -> None:
     found = stretches({"zst": b"\x28\xb5\x2f\xfd", "gz": b"\x1f\x8b\x08", "none": b"WARC/"}[form] * 500, form)
     assert [type(it) for it in found] == [Damage]
     assert found[0].offset == 0
 
 
-def test_what_looking_raises_of_damage_is_damage() -> None:
+def test_a_format_error_of_the_callback_is_damage() -> None:
     made = crawl("zst", tables=False)
     seen = []
 
@@ -122,7 +122,7 @@ def test_what_looking_raises_of_damage_is_damage() -> None:
     file.close()
 
 
-def test_what_looking_raises_otherwise_comes_out() -> None:
+def test_other_errors_of_the_callback_are_raised() -> None:
     def look(record: Record, *_: object) -> None:
         raise ZeroDivisionError
 

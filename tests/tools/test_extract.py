@@ -55,7 +55,7 @@ def site(tmp_path: Path) -> Path:
     return path
 
 
-def test_payloads_become_files_with_codings_undone(site, tmp_path) -> None:
+def test_payloads_become_files_without_content_codings(site, tmp_path) -> None:
     made, lines = extract(tmp_path / "new", site)
     assert made == {
         "a.org.html": b"<p>page",
@@ -81,7 +81,7 @@ def test_payloads_become_files_with_codings_undone(site, tmp_path) -> None:
     }
 
 
-def test_what_was_sent_is_kept_if_asked_for(site, tmp_path) -> None:
+def test_content_codings_can_be_kept(site, tmp_path) -> None:
     made, _ = extract(tmp_path / "new", site, decoded=False)
     assert gzip.decompress(made["a.org.html"]) == b"<p>page"
     assert made["a.org_chunked"] == b"abcde"
@@ -132,7 +132,7 @@ def test_segments_become_one_file(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["warc", "warc.gz", "warc.zst"])
-def test_a_damaged_record_is_told_and_the_others_go_on(tmp_path, suffix) -> None:
+def test_a_damaged_record_does_not_stop_the_others(tmp_path, suffix) -> None:
     path = tmp_path / f"broken.{suffix}"
     with seekwarc.open(path, "w") as out:
         for number in range(5):
@@ -156,7 +156,7 @@ def test_a_damaged_record_is_told_and_the_others_go_on(tmp_path, suffix) -> None
     assert at <= failed[0]["offset"] < at + length
 
 
-def test_a_bomb_is_not_written(tmp_path) -> None:
+def test_a_decompression_bomb_is_not_written(tmp_path) -> None:
     path = tmp_path / "bomb.warc.zst"
     bomb = gzip.compress(bytes(50 << 20))
     with seekwarc.open(path, "w") as out:
@@ -191,7 +191,7 @@ def test_links_in_the_folder_are_replaced_and_not_followed(site, tmp_path) -> No
     assert outside.read_bytes() == b"mine"
 
 
-def test_no_record_leaves_the_folder(tmp_path) -> None:
+def test_no_payload_is_written_outside_the_folder(tmp_path) -> None:
     path = tmp_path / "hostile.warc.zst"
     uris = ["../../up", "/etc/passwd", "http://../..%2f..%2fx", "manifest.jsonl", ".extract.part", "NUL"]
     foreign = Foreign()
@@ -209,7 +209,7 @@ def test_no_record_leaves_the_folder(tmp_path) -> None:
     assert [made[line["target"]].decode() for line in lines] == uris * 2
 
 
-def test_a_file_that_cannot_be_opened_stops_no_other(site, tmp_path) -> None:
+def test_an_unreadable_file_does_not_stop_the_others(site, tmp_path) -> None:
     with Extractor(["missing.warc", str(site)], str(tmp_path / "new"), Selection()) as extractor:
         ends = [list(extractor.extract(name))[-1] for name in extractor.files]
     assert [(end.status, end.exit_status) for end in ends] == [("failed", 2), ("done", 0)]

@@ -66,7 +66,7 @@ def lines_in(data: Any, **options: Any) -> list[CdxjLine]:
     return lines
 
 
-def test_a_line_says_what_the_record_is_and_where() -> None:
+def test_a_line_has_the_fields_and_offset_of_the_record() -> None:
     made = put(Foreign(), "response", HEAD + b"Hello")
     line = lines_in(made.bytes())[0]
     assert (line.key, line.timestamp) == ("org,example)/", "20261121093000")
@@ -81,7 +81,7 @@ def test_a_line_says_what_the_record_is_and_where() -> None:
     ]
 
 
-def test_what_is_looked_for_gets_a_line_and_the_rest_none() -> None:
+def test_only_captures_get_a_line() -> None:
     made = Foreign()
     made.record(b"x: y\r\n", header=field("warcinfo", 6, 0, ("Content-Type", "application/warc-fields")))
     put(made, "request", b"GET / HTTP/1.1\r\n\r\n")
@@ -109,7 +109,7 @@ def test_what_is_looked_for_gets_a_line_and_the_rest_none() -> None:
 
 @pytest.mark.parametrize("table", [False, True])
 @pytest.mark.parametrize("compressed", [None, False, True])
-def test_places_in_a_warc_zst_reach_to_the_next_record(compressed: bool | None, table: bool) -> None:
+def test_lengths_in_a_warc_zst_reach_to_the_next_record(compressed: bool | None, table: bool) -> None:
     made = Foreign()
     if compressed is not None:
         made.dictionary(compressed=compressed)
@@ -128,7 +128,7 @@ def test_places_in_a_warc_zst_reach_to_the_next_record(compressed: bool | None, 
 
 
 @pytest.mark.parametrize("form", ["gzip", "plain"])
-def test_places_in_other_files_reach_to_the_next_record_too(form: str) -> None:
+def test_lengths_in_other_files_reach_to_the_next_record(form: str) -> None:
     made = Foreign()
     for number in range(3):
         put(made, "response", HEAD + text(3000, seed=number))
@@ -148,7 +148,7 @@ def test_a_pipe_gives_the_same_lines(form: str) -> None:
     assert len(lines_in(made.bytes())) == 30
 
 
-def test_of_large_records_only_the_heads_are_decompressed() -> None:
+def test_only_heads_of_large_records_are_decompressed() -> None:
     target = io.BytesIO()
     film = HEAD + noise(8 * MIB)
     with seekwarc.open(target, "w") as out:
@@ -165,7 +165,7 @@ def test_of_large_records_only_the_heads_are_decompressed() -> None:
     assert lines[1].digest.raw == hashlib.sha1(noise(4 * MIB)).digest()
 
 
-def test_a_digest_that_no_header_states_is_made_or_left_out() -> None:
+def test_a_missing_digest_is_computed_or_left_out() -> None:
     body = b"3\r\nabc\r\n0\r\n\r\n"
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     made = put(Foreign(), "response", head + body)
@@ -173,7 +173,7 @@ def test_a_digest_that_no_header_states_is_made_or_left_out() -> None:
     assert "digest" not in lines_in(made.bytes(), stated_digests=True)[0].fields
 
 
-def test_without_making_digests_no_payload_is_read() -> None:
+def test_with_stated_digests_no_payload_is_read() -> None:
     made = put(Foreign(), "response", HEAD + noise(8 * MIB), cuts=256 * KIB, table=True).file_table()
     with seekwarc.open(made.bytes()) as archive:
         [*lines_of(archive, "a", on_problem=print, stated_digests=True)]
@@ -198,7 +198,7 @@ def test_the_digest_of_a_block_is_that_of_its_payload() -> None:
 @pytest.mark.filterwarnings("ignore:.*cut off:seekwarc.FormatWarning")
 @pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
 @pytest.mark.parametrize("stated_digests", [False, True])
-def test_what_stands_in_front_of_damage_is_kept(form: str, stated_digests: bool) -> None:
+def test_records_before_damage_are_indexed(form: str, stated_digests: bool) -> None:
     made = Foreign()
     for number in range(3):
         put(made, "response", HEAD + noise(9000, seed=number), uri=f"http://example.org/{number}")
@@ -209,7 +209,7 @@ def test_what_stands_in_front_of_damage_is_kept(form: str, stated_digests: bool)
     assert [it.offset for it in problems] == [made.records[2].offset]
 
 
-def test_damage_in_the_head_of_a_large_record_does_not_cost_the_next_ones() -> None:
+def test_damage_in_a_large_head_keeps_the_next_records() -> None:
     made = Foreign()
     block = HEAD + noise(9000)
     for number in range(3):
@@ -233,7 +233,7 @@ def test_a_record_without_a_date_gets_no_line(date: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
-def test_records_that_no_offset_leads_to_get_no_line() -> None:
+def test_records_without_their_own_offset_get_no_line() -> None:
     one = put(Foreign(), "response", HEAD).plain().bytes()
     data = gzip_member(one + one) + gzip_member(one)
     lines, problems = indexed(data)
@@ -277,7 +277,7 @@ def keys(made: Foreign, **options: Any) -> list[tuple[str, str | None, str | Non
 
 
 @pytest.mark.parametrize("first", ["request", "response"])
-def test_the_answer_to_a_post_has_method_and_body_in_its_key(first: str) -> None:
+def test_a_post_response_has_method_and_body_in_its_key(first: str) -> None:
     made = Foreign()
     exchange(made, b"POST", b"B=2&a=%201", first=first)
     assert keys(made) == [("org,example)/", None, None)]
@@ -287,7 +287,7 @@ def test_the_answer_to_a_post_has_method_and_body_in_its_key(first: str) -> None
     assert line.uri == URI
 
 
-def test_other_methods_and_strangers_are_left_alone() -> None:
+def test_other_methods_and_records_are_unchanged() -> None:
     for options in ({"method": b"GET"}, {"concurrent": 99}):
         made = Foreign()
         exchange(made, **{"method": b"POST", "body": b"a=1", **options})
@@ -305,7 +305,7 @@ def test_a_request_belongs_to_one_response() -> None:
     assert [it[1] for it in keys(made, post_append=True)] == ["POST", None]
 
 
-def test_a_body_in_a_content_coding_is_taken_as_what_it_means() -> None:
+def test_a_request_body_is_decoded() -> None:
     packed = gzip.compress(b"a=1", mtime=0)
     for coding, body, expected in [
         (b"gzip", packed, "a=1"),
@@ -364,7 +364,7 @@ def test_the_index_of_several_files_is_sorted_by_its_bytes(tmp_path: Path) -> No
     assert {CdxjLine.parse(line).filename for line in lines} == {"0.warc.zst", "1.warc.zst", "2.warc.zst"}
 
 
-def test_memory_only_changes_how_it_is_sorted(tmp_path: Path) -> None:
+def test_the_memory_limit_does_not_change_the_index(tmp_path: Path) -> None:
     files = crawl(tmp_path)
     outs = [io.BytesIO(), io.BytesIO()]
     index(files, outs[0], on_problem=print)
@@ -372,7 +372,7 @@ def test_memory_only_changes_how_it_is_sorted(tmp_path: Path) -> None:
     assert outs[0].getvalue() == outs[1].getvalue()
 
 
-def test_the_index_appears_when_it_is_whole(tmp_path: Path) -> None:
+def test_the_index_gets_its_name_when_it_is_finished(tmp_path: Path) -> None:
     files = crawl(tmp_path)
     target = tmp_path / "out" / "a.cdxj"
     target.parent.mkdir()
@@ -402,7 +402,7 @@ def test_problems_of_all_files_are_counted(tmp_path: Path) -> None:
     assert {it.source for it in problems} == {str(files["1.warc.zst"]), str(files["2.warc.zst"])}
 
 
-def test_every_source_can_be_watched(tmp_path: Path) -> None:
+def test_progress_covers_every_source(tmp_path: Path) -> None:
     seen = []
 
     def watch(source: Any, label: str) -> Any:
@@ -413,7 +413,7 @@ def test_every_source_can_be_watched(tmp_path: Path) -> None:
     assert seen == ["0.warc.zst", "1.warc.zst", "2.warc.zst"]
 
 
-def test_files_are_called_by_their_name_or_their_path_below_a_folder() -> None:
+def test_lines_have_the_base_name_or_relative_path() -> None:
     assert file_name("/a/b/c.warc.gz") == "c.warc.gz"
     assert file_name("/a/b/c.warc.gz", "/a") == "b/c.warc.gz"
     assert file_name("https://example.org/x/c%20d.warc.zst?sig=a/b", "/a") == "c d.warc.zst"
@@ -421,7 +421,7 @@ def test_files_are_called_by_their_name_or_their_path_below_a_folder() -> None:
         file_name("/a/b/c.warc.gz", "/b")
 
 
-def test_a_warning_is_no_problem_of_the_index() -> None:
+def test_a_warning_is_not_a_problem_of_the_index() -> None:
     one = warc_header(1) + b"x\r\n\r\n"
     with pytest.warns(FormatWarning):
         lines, problems = indexed(gzip_member(one + one))

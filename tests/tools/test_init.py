@@ -43,7 +43,7 @@ def blocks(path: Path) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", ["new.warc.zst", "new.warc.gz", "new.warc"])
-def test_files_are_converted_as_their_names_say(tmp_path: Path, source: Path, name: str) -> None:
+def test_the_target_name_determines_the_compression(tmp_path: Path, source: Path, name: str) -> None:
     done = tools.convert(source, tmp_path / name)
     assert (done.records, done.verified) == (3, True)
     assert blocks(tmp_path / name) == BLOCKS
@@ -54,7 +54,7 @@ def test_files_are_converted_as_their_names_say(tmp_path: Path, source: Path, na
     tools.convert(source, tmp_path / name, existing="overwrite")
 
 
-def test_a_name_that_tells_no_compression_is_refused(tmp_path: Path, source: Path) -> None:
+def test_a_name_without_a_compression_is_refused(tmp_path: Path, source: Path) -> None:
     with pytest.raises(ValueError, match=r"name it \.warc\.zst"):
         tools.convert(source, tmp_path / "new")
     tools.convert(source, tmp_path / "new", compression="gz")
@@ -76,7 +76,7 @@ def test_an_index_opens_its_records(tmp_path: Path, source: Path) -> None:
         assert next(found.lookup("http://example.org/1")).open().block.read() == BLOCKS[1]
 
 
-def test_problems_of_indexing_are_raised_unless_taken(tmp_path: Path, broken: Path) -> None:
+def test_problems_of_indexing_are_raised_without_on_problem(tmp_path: Path, broken: Path) -> None:
     target = tmp_path / "crawl.cdxj"
     with pytest.raises(FormatError):
         tools.index([broken], target)
@@ -95,7 +95,7 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path, source: Path) -> None
         tools.index([source, other], tmp_path / "crawl.cdxj")
 
 
-def test_what_is_left_is_saved(tmp_path: Path, broken: Path) -> None:
+def test_intact_records_are_recovered(tmp_path: Path, broken: Path) -> None:
     done = tools.recover(broken, tmp_path / "saved.warc.zst")
     assert done.records == 2
     assert done.lost > 3000

@@ -69,7 +69,7 @@ def test_names_are_readable(uri, media_type, expected) -> None:
     ],
 )
 @pytest.mark.parametrize("media_type", [None, "image/png", "../../x", "text/html\x00"])
-def test_no_uri_makes_a_name_that_does_harm(uri, media_type) -> None:
+def test_no_uri_makes_a_harmful_name(uri, media_type) -> None:
     assert_safe(named(uri, media_type))
 
 
@@ -89,7 +89,7 @@ ODD = st.text(st.sampled_from("aA.-_/\\:%2eF?#@~ \x00éÉß\u0301\u202eCONnul1")
 
 
 @given(st.lists(st.tuples(st.one_of(ODD, st.text(max_size=200)), st.sampled_from(["", ".png", ".x"]))))
-def test_names_are_safe_and_no_two_are_the_same_file(parts) -> None:
+def test_names_are_safe_and_unique(parts) -> None:
     names = NamesInUse()
     made = [names.take(*name_of(uri + ending, None)) for uri, ending in parts]
     for name in made:
@@ -108,7 +108,7 @@ def test_the_same_name_gets_a_number() -> None:
     assert made == ["x_a.png", "x_A-2.png", "x_a-2-2.png", "x_a-3.png"]
 
 
-def test_many_records_of_one_uri_take_no_time() -> None:
+def test_many_records_of_one_uri_are_named_fast() -> None:
     names = NamesInUse()
     name = name_of("http://x/" + "y" * 500, "image/png")
     begin = time.process_time()

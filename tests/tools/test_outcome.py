@@ -27,7 +27,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("error", "kind", "offset", "status"), ERRORS, ids=[it[1] for it in ERRORS])
-def test_a_failure_has_kind_place_message_and_exit_status(error, kind, offset, status) -> None:
+def test_a_failure_has_kind_offset_message_and_status(error, kind, offset, status) -> None:
     failure = Failure.of(error)
     assert failure == Failure(kind, str(error), offset, status)
     assert failure.as_json() == {"kind": kind, "offset": offset, "message": str(error)}
@@ -46,5 +46,5 @@ def test_every_error_of_the_package_has_a_kind() -> None:
     ("status", "expected"),
     [(Status.DONE, 0), (Status.SKIPPED, 0), (Status.NOT_RUN, 0), (Status.PROBLEMS, 1)],
 )
-def test_what_did_not_fail_has_an_exit_status(status, expected) -> None:
+def test_an_outcome_without_failure_has_an_exit_status(status, expected) -> None:
     assert Outcome(Job("a"), status).exit_status == expected

@@ -28,15 +28,15 @@ def below(root: Path, *names: str) -> list[str]:
     return [str(path.relative_to(root)) for path in files_below([str(root / name) for name in names])]
 
 
-def test_files_come_in_the_same_order_every_time(tree) -> None:
+def test_files_of_a_folder_are_sorted(tree) -> None:
     assert below(tree, ".") == ["a.txt", "b.txt", "c/d/e", "z/1", "z/2"]
 
 
-def test_files_come_in_the_order_in_which_they_were_named(tree) -> None:
+def test_given_files_keep_their_order(tree) -> None:
     assert below(tree, "z", "b.txt", "c") == ["z/1", "z/2", "b.txt", "c/d/e"]
 
 
-def test_what_is_no_file_is_passed_over_in_a_folder(tree) -> None:
+def test_special_files_in_a_folder_are_skipped(tree) -> None:
     os.mkfifo(tree / "fifo")
     (tree / "dangling").symlink_to(tree / "nowhere")
     (tree / "round").symlink_to(tree)
@@ -45,13 +45,13 @@ def test_what_is_no_file_is_passed_over_in_a_folder(tree) -> None:
 
 
 @pytest.mark.parametrize("name", ["none", "dangling"])
-def test_a_name_that_leads_nowhere_is_told(tree, name) -> None:
+def test_a_name_without_a_file_is_an_error(tree, name) -> None:
     (tree / "dangling").symlink_to(tree / "nowhere")
     with pytest.raises(SourceError, match=f"{name}: no such file"):
         below(tree, "a.txt", name)
 
 
-def test_a_folder_that_cannot_be_read_is_not_passed_over_in_silence(tree, monkeypatch) -> None:
+def test_an_unreadable_folder_is_an_error(tree, monkeypatch) -> None:
     scandir = os.scandir
 
     def refuse(path):
@@ -78,7 +78,7 @@ def test_each_file_becomes_a_record(tree) -> None:
             assert found.payload.read() == path.read_bytes()
 
 
-def test_files_are_read_through_what_is_shown_them(tree) -> None:
+def test_files_are_read_through_on_progress(tree) -> None:
     class Upper:
         def __init__(self, file) -> None:
             self._file = file
@@ -120,7 +120,7 @@ def test_a_file_that_cannot_be_opened_leaves_nothing(tree, tmp_path) -> None:
     assert os.listdir(tmp_path) == ["tree"]
 
 
-def test_a_target_that_cannot_be_written_is_not_blamed_on_the_file(tree) -> None:
+def test_an_unwritable_target_is_not_blamed_on_the_source(tree) -> None:
     with (
         open("/dev/full", "wb", buffering=0) as full,
         pytest.raises(TargetError, match="/dev/full: cannot be written"),
@@ -128,7 +128,7 @@ def test_a_target_that_cannot_be_written_is_not_blamed_on_the_file(tree) -> None
         pack([tree / "a.txt"], full)
 
 
-def test_a_file_that_grows_meanwhile_is_packed_as_far_as_it_was_read(tree) -> None:
+def test_a_growing_file_is_packed_as_far_as_it_was_read(tree) -> None:
     path = tree / "a.txt"
     path.write_bytes(noise(2_000_000))
 

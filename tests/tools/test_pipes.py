@@ -13,7 +13,7 @@ from seekwarc.tools.pipes import searchable
 from tests.support.sources import Pipe
 
 
-def test_what_can_be_searched_is_given_as_it_is() -> None:
+def test_a_seekable_source_is_used_as_it_is() -> None:
     source = BytesSource(b"data")
     with searchable(source) as same:
         assert same is source
@@ -42,7 +42,7 @@ def test_a_named_pipe_is_closed(tmp_path) -> None:
     assert len(os.listdir("/dev/fd")) == before
 
 
-def test_no_room_for_the_copy_is_told(tmp_path) -> None:
+def test_no_space_for_the_copy_is_an_error(tmp_path) -> None:
     with (
         pytest.raises(TargetError, match="<pipe>: cannot be copied to a temporary file: No such file"),
         searchable(open_source(Pipe(b"data")), str(tmp_path / "missing")),

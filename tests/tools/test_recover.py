@@ -93,7 +93,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_whole_file_is_saved_whole(saved, form) -> None:
+def test_a_sound_file_is_recovered_completely(saved, form) -> None:
     made = FORMS[form]()
     done, found = saved(made.bytes())
     assert found == contents(made)
@@ -101,7 +101,7 @@ def test_a_whole_file_is_saved_whole(saved, form) -> None:
     assert done.lost == 0
 
 
-def test_the_new_file_is_as_its_options_say(tmp_path) -> None:
+def test_options_apply_to_the_new_file(tmp_path) -> None:
     target = tmp_path / "saved.warc.zst"
     recover(some_records().bytes(), target, tables="every", frame_size=128 << 10, level=1)
     with seekwarc.open(target) as archive:
@@ -121,7 +121,7 @@ def test_a_dictionary_is_kept(saved, tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_cut_at_any_byte_gives_every_record_in_front(saved) -> None:
+def test_a_file_cut_anywhere_gives_all_complete_records(saved) -> None:
     made = Foreign().record(b"one").record(text(700), cuts=400, table=True).record(b"three").file_table()
     data = made.bytes()
     frames = [frame for frame in walk(data) if frame.is_data]
@@ -158,7 +158,7 @@ def test_other_forms_may_be_cut_anywhere(saved, form) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("number", range(5))
-def test_one_damaged_record_is_lost_and_no_other(saved, form, number) -> None:
+def test_only_the_damaged_record_is_lost(saved, form, number) -> None:
     made = FORMS[form]()
     put = made.records[number]
     begin = put.offset + (len(put.header) // 2 if form == "plain" else 20)
@@ -178,7 +178,7 @@ def test_one_damaged_record_is_lost_and_no_other(saved, form, number) -> None:
 
 
 @pytest.mark.parametrize("form", ["zst", "zst with tables"])
-def test_a_damaged_frame_header_is_stepped_over(saved, form) -> None:
+def test_a_damaged_frame_header_is_skipped(saved, form) -> None:
     made = FORMS[form]()
     for number, put in enumerate(made.records):
         for byte in range(18):
@@ -189,7 +189,7 @@ def test_a_damaged_frame_header_is_stepped_over(saved, form) -> None:
             assert done.records == len(found)
 
 
-def test_a_record_in_front_of_a_damaged_one_is_neither_lost_nor_saved_twice(saved) -> None:
+def test_a_record_before_damage_is_saved_once(saved) -> None:
     made = some_records()
     put = made.records[3]
     for partial in (False, True):
@@ -200,7 +200,7 @@ def test_a_record_in_front_of_a_damaged_one_is_neither_lost_nor_saved_twice(save
 
 
 @pytest.mark.parametrize("last", [True, False])
-def test_a_record_with_a_wrong_checksum_behind_it_is_not_saved(saved, last) -> None:
+def test_a_record_with_a_wrong_checksum_is_not_saved(saved, last) -> None:
     """Where all of a block comes before its checksum, which tells that some byte of it is wrong."""
     made = Foreign().record(b"one").record(noise(50_000)).gzip()
     if not last:
@@ -215,7 +215,7 @@ def test_a_record_with_a_wrong_checksum_behind_it_is_not_saved(saved, last) -> N
 
 
 @pytest.mark.parametrize("partial", [False, True])
-def test_a_frame_whose_last_block_is_empty_is_not_saved_without_its_checksum(saved, partial) -> None:
+def test_an_empty_last_block_does_not_hide_a_wrong_checksum(saved, partial) -> None:
     size = (256 << 10) - len(warc_header(999_999)) - 4
     made = Foreign().record(noise(size), content_size=False).record(b"behind")
     put = made.records[0]
@@ -226,7 +226,7 @@ def test_a_frame_whose_last_block_is_empty_is_not_saved_without_its_checksum(sav
     assert [(loss.offset, loss.end) for loss in done.losses] == [(put.offset, put.stop)]
 
 
-def test_damage_in_several_places_is_told_in_order(saved) -> None:
+def test_damage_in_several_places_is_reported_in_order(saved) -> None:
     made = some_records()
     first, third = made.records[0], made.records[2]
     done, found = saved(flipped(made.bytes(), first.offset + 40, third.offset + 400, third.stop - 50))
@@ -240,7 +240,7 @@ def test_damage_in_several_places_is_told_in_order(saved) -> None:
     assert all(loss.reason for loss in done.losses)
 
 
-def test_a_loss_names_the_uri_where_the_header_can_be_read(saved) -> None:
+def test_a_loss_names_the_uri_if_it_is_readable(saved) -> None:
     made = some_records()
     put = made.records[2]
     done, _ = saved(flipped(made.bytes(), put.stop - 50))
@@ -249,7 +249,7 @@ def test_a_loss_names_the_uri_where_the_header_can_be_read(saved) -> None:
 
 @pytest.mark.parametrize("form", ["zst", "zst with tables", "gz", "plain"])
 @pytest.mark.parametrize("fill", ["noise", "zeros"])
-def test_an_overwritten_region_takes_its_records_only(saved, form, fill) -> None:
+def test_an_overwritten_range_costs_only_its_records(saved, form, fill) -> None:
     made = FORMS[form]()
     begin, end = made.records[1].offset, made.records[3].offset + 9
     broken = overwritten(made.bytes(), begin, end, bytes(end - begin) if fill == "zeros" else b"")
@@ -271,7 +271,7 @@ def test_garbage_between_records_costs_none(saved) -> None:
     [noise(3000), bytes(3000), b"x", skippable(0x184D2A50, bytes(50))[:-1]],
     ids=["noise", "zeros", "a byte", "cut frame"],
 )
-def test_garbage_behind_the_end_costs_nothing(saved, form, garbage) -> None:
+def test_garbage_after_the_end_costs_nothing(saved, form, garbage) -> None:
     made = FORMS[form]()
     done, found = saved(made.bytes() + garbage)
     assert found == contents(made)
@@ -285,14 +285,14 @@ def test_garbage_behind_the_end_costs_nothing(saved, form, garbage) -> None:
     [noise(3000), bytes(3000), b"x", b"<!doctype html>\n"],
     ids=["noise", "zeros", "a byte", "page"],
 )
-def test_garbage_in_front_of_the_beginning_costs_nothing(saved, form, garbage) -> None:
+def test_garbage_before_the_first_record_costs_nothing(saved, form, garbage) -> None:
     made = FORMS[form]()
     done, found = saved(garbage + made.bytes())
     assert found == contents(made)
     assert [(loss.offset, loss.end) for loss in done.losses if loss.offset == 0] == [(0, len(garbage))]
 
 
-def test_a_file_that_lost_its_beginning_is_read_from_the_next_record(saved) -> None:
+def test_a_file_without_its_beginning_loses_one_record(saved) -> None:
     for form in ("zst", "zst with tables", "gz", "plain"):
         made = FORMS[form]()
         assert saved(made.bytes()[made.records[1].offset - 30 :])[1] == contents(made, 0)
@@ -301,7 +301,7 @@ def test_a_file_that_lost_its_beginning_is_read_from_the_next_record(saved) -> N
 # Tables.
 
 
-def test_tables_are_not_needed(saved) -> None:
+def test_recovery_needs_no_tables(saved) -> None:
     made = some_records()
     put = made.records[2]
     # The stated sizes of the blocks lead astray.
@@ -329,7 +329,7 @@ def test_false_tables_do_no_harm(saved, change, damage) -> None:
 
 
 @pytest.mark.parametrize("damage", [0, 4, 9])
-def test_a_table_that_swallows_a_record_hides_nothing(saved, damage) -> None:
+def test_a_table_that_covers_a_record_hides_nothing(saved, damage) -> None:
     made = Foreign().record(b"one").record(noise(3000), cuts=(1000, 2000)).record(b"two").record(b"three")
     entries = list(made.entries)
     at = 2  # The second frame of the second record.
@@ -347,7 +347,7 @@ def test_a_table_that_swallows_a_record_hides_nothing(saved, damage) -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
 @pytest.mark.parametrize("first", range(0, 80, 20))
-def test_what_is_saved_does_not_depend_on_false_tables(saved, first) -> None:
+def test_false_tables_do_not_change_what_is_saved(saved, first) -> None:
     for number in range(first, first + 20):
         maker = Maker(number)
         mutant = maker.mutant()
@@ -398,7 +398,7 @@ def test_a_dictionary_can_be_given(saved, compressed, damage) -> None:
     assert saved(data, source_dictionary=its_dictionary)[1] == contents(made)
 
 
-def test_frames_that_need_no_dictionary_are_saved_without(saved) -> None:
+def test_frames_without_a_dictionary_are_saved(saved) -> None:
     made = Foreign().dictionary(compressed=False).record(text(500))
     made.record(b"without", dictionary=None).record(text(700, seed=1))
     done, found = saved(flipped(made.bytes(), 9))
@@ -432,9 +432,7 @@ def with_an_inner_archive(form: str, tables: str) -> tuple[bytes, list[seekwarc.
 
 @pytest.mark.parametrize("form", ["zst", "gz", "plain"])
 @pytest.mark.parametrize("tables", ["large", "every", "none"])
-def test_records_of_an_archived_archive_do_not_come_out_where_frames_show_the_way(
-    saved, form, tables
-) -> None:
+def test_archived_archives_stay_closed_if_frames_are_intact(saved, form, tables) -> None:
     data, done, whole = with_an_inner_archive(form, tables)
     begin, end = done[1].offset, done[1].offset + done[1].length
     frames = [frame for frame in walk(data) if begin <= frame.offset < end and frame.is_data]
@@ -447,7 +445,7 @@ def test_records_of_an_archived_archive_do_not_come_out_where_frames_show_the_wa
 
 @pytest.mark.parametrize("form", ["zst", "gz", "plain"])
 @pytest.mark.parametrize("place", [0, 4, 9, 12])
-def test_records_of_an_archived_archive_do_not_come_out_where_tables_show_the_way(saved, form, place) -> None:
+def test_archived_archives_stay_closed_if_tables_are_intact(saved, form, place) -> None:
     data, done, whole = with_an_inner_archive(form, "large")
     begin, end = done[1].offset, done[1].offset + done[1].length
     for frame in walk(data):
@@ -459,7 +457,7 @@ def test_records_of_an_archived_archive_do_not_come_out_where_tables_show_the_wa
 # Suspects.
 
 
-def test_a_record_whose_digest_is_wrong_is_kept_and_told(saved) -> None:
+def test_a_record_with_a_wrong_digest_is_kept_and_reported(saved) -> None:
     raw = warc_header(5).replace(b"WARC-Date", b"WARC-Block-Digest: sha1:%b\r\nWARC-Date" % (b"A" * 32))
     made = Foreign().record(b"other").record(b"right", header=raw)
     done, found = saved(made.bytes())
@@ -469,7 +467,7 @@ def test_a_record_whose_digest_is_wrong_is_kept_and_told(saved) -> None:
 
 
 @pytest.mark.parametrize("stated", [b"nonsense", b"sha1:", b"sha1:short", b"quark:ABC"])
-def test_a_record_whose_digest_is_none_is_kept(saved, stated) -> None:
+def test_a_record_with_a_malformed_digest_is_kept(saved, stated) -> None:
     raw = warc_header(5).replace(b"WARC-Date", b"WARC-Block-Digest: %b\r\nWARC-Date" % stated)
     made = Foreign().record(b"other").record(b"right", header=raw)
     done, found = saved(made.bytes())
@@ -502,7 +500,7 @@ def shortened(header: bytes) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("form", ["zst", "zst with tables"])
-def test_of_a_damaged_record_the_frames_in_front_of_the_damage_are_kept(saved, form) -> None:
+def test_partial_keeps_the_frames_before_the_damage(saved, form) -> None:
     made = FORMS[form]()
     put = made.records[2]
     entries = made.record_entries  # Not of this record, which is not the last.
@@ -532,7 +530,7 @@ def _stored_end(made: Foreign, put: object, frames: int) -> int:
 
 
 @pytest.mark.parametrize("form", ["zst", "gz", "plain"])
-def test_of_a_record_that_is_cut_off_all_that_is_there_is_kept(saved, form) -> None:
+def test_partial_keeps_all_of_a_cut_record(saved, form) -> None:
     made = Foreign().record(b"one").record(noise(300_000)).record(b"three")
     made = {"zst": lambda: made, "gz": made.gzip, "plain": made.plain}[form]()
     put = made.records[1]
@@ -547,7 +545,7 @@ def test_of_a_record_that_is_cut_off_all_that_is_there_is_kept(saved, form) -> N
     assert (done.records, done.truncated) == (1, 1)
 
 
-def test_a_file_without_one_whole_record_can_have_beginnings(saved) -> None:
+def test_partial_alone_is_enough_for_a_file(saved) -> None:
     made = Foreign().record(LARGE, cuts=FRAME)
     done, found = saved(made.bytes()[:-1], partial=True)
     assert (done.records, done.truncated) == (0, 1)
@@ -555,7 +553,7 @@ def test_a_file_without_one_whole_record_can_have_beginnings(saved) -> None:
     assert LARGE.startswith(found[0][1])
 
 
-def test_the_block_digest_goes_and_the_rest_stays(saved) -> None:
+def test_partial_drops_only_the_block_digest(saved) -> None:
     fields = {
         "WARC-Block-Digest": labelled("sha1", LARGE),
         "WARC-Payload-Digest": labelled("sha1", LARGE),
@@ -572,7 +570,7 @@ def test_the_block_digest_goes_and_the_rest_stays(saved) -> None:
     assert LARGE.startswith(found[0][1])
 
 
-def test_a_reason_to_be_truncated_stays(saved) -> None:
+def test_partial_keeps_an_existing_warc_truncated(saved) -> None:
     raw = warc_header(len(LARGE)).replace(b"WARC-Date", b"WARC-Truncated: time\r\nWARC-Date")
     made = Foreign().record(LARGE, header=raw, cuts=FRAME)
     _, found = saved(flipped(made.bytes(), len(made.bytes()) - 1), partial=True)
@@ -580,7 +578,7 @@ def test_a_reason_to_be_truncated_stays(saved) -> None:
     assert found[0][0].count(b"WARC-Truncated") == 1
 
 
-def test_of_a_record_damaged_in_its_first_frame_nothing_is_kept(saved) -> None:
+def test_damage_in_the_first_frame_leaves_nothing_to_keep(saved) -> None:
     made = some_records()
     put = made.records[2]
     done, found = saved(flipped(made.bytes(), put.offset + _stored_end(made, put, 1) - 1), partial=True)
@@ -588,7 +586,7 @@ def test_of_a_record_damaged_in_its_first_frame_nothing_is_kept(saved) -> None:
     assert [loss.kept for loss in done.losses] == [None]
 
 
-def test_without_being_asked_no_beginning_is_kept(saved) -> None:
+def test_without_partial_no_beginning_is_kept(saved) -> None:
     made = some_records()
     put = made.records[2]
     done, found = saved(flipped(made.bytes(), put.stop - 1))
@@ -605,14 +603,14 @@ def test_without_being_asked_no_beginning_is_kept(saved) -> None:
     ids=["empty", "page", "noise", "zeros", "dictionary only"],
 )
 @pytest.mark.parametrize("partial", [False, True])
-def test_where_nothing_is_intact_there_is_no_file(tmp_path, data, partial) -> None:
+def test_a_file_without_intact_records_makes_no_target(tmp_path, data, partial) -> None:
     target = tmp_path / "saved.warc.zst"
     with pytest.raises(NotFoundError, match="no record in it is intact"):
         recover(BytesSource(data), target, partial=partial)
     assert os.listdir(tmp_path) == []
 
 
-def test_where_nothing_is_intact_an_older_file_stays(tmp_path) -> None:
+def test_a_failed_recovery_keeps_an_older_target(tmp_path) -> None:
     target = tmp_path / "saved.warc.zst"
     target.write_bytes(b"older")
     with pytest.raises(NotFoundError):
@@ -621,7 +619,7 @@ def test_where_nothing_is_intact_an_older_file_stays(tmp_path) -> None:
     assert os.listdir(tmp_path) == [target.name]
 
 
-def test_the_new_file_appears_when_it_is_whole(tmp_path) -> None:
+def test_the_new_file_gets_its_name_when_it_is_finished(tmp_path) -> None:
     target = tmp_path / "saved.warc.zst"
     seen = []
 
@@ -659,7 +657,7 @@ def test_the_damaged_file_is_never_the_target(tmp_path) -> None:
     assert path.read_bytes() == data
 
 
-def test_the_source_stays_as_it_was_and_is_closed(tmp_path) -> None:
+def test_the_source_is_unchanged_and_closed(tmp_path) -> None:
     source = RecordingSource(some_records().bytes()[:-9])
     before = source.data
     recover(source, tmp_path / "new.warc.zst", partial=True)
@@ -673,13 +671,13 @@ def test_a_pipe_is_refused(tmp_path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_file_object_can_be_read_from(tmp_path) -> None:
+def test_a_file_object_can_be_recovered(tmp_path) -> None:
     made = some_records()
     done = recover(io.BytesIO(made.bytes()), tmp_path / "new.warc.zst")
     assert done.records == 5
 
 
-def test_several_records_in_one_frame_are_told_apart(saved) -> None:
+def test_several_records_in_one_frame_are_separated(saved) -> None:
     member = b"".join(warc_header(3, n) + b"abc" + CRLF2 for n in range(3))
     with pytest.warns(seekwarc.FormatWarning):
         done, found = saved(gzip_member(member) + gzip_member(member)[:-9])
@@ -689,7 +687,7 @@ def test_several_records_in_one_frame_are_told_apart(saved) -> None:
 
 @pytest.mark.parametrize("form", ["zst", "gz", "plain"])
 @pytest.mark.parametrize("trailer", [b"", b"\r\n", b"\n\n", CRLF2 * 2])
-def test_line_breaks_behind_records_are_put_right(saved, form, trailer) -> None:
+def test_wrong_line_breaks_after_records_are_mended(saved, form, trailer) -> None:
     made = Foreign().record(b"one", trailer=trailer).record(b"two", trailer=trailer)
     if form != "zst":
         made = made.gzip(trailer=trailer) if form == "gz" else made.plain(trailer=trailer)
@@ -698,13 +696,13 @@ def test_line_breaks_behind_records_are_put_right(saved, form, trailer) -> None:
     assert done.losses == []
 
 
-def test_a_loss_says_what_was_lost() -> None:
+def test_a_loss_has_range_and_reason() -> None:
     loss = Loss(10, 30, "damaged", None)
     assert loss.kept is None
     assert Recovery("x", losses=[loss, Loss(50, 51, "cut", "http://example.org/")]).lost == 21
 
 
-def test_a_large_record_is_saved_behind_a_table_that_lies_about_it(saved) -> None:
+def test_a_large_record_is_saved_despite_a_false_table(saved) -> None:
     """The stated sizes of a table must not be used to read a record."""
     made = Foreign().record(b"one").record(LARGE, cuts=FRAME)
     entries = [(stored, content + 1, 0) for stored, content, _ in made.record_entries]
@@ -714,7 +712,7 @@ def test_a_large_record_is_saved_behind_a_table_that_lies_about_it(saved) -> Non
     assert done.losses == []
 
 
-def test_dates_and_http_stay(saved) -> None:
+def test_dates_and_http_heads_are_kept(saved) -> None:
     data, _ = written(
         {"type": "response", "block": HTTP_HEAD + b"x", "content_type": "application/http", "date": DATE}
     )

@@ -48,7 +48,7 @@ def test_a_gzip_file_is_a_member_a_record(level) -> None:
     )
 
 
-def test_a_header_may_be_parsed_already() -> None:
+def test_a_parsed_header_is_accepted() -> None:
     target = io.BytesIO()
     sink = plain_sink(open_output(target))
     sink.write_raw(parse_record_header(warc_header(1)), io.BytesIO(b"x"))
@@ -56,7 +56,7 @@ def test_a_header_may_be_parsed_already() -> None:
     assert target.getvalue() == warc_header(1) + b"x\r\n\r\n"
 
 
-def test_what_follows_a_block_is_asked_for_behind_it() -> None:
+def test_the_trailer_is_asked_after_the_block() -> None:
     target, block = io.BytesIO(), io.BytesIO(b"block, and what follows")
     sink = plain_sink(open_output(target))
     sink.write_raw(warc_header(5), block, trailer=lambda: block.read(5))
@@ -78,7 +78,7 @@ def test_a_file_without_records_is_not_made(tmp_path, new_sink) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_what_is_given_up_leaves_nothing(tmp_path) -> None:
+def test_abort_leaves_nothing(tmp_path) -> None:
     sink = gzip_sink(open_output(tmp_path / "new"))
     sink.write_raw(warc_header(1), io.BytesIO(b"x"))
     sink.abort()
@@ -87,7 +87,7 @@ def test_what_is_given_up_leaves_nothing(tmp_path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_closing_twice_does_no_harm(tmp_path) -> None:
+def test_close_is_idempotent(tmp_path) -> None:
     sink = plain_sink(open_output(tmp_path / "new"))
     sink.write_raw(warc_header(1), io.BytesIO(b"x"))
     sink.close()
@@ -96,7 +96,7 @@ def test_closing_twice_does_no_harm(tmp_path) -> None:
     assert (tmp_path / "new").read_bytes() == warc_header(1) + b"x\r\n\r\n"
 
 
-def test_a_full_disk_is_told() -> None:
+def test_a_full_disk_is_an_error() -> None:
     with open("/dev/full", "wb", buffering=0) as full:
         sink = plain_sink(open_output(full))
         with pytest.raises(TargetError, match="/dev/full: cannot be written: No space left"):

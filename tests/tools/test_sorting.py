@@ -20,7 +20,7 @@ LINES = st.lists(st.binary(max_size=12).map(lambda data: data.replace(b"\n", b""
 
 
 @given(LINES, st.integers(1, 3000), st.integers(2, 4))
-def test_it_is_as_sorting_a_set(lines: list[bytes], memory: int, runs: int) -> None:
+def test_the_result_is_a_sorted_set(lines: list[bytes], memory: int, runs: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sorting, "MAX_RUNS", runs)
         assert [*sorted_lines(lines, memory=memory)] == sorted(set(lines))
@@ -62,10 +62,10 @@ def test_few_files_are_open_at_a_time_and_none_is_left(tmp_path: Path, monkeypat
     assert os.listdir(tmp_path) == []
 
 
-def test_what_fits_into_memory_needs_no_file() -> None:
+def test_lines_that_fit_into_memory_need_no_file() -> None:
     assert [*sorted_lines([b"b\n", b"a\n", b"b\n"], folder="/nowhere")] == [b"a\n", b"b\n"]
 
 
-def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="for sorting cannot be written"):
         next(sorted_lines([b"a\n"] * 10, memory=1, folder=str(tmp_path / "none")))

@@ -80,7 +80,7 @@ def divide(folder: Path, source, **options) -> Splitting:
 
 @pytest.mark.parametrize("size", [LEAST, 100_000, 200_000, 500_000, 10_000_000])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_all_records_once_and_in_order_in_files_of_that_size(tmp_path, size, threads) -> None:
+def test_pieces_hold_all_records_in_order_up_to_the_size(tmp_path, size, threads) -> None:
     done = divide(tmp_path, stored(*RECORDS), max_size=size, threads=threads)
     pieces = parts_in(tmp_path)
     assert own_records([found for _, found in pieces]) == list(RECORDS)
@@ -103,7 +103,7 @@ def test_pieces_are_as_full_as_they_can_be(tmp_path) -> None:
         assert len(data) + next_size + 24 * len(following[1].frames) + 24 > 150_000
 
 
-def test_a_record_that_is_larger_gets_a_file_for_itself(tmp_path) -> None:
+def test_a_larger_record_gets_a_piece_of_its_own(tmp_path) -> None:
     divide(tmp_path, stored(*RECORDS), max_size=100_000)
     for data, found in parts_in(tmp_path):
         if len(data) > 100_000:
@@ -112,7 +112,7 @@ def test_a_record_that_is_larger_gets_a_file_for_itself(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 1000])
-def test_files_of_so_many_records(tmp_path, count) -> None:
+def test_pieces_have_the_given_number_of_records(tmp_path, count) -> None:
     divide(tmp_path, stored(*RECORDS), max_records=count)
     pieces = [found for _, found in parts_in(tmp_path)]
     assert own_records(pieces) == list(RECORDS)
@@ -129,7 +129,7 @@ def test_whichever_limit_is_reached_first_counts(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("options", [{"max_size": 100_000}, {"max_records": 3}])
-def test_pieces_without_repeated_records_are_the_file_again(tmp_path, options) -> None:
+def test_pieces_without_repetition_join_to_the_file(tmp_path, options) -> None:
     whole = stored(*RECORDS)
     done = divide(tmp_path, whole, repeat_warcinfo=False, **options)
     pieces = [data for data, _ in parts_in(tmp_path)]
@@ -140,7 +140,7 @@ def test_pieces_without_repeated_records_are_the_file_again(tmp_path, options) -
     assert decompressed(target.getvalue()) == plain(*RECORDS)
 
 
-def test_stored_bytes_of_records_do_not_change(tmp_path) -> None:
+def test_compressed_bytes_of_records_do_not_change(tmp_path) -> None:
     whole, places = written(*RECORDS, frame_size=FRAME)
     slices = {
         record: whole[p.offset : p.offset + p.length] for record, p in zip(RECORDS, places, strict=True)
@@ -154,7 +154,7 @@ def test_stored_bytes_of_records_do_not_change(tmp_path) -> None:
                 assert data[record.offset : record.offset + record.length] == before
 
 
-def test_a_file_that_fits_is_one_piece_and_the_same(tmp_path) -> None:
+def test_a_file_that_fits_is_one_identical_piece(tmp_path) -> None:
     whole = stored(*RECORDS)
     done = divide(tmp_path, whole, max_size=1 << 30)
     assert len(done.pieces) == 1
@@ -164,7 +164,7 @@ def test_a_file_that_fits_is_one_piece_and_the_same(tmp_path) -> None:
 # Warcinfo records.
 
 
-def test_each_piece_begins_with_the_record_that_governs_it(tmp_path) -> None:
+def test_each_piece_begins_with_its_warcinfo_record(tmp_path) -> None:
     second = warcinfo(2000)
     records = [INFO, *SMALL[:4], second, *SMALL[4:10]]
     divide(tmp_path, stored(*records), max_records=3)
@@ -176,27 +176,27 @@ def test_each_piece_begins_with_the_record_that_governs_it(tmp_path) -> None:
     assert own_records(pieces) == records
 
 
-def test_a_piece_that_begins_with_one_of_its_own_gets_none_in_addition(tmp_path) -> None:
+def test_a_piece_with_its_own_warcinfo_record_gets_no_other(tmp_path) -> None:
     records = [INFO, SMALL[0], warcinfo(2000), SMALL[1]]
     divide(tmp_path, stored(*records), max_records=2)
     pieces = [found for _, found in parts_in(tmp_path)]
     assert [(r.header, r.block) for piece in pieces for r in piece] == records
 
 
-def test_without_any_there_is_none(tmp_path) -> None:
+def test_without_a_warcinfo_record_none_is_repeated(tmp_path) -> None:
     divide(tmp_path, stored(*SMALL), max_records=7)
     pieces = [found for _, found in parts_in(tmp_path)]
     assert [(r.header, r.block) for piece in pieces for r in piece] == SMALL
 
 
-def test_a_copy_is_the_same_byte_for_byte(tmp_path) -> None:
+def test_a_repeated_warcinfo_record_is_identical(tmp_path) -> None:
     whole = stored(*RECORDS)
     divide(tmp_path, whole, max_records=3)
     frame = walk(whole)[0].data
     assert all((tmp_path / name).read_bytes().startswith(frame) for name in os.listdir(tmp_path))
 
 
-def test_extension_frames_behind_it_are_not_repeated(tmp_path) -> None:
+def test_extension_frames_of_a_warcinfo_are_not_repeated(tmp_path) -> None:
     header, block = INFO
     made = Foreign().record(block, header=header).extension(data=b"once").record(b"1").record(b"2")
     divide(tmp_path, made.bytes(), max_records=2)
@@ -205,7 +205,7 @@ def test_extension_frames_behind_it_are_not_repeated(tmp_path) -> None:
     assert [record.extensions for record in second] == [[], []]
 
 
-def test_one_that_cannot_be_copied_is_repeated_too(tmp_path) -> None:
+def test_a_recompressed_warcinfo_record_is_repeated(tmp_path) -> None:
     header, block = INFO
     made = Foreign().record(block, header=header, checksum=False).record(b"1").record(b"2").record(b"3")
     done = divide(tmp_path, made.bytes(), max_records=1)
@@ -220,7 +220,7 @@ def test_one_that_cannot_be_copied_is_repeated_too(tmp_path) -> None:
     assert done.records == 4
 
 
-def test_one_of_many_megabytes_is_not_repeated(tmp_path) -> None:
+def test_a_huge_warcinfo_record_is_not_repeated(tmp_path) -> None:
     large = (warc_header(2_000_000, kind="warcinfo"), text(2_000_000))
     divide(tmp_path, stored(INFO, SMALL[0], large, SMALL[1], SMALL[2]), max_records=1)
     pieces = [found for _, found in parts_in(tmp_path)]
@@ -231,7 +231,7 @@ def test_one_of_many_megabytes_is_not_repeated(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("record", [LARGE, HTTP])
-def test_a_large_record_at_the_head_of_a_piece_does_not_end_in_a_trap(tmp_path, record) -> None:
+def test_a_piece_with_a_large_first_record_has_a_safe_table(tmp_path, record) -> None:
     """Its header must not have a frame of its own there (spec-notes, section 2.5)."""
     whole = stored(SMALL[0], record, SMALL[1])
     done = divide(tmp_path, whole, max_records=1)
@@ -246,7 +246,7 @@ def test_a_large_record_at_the_head_of_a_piece_does_not_end_in_a_trap(tmp_path, 
     assert [it.records for it in done.recompressed] == [1]
 
 
-def test_behind_a_warcinfo_record_it_is_copied_as_it_is(tmp_path) -> None:
+def test_a_large_record_after_warcinfo_is_copied_unchanged(tmp_path) -> None:
     whole, places = written(INFO, LARGE, LARGE, frame_size=FRAME)
     done = divide(tmp_path, whole, max_records=1)
     assert done.bytes_recompressed == 0
@@ -269,7 +269,7 @@ def test_each_piece_has_the_dictionary(tmp_path, compress) -> None:
     assert all(len(data) <= 100_000 or len(found) == 2 for data, found in pieces)
 
 
-def test_a_table_for_each_record_stays(tmp_path) -> None:
+def test_tables_for_each_record_are_kept(tmp_path) -> None:
     divide(tmp_path, stored(*RECORDS, tables="every"), max_size=100_000)
     pieces = parts_in(tmp_path, tables="every")
     assert own_records([found for _, found in pieces]) == list(RECORDS)
@@ -291,7 +291,7 @@ def test_other_compressions_become_pieces_too(tmp_path, form) -> None:
     assert done.bytes_copied == 0
 
 
-def test_frames_that_break_a_rule_are_made_anew(tmp_path) -> None:
+def test_invalid_frames_are_recompressed(tmp_path) -> None:
     made = Foreign({"content_size": False})
     for header, block in RECORDS:
         made.record(block, header=header)
@@ -301,7 +301,7 @@ def test_frames_that_break_a_rule_are_made_anew(tmp_path) -> None:
     assert all(len(data) <= 150_000 or len(found) == 2 for data, found in pieces)
 
 
-def test_a_pipe_can_be_cut(tmp_path) -> None:
+def test_a_pipe_can_be_split(tmp_path) -> None:
     divide(tmp_path, Pipe(stored(*RECORDS)), max_size=100_000)
     assert own_records([found for _, found in parts_in(tmp_path)]) == list(RECORDS)
 
@@ -322,7 +322,7 @@ def test_a_pipe_can_be_cut(tmp_path) -> None:
         ("a.warc.zst.old", "a.warc.zst.old-00000.warc.zst"),
     ],
 )
-def test_a_number_is_put_into_the_name(tmp_path, monkeypatch, pattern, name) -> None:
+def test_pieces_are_numbered(tmp_path, monkeypatch, pattern, name) -> None:
     data = stored(*SMALL)
     monkeypatch.chdir(tmp_path)
     assert split(data, pattern, max_records=1000).pieces[0].name == name
@@ -337,13 +337,13 @@ def test_names_of_other_compressions_are_refused(tmp_path, pattern) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["", "/"])
-def test_a_folder_is_no_name(tmp_path, pattern) -> None:
+def test_a_folder_is_refused_as_pattern(tmp_path, pattern) -> None:
     with pytest.raises(ValueError, match="is a folder"):
         split(stored(*SMALL), f"{tmp_path}{pattern}", max_records=1)
 
 
 @pytest.mark.parametrize("number", [0, 2])
-def test_nothing_is_overwritten(tmp_path, number) -> None:
+def test_existing_pieces_are_refused(tmp_path, number) -> None:
     """Not even an earlier splitting: pieces of both would be taken for pieces of one."""
     path = tmp_path / f"part-{number:05}.warc.zst"
     path.write_bytes(b"mine")
@@ -353,7 +353,7 @@ def test_nothing_is_overwritten(tmp_path, number) -> None:
     assert path.read_bytes() == b"mine"
 
 
-def test_pieces_of_an_earlier_splitting_are_replaced_where_asked(tmp_path) -> None:
+def test_earlier_pieces_are_replaced_with_overwrite(tmp_path) -> None:
     divide(tmp_path, stored(*SMALL[:2]), max_records=1)
     before = [(tmp_path / name).read_bytes() for name in sorted(os.listdir(tmp_path))]
     divide(tmp_path, stored(*reversed(SMALL[:2])), max_records=1, existing="overwrite")
@@ -361,7 +361,7 @@ def test_pieces_of_an_earlier_splitting_are_replaced_where_asked(tmp_path) -> No
     assert after == before[::-1]
 
 
-def test_pieces_that_would_be_left_over_are_refused(tmp_path) -> None:
+def test_left_over_pieces_of_a_longer_run_are_refused(tmp_path) -> None:
     divide(tmp_path, stored(*SMALL), max_records=1)
     before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
     left_over = tmp_path / "part-00001.warc.zst"
@@ -401,7 +401,7 @@ def test_a_piece_that_another_process_made_meanwhile_stays(tmp_path, monkeypatch
     ],
     ids=str,
 )
-def test_limits_that_cannot_be_meant_are_refused(tmp_path, options, told) -> None:
+def test_invalid_limits_are_refused(tmp_path, options, told) -> None:
     with pytest.raises(ValueError, match=told):
         divide(tmp_path, stored(*RECORDS), **options)
     assert os.listdir(tmp_path) == []
@@ -417,7 +417,7 @@ def test_damage_leaves_no_piece(tmp_path) -> None:
     assert len(os.listdir(tmp_path)) > 5
 
 
-def test_a_file_that_is_cut_leaves_no_piece(tmp_path) -> None:
+def test_a_cut_file_leaves_no_piece(tmp_path) -> None:
     with pytest.raises(FormatError):
         divide(tmp_path, stored(*RECORDS)[:-10_000], max_records=2)
     assert os.listdir(tmp_path) == []
@@ -435,7 +435,7 @@ class Watched(io.BytesIO):
         return super().read(size)
 
 
-def test_being_stopped_leaves_no_piece(tmp_path) -> None:
+def test_an_interruption_leaves_no_piece(tmp_path) -> None:
     def stop() -> None:
         if len(list(tmp_path.rglob("*.warc.zst"))) > 3:
             raise KeyboardInterrupt
@@ -445,7 +445,7 @@ def test_being_stopped_leaves_no_piece(tmp_path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_no_piece_is_seen_before_all_are_whole(tmp_path) -> None:
+def test_no_piece_has_its_name_before_all_are_finished(tmp_path) -> None:
     seen: set[str] = set()
     source = Watched(stored(*RECORDS), lambda: seen.update(os.listdir(tmp_path)))
     divide(tmp_path, source, max_records=1)
@@ -453,7 +453,7 @@ def test_no_piece_is_seen_before_all_are_whole(tmp_path) -> None:
     assert len(os.listdir(tmp_path)) == len(RECORDS)
 
 
-def test_a_name_that_is_taken_meanwhile_is_left_alone(tmp_path) -> None:
+def test_a_file_that_appeared_meanwhile_is_not_replaced(tmp_path) -> None:
     def take() -> None:
         if list(tmp_path.rglob("part-00003.*")):
             (tmp_path / "part-00002.warc.zst").write_bytes(b"mine")
@@ -464,7 +464,7 @@ def test_a_name_that_is_taken_meanwhile_is_left_alone(tmp_path) -> None:
     assert (tmp_path / "part-00002.warc.zst").read_bytes() == b"mine"
 
 
-def test_a_folder_that_takes_no_more_names_leaves_no_piece(tmp_path, monkeypatch) -> None:
+def test_a_failed_rename_leaves_no_piece(tmp_path, monkeypatch) -> None:
     for name in ("link", "rename"):
         give_name = getattr(os, name)
 
@@ -479,20 +479,20 @@ def test_a_folder_that_takes_no_more_names_leaves_no_piece(tmp_path, monkeypatch
     assert os.listdir(tmp_path) == []
 
 
-def test_a_link_of_the_pattern_s_name_does_not_lead_elsewhere(tmp_path) -> None:
+def test_a_link_at_a_piece_s_name_is_not_followed(tmp_path) -> None:
     (tmp_path / "part.warc.zst").symlink_to(tmp_path / "missing" / "elsewhere")
     divide(tmp_path, stored(*SMALL), max_records=1000)
     assert sorted(os.listdir(tmp_path)) == ["part-00000.warc.zst", "part.warc.zst"]
 
 
-def test_a_file_without_records_makes_none(tmp_path) -> None:
+def test_a_file_without_records_makes_no_piece(tmp_path) -> None:
     made = Foreign().empty().extension()
     with pytest.raises(FormatError, match="the file has no record"):
         divide(tmp_path, made.bytes(), max_records=1)
     assert os.listdir(tmp_path) == []
 
 
-def test_a_missing_folder_is_told(tmp_path) -> None:
+def test_a_missing_folder_is_an_error(tmp_path) -> None:
     with pytest.raises(TargetError, match="cannot be written: No such file"):
         divide(tmp_path / "missing", stored(*RECORDS), max_records=1)
 
@@ -508,7 +508,9 @@ def test_a_missing_folder_is_told(tmp_path) -> None:
     infos=st.sets(st.integers(0, 10)),
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_any_file_is_cut(made: list[Foreign], records: int | None, repeat: bool, infos: set[int]) -> None:
+def test_any_generated_file_can_be_split(
+    made: list[Foreign], records: int | None, repeat: bool, infos: set[int]
+) -> None:
     first = made[0]
     whole = first.bytes()
     if "dictionary" not in first.frame_options:

@@ -89,7 +89,7 @@ def test_the_same_files_make_the_same_dictionary() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["plain", "gzip", "pipe", "source", "with a dictionary", "many frames"])
-def test_it_does_not_matter_how_the_records_are_stored(form) -> None:
+def test_the_compression_of_the_records_does_not_matter(form) -> None:
     made = pages(300)
     stored = {
         "plain": made.plain().bytes(),
@@ -116,12 +116,12 @@ def test_a_file_is_read_once() -> None:
     assert source.bytes_asked <= source.size * 1.01 + 1000
 
 
-def test_little_to_train_on_makes_a_small_dictionary() -> None:
+def test_few_samples_make_a_small_dictionary() -> None:
     training = train([pages(60).bytes()])
     assert len(training.dictionary.data) <= training.sample_size // 10
 
 
-def test_the_level_is_that_of_what_is_measured() -> None:
+def test_gains_are_measured_at_the_given_level() -> None:
     data = pages(400).bytes()
     low, high = (train([data], size=SIZE, level=level).gains[0] for level in (-7, 19))
     assert high.size_without < low.size_without
@@ -145,7 +145,7 @@ def test_images_do_not_crowd_out_pages() -> None:
     assert samples["text/html"].sample_size > training.sample_size * 0.45
 
 
-def test_of_what_does_not_compress_only_the_heads_are_taken() -> None:
+def test_only_heads_of_incompressible_payloads_are_samples() -> None:
     made = Foreign()
     for number in range(400):
         response(made, noise(5000, seed=number), "video/mp4" if number % 2 else "font/woff2")
@@ -156,7 +156,7 @@ def test_of_what_does_not_compress_only_the_heads_are_taken() -> None:
     assert noise(5000)[:12] not in training.dictionary.data
 
 
-def test_types_and_media_types_are_told_apart() -> None:
+def test_types_and_media_types_are_strata() -> None:
     made = pages(40)
     for number in range(40):
         response(made, page(number), "Text/CSS; charset=utf-8")
@@ -185,7 +185,7 @@ def test_continuations_are_left_out() -> None:
     assert training.gains[0].records == 200
 
 
-def test_records_without_type_or_media_type_are_taken_too() -> None:
+def test_records_without_a_type_are_samples_too() -> None:
     made = Foreign()
     for number in range(100):
         block = page(number)
@@ -194,7 +194,7 @@ def test_records_without_type_or_media_type_are_taken_too() -> None:
     assert (stratum.type, stratum.mime) == ("-", "-")
 
 
-def test_what_records_call_themselves_cannot_fill_the_memory() -> None:
+def test_hostile_media_types_cannot_fill_the_memory() -> None:
     made = Foreign()
     for number in range(600):
         response(made, page(number), f"x/{number}" + "y" * 500)
@@ -230,7 +230,7 @@ class _Endless:
 
 
 @pytest.mark.slow
-def test_memory_is_bounded_whatever_the_file() -> None:
+def test_memory_is_bounded_for_any_file() -> None:
     source = _Endless(3000)
     assert source.size > 250 << 20
     tracemalloc.start()
@@ -247,7 +247,7 @@ def test_memory_is_bounded_whatever_the_file() -> None:
 # What it saves.
 
 
-def test_the_gain_is_measured_on_records_that_were_not_trained_on() -> None:
+def test_the_gain_is_measured_on_other_records() -> None:
     training = train([pages(500).bytes()], size=1 << 20)
     [gain] = training.gains
     assert gain.records == 500
@@ -280,13 +280,13 @@ def test_every_file_has_a_gain_of_its_own() -> None:
     assert gains["one.warc"].measured in (0, 1)
 
 
-def test_where_nothing_was_measured_nothing_is_claimed() -> None:
+def test_nothing_measured_means_no_gain() -> None:
     gain = Gain("some.warc", 3, 0, 0, 0)
     assert gain.share is None
     assert gain.saving == 0
 
 
-def test_a_meter_measures_with_any_dictionary() -> None:
+def test_a_meter_takes_any_dictionary() -> None:
     dictionary = train([pages(300, first=5000).bytes()], size=SIZE).dictionary
     meter = GainMeter()
     target = io.BytesIO()
@@ -298,7 +298,7 @@ def test_a_meter_measures_with_any_dictionary() -> None:
 
 
 @pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
-def test_looking_at_records_changes_no_byte_of_them(form) -> None:
+def test_sampling_does_not_change_the_records(form) -> None:
     made = (
         Foreign().record(b"").record(page(1, 9000), cuts=5000).record(noise(2_500_000)).record(b"x" * 65_536)
     )
@@ -328,7 +328,7 @@ def test_continuations_alone_are_refused() -> None:
         train([made.bytes()])
 
 
-def test_a_dictionary_that_saves_nothing_is_not_made() -> None:
+def test_a_useless_dictionary_is_refused() -> None:
     made = Foreign()
     for number in range(300):
         block = noise(4000, seed=number)
@@ -341,14 +341,14 @@ def test_a_dictionary_that_saves_nothing_is_not_made() -> None:
     ("name", "value"),
     [("size", 255), ("size", 1 << 40), ("level", 23), ("level", -8), ("samples", 0), ("samples", -1)],
 )
-def test_a_wrong_value_is_refused_before_anything_is_read(name, value) -> None:
+def test_an_invalid_option_is_refused_before_reading(name, value) -> None:
     source = RecordingSource(pages(10).bytes())
     with pytest.raises(ValueError, match=f"{name} is {value}, not within"):
         train([source], **{name: value})
     assert source.bytes_asked == 0
 
 
-def test_what_cannot_be_read_is_told_with_its_name(tmp_path) -> None:
+def test_an_unreadable_file_is_named(tmp_path) -> None:
     good, cut, text = pages(50).bytes(), pages(50).bytes()[:-9], b"no WARC file at all"
     with pytest.raises(SourceError, match=r"not-there\.warc"):
         train([good, tmp_path / "not-there.warc"])
@@ -358,7 +358,7 @@ def test_what_cannot_be_read_is_told_with_its_name(tmp_path) -> None:
         train([RecordingSource(text, "text.warc")])
 
 
-def test_limits_are_the_readers() -> None:
+def test_limits_are_those_of_the_reader() -> None:
     made = Foreign().dictionary(compressed=False)
     for number in range(50):
         response(made, page(number))
@@ -366,7 +366,7 @@ def test_limits_are_the_readers() -> None:
         train([made.bytes()], max_dictionary_size=1000)
 
 
-def test_how_far_it_is_can_be_watched() -> None:
+def test_progress_is_reported() -> None:
     watched = Counter()
 
     def watch(source, label):
@@ -377,7 +377,7 @@ def test_how_far_it_is_can_be_watched() -> None:
     assert watched == {"sampling": 2}
 
 
-def test_what_is_trained_can_be_written_with_and_read_back() -> None:
+def test_a_trained_dictionary_writes_and_reads() -> None:
     training = train([pages(100).bytes()], size=SIZE)
     target = io.BytesIO()
     with seekwarc.Writer(target, dictionary=training.dictionary) as writer:

@@ -286,18 +286,18 @@ CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
 }
 
 
-def test_every_kind_of_problem_has_a_case() -> None:
+def test_every_kind_of_problem_is_tested() -> None:
     assert {code for code, _ in CASES.values()} == set(REMEDIES)
 
 
-def test_every_kind_is_either_damage_or_a_deviation() -> None:
+def test_every_kind_is_damage_or_deviation() -> None:
     assert DAMAGE.keys() & DEVIATIONS.keys() == set()
     assert DAMAGE | DEVIATIONS == REMEDIES
 
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
-def test_a_problem_is_found_and_no_other(name) -> None:
+def test_exactly_the_one_problem_is_found(name) -> None:
     code, make = CASES[name]
     found, result = examined(make())
     assert {problem.code for problem in found} == {code}
@@ -323,7 +323,7 @@ OF_THE_WHOLE_FILE = {"empty", "dictionary", "frame-dictionary", "first-frame", "
     ],
 )
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
-def test_a_problem_is_found_behind_damage(name) -> None:
+def test_a_problem_after_damage_is_found(name) -> None:
     code, make = CASES[name]
     data = make()
     damaged = flipped(zstd_frame(warc_header(3000) + noise(3000) + CRLF2), 1000)
@@ -336,7 +336,7 @@ def test_a_problem_is_found_behind_damage(name) -> None:
     [name for name, (code, _) in CASES.items() if code != "empty"],
 )
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
-def test_a_problem_is_told_with_its_place(name) -> None:
+def test_a_problem_is_reported_with_its_offset(name) -> None:
     code, make = CASES[name]
     data = make()
     for problem in examined(data)[0]:
@@ -368,7 +368,7 @@ def test_damage_names_the_record_and_how_much_is_lost() -> None:
     assert result.records == 2
 
 
-def test_an_intact_record_in_front_of_damage_is_not_called_lost() -> None:
+def test_an_intact_record_before_damage_is_not_lost() -> None:
     made = Foreign()
     for number in range(5):
         made.record(text(500, seed=number))
@@ -378,7 +378,7 @@ def test_an_intact_record_in_front_of_damage_is_not_called_lost() -> None:
     assert (result.records, result.lost) == (4, put.length)
 
 
-def test_a_right_table_behind_damage_is_not_called_wrong() -> None:
+def test_a_right_table_after_damage_is_right() -> None:
     """It lists frames that could not be read, so nobody can tell."""
     made = two(table=True).record(BLOCK).file_table()
     found, result = examined(flipped(made.bytes(), made.records[1].offset + 100))
@@ -386,7 +386,7 @@ def test_a_right_table_behind_damage_is_not_called_wrong() -> None:
     assert result.records == 2
 
 
-def test_tables_in_front_of_damage_count() -> None:
+def test_tables_before_damage_are_counted() -> None:
     made = two(table=True).record(LARGE, cuts=FRAME, table=True).file_table().record(BLOCK)
     _, result = examined(flipped(made.bytes(), made.records[3].offset + 100))
     assert result.tables == 3
@@ -403,21 +403,21 @@ def test_damage_in_other_forms_names_the_record(form) -> None:
     assert result.lost == put.length
 
 
-def test_every_wrong_frame_is_told() -> None:
+def test_every_wrong_frame_is_reported() -> None:
     made = Foreign().record(LARGE, cuts=10_000, content_size=False)
     found, result = examined(made.bytes())
     assert len(found) == result.codes["frame-size"] == len(made.entries)
     assert result.records == 1
 
 
-def test_several_problems_of_one_record_are_all_told() -> None:
+def test_all_problems_of_one_record_are_reported() -> None:
     block = b"a block"
     raw = header(block, b"WARC-Block-Digest: " + sha1(b"x")).replace(b"WARC-Date", b"X-Date")
     data = Foreign().record(block, header=raw, trailer=b"\r\n", checksum=False).bytes()
     assert codes(data) == {"digest", "header", "trailer", "frame-checksum"}
 
 
-def test_what_harms_no_reader_leaves_a_file_sound() -> None:
+def test_deviations_leave_a_file_sound() -> None:
     raw = warc_header(1).replace(b"WARC-Date", b"X-Date")
     data = Foreign().record(b"x", header=raw, checksum=False, content_size=False, trailer=b"\r\n").bytes()
     _, result = examined(data)
@@ -432,7 +432,7 @@ def test_what_harms_no_reader_leaves_a_file_sound() -> None:
 
 @pytest.mark.parametrize("size", [True, False])
 @pytest.mark.parametrize("check", [True, False])
-def test_a_compressed_dictionary_must_state_what_frames_must(size, check) -> None:
+def test_a_compressed_dictionary_needs_size_and_checksum(size, check) -> None:
     dictionary = some_dictionary()
     compressed = zstd_frame(dictionary.as_bytes(), content_size=size, checksum=check)
     record = warc_header(3) + b"abc" + CRLF2
@@ -445,7 +445,7 @@ def test_a_compressed_dictionary_must_state_what_frames_must(size, check) -> Non
 
 
 @pytest.mark.parametrize("form", ["plain", "gz", "zst"])
-def test_what_the_reader_warns_of_is_counted(form) -> None:
+def test_warnings_of_the_reader_are_counted(form) -> None:
     """Whatever `Record.problem` says of a record, `verify` counts for its file."""
     make = {"plain": bytes, "gz": gzip_member, "zst": zstd_frame}[form]
 
@@ -489,7 +489,7 @@ def test_deviations_of_headers_are_counted_by_rule() -> None:
     assert [kind.first.offset for kind in kinds] == [made.records[0].offset, made.records[30].offset]
 
 
-def test_kinds_do_not_grow_with_what_a_file_makes_up() -> None:
+def test_hostile_fields_do_not_make_more_kinds() -> None:
     made = Foreign()
     for number in range(500):
         raw = warc_header(1).replace(b"WARC-Type: resource", b"WARC-Type: made-up-%d" % number)
@@ -498,7 +498,7 @@ def test_kinds_do_not_grow_with_what_a_file_makes_up() -> None:
     assert len(result.kinds) < 10
 
 
-def test_the_same_length_twice_leads_nobody_astray() -> None:
+def test_the_same_length_twice_is_a_deviation() -> None:
     raw = warc_header(3000).replace(b"\r\n\r\n", b"\r\nContent-Length: 3000\r\n\r\n")
     assert examined(with_header(raw))[1].is_sound
 
@@ -612,7 +612,7 @@ SOUND = {
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_what_the_formats_allow_is_no_problem(name) -> None:
+def test_everything_the_formats_allow_is_sound(name) -> None:
     made = SOUND[name]()
     found, result = examined(made.bytes())
     # The last record's table may be the last frame where a dictionary stands in front of it.
@@ -621,7 +621,7 @@ def test_what_the_formats_allow_is_no_problem(name) -> None:
     assert result.records == len(made.records)
 
 
-def test_a_table_of_two_records_that_are_not_all_is_not_the_first_ones() -> None:
+def test_a_table_of_two_records_is_not_the_first_one_s() -> None:
     made = Foreign().record(BLOCK).record(LARGE, cuts=FRAME).record(BLOCK)
     entries = list(made.entries)
     data = made.bytes() + seek_table(entries) + two().bytes() + seek_table(two().entries)
@@ -657,7 +657,7 @@ def test_segments_are_not_reported(tmp_path) -> None:
 # How it is read.
 
 
-def test_it_reads_a_path_bytes_files_and_sources(tmp_path) -> None:
+def test_paths_bytes_files_and_sources_can_be_verified(tmp_path) -> None:
     data = flipped(two().bytes(), 50_000)
     path = tmp_path / "x.warc.zst"
     path.write_bytes(data)
@@ -678,7 +678,7 @@ def test_the_source_is_closed_at_the_end() -> None:
     assert source.closed
 
 
-def test_the_source_is_closed_where_nobody_wants_the_rest() -> None:
+def test_the_source_is_closed_when_iteration_stops() -> None:
     made = Foreign()
     for _ in range(2000):
         made.record(BLOCK, checksum=False)
@@ -689,13 +689,13 @@ def test_the_source_is_closed_where_nobody_wants_the_rest() -> None:
     assert source.closed
 
 
-def test_the_stored_bytes_are_read_once() -> None:
+def test_the_file_is_read_once() -> None:
     source = RecordingSource(Foreign().record(noise(5 * MIB), cuts=MIB).record(LARGE, cuts=FRAME).bytes())
     assert list(Verifier(source)) == []
     assert source.bytes_asked <= source.size + 4 * MIB
 
 
-def test_problems_come_while_it_goes_on() -> None:
+def test_problems_are_yielded_as_they_are_found() -> None:
     source = RecordingSource(flipped(Foreign().record(BLOCK).record(noise(20 * MIB), cuts=MIB).bytes(), 100))
     problems = iter(Verifier(source))
     assert next(problems).code == "damage"
@@ -703,7 +703,7 @@ def test_problems_come_while_it_goes_on() -> None:
     problems.close()
 
 
-def test_how_far_it_is_can_be_watched() -> None:
+def test_progress_is_reported() -> None:
     watched = []
 
     def watch(source, label):
@@ -759,7 +759,7 @@ else:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells the memory of Linux processes")
 @pytest.mark.parametrize("form", ["frames", "one frame"])
-def test_memory_is_not_that_of_a_record(tmp_path, form) -> None:
+def test_memory_does_not_grow_with_a_record(tmp_path, form) -> None:
     path = tmp_path / "large"
 
     def run(script: str, *words: object) -> str:
@@ -773,7 +773,7 @@ def test_memory_is_not_that_of_a_record(tmp_path, form) -> None:
 
 
 @pytest.mark.slow
-def test_damage_at_every_place_of_a_small_file_is_reported_or_does_no_harm() -> None:
+def test_damage_anywhere_is_reported_or_harmless() -> None:
     made = Foreign().record(b"one", table=True).record(text(300), cuts=250, table=True).file_table()
     data = made.bytes()
     for place in range(len(data)):
@@ -786,7 +786,7 @@ def test_damage_at_every_place_of_a_small_file_is_reported_or_does_no_harm() -> 
         assert got == [(put.header, put.block) for put in made.records]
 
 
-def test_a_table_over_every_cut_of_a_file_is_compared() -> None:
+def test_a_table_over_any_range_is_compared() -> None:
     """Of all tables that list consecutive frames of a file, only right ones pass."""
     content = warc_header(len(LARGE)) + LARGE + CRLF2
     frames = [zstd_frame(piece) for piece in cut(content, 40_000)]
@@ -812,7 +812,7 @@ def test_a_table_at_the_end_of_a_block_is_found() -> None:
     assert {problem.code for problem in found} == {"table-place", "frame-checksum"}
 
 
-def test_problems_by_the_thousand_are_counted_and_not_all_described() -> None:
+def test_thousands_of_problems_are_counted() -> None:
     made = two()
     for _ in range(25_000):
         made.extension(DICTIONARY_FRAME)

@@ -58,7 +58,7 @@ def statuses(heard: Heard) -> dict[str, str]:
     return {os.path.basename(name): status for name, status in heard.statuses.items()}
 
 
-def test_other_processes_do_the_work_and_tell_of_it(tmp_path) -> None:
+def test_other_processes_work_and_report(tmp_path) -> None:
     (tmp_path / "read").write_bytes(b"x" * 300_000)
     heard = Heard()
     with pytest.warns(FormatWarning, match="odd"):
@@ -72,7 +72,7 @@ def test_other_processes_do_the_work_and_tell_of_it(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(("bad", "told"), [("killed", "SIGKILL"), ("exits", "status 3")])
-def test_one_that_dies_takes_only_its_own_file_with_it(tmp_path, bad, told) -> None:
+def test_a_dead_process_fails_only_its_own_file(tmp_path, bad, told) -> None:
     heard = Heard()
     jobs = jobs_of(tmp_path, "one", bad, "two", "three", to="here")
     assert run(jobs, work, heard, processes=2, keep_going=True, folder=str(tmp_path)) == 2
@@ -95,7 +95,7 @@ def test_without_keep_going_no_further_file_is_begun(tmp_path) -> None:
     assert statuses(heard) == {"damaged": "failed", "one": "not-run", "two": "not-run"}
 
 
-def test_an_interruption_ends_all_of_them_and_leaves_nothing(tmp_path) -> None:
+def test_an_interruption_kills_all_and_leaves_nothing(tmp_path) -> None:
     class Impatient(Heard):
         def on_event(self, job: Job, event: object) -> None:
             super().on_event(job, event)

@@ -110,7 +110,7 @@ def assert_listed(data: bytes, dictionary: bytes | None = None) -> None:
 
 
 @pytest.mark.parametrize("tables", MODES)
-def test_a_new_file_is_as_if_it_were_written(tmp_path, tables) -> None:
+def test_appending_to_no_file_makes_the_file_that_writing_makes(tmp_path, tables) -> None:
     written = make(tmp_path / "w.warc.zst", tables=tables)
     with seekwarc.open(tmp_path / "a.warc.zst", "a", frame_size=FRAME, tables=tables) as writer:
         put(writer, OLD)
@@ -120,7 +120,7 @@ def test_a_new_file_is_as_if_it_were_written(tmp_path, tables) -> None:
 
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("dictionary", ["none", "raw", "compressed"])
-def test_what_is_there_stays_and_what_comes_is_found(tmp_path, tables, dictionary) -> None:
+def test_existing_records_stay_and_new_ones_are_found(tmp_path, tables, dictionary) -> None:
     path = tmp_path / "a.warc.zst"
     options = {"dictionary": small_dictionary()} if dictionary != "none" else {}
     before = make(path, tables=tables, compress_dictionary=dictionary == "compressed", **options)
@@ -150,7 +150,7 @@ def test_what_is_there_stays_and_what_comes_is_found(tmp_path, tables, dictionar
 
 
 @pytest.mark.parametrize("tables", MODES)
-def test_it_goes_on_again_and_again(tmp_path, tables) -> None:
+def test_a_file_can_be_continued_many_times(tmp_path, tables) -> None:
     path = tmp_path / "a.warc.zst"
     make(path, tables=tables)
     blocks, places = list(OLD), places_of(path)
@@ -177,7 +177,7 @@ def test_it_goes_on_again_and_again(tmp_path, tables) -> None:
         if (tables, old) != ("every", [b""])
     ],
 )
-def test_whatever_the_file_ends_in_it_goes_on_in_the_same_way(tmp_path, tables, old) -> None:
+def test_a_continued_file_keeps_its_kind_of_tables(tmp_path, tables, old) -> None:
     path = tmp_path / "a.warc.zst"
     before = make(path, old, tables=tables)
     assert existing_file(path).tables == tables
@@ -194,7 +194,7 @@ def test_whatever_the_file_ends_in_it_goes_on_in_the_same_way(tmp_path, tables, 
 
 
 @pytest.mark.parametrize("tables", ["large", "none"])
-def test_the_decompressed_file_is_the_sum(tmp_path, tables) -> None:
+def test_a_continued_file_decompresses_to_all_records(tmp_path, tables) -> None:
     path = tmp_path / "a.warc.zst"
     before = content_of(walk(make(path, tables=tables)))
     continue_with(path, NEW)
@@ -205,7 +205,7 @@ def test_the_decompressed_file_is_the_sum(tmp_path, tables) -> None:
 
 @pytest.mark.needs("module:pyzstd")
 @pytest.mark.parametrize("dictionary", [False, True])
-def test_readers_of_the_seekable_format_read_the_whole(tmp_path, dictionary) -> None:
+def test_readers_of_the_seekable_format_read_a_continued_file(tmp_path, dictionary) -> None:
     import pyzstd  # noqa: PLC0415
 
     path = tmp_path / "a.warc.zst"
@@ -222,7 +222,7 @@ def test_readers_of_the_seekable_format_read_the_whole(tmp_path, dictionary) -> 
             assert file.read(3000) == content[place : place + 3000]
 
 
-def test_a_file_that_a_program_left_without_its_table_gets_one(tmp_path) -> None:
+def test_a_file_without_its_table_gets_one(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     data = make(path)
     path.write_bytes(data[: walk(data)[-1].offset])
@@ -231,7 +231,7 @@ def test_a_file_that_a_program_left_without_its_table_gets_one(tmp_path) -> None
     assert blocks_of(path) == [*OLD, b"new"]
 
 
-def test_a_file_whose_last_record_s_table_is_last_stays_in_its_mode(tmp_path) -> None:
+def test_a_file_that_ends_in_a_record_table_keeps_its_mode(tmp_path) -> None:
     """As it is left where writing stopped behind a large record."""
     path = tmp_path / "a.warc.zst"
     data = make(path, [b"one", LARGE])
@@ -241,7 +241,7 @@ def test_a_file_whose_last_record_s_table_is_last_stays_in_its_mode(tmp_path) ->
     assert_listed(path.read_bytes())
 
 
-def test_files_of_other_tools_go_on(tmp_path) -> None:
+def test_files_of_other_tools_are_continued(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     made = Foreign().record(b"one").record(LARGE, cuts=FRAME).empty().extension()
     path.write_bytes(made.bytes())
@@ -251,7 +251,7 @@ def test_files_of_other_tools_go_on(tmp_path) -> None:
     assert existing_file(path).tables == "none"
 
 
-def test_what_only_has_the_magic_number_of_a_table_is_an_extension(tmp_path) -> None:
+def test_a_frame_with_only_the_magic_of_a_table_is_no_table(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     made = Foreign().record(b"one").extension(0x184D2A5E, b"something else").record(b"two")
     path.write_bytes(made.bytes())
@@ -260,7 +260,7 @@ def test_what_only_has_the_magic_number_of_a_table_is_an_extension(tmp_path) -> 
     assert blocks_of(path) == [b"one", b"two", b"new"]
 
 
-def test_other_options_than_of_the_file_may_change(tmp_path) -> None:
+def test_options_that_are_not_of_the_file_may_change(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     make(path)
     options = {"level": 9, "threads": 1, "digest": "sha256", "frame_size": 128 * KIB}
@@ -274,7 +274,7 @@ def test_other_options_than_of_the_file_may_change(tmp_path) -> None:
     assert_listed(path.read_bytes())
 
 
-def test_what_was_archived_before_is_a_revisit(tmp_path) -> None:
+def test_payloads_of_the_continued_file_become_revisits(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     known = seekwarc.Duplicates()
     with seekwarc.open(path, "a", dedup=known) as writer:
@@ -301,7 +301,7 @@ def test_a_stream_of_unknown_length_can_be_appended(tmp_path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["a.warc.zst"]
 
 
-def test_the_file_keeps_its_mode_and_its_links(tmp_path) -> None:
+def test_a_continued_file_keeps_its_mode_and_its_links(tmp_path) -> None:
     path, link, hard = (tmp_path / name for name in ("a.warc.zst", "link.warc.zst", "hard.warc.zst"))
     make(path)
     path.chmod(0o640)
@@ -319,7 +319,7 @@ def test_the_file_keeps_its_mode_and_its_links(tmp_path) -> None:
 
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("how", ["abort", "exception", "interrupt"])
-def test_giving_up_leaves_the_file_byte_for_byte(tmp_path, tables, how) -> None:
+def test_abort_leaves_the_continued_file_as_it_was(tmp_path, tables, how) -> None:
     path = tmp_path / "a.warc.zst"
     before = make(path, tables=tables)
     if how == "abort":
@@ -348,7 +348,7 @@ def test_closing_without_a_record_changes_nothing(tmp_path, tables) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_record_that_fails_takes_only_itself_away(tmp_path) -> None:
+def test_a_failed_record_is_rolled_back_alone(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     make(path)
     with seekwarc.open(path, "a", frame_size=FRAME) as writer:
@@ -363,7 +363,7 @@ def test_a_record_that_fails_takes_only_itself_away(tmp_path) -> None:
     assert_sound(path, "large")
 
 
-def test_a_finished_file_is_not_touched_by_a_late_abort(tmp_path) -> None:
+def test_abort_after_close_does_not_touch_the_file(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     make(path)
     writer = seekwarc.open(path, "a", frame_size=FRAME)
@@ -379,7 +379,7 @@ def test_a_finished_file_is_not_touched_by_a_late_abort(tmp_path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tables", MODES)
-def test_wherever_it_stops_the_old_records_are_there(tmp_path, tables) -> None:
+def test_old_records_survive_an_interruption_anywhere(tmp_path, tables) -> None:
     path = tmp_path / "a.warc.zst"
     old = [b"one", text(70_000), b"three"]
     before = make(path, old, tables=tables)
@@ -425,7 +425,7 @@ with seekwarc.open(sys.argv[1], "a", frame_size=65536, threads=1) as writer:
 
 
 @pytest.mark.parametrize("tables", MODES)
-def test_a_process_that_is_killed_leaves_the_old_records(tmp_path, tables) -> None:
+def test_old_records_survive_a_killed_process(tmp_path, tables) -> None:
     path = tmp_path / "a.warc.zst"
     before = make(path, tables=tables)
     places = places_of(path)
@@ -449,7 +449,7 @@ def test_a_process_that_is_killed_leaves_the_old_records(tmp_path, tables) -> No
 # One at a time.
 
 
-def test_a_second_one_is_refused_while_the_first_is_writing(tmp_path) -> None:
+def test_a_second_writer_of_a_file_is_refused(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     before = make(path)
     first = seekwarc.open(path, "a", frame_size=FRAME)
@@ -466,7 +466,7 @@ def test_a_second_one_is_refused_while_the_first_is_writing(tmp_path) -> None:
     assert blocks_of(path) == [*OLD, *NEW, b"then"]
 
 
-def test_another_process_is_refused_too(tmp_path) -> None:
+def test_a_writer_in_another_process_is_refused(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     make(path)
     script = "import sys, seekwarc; seekwarc.open(sys.argv[1], 'a')"
@@ -479,7 +479,7 @@ def test_another_process_is_refused_too(tmp_path) -> None:
     assert blocks_of(path) == [*OLD, b"new"]
 
 
-def test_what_another_one_wrote_while_this_one_looked_is_not_overwritten(tmp_path, monkeypatch) -> None:
+def test_records_of_another_writer_are_not_overwritten(tmp_path, monkeypatch) -> None:
     """The file must not change between the look at it and the lock on it."""
     path = tmp_path / "a.warc.zst"
     make(path)
@@ -500,7 +500,7 @@ def test_what_another_one_wrote_while_this_one_looked_is_not_overwritten(tmp_pat
     assert blocks_of(path) == [*OLD, *others, b"mine"]
 
 
-def test_giving_up_does_not_cut_off_what_another_one_has_written_since(tmp_path, monkeypatch) -> None:
+def test_abort_does_not_cut_off_records_of_another_writer(tmp_path, monkeypatch) -> None:
     """Once the lock is gone the file is another one's."""
     path = tmp_path / "a.warc.zst"
     make(path)
@@ -519,7 +519,7 @@ def test_giving_up_does_not_cut_off_what_another_one_has_written_since(tmp_path,
     assert blocks_of(path) == OLD + others
 
 
-def test_many_at_once_never_harm_one_another(tmp_path) -> None:
+def test_concurrent_writers_do_no_harm(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     make(path)
     done: list[bytes] = []
@@ -590,7 +590,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_go_on_is_refused_and_stays_as_it_is(tmp_path, name) -> None:
+def test_files_that_cannot_be_continued_are_refused_unchanged(tmp_path, name) -> None:
     data, error, message = REFUSED[name]
     path = tmp_path / "a.warc.zst"
     path.write_bytes(data)
@@ -603,7 +603,7 @@ def test_what_cannot_go_on_is_refused_and_stays_as_it_is(tmp_path, name) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tables", MODES)
-def test_a_file_cut_anywhere_is_refused_or_goes_on_right(tmp_path, tables) -> None:
+def test_a_cut_file_is_refused_or_continued_correctly(tmp_path, tables) -> None:
     """Never is anything written behind half a frame or half a record."""
     path = tmp_path / "a.warc.zst"
     data = make(path, [text(300), text(200, seed=1)], tables=tables)
@@ -666,7 +666,7 @@ def test_file_objects_are_refused(tmp_path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("unfinished", [True, False])
-def test_a_torn_record_is_cut_off_and_kept_where_that_is_asked(tmp_path, tables, unfinished) -> None:
+def test_repair_cuts_off_a_torn_record_and_keeps_its_bytes(tmp_path, tables, unfinished) -> None:
     path = tmp_path / "a.warc.zst"
     data = make(path, [text(300), text(200, seed=1)], tables=tables)
     last = places_of(path)[1][0]
@@ -695,7 +695,7 @@ def test_a_torn_record_is_cut_off_and_kept_where_that_is_asked(tmp_path, tables,
         path.unlink()
 
 
-def test_a_torn_record_is_refused_with_what_helps(tmp_path) -> None:
+def test_a_torn_record_is_refused_with_advice(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     data = make(path)[:-100]
     path.unlink()
@@ -729,7 +729,7 @@ def test_damage_before_whole_records_is_never_cut_off(tmp_path) -> None:
     assert os.listdir(tmp_path) == [path.name]
 
 
-def test_what_a_stopped_writer_left_is_continued(tmp_path) -> None:
+def test_an_unfinished_file_is_continued(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     make(path)
     path.rename(tmp_path / "a.warc.zst.open")
@@ -742,7 +742,7 @@ def test_what_a_stopped_writer_left_is_continued(tmp_path) -> None:
     assert blocks_of(path) == [*OLD, b"new"]
 
 
-def test_a_file_and_what_was_to_replace_it_are_told_apart(tmp_path) -> None:
+def test_a_file_and_its_unfinished_successor_are_refused(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     make(path)
     (tmp_path / "a.warc.zst.open").write_bytes(b"x")
@@ -808,7 +808,7 @@ def fill(path: Path, room: int, kind: int) -> str:
 
 @pytest.mark.posix
 @pytest.mark.parametrize("size", [3000, 300_000])
-def test_where_the_file_may_not_grow_it_is_as_before(tmp_path, size) -> None:
+def test_a_file_that_cannot_grow_stays_as_before(tmp_path, size) -> None:
     path = tmp_path / "a.warc.zst"
     before = make(path)
     assert "cannot be written: File too large" in fill(path, len(before) + 100_000, size)

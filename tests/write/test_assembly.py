@@ -40,13 +40,13 @@ def sizes(data: bytes) -> list[int]:
 # Frame sizes.
 
 
-def test_data_that_compresses_goes_into_frames_of_the_frame_size() -> None:
+def test_compressible_data_has_frames_of_the_frame_size() -> None:
     block = text(5 * MIB)
     data, _ = written((header_for(0), b""), (header_for(len(block)), block))
     assert sizes(data)[2:] == [MIB, MIB, MIB, MIB, MIB + 4]
 
 
-def test_data_that_does_not_compress_goes_into_frames_of_128_kib() -> None:
+def test_incompressible_data_has_frames_of_128_kib() -> None:
     block = noise(3 * MIB + 12_345)
     data, _ = written((header_for(0), b""), (header_for(len(block)), block))
     assert sizes(data)[2:] == [128 * KIB] * 24 + [12_345 + 4]
@@ -65,7 +65,7 @@ def test_the_trailer_never_has_a_frame_to_itself(size: int) -> None:
     assert sizes(data)[-1] > 4
 
 
-def test_frames_that_do_not_compress_cost_next_to_nothing_in_size() -> None:
+def test_incompressible_frames_cost_next_to_nothing() -> None:
     block = noise(8 * MIB)
     data, _ = written((header_for(0), b""), (header_for(len(block)), block))
     assert len(data) < len(block) * 1.0005 + 1000
@@ -102,7 +102,7 @@ def test_a_long_header_that_does_not_compress_is_still_one_frame() -> None:
     assert walk(data)[1].content == header
 
 
-def test_a_joined_first_frame_is_one_frame_though_it_does_not_compress() -> None:
+def test_an_incompressible_merged_first_frame_is_one_frame() -> None:
     block = noise(2 * MIB)
     header = header_for(len(block))
     data, _ = written((header, block), (header_for(0), b""))
@@ -134,7 +134,7 @@ def assorted() -> list[Any]:
 
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("with_dictionary", [False, True])
-def test_the_number_of_threads_does_not_show(tables: str, with_dictionary: bool) -> None:
+def test_the_number_of_threads_does_not_change_the_file(tables: str, with_dictionary: bool) -> None:
     dictionary = small_dictionary() if with_dictionary else None
     files, places = [], []
     for threads in (1, 2, 4):
@@ -151,7 +151,7 @@ def test_the_number_of_threads_does_not_show(tables: str, with_dictionary: bool)
 @pytest.mark.parametrize("make", [text, noise])
 @pytest.mark.parametrize("digest", ["sha1", None])
 @pytest.mark.parametrize("first", [True, False])
-def test_the_kind_of_source_does_not_show(size: int, make: Any, digest: Any, first: bool) -> None:
+def test_the_kind_of_source_does_not_change_the_file(size: int, make: Any, digest: Any, first: bool) -> None:
     block = HTTP_HEAD + make(size)
     for content_type in ("text/plain", RESPONSE):
         before = [] if first else [SMALL]
@@ -174,7 +174,7 @@ def test_the_kind_of_source_does_not_show(size: int, make: Any, digest: Any, fir
 
 
 @pytest.mark.parametrize("make", [text, noise])
-def test_joined_first_frames_are_alike_whatever_the_source(make: Any) -> None:
+def test_merged_first_frames_are_the_same_for_any_source(make: Any) -> None:
     """At the default frame size the first 128 KiB of the block go along with the header."""
     block = make(3 * MIB)
     files = {
@@ -184,7 +184,7 @@ def test_joined_first_frames_are_alike_whatever_the_source(make: Any) -> None:
     assert len(files) == 1
 
 
-def test_a_raw_record_comes_out_the_same_from_bytes_and_from_a_pipe() -> None:
+def test_raw_records_from_bytes_and_from_pipes_are_the_same() -> None:
     block = text(500_000)
     header = header_for(len(block))
     files = {
@@ -200,7 +200,7 @@ def test_a_raw_record_takes_no_more_of_a_stream_than_its_length() -> None:
     assert stream.read() == b"next"
 
 
-def test_the_trailer_of_a_raw_record_is_asked_for_behind_its_block() -> None:
+def test_the_trailer_of_a_raw_record_is_asked_after_its_block() -> None:
     stream = io.BytesIO(text(200_000) + b"\r\n\r\n")
     target = io.BytesIO()
     with seekwarc.Writer(target, frame_size=FRAME) as writer:
@@ -224,7 +224,7 @@ SHORT = [
 @pytest.mark.parametrize("digest", ["sha1", None])
 @pytest.mark.parametrize("size", [100, 500_000])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_short_source_is_an_error_and_the_file_goes_on_without_the_record(
+def test_a_short_source_is_an_error_and_leaves_no_record(
     short: Any, digest: Any, size: int, threads: int
 ) -> None:
     target, expected = io.BytesIO(), io.BytesIO()
@@ -244,7 +244,7 @@ def test_a_short_source_is_an_error_and_the_file_goes_on_without_the_record(
 
 @pytest.mark.parametrize("size", [100, 500_000])
 @pytest.mark.parametrize("by_path", [True, False])
-def test_a_short_raw_record_is_taken_back(size: int, by_path: bool, tmp_path: Any) -> None:
+def test_a_short_raw_record_is_rolled_back(size: int, by_path: bool, tmp_path: Any) -> None:
     path = tmp_path / "a.warc.zst"
     expected = written((header_for(5), b"small"), (header_for(9), b"the other"), frame_size=FRAME)[0]
     file = io.BytesIO()
@@ -258,7 +258,7 @@ def test_a_short_raw_record_is_taken_back(size: int, by_path: bool, tmp_path: An
 
 @pytest.mark.parametrize("raw", [True, False])
 @pytest.mark.parametrize("stream", [FailingFile, lambda data, after: Pipe(data, fails_after=after)])
-def test_an_exception_in_the_stream_comes_through_and_the_file_goes_on(raw: bool, stream: Any) -> None:
+def test_an_exception_of_the_stream_leaves_no_record(raw: bool, stream: Any) -> None:
     expected = written((header_for(5), b"small"), (header_for(9), b"the other"), frame_size=FRAME)[0]
     target = io.BytesIO()
     with seekwarc.Writer(target, frame_size=FRAME) as writer:
@@ -275,7 +275,7 @@ def test_an_exception_in_the_stream_comes_through_and_the_file_goes_on(raw: bool
     assert target.getvalue() == expected
 
 
-def test_a_failed_first_record_leaves_the_next_one_to_be_the_first() -> None:
+def test_after_a_failed_first_record_the_next_one_is_first() -> None:
     block = text(200_000)
     expected = written((header_for(len(block)), block), frame_size=FRAME)[0]
     target = io.BytesIO()
@@ -286,7 +286,7 @@ def test_a_failed_first_record_leaves_the_next_one_to_be_the_first() -> None:
     assert target.getvalue() == expected
 
 
-def test_a_pipe_cannot_take_a_record_back_so_the_file_is_refused_afterwards() -> None:
+def test_a_pipe_cannot_roll_back_so_it_takes_no_more_records() -> None:
     target = WriteOnly()
     writer = seekwarc.Writer(target, frame_size=FRAME)
     writer.write("resource", target_uri=URI, block=b"small")
@@ -298,7 +298,7 @@ def test_a_pipe_cannot_take_a_record_back_so_the_file_is_refused_afterwards() ->
         writer.close()
 
 
-def test_a_pipe_goes_on_where_the_failed_record_was_only_in_the_spool() -> None:
+def test_a_record_that_fails_in_the_spool_leaves_a_pipe_usable() -> None:
     target = WriteOnly()
     with seekwarc.Writer(target, frame_size=FRAME) as writer:
         writer.write("resource", target_uri=URI, block=b"small")
@@ -309,7 +309,7 @@ def test_a_pipe_goes_on_where_the_failed_record_was_only_in_the_spool() -> None:
         assert [record.block.read() for record in archive] == [b"small", b"small"]
 
 
-def test_a_failing_trailer_takes_the_record_back() -> None:
+def test_a_failing_trailer_rolls_the_record_back() -> None:
     def trailer() -> bytes:
         raise ConnectionResetError
 
@@ -328,7 +328,7 @@ def test_a_failing_trailer_takes_the_record_back() -> None:
 
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("with_dictionary", [False, True])
-def test_places_are_those_that_a_reader_finds(tables: str, with_dictionary: bool) -> None:
+def test_offsets_and_lengths_are_those_that_a_reader_finds(tables: str, with_dictionary: bool) -> None:
     dictionary = small_dictionary() if with_dictionary else None
     data, places = written(*assorted(), tables=tables, frame_size=FRAME, dictionary=dictionary)
     with seekwarc.open(data) as archive:
@@ -338,7 +338,7 @@ def test_places_are_those_that_a_reader_finds(tables: str, with_dictionary: bool
 
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("size", [0, 5, FRAME, FRAME + 1, 300_000])
-def test_the_place_of_an_only_record_is_the_one_that_a_reader_finds(tables: str, size: int) -> None:
+def test_an_only_record_has_the_length_that_a_reader_finds(tables: str, size: int) -> None:
     data, (place,) = written((header_for(size), text(size)), tables=tables, frame_size=FRAME)
     with seekwarc.open(data) as archive:
         (record,) = archive
@@ -347,7 +347,7 @@ def test_the_place_of_an_only_record_is_the_one_that_a_reader_finds(tables: str,
         assert (record.offset, record.length) == (place.offset, place.length)
 
 
-def test_a_place_is_known_before_the_file_is_closed() -> None:
+def test_an_offset_is_known_before_the_file_is_closed() -> None:
     target = io.BytesIO()
     with seekwarc.Writer(target, frame_size=FRAME, threads=2) as writer:
         one = writer.write("resource", target_uri=URI, block=b"small")
@@ -360,7 +360,7 @@ def test_a_place_is_known_before_the_file_is_closed() -> None:
             assert len(list(archive)) == 3
 
 
-def test_a_place_that_never_came_to_be_says_so() -> None:
+def test_the_offset_of_a_record_never_written_is_an_error() -> None:
     for threads in (1, 2):
         writer = seekwarc.Writer(io.BytesIO(), threads=threads)
         place = writer.write("resource", target_uri=URI, block=b"small")

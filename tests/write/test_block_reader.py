@@ -17,7 +17,7 @@ KINDS = [bytes, bytearray, memoryview, io.BytesIO, Pipe, lambda block: Pipe(bloc
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("length", [None, 1000])
-def test_reading_gives_all_that_was_asked_for_until_the_block_ends(kind: Any, length: int | None) -> None:
+def test_read_returns_all_bytes_until_the_block_ends(kind: Any, length: int | None) -> None:
     block = BLOCK[:1000]
     source = BlockSource(kind(block), length)
     assert source.read(0) == b""
@@ -28,7 +28,7 @@ def test_reading_gives_all_that_was_asked_for_until_the_block_ends(kind: Any, le
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_peeking_keeps_the_bytes(kind: Any) -> None:
+def test_peek_keeps_the_bytes(kind: Any) -> None:
     source = BlockSource(kind(BLOCK[:1000]), None)
     assert source.peek(10) == BLOCK[:10]
     assert source.peek(500) == BLOCK[:500]
@@ -39,7 +39,7 @@ def test_peeking_keeps_the_bytes(kind: Any) -> None:
     assert source.peek(1) == b""
 
 
-def test_no_byte_behind_the_length_is_read() -> None:
+def test_no_byte_after_the_length_is_read() -> None:
     stream = io.BytesIO(BLOCK)
     source = BlockSource(stream, 1000)
     assert source.peek(64 * KIB) == BLOCK[:1000]
@@ -56,7 +56,7 @@ def test_a_block_shorter_than_its_length_is_an_error(kind: Any) -> None:
         source.read(1)
 
 
-def test_peeking_behind_the_end_of_a_short_block_is_an_error() -> None:
+def test_peeking_beyond_a_short_block_is_an_error() -> None:
     with pytest.raises(FormatError, match="ended after 1000 bytes"):
         BlockSource(io.BytesIO(BLOCK[:1000]), 2000).peek(1500)
 
@@ -66,9 +66,7 @@ def test_peeking_behind_the_end_of_a_short_block_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("first", "size"), [(100, 100), (1, 999), (1000, 1), (999, 5000), (300, 350), (7, 1)]
 )
-def test_chunks_are_the_first_then_the_others_and_the_last_is_marked(
-    kind: Any, length: int | None, first: int, size: int
-) -> None:
+def test_the_last_chunk_is_marked(kind: Any, length: int | None, first: int, size: int) -> None:
     block = BLOCK[:1000]
     chunks = list(BlockSource(kind(block), length).chunks(first, size))
     assert b"".join(chunk for chunk, _ in chunks) == block
@@ -77,7 +75,7 @@ def test_chunks_are_the_first_then_the_others_and_the_last_is_marked(
     assert {len(chunk) for chunk, _ in chunks[1:-1]} <= {size}
 
 
-def test_chunks_of_an_empty_block_are_none() -> None:
+def test_an_empty_block_has_no_chunks() -> None:
     assert list(BlockSource(b"", None).chunks(10, 10)) == []
 
 

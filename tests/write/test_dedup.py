@@ -61,7 +61,7 @@ def written(known: seekwarc.Duplicates, block: Any = HTTP_HEAD + PAYLOAD) -> see
 # In memory.
 
 
-def test_what_was_added_is_found() -> None:
+def test_an_added_payload_is_found() -> None:
     known = seekwarc.Duplicates()
     assert known.find(digest("sha1:abc")) is None
     assert len(known) == 0
@@ -117,7 +117,7 @@ def test_payloads_take_little_memory() -> None:
 
 @pytest.mark.parametrize("wrap", [bytes, Pipe])
 @pytest.mark.parametrize("size", [1000, 300_000])
-def test_payloads_of_an_older_file_are_met_again(wrap: Any, size: int, tmp_path: Path) -> None:
+def test_payloads_of_an_older_file_become_revisits(wrap: Any, size: int, tmp_path: Path) -> None:
     block = HTTP_HEAD + noise(size)
     path = tmp_path / "old.warc.zst"
     with seekwarc.Writer(path, frame_size=64 * KIB) as writer:
@@ -135,20 +135,20 @@ def test_payloads_of_an_older_file_are_met_again(wrap: Any, size: int, tmp_path:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_the_older_file_may_be_of_any_tool(pack: Any) -> None:
+def test_the_older_file_may_be_written_by_any_tool(pack: Any) -> None:
     again = written(seeded(pack(record())))
     assert again.type == "revisit"
     assert again.refers_to_id == "urn:x:1"
 
 
-def test_a_target_uri_in_brackets_is_referred_to_without_them() -> None:
+def test_a_target_uri_in_brackets_is_written_without_them() -> None:
     """WARC 1.0 has brackets round every URI, WARC 1.1 none round this."""
     again = written(seeded(record(WARC_Target_URI="<http://example.org/1>")))
     assert again.header["WARC-Refers-To-Target-URI"] == "http://example.org/1"
     assert errors_of(again.header) == []
 
 
-def test_resources_are_found_by_their_block_where_no_payload_digest_is_stated() -> None:
+def test_resources_without_payload_digest_match_by_block() -> None:
     old = record(
         ("WARC-Block-Digest", labelled("sha1", PAYLOAD)),
         block=PAYLOAD,
@@ -177,29 +177,29 @@ def test_resources_are_found_by_their_block_where_no_payload_digest_is_stated() 
         {"WARC_Segment_Number": "1"},
     ],
 )
-def test_records_that_cannot_be_referred_to_are_passed_over(changes: dict[str, str | None]) -> None:
+def test_records_without_id_or_date_are_skipped(changes: dict[str, str | None]) -> None:
     known = seeded(record(**changes))
     assert len(known) == 0
     assert written(known).type == "response"
 
 
-def test_a_response_is_not_found_by_its_block() -> None:
+def test_a_response_does_not_match_by_its_block() -> None:
     old = record(("WARC-Block-Digest", labelled("sha1", HTTP_HEAD + PAYLOAD)), WARC_Payload_Digest=None)
     assert len(seeded(old)) == 0
 
 
-def test_an_empty_payload_of_an_older_file_is_not_met_again() -> None:
+def test_an_empty_payload_does_not_become_a_revisit() -> None:
     old = record(block=HTTP_HEAD, WARC_Payload_Digest=labelled("sha1", b""))
     assert written(seeded(old), HTTP_HEAD).type == "response"
 
 
-def test_of_several_files_the_first_wins() -> None:
+def test_the_first_of_several_files_wins() -> None:
     known = seeded(record(), record(WARC_Record_ID="<urn:x:2>"))
     assert len(known) == 1
     assert written(known).refers_to_id == "urn:x:1"
 
 
-def test_a_revisit_in_an_older_file_leads_to_nothing_where_its_original_is_elsewhere() -> None:
+def test_a_revisit_in_an_older_file_is_no_original() -> None:
     known = seekwarc.Duplicates()
     target = io.BytesIO()
     with seekwarc.Writer(target, dedup=seeded(record())) as writer:
@@ -209,7 +209,7 @@ def test_a_revisit_in_an_older_file_leads_to_nothing_where_its_original_is_elsew
     assert len(known) == 0
 
 
-def test_damage_is_told() -> None:
+def test_damage_is_reported() -> None:
     target = io.BytesIO()
     with seekwarc.Writer(target) as writer:
         writer.write_response(URI, HTTP_HEAD + PAYLOAD)
@@ -227,7 +227,7 @@ def test_damage_is_told() -> None:
         {"WARC_Type": "resource", "WARC_Payload_Digest": None, "WARC_Block_Digest": "none"},
     ],
 )
-def test_a_value_that_makes_no_sense_does_not_hide_what_stands_behind_it(changes: dict[str, Any]) -> None:
+def test_a_malformed_value_does_not_hide_later_records(changes: dict[str, Any]) -> None:
     known = seeded(record(**changes) + record(WARC_Record_ID="<urn:x:2>"))
     assert written(known).refers_to_id == "urn:x:2"
 
@@ -244,6 +244,6 @@ def test_a_value_that_makes_no_sense_does_not_hide_what_stands_behind_it(changes
         {"WARC_Record_ID": "<urn:x: 1>"},
     ],
 )
-def test_what_breaks_the_rules_in_an_older_file_does_not_come_into_a_new_one(changes: dict[str, Any]) -> None:
+def test_invalid_fields_of_an_older_file_are_not_copied(changes: dict[str, Any]) -> None:
     again = written(seeded(record(**changes)))
     assert errors_of(again.header) == []

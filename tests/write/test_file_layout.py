@@ -50,7 +50,7 @@ def frames_in(frames: list[StoredFrame], place: seekwarc.Written) -> list[Stored
 
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("with_dictionary", [False, True])
-def test_every_frame_has_what_the_standard_demands(tables: str, with_dictionary: bool) -> None:
+def test_every_frame_has_the_fields_that_the_standard_demands(tables: str, with_dictionary: bool) -> None:
     dictionary = small_dictionary() if with_dictionary else None
     data, _ = written(*ALL, tables=tables, frame_size=FRAME, dictionary=dictionary)
     frames = [frame for frame in walk(data, dictionary.data if dictionary else None) if frame.is_data]
@@ -65,7 +65,7 @@ def test_every_frame_has_what_the_standard_demands(tables: str, with_dictionary:
 
 
 @pytest.mark.parametrize("tables", MODES)
-def test_records_lie_one_behind_the_other(tables: str) -> None:
+def test_records_are_contiguous(tables: str) -> None:
     data, places = written(*ALL, tables=tables, frame_size=FRAME)
     frames = walk(data)
     position = 0
@@ -93,7 +93,7 @@ def test_a_large_record_is_header_chunks_and_table(tables: str) -> None:
 
 
 @pytest.mark.parametrize("tables", MODES)
-def test_an_http_head_has_a_frame_so_that_payload_multiples_begin_frames(tables: str) -> None:
+def test_an_http_head_has_a_frame_of_its_own(tables: str) -> None:
     data, places = written(SMALL, HTTP, tables=tables, frame_size=FRAME)
     frames = [frame for frame in frames_in(walk(data), places[1]) if frame.is_data]
     payload = HTTP[1][len(HTTP_HEAD) :]
@@ -104,7 +104,7 @@ def test_an_http_head_has_a_frame_so_that_payload_multiples_begin_frames(tables:
     assert frames[-1].content == payload[4 * FRAME :] + b"\r\n\r\n"
 
 
-def test_a_block_without_a_findable_http_head_gets_no_frame_for_it() -> None:
+def test_a_block_without_an_http_head_has_no_frame_for_it() -> None:
     block = b"HTTP/1.1 200 OK\r\n" + text(200_000)
     record = (header_for(len(block), content_type=RESPONSE), block)
     data, places = written(SMALL, record, frame_size=FRAME)
@@ -142,7 +142,7 @@ def test_a_block_of_exactly_one_frame_size_makes_a_small_record() -> None:
     assert [frame.is_table for frame in frames_in(frames, places[2])] == [False, False, False, True]
 
 
-def test_every_gives_small_records_a_header_frame_a_block_frame_and_a_table() -> None:
+def test_every_gives_small_records_two_frames_and_a_table() -> None:
     data, places = written(SMALL, EMPTY, tables="every")
     frames = walk(data)
     header, block, table = frames_in(frames, places[0])
@@ -150,14 +150,14 @@ def test_every_gives_small_records_a_header_frame_a_block_frame_and_a_table() ->
     assert table_entries(table) == entries_of([header, block])
 
 
-def test_every_gives_an_empty_record_one_frame_and_a_table_of_one_entry() -> None:
+def test_every_gives_an_empty_record_one_frame_and_a_table() -> None:
     data, places = written(SMALL, EMPTY, SMALL, tables="every")
     frame, table = frames_in(walk(data), places[1])
     assert frame.content == EMPTY[0] + b"\r\n\r\n"
     assert table_entries(table) == entries_of([frame])
 
 
-def test_every_never_joins_header_and_block_of_a_large_first_record() -> None:
+def test_every_does_not_merge_header_and_block() -> None:
     data, places = written(TEXT, SMALL, tables="every", frame_size=FRAME)
     frames = frames_in(walk(data), places[0])
     assert frames[0].content == TEXT[0]
@@ -179,7 +179,7 @@ def test_the_file_table_covers_everything_from_offset_0(with_dictionary: bool) -
 
 @pytest.mark.parametrize("compress", [True, False])
 @pytest.mark.parametrize("tables", MODES)
-def test_a_dictionary_stands_at_the_head_of_the_file(tables: str, compress: bool) -> None:
+def test_the_dictionary_is_the_first_frame(tables: str, compress: bool) -> None:
     dictionary = small_dictionary()
     data, places = written(
         SMALL, TEXT, tables=tables, dictionary=dictionary, compress_dictionary=compress, frame_size=FRAME
@@ -195,7 +195,7 @@ def test_a_dictionary_stands_at_the_head_of_the_file(tables: str, compress: bool
 
 
 @pytest.mark.parametrize("record", [TEXT, HTTP, NOISE])
-def test_the_table_of_a_files_only_record_serves_the_file(record: tuple[bytes, bytes]) -> None:
+def test_the_table_of_an_only_record_is_the_file_table(record: tuple[bytes, bytes]) -> None:
     data, places = written(record, frame_size=FRAME)
     frames = walk(data)
     assert [frame.is_table for frame in frames].count(True) == 1
@@ -203,7 +203,7 @@ def test_the_table_of_a_files_only_record_serves_the_file(record: tuple[bytes, b
     assert (places[0].offset, places[0].length) == (0, len(data))
 
 
-def test_with_a_dictionary_the_only_records_table_does_not_serve_the_file() -> None:
+def test_after_a_dictionary_an_only_record_needs_a_file_table() -> None:
     dictionary = small_dictionary()
     data, places = written(TEXT, frame_size=FRAME, dictionary=dictionary)
     *frames, own, last = walk(data, dictionary.data)
@@ -213,7 +213,7 @@ def test_with_a_dictionary_the_only_records_table_does_not_serve_the_file() -> N
 
 
 @pytest.mark.parametrize("record", [TEXT, HTTP, NOISE])
-def test_a_large_first_record_shares_its_first_frame_with_its_header(record: tuple[bytes, bytes]) -> None:
+def test_the_header_of_a_large_first_record_is_merged(record: tuple[bytes, bytes]) -> None:
     """A reader of the 118 profile must not take the file table for this record's."""
     data, places = written(record, SMALL, frame_size=FRAME)
     *chunks, table = frames_in(walk(data), places[0])
@@ -222,7 +222,7 @@ def test_a_large_first_record_shares_its_first_frame_with_its_header(record: tup
     assert table_entries(table) == entries_of(chunks)
 
 
-def test_a_large_first_record_keeps_its_payload_on_frame_boundaries() -> None:
+def test_the_payload_of_a_large_first_record_begins_a_frame() -> None:
     for record, head in ((TEXT, b""), (HTTP, HTTP_HEAD)):
         data, places = written(record, SMALL, frame_size=FRAME)
         frames = [frame for frame in frames_in(walk(data), places[0]) if frame.is_data]
@@ -234,7 +234,7 @@ def test_a_large_first_record_keeps_its_payload_on_frame_boundaries() -> None:
         assert head == b"" or 0 in starts
 
 
-def test_a_first_record_in_a_file_without_tables_keeps_its_header_apart() -> None:
+def test_without_tables_the_first_header_has_its_own_frame() -> None:
     data, _ = written(TEXT, SMALL, tables="none", frame_size=FRAME)
     assert walk(data)[0].content == TEXT[0]
 
@@ -251,7 +251,7 @@ def test_other_modes_write_no_file_table(tables: str) -> None:
     assert places[-1].offset + places[-1].length == len(data)
 
 
-def test_a_file_with_more_frames_than_a_table_may_list_does_not_end_in_a_records_table(
+def test_a_file_with_too_many_frames_does_not_end_in_a_table(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("seekwarc.write.file_layout.MAX_ENTRIES", 10)
@@ -265,7 +265,7 @@ def test_a_file_with_more_frames_than_a_table_may_list_does_not_end_in_a_records
 
 
 @pytest.mark.parametrize("tables", MODES)
-def test_a_records_slice_stands_alone(tables: str) -> None:
+def test_the_bytes_of_a_record_are_a_valid_file(tables: str) -> None:
     """[offset, offset + length) is what CDX users fetch: it must open as a file of its own."""
     data, places = written(*ALL, tables=tables, frame_size=FRAME)
     for place, (header, block) in zip(places, ALL, strict=True):
@@ -276,7 +276,7 @@ def test_a_records_slice_stands_alone(tables: str) -> None:
             assert record.block.read() == block
 
 
-def test_no_frame_is_ever_empty() -> None:
+def test_no_frame_is_empty() -> None:
     for size in (0, 1, FRAME - 4, FRAME, 2 * FRAME, 4 * FRAME):
         for tables in MODES:
             data, _ = written((header_for(size), text(size)), SMALL, tables=tables, frame_size=FRAME)

@@ -17,7 +17,7 @@ from seekwarc.write.output import open_output
 
 
 @given(steps=st.lists(st.one_of(st.binary(max_size=40), st.integers(0, 200), st.none()), max_size=30))
-def test_what_is_rolled_back_is_gone_and_the_rest_stays(steps, tmp_path_factory) -> None:
+def test_rollback_cuts_off_the_end_and_keeps_the_rest(steps, tmp_path_factory) -> None:
     path = tmp_path_factory.getbasetemp() / "rolled"
     expected = b""
     with path.open("wb", 0) as file, pytest.MonkeyPatch.context() as patch:
@@ -37,7 +37,7 @@ def test_what_is_rolled_back_is_gone_and_the_rest_stays(steps, tmp_path_factory)
     assert path.read_bytes() == expected
 
 
-def test_an_interrupted_write_is_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_write_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (tmp_path / "a").open("wb", 0) as file:
         output = FileOutput("name", file)
         output.write(b"one")
@@ -64,7 +64,7 @@ def test_a_locked_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_a_name_that_was_taken_meanwhile_is_not_replaced(links, tmp_path, monkeypatch) -> None:
+def test_a_file_that_appeared_meanwhile_is_not_replaced(links, tmp_path, monkeypatch) -> None:
     if not links:
 
         def unsupported(*_: object) -> None:
@@ -83,7 +83,7 @@ def test_a_name_that_was_taken_meanwhile_is_not_replaced(links, tmp_path, monkey
     assert (old.read_bytes(), new.exists()) == (b"newer", False)
 
 
-def test_an_existing_target_is_refused_where_that_is_asked(tmp_path: Path) -> None:
+def test_an_existing_target_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     path.write_bytes(b"before")
     with pytest.raises(FileExistsError, match=r"a\.warc\.zst: exists already.*--force"):

@@ -41,7 +41,7 @@ def blocks_of(path: Path) -> list[bytes]:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("digest", ["sha1", None])
-def test_records_are_found_whole_and_where_they_are(suffix: str, threads: int, digest: Any, tmp_path) -> None:
+def test_records_are_found_at_their_offsets(suffix: str, threads: int, digest: Any, tmp_path) -> None:
     path = tmp_path / f"a{suffix}"
     places = written(path, threads=threads, digest=digest)
     assert os.listdir(tmp_path) == [path.name]
@@ -54,7 +54,7 @@ def test_records_are_found_whole_and_where_they_are(suffix: str, threads: int, d
             assert all(check.verdict.is_good for check in record.check_digests())
 
 
-def test_other_readers_of_gzip_read_it(tmp_path) -> None:
+def test_other_gzip_readers_read_the_file(tmp_path) -> None:
     path = tmp_path / "a.warc.gz"
     places = written(path)
     subprocess.run(["gzip", "--test", path], check=True)
@@ -72,7 +72,7 @@ def test_other_readers_of_gzip_read_it(tmp_path) -> None:
 
 @pytest.mark.needs("module:warcio")
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_warcio_reads_it(suffix: str, tmp_path) -> None:
+def test_warcio_reads_the_file(suffix: str, tmp_path) -> None:
     from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415
 
     path = tmp_path / f"a{suffix}"
@@ -86,7 +86,7 @@ def test_warcio_reads_it(suffix: str, tmp_path) -> None:
 
 @pytest.mark.needs("module:fastwarc")
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_fastwarc_reads_it(suffix: str, tmp_path) -> None:
+def test_fastwarc_reads_the_file(suffix: str, tmp_path) -> None:
     from fastwarc.warc import ArchiveIterator  # noqa: PLC0415
 
     path = tmp_path / f"a{suffix}"
@@ -100,7 +100,7 @@ def test_fastwarc_reads_it(suffix: str, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_series_keeps_its_sizes_and_cuts_what_is_too_large(suffix: str, tmp_path) -> None:
+def test_a_series_keeps_its_maximum_size_and_makes_segments(suffix: str, tmp_path) -> None:
     large = noise(1_000_000)
     blocks = [*(noise(30_000, seed=number) for number in range(20)), large, b"last"]
     places = written(tmp_path / f"a{suffix}", blocks, max_file_size=400_000)
@@ -114,7 +114,7 @@ def test_a_series_keeps_its_sizes_and_cuts_what_is_too_large(suffix: str, tmp_pa
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_it_is_continued_and_a_torn_record_cut_off(suffix: str, tmp_path) -> None:
+def test_a_gz_file_is_continued_and_a_torn_record_cut_off(suffix: str, tmp_path) -> None:
     path = tmp_path / f"a{suffix}"
     written(path)
     (more,) = written(path, [b"more"], "a")
@@ -130,7 +130,7 @@ def test_it_is_continued_and_a_torn_record_cut_off(suffix: str, tmp_path) -> Non
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_record_that_fails_is_taken_back(suffix: str, tmp_path) -> None:
+def test_a_failed_record_is_rolled_back(suffix: str, tmp_path) -> None:
     path = tmp_path / f"a{suffix}"
     with pytest.raises(ZeroDivisionError), seekwarc.open(path, "w", frame_size=FRAME, digest=None) as writer:
         writer.write_resource(URI, b"one", "text/plain")
@@ -142,7 +142,7 @@ def test_a_record_that_fails_is_taken_back(suffix: str, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_payloads_met_before_are_revisits(suffix: str, tmp_path) -> None:
+def test_payloads_archived_before_become_revisits(suffix: str, tmp_path) -> None:
     places = written(tmp_path / f"a{suffix}", [BLOCKS[4]] * 2, dedup=seekwarc.Duplicates())
     assert [place.type for place in places] == ["response", "revisit"]
 
@@ -156,7 +156,9 @@ def test_payloads_met_before_are_revisits(suffix: str, tmp_path) -> None:
         (".warc", {"level": 3}, "a .warc is not compressed"),
     ],
 )
-def test_options_that_do_not_go_with_it_are_told(suffix: str, options: Any, message: str, tmp_path) -> None:
+def test_options_for_another_compression_are_refused(
+    suffix: str, options: Any, message: str, tmp_path
+) -> None:
     with pytest.raises(ValueError, match=message):
         seekwarc.open(tmp_path / f"a{suffix}", "w", **options)
     assert os.listdir(tmp_path) == []
@@ -174,18 +176,18 @@ def test_options_that_do_not_go_with_it_are_told(suffix: str, options: Any, mess
         ("a.warc.zst.part", "zst"),
     ],
 )
-def test_the_name_tells_the_compression(name: str, compression: str) -> None:
+def test_the_name_determines_the_compression(name: str, compression: str) -> None:
     assert compression_of(f"folder.gz/{name}") == compression
 
 
 @pytest.mark.parametrize("name", ["a.warc.bz2", "a.wacz", "a.arc.gz", "a.cdxj", "a.warc.xz", "a.tar.zst"])
-def test_a_name_of_something_else_is_refused(name: str, tmp_path) -> None:
+def test_a_name_of_another_format_is_refused(name: str, tmp_path) -> None:
     with pytest.raises(seekwarc.TargetError, match=rf"{name}: .*name it \.warc\.zst, \.warc\.gz or \.warc"):
         seekwarc.open(tmp_path / name, "w")
     assert os.listdir(tmp_path) == []
 
 
-def test_a_file_object_is_written_as_it_is_told(tmp_path) -> None:
+def test_the_compression_of_a_file_object_is_an_option(tmp_path) -> None:
     for compression in ("zst", "gz", "none"):
         target = io.BytesIO()
         with seekwarc.open(target, "w", compression=compression) as writer:

@@ -28,7 +28,7 @@ def draft(*fields: tuple[str, str], without: str = "") -> HeaderDraft:
 
 
 @pytest.mark.parametrize("make", [dict, list, iter, tuple])
-def test_fields_come_as_a_mapping_or_as_pairs(make: Any) -> None:
+def test_fields_are_a_mapping_or_pairs(make: Any) -> None:
     assert pairs_of(make([("a", "1"), ("b", "2")])) == [("a", "1"), ("b", "2")]
 
 
@@ -53,7 +53,7 @@ def test_new_identifiers_are_random_uuids() -> None:
 # What is added.
 
 
-def test_what_is_added_stands_in_front_of_what_was_given() -> None:
+def test_added_fields_come_before_given_ones() -> None:
     fields = HeaderDraft({"X-Own": "1"})
     fields.add("WARC-Type", "resource")
     fields.add("WARC-Date", DATE)
@@ -62,7 +62,7 @@ def test_what_is_added_stands_in_front_of_what_was_given() -> None:
 
 
 @pytest.mark.parametrize("name", ["WARC-Date", "warc-date", "WARC-DATE"])
-def test_what_was_given_wins_whatever_its_case(name: str) -> None:
+def test_given_fields_win_in_any_case(name: str) -> None:
     fields = HeaderDraft({name: "2020"})
     fields.add("WARC-Date", DATE)
     assert list(fields) == [(name, "2020")]
@@ -76,12 +76,12 @@ def test_a_field_without_a_value_is_not_added() -> None:
     assert fields.get("WARC-Target-URI") is None
 
 
-def test_the_first_of_several_values_is_got() -> None:
+def test_get_returns_the_first_of_several_values() -> None:
     fields = HeaderDraft([("WARC-Concurrent-To", "<urn:x:1>"), ("warc-concurrent-to", "<urn:x:2>")])
     assert fields.get("WARC-Concurrent-To") == "<urn:x:1>"
 
 
-def test_a_draft_without_some_fields_leaves_the_other_as_it_was() -> None:
+def test_without_does_not_change_the_draft() -> None:
     fields = draft(("warc-date", "2020"), ("X", "1"), without="WARC-Date")
     fields.add("Content-Type", "text/plain")
     before = list(fields)
@@ -104,7 +104,7 @@ def test_a_header_has_the_length_of_its_block() -> None:
     assert header.raw.endswith(b"\r\n\r\n")
 
 
-def test_a_length_that_was_given_stays() -> None:
+def test_a_given_content_length_stays() -> None:
     header = draft(("content-length", "017")).header(17)
     assert header.get_all("Content-Length") == ("017",)
 
@@ -113,14 +113,14 @@ def test_a_length_that_was_given_stays() -> None:
 
 
 @pytest.mark.parametrize("kind", ["resource", "x-of-an-extension"])
-def test_a_header_that_lacks_nothing_is_taken(kind: str) -> None:
+def test_a_complete_header_is_accepted(kind: str) -> None:
     fields = draft(("WARC-Type", kind), ("X-Own", "any thing"), ("x-own", ""), without="WARC-Type")
     fields.check()
     assert fields.get("Content-Length") is None, "its length is not known yet"
 
 
 @pytest.mark.parametrize("name", ["WARC-Type", "WARC-Record-ID", "WARC-Date", "WARC-Target-URI"])
-def test_a_field_that_is_missing_is_told(name: str) -> None:
+def test_a_missing_field_is_refused(name: str) -> None:
     with pytest.raises(seekwarc.RuleError, match=f"{name} is missing.*WARC 1.1, clause 5"):
         draft(without=name).check()
 
@@ -139,34 +139,34 @@ def test_a_field_that_is_missing_is_told(name: str) -> None:
         ("WARC-Segment-Number", "2", "WARC-Segment-Number is not 1 in a 'resource' record"),
     ],
 )
-def test_what_the_standard_forbids_is_told_by_field_and_type(name: str, value: str, told: str) -> None:
+def test_a_forbidden_field_is_named_with_the_type(name: str, value: str, told: str) -> None:
     with pytest.raises(seekwarc.RuleError, match=re.escape(told)):
         draft((name, value)).check()
 
 
-def test_an_error_is_a_value_error_too() -> None:
+def test_a_rule_error_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="missing"):
         HeaderDraft().check()
 
 
 @pytest.mark.parametrize("value", ["a\x1b[2J", "a\x7f", "\x01", "\udcff"])
-def test_a_value_with_a_control_character_or_bytes_that_are_no_utf_8_is_refused(value: str) -> None:
+def test_a_value_with_control_characters_is_refused(value: str) -> None:
     with pytest.raises(seekwarc.RuleError, match=r"value of X-Own .*WARC 1\.1, clause 4"):
         draft(("X-Own", value)).check()
 
 
-def test_a_value_may_have_a_tab_in_it() -> None:
+def test_a_value_may_contain_a_tab() -> None:
     draft(("X-Own", "a\tb")).check()
 
 
 @pytest.mark.parametrize("field", [("X Y", "a"), ("", "a"), ("X", "a\r\nb"), ("X", "a\0")])
-def test_what_cannot_stand_in_a_header_is_no_question_of_rules(field: tuple[str, str]) -> None:
+def test_an_unrepresentable_field_is_a_value_error(field: tuple[str, str]) -> None:
     with pytest.raises(ValueError, match=r"line break or NUL|cannot name a field") as refused:
         draft(field).check()
     assert not isinstance(refused.value, seekwarc.RuleError)
 
 
-def test_what_should_be_but_need_not_is_taken() -> None:
+def test_a_missing_recommended_field_is_accepted() -> None:
     fields = draft()
     fields.check()
     assert fields.get("Content-Type") is None

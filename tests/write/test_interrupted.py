@@ -124,7 +124,7 @@ with seekwarc.open(sys.argv[1], "w", frame_size=65536, max_file_size=400_000) as
     ("number", "how", "unfinished"),
     [(signal.SIGKILL, "dies", 1), (signal.SIGTERM, "dies", 1), (signal.SIGTERM, "exits", 0)],
 )
-def test_a_crawl_that_was_stopped_goes_on(number: int, how: str, unfinished: int, tmp_path: Path) -> None:
+def test_a_stopped_crawl_is_continued(number: int, how: str, unfinished: int, tmp_path: Path) -> None:
     target = tmp_path / "crawl.warc.zst"
     command = [sys.executable, "-c", CRAWL, str(target), how]
     flushed = 0
@@ -172,7 +172,7 @@ def test_an_exception_keeps_the_records_and_names_the_file(
         assert len(list(archive)) == 1000
 
 
-def test_a_record_whose_stream_fails_is_not_in_the_file(tmp_path: Path) -> None:
+def test_a_record_with_a_failing_stream_is_not_in_the_file(tmp_path: Path) -> None:
     class Failing(io.RawIOBase):
         left = 40
 
@@ -197,7 +197,7 @@ def test_an_exception_before_the_first_record_leaves_nothing(tmp_path: Path) -> 
     assert os.listdir(tmp_path) == []
 
 
-def test_where_it_is_asked_an_exception_leaves_nothing_of_a_series(tmp_path: Path) -> None:
+def test_discard_leaves_nothing_of_a_series(tmp_path: Path) -> None:
     def write() -> None:
         with seekwarc.open(
             tmp_path / "a.warc.zst", "w", frame_size=FRAME, max_file_size=MAX, on_error="discard"

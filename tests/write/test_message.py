@@ -34,7 +34,7 @@ def test_a_response_is_made_of_a_body_and_a_status(body: Any, tmp_path: Path) ->
     assert (b"Content-Length: 3\r\n" in block) == isinstance(body, bytes | bytearray)
 
 
-def test_the_length_of_a_stream_is_that_of_its_body(tmp_path: Path) -> None:
+def test_length_is_that_of_the_body(tmp_path: Path) -> None:
     body = io.BytesIO(b"x" * 200_000)
     block, payload = written(tmp_path / "a.warc.zst", URI, body, status=404, length=100_000)
     assert block.startswith(b"HTTP/1.1 404 Not Found\r\nContent-Length: 100000\r\n\r\n")
@@ -53,7 +53,7 @@ def test_the_length_of_a_stream_is_that_of_its_body(tmp_path: Path) -> None:
         ({"status": 200, "reason": "OK\r\n"}, ValueError, "control character"),
     ],
 )
-def test_what_makes_no_message_is_refused(options: Any, error: Any, message: str, tmp_path: Path) -> None:
+def test_an_invalid_message_is_refused(options: Any, error: Any, message: str, tmp_path: Path) -> None:
     with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
         with pytest.raises(error, match=message):
             out.write_response(URI, b"x", **options)
@@ -73,7 +73,7 @@ class Endless:
 @pytest.mark.parametrize(
     "make", ["text", lambda: io.StringIO("text"), lambda: iter(["text"]), Endless, lambda: 5]
 )
-def test_a_block_of_a_wrong_type_is_told_at_once(make: Any, tmp_path: Path) -> None:
+def test_a_block_of_a_wrong_type_is_refused_at_once(make: Any, tmp_path: Path) -> None:
     with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
         for options in ({}, {"status": 200}):
             block = make() if callable(make) else make
@@ -86,7 +86,7 @@ def test_a_block_of_a_wrong_type_is_told_at_once(make: Any, tmp_path: Path) -> N
         assert [record.payload.read() for record in archive] == [b"good"]
 
 
-def test_records_are_referred_to_by_what_was_returned_for_them(tmp_path: Path) -> None:
+def test_written_records_can_be_referred_to(tmp_path: Path) -> None:
     with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
         response = out.write_response(URI, b"x", status=200)
         request = out.write_request(URI, b"GET / HTTP/1.1\r\n\r\n", concurrent_to=response)
@@ -125,7 +125,7 @@ def test_threads_share_a_writer(tmp_path: Path) -> None:
         assert block == bytes([number]) * (100 if turn % 8 else 100_000)
 
 
-def test_a_block_that_writes_records_itself_is_refused(tmp_path: Path) -> None:
+def test_a_block_that_writes_records_is_refused(tmp_path: Path) -> None:
     with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
 
         def block() -> Any:

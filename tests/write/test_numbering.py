@@ -24,7 +24,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_series_that_is_started_again_replaces_nothing(tmp_path: Path) -> None:
+def test_a_series_that_exists_is_refused(tmp_path: Path) -> None:
     crawl(tmp_path, 20)
     before = contents(tmp_path)
     assert len(before) > 2
@@ -33,7 +33,7 @@ def test_a_series_that_is_started_again_replaces_nothing(tmp_path: Path) -> None
     assert contents(tmp_path) == before
 
 
-def test_a_series_starts_after_what_is_there_where_that_is_asked(tmp_path: Path) -> None:
+def test_number_starts_after_the_existing_files(tmp_path: Path) -> None:
     crawl(tmp_path, 20)
     before = contents(tmp_path)
     # A gap is not filled: files would come between those of another crawl.
@@ -49,7 +49,7 @@ def test_a_series_starts_after_what_is_there_where_that_is_asked(tmp_path: Path)
     ]
 
 
-def test_a_series_that_is_replaced_leaves_no_file_of_the_longer_one(tmp_path: Path) -> None:
+def test_overwrite_removes_the_rest_of_a_longer_series(tmp_path: Path) -> None:
     crawl(tmp_path, 20)
     crawl(tmp_path, 7, existing="overwrite")
     assert sorted(os.listdir(tmp_path)) == ["crawl-00000.warc.zst", "crawl-00001.warc.zst"]
@@ -60,7 +60,7 @@ def test_a_series_that_is_replaced_leaves_no_file_of_the_longer_one(tmp_path: Pa
     assert uris == [f"urn:x:{number}" for number in range(7)]
 
 
-def test_a_number_that_was_taken_meanwhile_is_an_error(tmp_path: Path) -> None:
+def test_a_file_that_appeared_meanwhile_is_an_error(tmp_path: Path) -> None:
     with seekwarc.open(tmp_path / "crawl.warc.zst", "w", **SERIES) as writer:
         writer.write_resource("urn:x:1", noise(300_000), "text/plain")
         (tmp_path / "crawl-00001.warc.zst").write_bytes(b"of another")
@@ -71,7 +71,7 @@ def test_a_number_that_was_taken_meanwhile_is_an_error(tmp_path: Path) -> None:
         assert [record.target_uri for record in archive][1:] == ["urn:x:1"]
 
 
-def test_what_a_stopped_writer_left_is_passed_over_and_told(tmp_path: Path) -> None:
+def test_unfinished_files_are_skipped_with_a_warning(tmp_path: Path) -> None:
     (tmp_path / "crawl-00003.warc.zst.open").write_bytes(b"left")
     with pytest.raises(seekwarc.TargetExistsError, match=r"crawl-00003\.warc\.zst\.open"):
         crawl(tmp_path, 1)

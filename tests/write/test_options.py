@@ -29,7 +29,7 @@ import seekwarc
         ({"repair": 1, "mode": "a"}, "repair must be True or False, not 1"),
     ],
 )
-def test_options_of_a_wrong_type_fail_when_the_file_is_opened(options: Any, message: str, tmp_path) -> None:
+def test_options_of_a_wrong_type_are_refused(options: Any, message: str, tmp_path) -> None:
     mode = options.pop("mode", "w") if "mode" in options else "w"
     with pytest.raises(TypeError, match=message):
         seekwarc.open(tmp_path / "a.warc.zst", mode, **options)
@@ -50,7 +50,7 @@ def test_options_of_a_wrong_type_fail_when_the_file_is_opened(options: Any, mess
         ("w", {"threads": 0}, "threads is 0, not within 1 to 1024"),
     ],
 )
-def test_options_out_of_their_range_fail_too(mode: Any, options: Any, message: str, tmp_path: Path) -> None:
+def test_options_out_of_range_are_refused(mode: Any, options: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
         seekwarc.open(tmp_path / "a.warc.zst", mode, **options)
     assert os.listdir(tmp_path) == []

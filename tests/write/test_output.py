@@ -51,7 +51,7 @@ BLOCKS = [b"small", text(300_000), b"last"]
 # Paths.
 
 
-def test_a_path_appears_only_when_the_file_is_whole(tmp_path: Path) -> None:
+def test_a_file_gets_its_name_when_it_is_finished(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     with seekwarc.Writer(path, frame_size=FRAME, on_error="discard") as writer:
         writer.write("resource", target_uri=URI, block=text(300_000))
@@ -64,7 +64,7 @@ def test_a_path_appears_only_when_the_file_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_an_exception_leaves_nothing(threads: int, tmp_path: Path) -> None:
+def test_an_exception_leaves_no_file(threads: int, tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         write_and_fail(tmp_path / "a.warc.zst", threads=threads)
     assert os.listdir(tmp_path) == []
@@ -79,7 +79,7 @@ def test_an_exception_leaves_an_existing_file_as_it_was(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a.warc.zst"]
 
 
-def test_a_file_without_records_leaves_nothing(tmp_path: Path) -> None:
+def test_a_writer_without_records_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(seekwarc.FormatError), seekwarc.Writer(tmp_path / "a.warc.zst"):
         pass
     assert os.listdir(tmp_path) == []
@@ -110,7 +110,7 @@ def test_a_killed_process_leaves_nothing_under_the_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["sys.exit()", "raise KeyboardInterrupt", "del output; time.sleep(0)"])
-def test_what_nobody_ended_is_taken_away(how: str, tmp_path: Path) -> None:
+def test_an_output_that_was_not_ended_is_removed(how: str, tmp_path: Path) -> None:
     script = f"""
         import sys, time
         from seekwarc.write.output import PathOutput
@@ -124,7 +124,7 @@ def test_what_nobody_ended_is_taken_away(how: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.posix
-def test_a_process_that_was_forked_off_takes_nothing_away(tmp_path: Path) -> None:
+def test_a_forked_process_removes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     script = """
         import os, sys
@@ -181,7 +181,7 @@ def test_a_new_file_has_the_mode_that_the_umask_allows(mask: int, mode: int, tmp
     assert stat.S_IMODE((tmp_path / "a.warc.zst").stat().st_mode) == mode
 
 
-def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
+def test_a_symbolic_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     target = tmp_path / "store" / "real.warc.zst"
     link = tmp_path / "a.warc.zst"
@@ -205,21 +205,21 @@ def test_a_relative_path_survives_a_change_of_folder(tmp_path: Path, monkeypatch
     assert os.listdir(tmp_path / "two") == []
 
 
-def test_a_long_name_is_no_obstacle(tmp_path: Path) -> None:
+def test_a_long_name_can_be_written(tmp_path: Path) -> None:
     path = tmp_path / ("n" * 246 + ".warc.zst")
     write_some(path)
     assert blocks_of(path) == BLOCKS
 
 
 @pytest.mark.parametrize("name", ["missing/a.warc.zst", ".", "file/a.warc.zst"])
-def test_a_place_that_cannot_be_written_to_is_an_error_at_once(name: str, tmp_path: Path) -> None:
+def test_an_unwritable_place_is_an_error_at_once(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(seekwarc.TargetError, match="cannot be written"):
         seekwarc.Writer(tmp_path / name)
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_something_that_is_no_target_is_refused() -> None:
+def test_a_target_of_a_wrong_type_is_refused() -> None:
     with pytest.raises(TypeError):
         seekwarc.Writer(5)  # type: ignore[arg-type]
 
@@ -253,9 +253,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         ),
     ],
 )
-def test_a_full_disk_is_a_target_error_and_whole_records_stay(
-    fill: Any, threads: int, small_disk: Path
-) -> None:
+def test_a_full_disk_is_a_target_error_and_keeps_records(fill: Any, threads: int, small_disk: Path) -> None:
     path = small_disk / "a.warc.zst"
     writer = seekwarc.Writer(path, threads=threads)
     writer.write("resource", target_uri=URI, block=b"small")
@@ -278,7 +276,7 @@ def test_a_full_disk_is_a_target_error_and_whole_records_stay(
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("size", [50_000, 2 * MIB])
-def test_a_full_disk_leaves_nothing_where_that_is_asked(threads: int, size: int, small_disk: Path) -> None:
+def test_a_full_disk_leaves_nothing_with_discard(threads: int, size: int, small_disk: Path) -> None:
     def fill() -> None:
         with seekwarc.Writer(small_disk / "a.warc.zst", threads=threads, on_error="discard") as writer:
             for number in range(16 * MIB // size):
@@ -289,7 +287,7 @@ def test_a_full_disk_leaves_nothing_where_that_is_asked(threads: int, size: int,
     assert os.listdir(small_disk) == []
 
 
-def test_a_writer_goes_on_once_there_is_room_again(small_disk: Path) -> None:
+def test_a_writer_continues_when_the_disk_has_room_again(small_disk: Path) -> None:
     path = small_disk / "a.warc.zst"
     (small_disk / "filler").write_bytes(bytes(3 * MIB))
     with seekwarc.Writer(path, threads=1) as writer:
@@ -302,9 +300,7 @@ def test_a_writer_goes_on_once_there_is_room_again(small_disk: Path) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_disk_that_is_full_while_frames_are_put_aside_costs_that_record_only(
-    threads: int, small_disk: Path
-) -> None:
+def test_a_full_disk_in_the_spool_costs_that_record_only(threads: int, small_disk: Path) -> None:
     path = small_disk / "a.warc.zst"
     with seekwarc.Writer(path, threads=threads) as writer:
         writer.write_resource(URI, b"small", "text/plain")
@@ -316,7 +312,7 @@ def test_a_disk_that_is_full_while_frames_are_put_aside_costs_that_record_only(
         assert [record.block.read() for record in archive] == [b"small", b"goes on"]
 
 
-def test_a_disk_that_is_full_at_the_end_is_a_target_error_too(small_disk: Path) -> None:
+def test_a_disk_full_at_the_end_is_a_target_error(small_disk: Path) -> None:
     path = small_disk / "a.warc.zst"
     path.write_bytes(b"before")
     writer = seekwarc.Writer(path, existing="overwrite", on_error="discard")
@@ -357,7 +353,7 @@ def test_a_file_object_stays_open(tmp_path: Path) -> None:
     assert not target.closed
 
 
-def test_targets_that_take_less_than_they_are_given_get_everything(tmp_path: Path) -> None:
+def test_short_writes_of_a_target_are_completed(tmp_path: Path) -> None:
     target = WriteOnly(most=1000)
     write_some(target)
     assert blocks_of(bytes(target.data)) == BLOCKS
@@ -420,7 +416,7 @@ def test_a_file_object_that_fails_is_a_target_error() -> None:
     writer.abort()
 
 
-def test_a_file_object_is_written_from_where_it_stands(tmp_path: Path) -> None:
+def test_a_file_object_is_written_from_its_position(tmp_path: Path) -> None:
     """Behind another archive: what `cat a b` gives, which is readable."""
     path = tmp_path / "a.warc.zst"
     write_some(path)

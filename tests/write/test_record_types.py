@@ -63,7 +63,7 @@ def names(written: DefinedFields) -> set[str]:
 # What each type has.
 
 
-def test_there_is_a_method_for_every_type() -> None:
+def test_every_record_type_has_a_method() -> None:
     methods = {name.removeprefix("write_") for name in dir(seekwarc.Writer) if name.startswith("write_")}
     assert methods == {"raw", "warcinfo", *EACH}
 
@@ -80,7 +80,7 @@ def test_a_response_from_the_web_is_an_http_message(uri: str) -> None:
 @pytest.mark.parametrize(
     "uri", ["ftp://example.org/a", "dns:example.org", "gemini://example.org/", "httpx:a"]
 )
-def test_a_response_from_elsewhere_has_the_type_that_is_given_or_none(uri: str) -> None:
+def test_a_non_http_response_has_the_given_content_type(uri: str) -> None:
     assert write("response", uri, b"text").content_type is None
     assert write("response", uri, b"text", content_type="text/dns").content_type == "text/dns"
 
@@ -138,7 +138,7 @@ def test_fields_of_metadata_may_be_of_another_type() -> None:
     assert write("metadata", {"a": "1"}, content_type="text/x-own").content_type == "text/x-own"
 
 
-def test_a_revisit_says_what_clause_6_7_2_asks() -> None:
+def test_a_revisit_has_the_fields_of_clause_6_7_2() -> None:
     written = write(
         "revisit",
         URI,
@@ -169,7 +169,7 @@ def test_a_revisit_without_a_block_has_no_content_type(block: Any) -> None:
     assert written.content_type is None
 
 
-def test_a_revisit_that_the_server_spoke_of_is_not_truncated() -> None:
+def test_a_server_not_modified_revisit_is_not_truncated() -> None:
     head = b"HTTP/1.1 304 Not Modified\r\n\r\n"
     written = write("revisit", URI, head, profile=NOT_MODIFIED, refers_to_date="2020-01-02")
     assert written.profile == NOT_MODIFIED
@@ -178,12 +178,12 @@ def test_a_revisit_that_the_server_spoke_of_is_not_truncated() -> None:
     assert "WARC-Payload-Digest" not in written.header
 
 
-def test_a_digest_is_taken_as_such_or_as_text() -> None:
+def test_a_digest_may_be_a_digest_or_text() -> None:
     for digest in (DIGEST, seekwarc.Digest.parse(DIGEST)):
         assert write("revisit", URI, payload_digest=digest).header["WARC-Payload-Digest"] == DIGEST
 
 
-def test_a_conversion_refers_to_what_it_was_made_of() -> None:
+def test_a_conversion_refers_to_its_original() -> None:
     written = write("conversion", URI, b"text", "text/plain", refers_to="urn:x:1")
     assert written.refers_to_id == "urn:x:1"
     assert names(written) == ALWAYS | {"WARC-Target-URI", "Content-Type", "WARC-Refers-To"}
@@ -205,7 +205,7 @@ def test_a_continuation_belongs_to_its_origin() -> None:
 
 
 @pytest.mark.parametrize("kind", EACH)
-def test_all_may_have_an_id_a_date_a_reason_of_truncation_and_fields_of_ones_own(kind: str) -> None:
+def test_every_type_takes_the_common_fields(kind: str) -> None:
     written = write_each(
         kind,
         record_id="urn:x:7",
@@ -222,7 +222,7 @@ def test_all_may_have_an_id_a_date_a_reason_of_truncation_and_fields_of_ones_own
 
 
 @pytest.mark.parametrize("kind", EACH)
-def test_dates_come_in_all_their_forms(kind: str) -> None:
+def test_dates_are_taken_in_all_forms(kind: str) -> None:
     for date in (DATE, "2026", seekwarc.WarcDate.parse("2026-01-02T03:04:05.000000001Z")):
         assert write_each(kind, date=date).header["WARC-Date"] == str(date)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", write_each(kind).header["WARC-Date"])
@@ -231,7 +231,7 @@ def test_dates_come_in_all_their_forms(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["response", "request", "resource", "metadata", "revisit"])
-def test_those_of_a_capture_have_an_address_and_know_the_others(kind: str) -> None:
+def test_records_of_a_capture_take_address_and_concurrent_to(kind: str) -> None:
     written = write_each(kind, ip_address="2001:db8::1", concurrent_to=iter(["urn:x:1", "<urn:x:2>"]))
     assert written.header["WARC-IP-Address"] == "2001:db8::1"
     assert written.header.get_all("WARC-Concurrent-To") == ("<urn:x:1>", "<urn:x:2>")
@@ -239,7 +239,7 @@ def test_those_of_a_capture_have_an_address_and_know_the_others(kind: str) -> No
 
 
 @pytest.mark.parametrize("kind", ["response", "request", "resource", "revisit", "conversion", "continuation"])
-def test_those_with_a_payload_have_its_type(kind: str) -> None:
+def test_records_with_a_payload_take_its_identified_type(kind: str) -> None:
     written = write_each(kind, identified_payload_type="text/html")
     assert written.header["WARC-Identified-Payload-Type"] == "text/html"
 
@@ -257,18 +257,18 @@ IDS = [
 
 @pytest.mark.parametrize(("kind", "argument", "field"), IDS)
 @pytest.mark.parametrize("given", ["urn:x:1", "<urn:x:1>"])
-def test_ids_come_with_and_without_brackets(kind: str, argument: str, field: str, given: str) -> None:
+def test_ids_are_taken_with_and_without_brackets(kind: str, argument: str, field: str, given: str) -> None:
     assert write_each(kind, **{argument: given}).header[field] == "<urn:x:1>"
 
 
 @pytest.mark.parametrize("kind", EACH)
-def test_what_is_given_as_none_is_not_written(kind: str) -> None:
+def test_fields_given_as_none_are_omitted(kind: str) -> None:
     args, common = EACH[kind]
     nothing = dict.fromkeys(("date", "record_id", "length", "warcinfo_id", "ip_address"))
     assert names(write(kind, *args, **common, **nothing)) == names(write(kind, *args, **common))
 
 
-def test_headers_win_over_what_would_be_added() -> None:
+def test_headers_replace_added_fields() -> None:
     headers = {"content-type": "application/http", "WARC-Record-ID": "<urn:x:1>", "WARC-DATE": "2020"}
     written = write("response", URI, HTTP_HEAD, headers=headers)
     assert written.header.get_all("Content-Type") == ("application/http",)
@@ -288,7 +288,7 @@ def test_a_length_takes_that_much_of_a_stream(kind: str, size: int) -> None:
 
 @pytest.mark.parametrize("kind", sorted(EACH.keys() - {"metadata"}))
 @pytest.mark.parametrize("wrap", [bytearray, memoryview, io.BytesIO, Pipe])
-def test_blocks_come_from_anything_that_holds_bytes(kind: str, wrap: Any) -> None:
+def test_a_block_may_be_anything_that_holds_bytes(kind: str, wrap: Any) -> None:
     (uri, _, *args), common = EACH[kind]
     block = text(200_000)
     written = write(kind, uri, wrap(block), *args, **common)
@@ -353,9 +353,7 @@ FORBIDDEN = [
 
 
 @pytest.mark.parametrize(("kind", "fields", "told"), FORBIDDEN)
-def test_what_is_forbidden_is_told_by_field_and_type_and_nothing_is_written(
-    kind: str, fields: dict[str, Any], told: str
-) -> None:
+def test_a_forbidden_field_is_named_and_nothing_written(kind: str, fields: dict[str, Any], told: str) -> None:
     target = io.BytesIO()
     args, common = EACH[kind]
     with seekwarc.Writer(target) as writer:
@@ -372,7 +370,7 @@ def test_what_is_forbidden_is_told_by_field_and_type_and_nothing_is_written(
     "uri", ["", "no scheme", "http://example.org/ä", "http://example.org/a b", f"<{URI}>"]
 )
 @pytest.mark.parametrize("kind", sorted(EACH.keys() - {"metadata"}))
-def test_a_target_uri_that_is_none_is_refused_before_the_block_is_read(kind: str, uri: str) -> None:
+def test_an_invalid_uri_is_refused_before_the_block_is_read(kind: str, uri: str) -> None:
     stream = io.BytesIO(text(1000))
     (_, _, *args), common = EACH[kind]
     with pytest.raises(seekwarc.RuleError, match=f"WARC-Target-URI is '{re.escape(uri)}' in a '{kind}'"):
@@ -380,7 +378,7 @@ def test_a_target_uri_that_is_none_is_refused_before_the_block_is_read(kind: str
     assert stream.tell() == 0
 
 
-def test_a_warcinfo_record_describes_no_single_capture() -> None:
+def test_a_warcinfo_record_takes_no_fields_of_a_capture() -> None:
     with seekwarc.Writer(io.BytesIO()) as writer:
         for name, value in (
             ("WARC-Target-URI", URI),
@@ -403,7 +401,7 @@ def test_a_misspelt_argument_is_a_type_error(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", EACH)
-def test_a_typed_record_is_the_one_that_write_makes(kind: str) -> None:
+def test_typed_methods_write_the_same_as_write(kind: str) -> None:
     written = write_each(kind, record_id="urn:x:1", date=DATE)
     block = EACH[kind][0][1] if kind != "metadata" else b"via: test\r\n"
     added = {"Content-Length", "WARC-Block-Digest", "WARC-Type", "WARC-Record-ID", "WARC-Date"}

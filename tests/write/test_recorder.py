@@ -88,7 +88,7 @@ def types(*records: dict[str, Any], **options: Any) -> list[str | None]:
 @pytest.mark.parametrize("wrap", WRAPS)
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("digest", ["sha1", "sha256"])
-def test_a_payload_that_is_met_again_becomes_a_revisit_with_all_that_the_clause_asks(
+def test_a_duplicate_becomes_a_revisit_with_all_its_fields(
     size: int, wrap: Any, threads: int, digest: Any
 ) -> None:
     payload = noise(size)
@@ -120,7 +120,7 @@ def test_a_payload_that_is_met_again_becomes_a_revisit_with_all_that_the_clause_
     assert (behind.type, behind.block) == ("resource", b"behind")
 
 
-def test_the_record_that_is_returned_says_that_it_is_a_revisit() -> None:
+def test_a_duplicate_is_returned_as_a_revisit() -> None:
     with seekwarc.Writer(io.BytesIO(), dedup=seekwarc.Duplicates()) as writer:
         first = writer.write_response(URI, HTTP_HEAD + b"body")
         again = writer.write_response(URI, HTTP_HEAD + b"body")
@@ -129,7 +129,7 @@ def test_the_record_that_is_returned_says_that_it_is_a_revisit() -> None:
     assert again.offset == first.offset + first.length
 
 
-def test_a_revisit_is_read_as_one() -> None:
+def test_a_reader_resolves_the_revisit() -> None:
     target = io.BytesIO()
     with seekwarc.Writer(target, dedup=seekwarc.Duplicates()) as writer:
         for head in (HTTP_HEAD, OTHER_HEAD):
@@ -142,20 +142,20 @@ def test_a_revisit_is_read_as_one() -> None:
     assert checks == {"WARC-Block-Digest": "valid", "WARC-Payload-Digest": "elsewhere"}
 
 
-def test_all_refer_to_the_first() -> None:
+def test_all_duplicates_refer_to_the_first_record() -> None:
     found = recorded(*[response(HTTP_HEAD + b"body")] * 4)
     assert [record.type for record in found] == ["response", "revisit", "revisit", "revisit"]
     assert {record["WARC-Refers-To"] for record in found[1:]} == {f"<{record_id(0)}>"}
 
 
-def test_a_revisit_refers_to_the_date_as_it_was_written() -> None:
+def test_a_revisit_refers_to_the_original_date() -> None:
     found = recorded(
         response(HTTP_HEAD + b"body", date="2026-11-05T12:00:00.123456789Z"), response(HTTP_HEAD + b"body")
     )
     assert found[1]["WARC-Refers-To-Date"] == "2026-11-05T12:00:00.123456789Z"
 
 
-def test_what_is_known_of_the_capture_is_kept() -> None:
+def test_a_revisit_keeps_the_fields_of_the_capture() -> None:
     given = {
         "WARC-IP-Address": "192.0.2.1",
         "WARC-Concurrent-To": "<urn:x:9>",
@@ -169,7 +169,7 @@ def test_what_is_known_of_the_capture_is_kept() -> None:
         assert again[name] == value
 
 
-def test_fields_that_are_no_longer_right_are_not_kept() -> None:
+def test_a_revisit_drops_fields_that_are_no_longer_right() -> None:
     block = OTHER_HEAD + b"body"
     given = {
         "content-length": str(len(block)),
@@ -185,7 +185,7 @@ def test_fields_that_are_no_longer_right_are_not_kept() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("wrap", WRAPS)
-def test_chunks_do_not_make_another_payload(size: int, wrap: Any) -> None:
+def test_chunked_coding_does_not_change_the_payload_digest(size: int, wrap: Any) -> None:
     body = noise(size)
     spellings = [
         HTTP_HEAD + body,
@@ -202,7 +202,7 @@ def test_chunks_do_not_make_another_payload(size: int, wrap: Any) -> None:
         assert [record.block for record in found[1:]] == heads
 
 
-def test_resources_are_met_again_too() -> None:
+def test_resources_become_revisits_too() -> None:
     first, again = recorded(resource(text(1000)), resource(text(1000), target_uri="file:///again"))
     assert first.type == "resource"
     assert first["WARC-Payload-Digest"] == labelled("sha1", text(1000))
@@ -214,7 +214,7 @@ def test_resources_are_met_again_too() -> None:
     assert again["WARC-Refers-To"] == f"<{record_id(0)}>"
 
 
-def test_a_resource_has_no_head_that_a_revisit_could_keep() -> None:
+def test_a_revisit_of_a_resource_has_no_block() -> None:
     """Its payload is its block, whatever that is (clause 6.4)."""
     _, again = recorded(*(resource(HTTP_HEAD + b"body", content_type=RESPONSE) for _ in range(2)))
     assert again.type == "revisit"
@@ -222,18 +222,18 @@ def test_a_resource_has_no_head_that_a_revisit_could_keep() -> None:
     assert again.block == b""
 
 
-def test_without_the_search_for_duplicates_a_resource_has_no_payload_digest() -> None:
+def test_without_dedup_a_resource_has_no_payload_digest() -> None:
     (found,) = recorded(resource(text(1000)), dedup=None)
     assert "WARC-Payload-Digest" not in found.header
 
 
 @pytest.mark.parametrize("one", [resource, lambda body: response(HTTP_HEAD + body)])
 @pytest.mark.parametrize("other", [resource, lambda body: response(HTTP_HEAD + body)])
-def test_a_payload_is_the_same_whichever_way_it_came(one: Any, other: Any) -> None:
+def test_a_duplicate_is_found_for_any_kind_of_block(one: Any, other: Any) -> None:
     assert types(one(text(1000)), other(text(1000)))[1] == "revisit"
 
 
-def test_a_resource_that_is_an_http_message_has_digests_that_a_reader_finds_right() -> None:
+def test_digests_of_an_http_message_as_resource_are_right() -> None:
     target = io.BytesIO()
     with seekwarc.Writer(target, dedup=seekwarc.Duplicates()) as writer:
         writer.write_resource(URI, HTTP_HEAD + b"body", RESPONSE)
@@ -251,13 +251,13 @@ def test_a_resource_that_is_an_http_message_has_digests_that_a_reader_finds_righ
         resource(b""),
     ],
 )
-def test_a_payload_of_nothing_is_never_met_again(record: dict[str, Any]) -> None:
+def test_an_empty_payload_never_becomes_a_revisit(record: dict[str, Any]) -> None:
     assert types(*[record] * 3) == [record["type"]] * 3
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("wrap", WRAPS)
-def test_a_truncated_record_is_neither_met_again_nor_referred_to(size: int, wrap: Any) -> None:
+def test_a_truncated_record_is_no_duplicate_and_no_original(size: int, wrap: Any) -> None:
     headers = {"WARC-Truncated": "time"}
     block = HTTP_HEAD + noise(size)
 
@@ -271,7 +271,7 @@ def test_a_truncated_record_is_neither_met_again_nor_referred_to(size: int, wrap
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_chunks_that_break_off_are_no_payload_to_be_met_again(size: int) -> None:
+def test_an_incomplete_chunked_body_is_no_duplicate(size: int) -> None:
     block = chunked(noise(size))[:-9]
     found = recorded(*[response(block)] * 2)
     assert [record.type for record in found] == ["response", "response"]
@@ -288,7 +288,7 @@ def test_chunks_that_break_off_are_no_payload_to_be_met_again(size: int) -> None
         {"type": "x-own", "content_type": "text/plain"},
     ],
 )
-def test_other_records_are_written_again_and_never_referred_to(fields: dict[str, Any]) -> None:
+def test_other_types_are_neither_duplicates_nor_originals(fields: dict[str, Any]) -> None:
     record = {"block": b"the same", **fields}
     assert types(record, record) == [fields["type"]] * 2
     assert types(record, resource(b"the same")) == [fields["type"], "resource"]
@@ -305,21 +305,21 @@ def test_raw_records_are_written_as_they_are() -> None:
         assert list(archive)[1].header.raw == header
 
 
-def test_a_payload_digest_that_is_given_is_what_is_looked_for() -> None:
+def test_a_given_payload_digest_is_used_for_dedup() -> None:
     given = {"headers": {"WARC-Payload-Digest": "xyz:1234"}}
     found = recorded(resource(b"one", **given), resource(b"two", **given), resource(b"two"))
     assert [record.type for record in found] == ["resource", "revisit", "resource"]
     assert found[1]["WARC-Payload-Digest"] == "xyz:1234"
 
 
-def test_a_first_segment_written_by_hand_gets_no_digest_of_its_part_of_the_payload() -> None:
+def test_a_first_segment_gets_no_payload_digest() -> None:
     """Clause 5.9: in segments it is the digest of the payload of the logical record."""
     segment = response(HTTP_HEAD + b"first part", headers={"WARC-Segment-Number": "1"})
     (found,) = recorded(segment, dedup=None)
     assert "WARC-Payload-Digest" not in found.header
 
 
-def test_a_first_segment_written_by_hand_is_not_met_again() -> None:
+def test_a_first_segment_is_no_duplicate() -> None:
     segment = response(HTTP_HEAD + b"first part", headers={"WARC-Segment-Number": "1"})
     assert types(response(HTTP_HEAD + b"first part"), segment, segment) == ["response"] * 3
 
@@ -328,7 +328,7 @@ def test_a_first_segment_written_by_hand_is_not_met_again() -> None:
 
 
 @pytest.mark.parametrize("wrap", WRAPS)
-def test_large_duplicates_leave_the_file_as_small_as_if_they_had_no_payload(wrap: Any) -> None:
+def test_large_duplicates_take_no_space(wrap: Any) -> None:
     payload = noise(3 * MIB)
 
     def size(*records: dict[str, Any]) -> int:
@@ -344,9 +344,7 @@ def test_large_duplicates_leave_the_file_as_small_as_if_they_had_no_payload(wrap
     assert size(first, *(response(wrap(HTTP_HEAD + payload)) for _ in range(5))) < alone + 5 * KIB
 
 
-def test_what_was_put_aside_for_a_duplicate_goes_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_spool_of_a_duplicate_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seekwarc.write.spool.SPOOL_IN_MEMORY", 1000)
     spools = []
     original = tempfile.SpooledTemporaryFile
@@ -374,7 +372,7 @@ def test_a_long_http_head_is_kept_whole() -> None:
 
 
 @pytest.mark.parametrize("size", [100, 300_000])
-def test_a_record_that_failed_is_not_referred_to(size: int) -> None:
+def test_a_failed_record_is_no_original(size: int) -> None:
     block = HTTP_HEAD + noise(size)
     target = io.BytesIO()
     with seekwarc.Writer(target, frame_size=FRAME, threads=1, dedup=seekwarc.Duplicates()) as writer:
@@ -386,7 +384,7 @@ def test_a_record_that_failed_is_not_referred_to(size: int) -> None:
         assert writer.write_response(URI, Pipe(block)).type == "revisit"
 
 
-def test_duplicates_need_digests() -> None:
+def test_dedup_needs_digests() -> None:
     with pytest.raises(ValueError, match="dedup needs digests"):
         seekwarc.Writer(io.BytesIO(), dedup=seekwarc.Duplicates(), digest=None)
 
@@ -410,7 +408,7 @@ class Known:
         self.told.append((str(digest), original))
 
 
-def test_anything_that_knows_payloads_may_be_asked() -> None:
+def test_any_deduplicator_may_be_given() -> None:
     known = Known()
     first, again = recorded(response(HTTP_HEAD + b"new"), response(HTTP_HEAD + b"known"), dedup=known)
     assert first.type == "response"
@@ -434,7 +432,7 @@ def series(folder: Path, write: Callable[[seekwarc.Writer], None]) -> list[Any]:
 
 
 @pytest.mark.parametrize("wrap", WRAPS)
-def test_a_revisit_of_a_segmented_record_refers_to_its_first_segment(wrap: Any, tmp_path: Path) -> None:
+def test_a_revisit_of_segments_refers_to_the_first_one(wrap: Any, tmp_path: Path) -> None:
     block = HTTP_HEAD + noise(700_000)
 
     def write(writer: seekwarc.Writer) -> None:
@@ -451,7 +449,7 @@ def test_a_revisit_of_a_segmented_record_refers_to_its_first_segment(wrap: Any, 
     assert logical_records(files)[0][1] == block
 
 
-def test_a_segmented_record_that_was_truncated_is_not_referred_to(tmp_path: Path) -> None:
+def test_a_truncated_segmented_record_is_no_original(tmp_path: Path) -> None:
     block = HTTP_HEAD + noise(700_000)
 
     def write(writer: seekwarc.Writer) -> None:

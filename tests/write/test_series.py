@@ -82,7 +82,7 @@ def put(writer: seekwarc.Writer, **record: Any) -> seekwarc.Written:
         ("späße 2.warc.zst", ["späße 2-00000.warc.zst", "späße 2-00001.warc.zst"]),
     ],
 )
-def test_a_number_is_put_in_front_of_the_extension(given: str, names: list[str], tmp_path: Path) -> None:
+def test_the_number_is_put_before_the_extension(given: str, names: list[str], tmp_path: Path) -> None:
     (tmp_path / "a.folder").mkdir()
     with opened(tmp_path / "a.folder", name=given) as writer:
         for number in range(20):
@@ -91,7 +91,7 @@ def test_a_number_is_put_in_front_of_the_extension(given: str, names: list[str],
     assert os.listdir(tmp_path) == ["a.folder"]
 
 
-def test_a_name_without_a_folder_is_taken_where_one_is(
+def test_a_name_without_a_folder_is_relative_to_the_cwd(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -100,7 +100,7 @@ def test_a_name_without_a_folder_is_taken_where_one_is(
     assert os.listdir(tmp_path) == [place.file] == ["crawl-00000.warc.zst"]
 
 
-def test_the_writer_names_the_file_that_it_is_at(tmp_path: Path) -> None:
+def test_the_writer_names_its_current_file(tmp_path: Path) -> None:
     with opened(tmp_path) as writer:
         assert writer.name == str(tmp_path / "crawl-00000.warc.zst")
         put(writer, **BIG)
@@ -108,7 +108,7 @@ def test_the_writer_names_the_file_that_it_is_at(tmp_path: Path) -> None:
         assert writer.name in repr(writer)
 
 
-def test_a_file_appears_under_its_name_once_the_next_one_is_begun(tmp_path: Path) -> None:
+def test_a_file_gets_its_name_when_the_next_one_is_begun(tmp_path: Path) -> None:
     def seen() -> list[str]:
         return sorted(os.listdir(tmp_path))
 
@@ -125,7 +125,7 @@ def test_a_file_appears_under_its_name_once_the_next_one_is_begun(tmp_path: Path
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("make", [text, noise])
-def test_small_records_go_on_in_the_next_file_when_one_is_full(
+def test_small_records_continue_in_the_next_file(
     tables: str, threads: int, make: Callable[[int, int], bytes], tmp_path: Path
 ) -> None:
     count = 30 if make is noise else 150
@@ -141,7 +141,7 @@ def test_small_records_go_on_in_the_next_file_when_one_is_full(
         assert following.records[1].length < 21_000
 
 
-def test_each_record_says_which_file_it_is_in_and_where(tmp_path: Path) -> None:
+def test_each_record_knows_its_file_and_offset(tmp_path: Path) -> None:
     records = [*(small(number) for number in range(16)), BIG, *(small(number) for number in range(16))]
     places = write_series(tmp_path, *records)
     assert len({place.file for place in places}) > 3
@@ -153,7 +153,7 @@ def test_each_record_says_which_file_it_is_in_and_where(tmp_path: Path) -> None:
             assert record.length == place.length
 
 
-def test_a_place_is_known_before_the_series_is_closed(tmp_path: Path) -> None:
+def test_an_offset_is_known_before_the_series_is_closed(tmp_path: Path) -> None:
     with opened(tmp_path, threads=4) as writer:
         places = [put(writer, **small(number)) for number in range(20)]
         found = [(place.file, place.offset, place.length) for place in places]
@@ -161,7 +161,7 @@ def test_a_place_is_known_before_the_series_is_closed(tmp_path: Path) -> None:
     assert found == [(str(tmp_path / r.file), r.offset, r.length) for r in user_records(files_in(tmp_path))]
 
 
-def test_each_file_begins_with_a_warcinfo_record_of_its_own_though_none_was_written(tmp_path: Path) -> None:
+def test_each_file_begins_with_a_warcinfo_record(tmp_path: Path) -> None:
     files = series_of(tmp_path, small(), BIG, small())
     assert_conforms(files)
     for file in files:
@@ -173,7 +173,7 @@ def test_each_file_begins_with_a_warcinfo_record_of_its_own_though_none_was_writ
         assert [record.type for record in file.records].count("warcinfo") == 1
 
 
-def test_the_users_warcinfo_record_is_repeated_at_the_head_of_each_file(tmp_path: Path) -> None:
+def test_a_given_warcinfo_record_is_repeated_in_each_file(tmp_path: Path) -> None:
     with opened(tmp_path) as writer:
         fields = {"software": "crawler/1", "robots": "obey"}
         first = writer.write_warcinfo(fields, headers=[("X-Crawl", "7")])
@@ -197,7 +197,7 @@ def test_fields_given_as_an_iterator_are_repeated_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["argument", "header"])
-def test_a_file_name_that_is_given_is_that_of_the_one_file(how: str, tmp_path: Path) -> None:
+def test_a_given_file_name_is_used_for_one_file_only(how: str, tmp_path: Path) -> None:
     with opened(tmp_path) as writer:
         if how == "argument":
             writer.write_warcinfo({"a": "1"}, filename="other.warc.zst")
@@ -246,7 +246,7 @@ def test_a_raw_warcinfo_record_is_the_head_of_its_file(tmp_path: Path) -> None:
     assert [record.type for record in file.records] == ["warcinfo", "resource"]
 
 
-def test_a_warcinfo_record_that_is_refused_is_forgotten(tmp_path: Path) -> None:
+def test_a_refused_warcinfo_record_is_not_repeated(tmp_path: Path) -> None:
     with opened(tmp_path) as writer:
         writer.write_warcinfo({"software": "good"})
         with pytest.raises(seekwarc.RuleError, match=r"WARC-Target-URI.*warcinfo"):
@@ -259,7 +259,7 @@ def test_a_warcinfo_record_that_is_refused_is_forgotten(tmp_path: Path) -> None:
     assert {file.records[0].block for file in files} == {b"software: good\r\n"}
 
 
-def test_a_refused_first_warcinfo_record_is_forgotten_too(tmp_path: Path) -> None:
+def test_a_refused_first_warcinfo_record_is_not_repeated(tmp_path: Path) -> None:
     with opened(tmp_path) as writer:
         with pytest.raises(seekwarc.RuleError):
             writer.write_warcinfo({"software": "bad"}, headers={"WARC-Target-URI": URI})
@@ -267,7 +267,7 @@ def test_a_refused_first_warcinfo_record_is_forgotten_too(tmp_path: Path) -> Non
     assert_conforms(files_in(tmp_path))
 
 
-def test_a_later_warcinfo_record_counts_in_the_size_of_the_files_that_follow(tmp_path: Path) -> None:
+def test_a_later_warcinfo_record_counts_in_later_file_sizes(tmp_path: Path) -> None:
     with opened(tmp_path) as writer:
         writer.write_warcinfo({"software": "a"})
         put(writer, **small())
@@ -280,7 +280,7 @@ def test_a_later_warcinfo_record_counts_in_the_size_of_the_files_that_follow(tmp
     assert_conforms(files)
 
 
-def test_a_later_warcinfo_record_does_not_make_a_full_file_too_large(tmp_path: Path) -> None:
+def test_a_later_warcinfo_record_keeps_the_maximum_size(tmp_path: Path) -> None:
     with opened(tmp_path) as writer:
         for number in range(14):
             put(writer, **small(number))
@@ -288,7 +288,7 @@ def test_a_later_warcinfo_record_does_not_make_a_full_file_too_large(tmp_path: P
     assert max(file.size for file in files_in(tmp_path)) <= MAX
 
 
-def test_an_origin_segment_follows_no_other_record_however_many_warcinfo_records_there_were(
+def test_only_warcinfo_records_precede_a_first_segment(
     tmp_path: Path,
 ) -> None:
     """Files do not all begin with as many bytes as the first."""
@@ -308,7 +308,7 @@ def test_an_origin_segment_follows_no_other_record_however_many_warcinfo_records
         assert [record.type for record in file.records[: file.records.index(segment)]] == ["warcinfo"]
 
 
-def test_a_file_whose_warcinfo_record_came_out_longer_is_begun_with_and_not_passed_over(
+def test_a_file_with_a_longer_warcinfo_record_is_not_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = (f"<urn:x:{noise(30, number).hex() * bool(number)}:{number}>" for number in itertools.count())
@@ -329,7 +329,7 @@ def test_a_file_whose_warcinfo_record_came_out_longer_is_begun_with_and_not_pass
 @pytest.mark.parametrize("kind", ["response", "resource"])
 @pytest.mark.parametrize("wrap", [bytes, io.BytesIO, Pipe])
 @pytest.mark.parametrize("before", [0, 1])
-def test_a_record_that_fits_into_no_file_is_written_as_segments(
+def test_a_record_too_large_for_a_file_becomes_segments(
     tables: str, kind: str, wrap: Callable[[bytes], Any], before: int, tmp_path: Path
 ) -> None:
     payload = text(500_000) + noise(600_000) + text(900_000, seed=1)
@@ -355,7 +355,7 @@ def test_a_record_that_fits_into_no_file_is_written_as_segments(
     assert first["WARC-Record-ID"] == f"<{record_id(before)}>"
 
 
-def test_the_record_that_is_returned_is_the_first_segment(tmp_path: Path) -> None:
+def test_the_first_segment_is_returned(tmp_path: Path) -> None:
     small_one, place = write_series(tmp_path, small(), BIG)
     (segments,) = segmented(files_in(tmp_path))
     assert place.header == segments[0].header
@@ -365,7 +365,7 @@ def test_the_record_that_is_returned_is_the_first_segment(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("digest", ["sha1", "sha256", None])
-def test_digests_are_of_each_segments_block_and_of_the_whole_payload(digest: Any, tmp_path: Path) -> None:
+def test_segments_have_block_digests_and_one_payload_digest(digest: Any, tmp_path: Path) -> None:
     body = noise(700_000)
     coded = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:300_000], body[300_000:]))
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -379,7 +379,7 @@ def test_digests_are_of_each_segments_block_and_of_the_whole_payload(digest: Any
     assert all("WARC-Payload-Digest" not in segment.header for segment in segments[1:])
 
 
-def test_what_the_user_says_of_a_record_stands_in_its_first_segment_only(tmp_path: Path) -> None:
+def test_given_fields_are_in_the_first_segment_only(tmp_path: Path) -> None:
     given = {
         "WARC-IP-Address": "192.0.2.1",
         "WARC-Concurrent-To": "<urn:x:9>",
@@ -396,7 +396,7 @@ def test_what_the_user_says_of_a_record_stands_in_its_first_segment_only(tmp_pat
         assert all(name not in segment.header for segment in segments[1:])
 
 
-def test_a_block_digest_that_the_user_gives_is_not_that_of_a_segment(tmp_path: Path) -> None:
+def test_a_given_block_digest_is_not_that_of_a_segment(tmp_path: Path) -> None:
     block = BIG["block"]
     given = {"warc-block-digest": labelled("sha256", block)}
     files = series_of(tmp_path, {**BIG, "headers": given}, {**small(), "headers": given})
@@ -405,14 +405,14 @@ def test_a_block_digest_that_the_user_gives_is_not_that_of_a_segment(tmp_path: P
     assert list(user_records(files))[-1]["WARC-Block-Digest"] == given["warc-block-digest"]
 
 
-def test_a_content_length_that_the_user_gives_is_that_of_the_whole_record(tmp_path: Path) -> None:
+def test_a_given_content_length_is_that_of_the_whole_record(tmp_path: Path) -> None:
     length = {"headers": {"content-length": str(len(BIG["block"]))}}
     files = series_of(tmp_path, {**BIG, **length}, {**BIG, **length, "block": Pipe(BIG["block"] + b"more")})
     assert_conforms(files)
     assert [data for _, data in logical_records(files)] == [BIG["block"]] * 2
 
 
-def test_the_reason_of_a_truncation_stands_in_the_last_segment(tmp_path: Path) -> None:
+def test_warc_truncated_is_in_the_last_segment(tmp_path: Path) -> None:
     headers = {"WARC-Truncated": "time"}
     files = series_of(tmp_path, {**BIG, "headers": headers}, {**small(), "headers": headers})
     assert_conforms(files)
@@ -421,14 +421,14 @@ def test_the_reason_of_a_truncation_stands_in_the_last_segment(tmp_path: Path) -
     assert list(user_records(files))[-1]["WARC-Truncated"] == "time"
 
 
-def test_dates_are_written_in_all_segments_as_they_were_given(tmp_path: Path) -> None:
+def test_all_segments_have_the_given_date(tmp_path: Path) -> None:
     files = series_of(tmp_path, {**BIG, "date": "2026-11-05T12:00:00.123456789Z"})
     (segments,) = segmented(files)
     assert {one["WARC-Date"] for one in segments} == {"2026-11-05T12:00:00.123456789Z"}
 
 
 @pytest.mark.parametrize("before", [0, 1, 10])
-def test_a_record_that_a_new_file_has_room_for_is_not_segmented(before: int, tmp_path: Path) -> None:
+def test_a_record_that_fits_into_a_new_file_is_not_segmented(before: int, tmp_path: Path) -> None:
     block = noise(MAX - SLACK - KIB)
     files = series_of(tmp_path, *map(small, range(before)), {"block": block})
     assert_conforms(files)
@@ -437,13 +437,13 @@ def test_a_record_that_a_new_file_has_room_for_is_not_segmented(before: int, tmp
     assert len(files) == 1 + bool(before)
 
 
-def test_a_large_record_goes_into_the_current_file_where_that_has_room(tmp_path: Path) -> None:
+def test_a_large_record_that_fits_goes_into_the_current_file(tmp_path: Path) -> None:
     files = series_of(tmp_path, small(), {"block": noise(200_000)}, small(1))
     assert_conforms(files)
     assert len(files) == 1
 
 
-def test_what_comes_behind_a_segmented_record_goes_into_the_file_of_its_last_segment(tmp_path: Path) -> None:
+def test_records_after_segments_go_into_the_last_file(tmp_path: Path) -> None:
     files = series_of(tmp_path, BIG, small(), small(1))
     assert_conforms(files)
     assert [record.type for record in files[-1].records] == [
@@ -481,9 +481,7 @@ def test_a_first_segment_takes_all_frames_that_just_fit(tables: str, make: Any, 
 
 @pytest.mark.parametrize("make", [text, noise])
 @pytest.mark.parametrize("tables", MODES)
-def test_the_next_frame_would_not_have_fitted_into_the_first_segment(
-    make: Any, tables: str, tmp_path: Path
-) -> None:
+def test_no_further_frame_fits_into_the_first_segment(make: Any, tables: str, tmp_path: Path) -> None:
     files = series_of(tmp_path, small(), {"block": make(8 * MAX if make is text else 2 * MAX)}, tables=tables)
     assert_conforms(files)
     (segments,) = segmented(files)
@@ -511,9 +509,7 @@ def test_the_next_frame_would_not_have_fitted_into_the_first_segment(
         pytest.param({"type": "response", "headers": {"WARC-Segment-Number": "1"}}, id="first segment"),
     ],
 )
-def test_what_cannot_be_segmented_has_a_file_larger_than_the_others(
-    record: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_record_without_segments_makes_a_larger_file(record: dict[str, Any], tmp_path: Path) -> None:
     whole = {"block": Pipe(BIG["block"]), **record}
     files = series_of(tmp_path, small(), whole, small(1), {"block": noise(100_000)})
     assert [[r.type for r in file.records] for file in files] == [
@@ -527,14 +523,14 @@ def test_what_cannot_be_segmented_has_a_file_larger_than_the_others(
 
 
 @pytest.mark.parametrize("kind", ["metadata", "request", "conversion", "x-own"])
-def test_other_types_are_segmented_too_where_they_have_a_target_uri(kind: str, tmp_path: Path) -> None:
+def test_all_types_with_a_target_uri_are_segmented(kind: str, tmp_path: Path) -> None:
     files = series_of(tmp_path, {**BIG, "type": kind})
     assert_conforms(files)
     assert [one.type for one in segmented(files)[0]] == [kind, "continuation", "continuation"]
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_raw_records_are_never_segmented_nor_changed(threads: int, tmp_path: Path) -> None:
+def test_raw_records_are_not_segmented_or_changed(threads: int, tmp_path: Path) -> None:
     raw = [(header_for(size), noise(size)) for size in (100_000, 700_000, 200_000, 150_000)]
     with opened(tmp_path, threads=threads) as writer:
         for header, block in raw:
@@ -545,7 +541,7 @@ def test_raw_records_are_never_segmented_nor_changed(threads: int, tmp_path: Pat
     assert [file.size <= MAX for file in files] == [True, False, True, True]
 
 
-def test_a_dictionary_stands_in_every_file(tmp_path: Path) -> None:
+def test_every_file_has_the_dictionary(tmp_path: Path) -> None:
     dictionary = small_dictionary()
     files = series_of(tmp_path, small(), BIG, small(), dictionary=dictionary)
     assert_conforms(files, dictionary=dictionary.data)
@@ -556,14 +552,14 @@ def test_a_dictionary_stands_in_every_file(tmp_path: Path) -> None:
         assert all(frame.dictionary_id == dictionary.id for frame in frames if frame.is_data)
 
 
-def test_a_text_is_cut_where_its_frames_end(tmp_path: Path) -> None:
+def test_segments_of_text_end_where_frames_end(tmp_path: Path) -> None:
     files = series_of(tmp_path, {"block": text(4 * MIB)})
     (segments,) = segmented(files)
     for segment in segments[:-1]:
         assert len(segment.block) % FRAME == 0
 
 
-def test_with_an_http_head_the_payload_is_cut_where_its_frames_end(tmp_path: Path) -> None:
+def test_segments_of_http_payload_end_where_frames_end(tmp_path: Path) -> None:
     record = {"type": "response", "content_type": RESPONSE, "block": HTTP_HEAD + text(4 * MIB)}
     files = series_of(tmp_path, record)
     assert_conforms(files)
@@ -590,7 +586,7 @@ def fixed_ids(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("with_dictionary", [False, True])
-def test_the_number_of_threads_does_not_show(
+def test_the_number_of_threads_does_not_change_the_file(
     tables: str, with_dictionary: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records = [
@@ -627,7 +623,7 @@ def test_a_file_size_without_room_for_some_frames_is_refused(size: int, tmp_path
     assert os.listdir(tmp_path) == []
 
 
-def test_the_smallest_file_size_that_is_taken_works(tmp_path: Path) -> None:
+def test_the_minimum_file_size_works(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not within") as refused:
         opened(tmp_path, max_file_size=FRAME)
     least = int(str(refused.value).split()[-3])
@@ -640,7 +636,7 @@ def test_the_smallest_file_size_that_is_taken_works(tmp_path: Path) -> None:
     assert len(files) > 3
 
 
-def test_a_dictionary_counts_in_the_smallest_file_size(tmp_path: Path) -> None:
+def test_a_dictionary_counts_in_the_minimum_file_size(tmp_path: Path) -> None:
     dictionary = small_dictionary()
     size = 3 * FRAME + 4 * KIB
     opened(tmp_path, max_file_size=size).abort()
@@ -648,7 +644,7 @@ def test_a_dictionary_counts_in_the_smallest_file_size(tmp_path: Path) -> None:
         opened(tmp_path, max_file_size=size, dictionary=dictionary, compress_dictionary=False)
 
 
-def test_a_record_whose_header_takes_all_the_room_is_refused_unread(tmp_path: Path) -> None:
+def test_a_header_too_large_for_a_file_is_refused_unread(tmp_path: Path) -> None:
     stream = io.BytesIO(BIG["block"])
     with opened(tmp_path) as writer:
         with pytest.raises(ValueError, match=r"max_file_size is 300000: .* must be \d+ bytes more"):
@@ -659,12 +655,12 @@ def test_a_record_whose_header_takes_all_the_room_is_refused_unread(tmp_path: Pa
 
 
 @pytest.mark.parametrize("target", [io.BytesIO, lambda: open_output(io.BytesIO())])
-def test_a_file_object_has_one_size(target: Callable[[], Any]) -> None:
+def test_max_file_size_needs_a_path(target: Callable[[], Any]) -> None:
     with pytest.raises(ValueError, match=r"max_file_size.* needs a path"):
         seekwarc.Writer(target(), max_file_size=MIB)
 
 
-def test_a_folder_that_is_missing_is_told_at_once(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error_at_once(tmp_path: Path) -> None:
     with pytest.raises(seekwarc.TargetError, match=r"crawl-00000.*cannot be written"):
         opened(tmp_path / "missing")
 
@@ -679,7 +675,7 @@ def test_without_a_record_no_file_is_made(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_an_exception_keeps_the_files_before_and_the_last(tmp_path: Path) -> None:
+def test_an_exception_keeps_all_files(tmp_path: Path) -> None:
     def write() -> None:
         with opened(tmp_path, threads=4) as writer:
             for number in range(20):
@@ -694,7 +690,7 @@ def test_an_exception_keeps_the_files_before_and_the_last(tmp_path: Path) -> Non
     assert [record.block for record in user_records(files)] == [small(n)["block"] for n in range(20)]
 
 
-def test_closing_twice_does_no_harm_and_nothing_is_taken_afterwards(tmp_path: Path) -> None:
+def test_close_is_idempotent_and_then_writing_is_refused(tmp_path: Path) -> None:
     writer = opened(tmp_path)
     put(writer, **BIG)
     for _ in range(2):
@@ -707,9 +703,7 @@ def test_closing_twice_does_no_harm_and_nothing_is_taken_afterwards(tmp_path: Pa
 
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("before", [0, 1, 10])
-def test_a_stream_that_fails_leaves_no_segment_and_the_series_goes_on(
-    threads: int, before: int, tmp_path: Path
-) -> None:
+def test_a_failing_stream_leaves_no_segment(threads: int, before: int, tmp_path: Path) -> None:
     with opened(tmp_path, threads=threads) as writer:
         for number in range(before):
             put(writer, **small(number))
@@ -752,9 +746,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("room", [10, 100_000, 270_000, 350_000, 400_000])
-def test_a_disk_that_fills_up_amid_segments_leaves_none_and_the_series_goes_on(
-    threads: int, room: int, disk: Disk, tmp_path: Path
-) -> None:
+def test_a_full_disk_amid_segments_leaves_none(threads: int, room: int, disk: Disk, tmp_path: Path) -> None:
     """As there is a record in the current file, all segments are in new ones."""
     with opened(tmp_path, threads=threads) as writer:
         put(writer, **small())
@@ -776,9 +768,7 @@ def test_a_disk_that_fills_up_amid_segments_leaves_none_and_the_series_goes_on(
 
 
 @pytest.mark.parametrize("room", [300_000, 500_000])
-def test_a_first_segment_is_taken_out_of_the_current_file_where_a_later_one_fails(
-    room: int, disk: Disk, tmp_path: Path
-) -> None:
+def test_a_failed_segment_removes_the_first_one(room: int, disk: Disk, tmp_path: Path) -> None:
     with opened(tmp_path) as writer:
         writer.write_warcinfo({"a": "1"})
         disk.room = room
@@ -793,7 +783,7 @@ def test_a_first_segment_is_taken_out_of_the_current_file_where_a_later_one_fail
 
 
 @pytest.mark.parametrize("room", [10, 100_000])
-def test_a_current_file_goes_on_when_there_is_room_again(room: int, disk: Disk, tmp_path: Path) -> None:
+def test_the_current_file_continues_when_there_is_room(room: int, disk: Disk, tmp_path: Path) -> None:
     writer = opened(tmp_path)
     for number in range(20):
         put(writer, **small(number))
@@ -813,9 +803,7 @@ def test_a_current_file_goes_on_when_there_is_room_again(room: int, disk: Disk, 
     assert blocks[-1] == small()["block"]
 
 
-def test_a_full_disk_while_a_block_is_put_aside_leaves_nothing_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_in_the_spool_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Full:
         def __init__(self, *_: Any, **__: Any) -> None:
             self.size = 0
@@ -843,7 +831,7 @@ def test_a_full_disk_while_a_block_is_put_aside_leaves_nothing_of_it(
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_ctrl_c_within_a_later_segment_keeps_the_records_before(
+def test_ctrl_c_within_a_segment_keeps_earlier_records(
     threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its file is removed, and so is what was being compressed for it."""
@@ -866,7 +854,7 @@ def test_ctrl_c_within_a_later_segment_keeps_the_records_before(
 
 
 @pytest.mark.parametrize("failing", [1, 2, 3])
-def test_a_file_that_cannot_be_finished_leaves_no_part_of_any(
+def test_a_file_that_cannot_be_finished_leaves_none(
     failing: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original, count = os.link, itertools.count(1)
@@ -892,9 +880,7 @@ def test_a_file_that_cannot_be_finished_leaves_no_part_of_any(
     assert os.listdir(tmp_path) == []
 
 
-def test_files_are_numbered_without_gaps_though_one_could_not_be_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_failed_to_open_leaves_no_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(tmp_path) as writer:
         put(writer, **small())
         for failing in (1, 2):
@@ -914,7 +900,7 @@ def test_files_are_numbered_without_gaps_though_one_could_not_be_opened(
     assert_conforms(files_in(tmp_path))
 
 
-def test_small_records_go_on_where_the_next_file_could_not_be_opened_at_first(
+def test_records_continue_after_a_file_failed_to_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: Any) -> None:
@@ -936,7 +922,7 @@ def test_small_records_go_on_where_the_next_file_could_not_be_opened_at_first(
     assert [record.block for record in user_records(files)] == blocks
 
 
-def test_a_raw_record_that_fails_is_taken_back_and_the_series_goes_on(tmp_path: Path) -> None:
+def test_a_failed_raw_record_in_a_series_is_rolled_back(tmp_path: Path) -> None:
     with opened(tmp_path) as writer:
         put(writer, **small())
         with pytest.raises(seekwarc.FormatError):

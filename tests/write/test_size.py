@@ -62,21 +62,21 @@ def check(block: bytes, most: float) -> None:
 
 
 @pytest.mark.slow
-def test_text_in_frames_takes_at_most_3_percent_more_than_in_one() -> None:
+def test_frames_make_text_at_most_3_percent_larger() -> None:
     check(source_text(100 * MIB), 1.03)
 
 
-def test_data_that_do_not_compress_take_next_to_nothing_more() -> None:
+def test_frames_add_next_to_nothing_to_incompressible_data() -> None:
     check(noise(64 * MIB), 1.0005)
 
 
 @pytest.mark.large
-def test_a_gigabyte_of_text_in_frames_takes_at_most_3_percent_more_than_in_one() -> None:
+def test_frames_make_a_gigabyte_at_most_3_percent_larger() -> None:
     check(source_text(1024 * MIB), 1.03)
 
 
 @pytest.mark.slow
-def test_a_small_file_takes_an_entry_a_record_more_than_plain_frames() -> None:
+def test_a_small_file_grows_by_a_table_entry_a_record() -> None:
     blocks = [source_text(20 * KIB)[n * KIB : (n + 4) * KIB] for n in range(16)]
     sizes = {}
     for tables in ("large", "none"):

@@ -56,7 +56,7 @@ def shape_for(length: int | None, frame_size: int, **options: Any) -> BlockShape
     "length",
     [1 << 30, (1 << 36) - 1, 1 << 36, (1 << 36) + 1, (1 << 37) - 1, 1 << 37, 1 << 40, (1 << 43) - (64 << 20)],
 )
-def test_a_table_keeps_within_two_to_the_20_entries(length: int, frame_size: int) -> None:
+def test_a_table_has_at_most_2_to_the_20_entries(length: int, frame_size: int) -> None:
     shape = shape_for(length, frame_size)
     assert shape.small <= shape.frame <= 8 * MIB
     chunks, rest = divmod(length, shape.frame)
@@ -73,7 +73,7 @@ def test_frames_are_not_enlarged_without_need(length: int | None, frame_size: in
     assert shape.small == min(frame_size, 128 * KIB)
 
 
-def test_an_http_head_is_the_lead_whether_the_header_shares_its_frame_or_not() -> None:
+def test_an_http_head_is_the_lead() -> None:
     for merged in (True, False):
         source = BlockSource(HTTP_HEAD + text(200_000), None)
         shape = block_shape(source, parse_http_head(HTTP_HEAD), None, frame_size=FRAME, merged=merged)
@@ -82,7 +82,7 @@ def test_an_http_head_is_the_lead_whether_the_header_shares_its_frame_or_not() -
         assert source.read(10) == text(200_000)[:10]
 
 
-def test_without_a_head_a_shared_frame_takes_a_little_of_the_block() -> None:
+def test_a_merged_frame_takes_a_little_of_the_block() -> None:
     source = BlockSource(text(200_000), None)
     shape = block_shape(source, None, 200_000, frame_size=FRAME, merged=True)
     assert text(200_000).startswith(shape.lead)
@@ -90,7 +90,7 @@ def test_without_a_head_a_shared_frame_takes_a_little_of_the_block() -> None:
     assert len(shape.lead) + shape.first == FRAME, "what follows is on the grid again"
 
 
-def test_a_frame_of_its_own_takes_nothing_of_the_block() -> None:
+def test_an_unmerged_header_takes_nothing_of_the_block() -> None:
     source = BlockSource(text(200_000), None)
     shape = block_shape(source, None, 200_000, frame_size=FRAME, merged=False)
     assert (shape.lead, shape.first, shape.frame) == (b"", FRAME, FRAME)
@@ -102,14 +102,14 @@ def chunks_of(data: bytes, size: int) -> Iterator[tuple[bytes, bool]]:
 
 
 @pytest.mark.parametrize("size", [1, 100, 999, 1000, 5000])
-def test_what_follows_a_block_goes_along_with_its_last_chunk(size: int) -> None:
+def test_the_trailer_is_in_the_last_chunk(size: int) -> None:
     block = text(1000)
     found = list(with_trailer(chunks_of(block, size), lambda: b"\r\n\r\n"))
     assert b"".join(content for content, _ in found) == block + b"\r\n\r\n"
     assert [trailing for _, trailing in found] == [0] * (math.ceil(1000 / size) - 1) + [4]
 
 
-def test_what_follows_a_block_is_asked_for_when_the_block_has_gone_by() -> None:
+def test_the_trailer_is_asked_after_the_block() -> None:
     passed = []
 
     def chunks() -> Iterator[tuple[bytes, bool]]:
@@ -121,7 +121,7 @@ def test_what_follows_a_block_is_asked_for_when_the_block_has_gone_by() -> None:
     assert b"".join(content for content, _ in found) == b"abcabc"
 
 
-def test_no_chunk_grows_beyond_8_mib_by_what_follows_the_block() -> None:
+def test_no_chunk_grows_beyond_8_mib_by_its_trailer() -> None:
     block = bytes(8 * MIB)
     found = list(with_trailer(iter([(block, True)]), lambda: b"\r\n\r\n"))
     assert [trailing for _, trailing in found] == [0, 4]
@@ -172,7 +172,7 @@ def test_a_block_without_limits_is_one_segment(make: Any, size: int) -> None:
         assert poured(spool)[0] == block + b"\r\n\r\n"
 
 
-def test_frames_may_be_poured_more_than_once_and_in_any_order() -> None:
+def test_segments_may_be_poured_repeatedly_in_any_order() -> None:
     block = noise(300_000)
     with spooled(block, limits=SegmentLimits(2 * FRAME + 2000, 2 * FRAME + 2000)) as spool:
         first = [poured(spool, number)[0] for number in range(len(spool.segments))]
@@ -181,7 +181,7 @@ def test_frames_may_be_poured_more_than_once_and_in_any_order() -> None:
     assert first == list(reversed(again))
 
 
-def test_the_lead_is_counted_but_not_among_the_frames() -> None:
+def test_the_lead_is_counted_but_is_no_frame() -> None:
     with spooled(text(200_000), lead=HTTP_HEAD, algorithm="sha256") as spool:
         assert spool.length == len(HTTP_HEAD) + 200_000
         assert poured(spool)[0] == text(200_000) + b"\r\n\r\n"
@@ -200,7 +200,7 @@ def test_without_an_algorithm_there_are_no_digests() -> None:
 @pytest.mark.parametrize("lead", [b"", HTTP_HEAD])
 @pytest.mark.parametrize("first", [70_000, 100_000, 200_000])
 @pytest.mark.parametrize("following", [70_000, 150_000, 1_000_000])
-def test_segments_keep_within_their_limits_and_take_all_that_fits(
+def test_segments_are_as_large_as_their_limits_allow(
     make: Any, lead: bytes, first: int, following: int
 ) -> None:
     block = make(2 * MIB)
@@ -226,7 +226,7 @@ def test_segments_keep_within_their_limits_and_take_all_that_fits(
             assert one.stored_size + next_frame + 24 * (len(one.frames) + 1) + margin > limit
 
 
-def test_a_block_that_fits_is_not_cut() -> None:
+def test_a_block_that_fits_is_one_segment() -> None:
     block = noise(3 * FRAME)
     with spooled(block, limits=SegmentLimits(3 * FRAME + 2 * KIB, FRAME)) as spool:
         assert len(spool.segments) == 1
@@ -234,7 +234,7 @@ def test_a_block_that_fits_is_not_cut() -> None:
 
 
 @pytest.mark.parametrize("make", [text, noise])
-def test_a_block_takes_no_more_than_is_said(make: Any) -> None:
+def test_a_block_is_no_larger_than_its_most_size(make: Any) -> None:
     with spooled(make(500_000), lead=HTTP_HEAD, entry_size=12) as spool:
         # As in the mode "every": an entry for each frame, in a table that takes 17 bytes besides.
         assert len(poured(spool)[1]) == spool.most_size + 17
@@ -253,7 +253,7 @@ def test_no_frame_holds_more_than_8_mib_where_a_segment_ends() -> None:
         assert poured(spool)[0] == bytes(8 * MIB) + b"\r\n\r\n"
 
 
-def test_the_temporary_file_lies_beside_the_target_and_is_gone_afterwards(
+def test_the_temporary_file_is_in_the_folder_of_the_target(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("seekwarc.write.spool.SPOOL_IN_MEMORY", 1000)

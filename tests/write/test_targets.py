@@ -15,7 +15,7 @@ from seekwarc.write.unfinished import OpenOutput
 NEW: dict[str, Any] = {"existing": "error", "append": False, "repair": False}
 
 
-def test_a_new_file_outlives_its_writer_where_that_is_asked(tmp_path: Path) -> None:
+def test_a_kept_file_outlives_its_writer(tmp_path: Path) -> None:
     made: list[OpenOutput] = []
     for on_error, kind in (("keep", OpenOutput), ("discard", PathOutput)):
         output = new_output(tmp_path / "a.warc.zst", "error", on_error, made)
@@ -31,7 +31,7 @@ def test_devices_and_file_objects_are_written_to_in_place(target: Any) -> None:
     output.abort()
 
 
-def test_nothing_is_opened_that_is_not_continued(tmp_path: Path) -> None:
+def test_only_a_continued_file_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     found = find_target(path, "zst", is_series=False, **NEW)
     assert found == (path, None, None)

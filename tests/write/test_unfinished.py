@@ -18,7 +18,7 @@ def begun(path: Path, data: bytes = b"some", **options) -> OpenOutput:
     return output
 
 
-def test_an_unfinished_file_can_be_seen(tmp_path: Path) -> None:
+def test_an_unfinished_file_is_visible(tmp_path: Path) -> None:
     output = begun(tmp_path / "a.warc.zst")
     output.flush()
     assert os.listdir(tmp_path) == ["a.warc.zst.open"]
@@ -35,7 +35,7 @@ def test_an_aborted_file_is_removed(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_what_is_left_holds_all_that_was_written(tmp_path: Path) -> None:
+def test_leave_writes_everything(tmp_path: Path) -> None:
     begun(tmp_path / "a.warc.zst").leave()
     assert (tmp_path / "a.warc.zst.open").read_bytes() == b"some"
 
@@ -50,7 +50,7 @@ def test_two_writers_of_one_name_are_refused(existing: str, tmp_path: Path) -> N
     assert (tmp_path / "a.warc.zst").read_bytes() == b"some"
 
 
-def test_what_was_left_is_named_with_what_saves_it(tmp_path: Path) -> None:
+def test_an_unfinished_file_is_refused_with_advice(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     begun(path).leave()
     told = rf'{path}\.open; continue it with .*"a", repair=True.*`seekwarc recover {path}\.open {path}`'
@@ -62,7 +62,7 @@ def test_what_was_left_is_named_with_what_saves_it(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a.warc.zst"]
 
 
-def test_what_was_left_is_resumed_or_stays_as_it_was(tmp_path: Path) -> None:
+def test_an_unfinished_file_is_resumed_or_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     begun(path, b"some torn").leave()
     output = OpenOutput(path, resume=True)
@@ -78,7 +78,7 @@ def test_what_was_left_is_resumed_or_stays_as_it_was(tmp_path: Path) -> None:
     assert path.read_bytes() == b"some more"
 
 
-def test_an_existing_file_is_replaced_only_where_that_is_asked(tmp_path: Path) -> None:
+def test_an_existing_file_is_replaced_only_if_allowed(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     path.write_bytes(b"before")
     path.chmod(0o600)
@@ -92,7 +92,7 @@ def test_an_existing_file_is_replaced_only_where_that_is_asked(tmp_path: Path) -
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_file_made_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+def test_a_file_that_appeared_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     output = begun(path)
     path.write_bytes(b"of another")
@@ -103,7 +103,7 @@ def test_a_file_made_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "a.warc.zst.open").read_bytes() == b"some"
 
 
-def test_a_commit_that_was_interrupted_can_be_repeated(tmp_path: Path, monkeypatch) -> None:
+def test_an_interrupted_commit_can_be_repeated(tmp_path: Path, monkeypatch) -> None:
     path = tmp_path / "a.warc.zst"
     for number, name in enumerate(("fsync", "link", "unlink", "replace")):
         path.unlink(missing_ok=True)
@@ -124,7 +124,7 @@ def test_a_commit_that_was_interrupted_can_be_repeated(tmp_path: Path, monkeypat
         assert os.listdir(tmp_path) == ["a.warc.zst"]
 
 
-def test_a_long_name_loses_its_last_letters(tmp_path: Path) -> None:
+def test_a_long_name_is_shortened(tmp_path: Path) -> None:
     name = "ä" * 123 + ".warc.zst"
     assert len(os.fsencode(os.path.basename(unfinished_name(name)))) <= 255
     begun(tmp_path / name).commit()

@@ -59,7 +59,7 @@ def read_back(data: bytes) -> list[bytes]:
 # Fields.
 
 
-def test_fields_that_every_record_needs_are_added() -> None:
+def test_required_fields_are_added() -> None:
     before = dt.datetime.now(dt.UTC).replace(microsecond=0)
     header = header_of("resource", target_uri="https://example.org/", block=b"hello")
     assert header.raw.startswith(b"WARC/1.1\r\n")
@@ -83,7 +83,7 @@ def test_record_ids_differ() -> None:
 
 
 @pytest.mark.parametrize("size", [100, 300_000])
-def test_fields_that_are_given_win_whatever_their_case(size: int) -> None:
+def test_given_fields_win_in_any_case(size: int) -> None:
     given = {
         "warc-record-id": "<urn:x:1>",
         "WARC-DATE": "2001-02-03T04:05:06Z",
@@ -124,7 +124,7 @@ def test_a_record_id_may_come_with_or_without_brackets() -> None:
         {"headers": {"X\r\nY": "a"}},
     ],
 )
-def test_what_cannot_stand_in_a_header_is_refused_before_anything_is_read(fields: dict[str, Any]) -> None:
+def test_an_invalid_field_is_refused_before_the_block_is_read(fields: dict[str, Any]) -> None:
     target = io.BytesIO()
     stream = io.BytesIO(text(300_000))
     with seekwarc.Writer(target) as writer:
@@ -199,7 +199,7 @@ def test_digests_are_those_of_the_block_and_of_the_payload(
 
 @pytest.mark.parametrize("size", [0, 100, 300_000])
 @pytest.mark.parametrize("wrap", [bytes, io.BytesIO, Pipe])
-def test_the_payload_digest_of_a_chunked_response_is_that_of_its_body(size: int, wrap: Any) -> None:
+def test_a_chunked_response_has_the_payload_digest_of_its_body(size: int, wrap: Any) -> None:
     body = noise(size)
     chunks = [body[start : start + 7000] for start in range(0, size, 7000)]
     coded = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
@@ -219,9 +219,7 @@ def test_the_payload_digest_of_a_chunked_response_is_that_of_its_body(size: int,
         (RESPONSE, b"no head at all "),
     ],
 )
-def test_only_responses_whose_body_makes_sense_get_a_payload_digest(
-    size: int, content_type: str, head: bytes
-) -> None:
+def test_only_valid_http_responses_get_a_payload_digest(size: int, content_type: str, head: bytes) -> None:
     block = head + text(size)
     header = header_of("response", block=block, content_type=content_type)
     assert "WARC-Payload-Digest" not in header
@@ -230,9 +228,7 @@ def test_only_responses_whose_body_makes_sense_get_a_payload_digest(
 
 @pytest.mark.parametrize("size", [100, 300_000])
 @pytest.mark.parametrize("wrap", [bytes, Pipe])
-def test_a_body_that_is_not_chunked_though_its_head_says_so_is_digested_as_it_is(
-    size: int, wrap: Any
-) -> None:
+def test_a_body_wrongly_called_chunked_is_digested_as_it_is(size: int, wrap: Any) -> None:
     """Crawlers undo the coding and keep the head."""
     body = text(size)
     block = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body
@@ -248,7 +244,7 @@ def test_without_an_algorithm_no_digest_is_added(size: int) -> None:
     assert "Digest" not in header.raw.decode()
 
 
-def test_the_header_that_is_returned_is_the_one_in_the_file() -> None:
+def test_the_returned_header_is_the_one_in_the_file() -> None:
     data, places = written(
         {"block": b"small"}, {"block": text(300_000)}, {"block": Pipe(text(300_000))}, frame_size=FRAME
     )
@@ -261,7 +257,7 @@ def test_the_header_that_is_returned_is_the_one_in_the_file() -> None:
 
 @pytest.mark.parametrize("size", [0, 10, FRAME, FRAME + 1, 300_001])
 @pytest.mark.parametrize("with_length", [True, False])
-def test_a_block_comes_from_anything_that_holds_bytes(size: int, with_length: bool, tmp_path: Path) -> None:
+def test_a_block_may_be_anything_that_holds_bytes(size: int, with_length: bool, tmp_path: Path) -> None:
     block = text(size)
     path = tmp_path / "block"
     path.write_bytes(block)
@@ -300,7 +296,7 @@ def test_an_operating_system_pipe_is_a_source() -> None:
 
 
 @pytest.mark.parametrize("size", [10, 300_000])
-def test_a_length_takes_that_much_of_a_stream_and_leaves_the_rest(size: int) -> None:
+def test_length_takes_that_much_of_a_stream(size: int) -> None:
     for digest in ("sha1", None):
         stream = io.BytesIO(text(size) + b"next")
         data, _ = written({"block": stream, "length": size}, frame_size=FRAME, digest=digest)
@@ -308,14 +304,14 @@ def test_a_length_takes_that_much_of_a_stream_and_leaves_the_rest(size: int) -> 
         assert stream.read() == b"next"
 
 
-def test_a_stream_is_read_from_where_it_stands() -> None:
+def test_a_stream_is_read_from_its_position() -> None:
     stream = io.BytesIO(b"before" + text(300_000))
     stream.seek(6)
     data, _ = written({"block": stream}, frame_size=FRAME)
     assert read_back(data) == [text(300_000)]
 
 
-def test_a_memory_view_counts_in_bytes_whatever_its_items_are() -> None:
+def test_a_memory_view_is_counted_in_bytes() -> None:
     numbers = array("I", range(1000))
     data, _ = written({"block": memoryview(numbers)})
     assert read_back(data) == [numbers.tobytes()]
@@ -332,7 +328,7 @@ def test_raw_records_are_written_byte_for_byte() -> None:
     assert [frame.content for frame in walk(data)] == [header + b"a\r\n\r\nbc\r\n\r\n"]
 
 
-def test_a_raw_header_that_is_none_is_refused() -> None:
+def test_a_raw_header_that_does_not_parse_is_refused() -> None:
     with seekwarc.Writer(io.BytesIO()) as writer:
         writer.write("resource", target_uri=URI)
         for header in (
@@ -346,7 +342,7 @@ def test_a_raw_header_that_is_none_is_refused() -> None:
 
 
 @pytest.mark.parametrize("size", [MIB, 9 * MIB])
-def test_a_raw_header_longer_than_readers_take_is_refused(size: int) -> None:
+def test_a_raw_header_too_long_for_readers_is_refused(size: int) -> None:
     target = io.BytesIO()
     with seekwarc.Writer(target) as writer:
         with pytest.raises(seekwarc.FormatError):
@@ -400,7 +396,7 @@ class SpoolWatch:
         monkeypatch.setattr(tempfile, "SpooledTemporaryFile", Watched)
 
 
-def test_only_compressed_frames_are_put_aside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_only_compressed_frames_are_spooled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     watch = SpoolWatch(monkeypatch)
     stream = Repeated(text(MIB), 64 * MIB)
     with seekwarc.Writer(tmp_path / "a.warc.zst", level=1) as writer:
@@ -410,9 +406,7 @@ def test_only_compressed_frames_are_put_aside(monkeypatch: pytest.MonkeyPatch, t
     print(f"64 MiB through a stream: {watch.written} bytes put aside, record of {place.length}")
 
 
-def test_the_spool_lies_beside_the_target_and_goes_away(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_spool_is_in_the_folder_of_the_target(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folders = []
     original = tempfile.SpooledTemporaryFile
 
@@ -427,7 +421,7 @@ def test_the_spool_lies_beside_the_target_and_goes_away(
     assert os.listdir(tmp_path) == ["a.warc.zst"]
 
 
-def test_nothing_is_put_aside_where_length_and_digest_need_not_be_waited_for(
+def test_known_length_without_digest_needs_no_spool(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     watch = SpoolWatch(monkeypatch)
@@ -481,9 +475,7 @@ def test_frame_sizes_from_64_kib_to_8_mib_work(frame_size: int) -> None:
         {"dictionary": b""},
     ],
 )
-def test_options_out_of_their_range_are_refused_and_nothing_is_made(
-    options: dict[str, Any], tmp_path: Path
-) -> None:
+def test_options_out_of_range_are_refused_without_a_file(options: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         seekwarc.Writer(tmp_path / "a.warc.zst", **options)
     assert os.listdir(tmp_path) == []
@@ -504,7 +496,7 @@ def test_a_file_without_a_record_is_refused() -> None:
         writer.close()
 
 
-def test_a_closed_writer_takes_nothing() -> None:
+def test_a_closed_writer_takes_no_records() -> None:
     target = io.BytesIO()
     writer = seekwarc.Writer(target)
     writer.write("resource", target_uri=URI)
@@ -537,7 +529,7 @@ def test_an_aborted_writer_writes_nothing_more() -> None:
         assert target.getvalue() == b""
 
 
-def test_flushed_records_can_be_read_while_the_file_is_being_written() -> None:
+def test_flushed_records_can_be_read_during_writing() -> None:
     target = io.BytesIO()
     with seekwarc.Writer(target, frame_size=FRAME) as writer:
         for number in range(3):
@@ -554,6 +546,6 @@ def test_the_writer_names_its_target(tmp_path: Path) -> None:
         assert str(tmp_path / "a.warc.zst") in repr(writer)
 
 
-def test_open_knows_no_other_mode() -> None:
+def test_open_refuses_unknown_modes() -> None:
     with pytest.raises(ValueError, match="mode"):
         seekwarc.open(io.BytesIO(), "x")  # type: ignore[call-overload]

@@ -12,7 +12,7 @@ from tests.support.series import labelled
 from tests.support.writing import DATE, URI
 
 
-def test_fields_are_there_at_once_and_the_place_when_asked_for() -> None:
+def test_fields_are_known_at_once_and_the_offset_on_request() -> None:
     target = io.BytesIO()
     with seekwarc.Writer(target) as writer:
         first = writer.write_resource(URI, b"first", "text/plain", date=DATE, record_id="urn:x:1")
@@ -27,7 +27,7 @@ def test_fields_are_there_at_once_and_the_place_when_asked_for() -> None:
     assert found == [(it.id, it.offset, it.length) for it in (first, second)]
 
 
-def test_a_record_that_was_given_up_says_so() -> None:
+def test_an_aborted_record_has_no_offset() -> None:
     writer = seekwarc.Writer(io.BytesIO())
     written = writer.write_resource(URI, b"never", "text/plain")
     writer.abort()
@@ -57,7 +57,7 @@ def written_in_every_way() -> list[seekwarc.Written]:
         return [*made, out.write_resource(URI, b"text", "text/plain"), out.write_raw(BARE, b"")]
 
 
-def test_no_field_of_what_was_written_is_none() -> None:
+def test_missing_fields_are_empty_text() -> None:
     names = [name for name, value in vars(seekwarc.Written).items() if isinstance(value, property)]
     assert {"id", "type", "date", "target_uri", "block_digest", "payload_digest", "offset"} <= set(names)
     *dated, bare = written_in_every_way()
@@ -67,7 +67,7 @@ def test_no_field_of_what_was_written_is_none() -> None:
     assert None not in [getattr(bare, name) for name in names if name != "date"]
 
 
-def test_digests_are_those_that_were_written() -> None:
+def test_digests_are_those_in_the_header() -> None:
     _, first, again, request, *_, without, _ = written_in_every_way()
     assert (first.type, again.type) == ("response", "revisit")
     assert again.refers_to_id == first.id
@@ -77,7 +77,7 @@ def test_digests_are_those_that_were_written() -> None:
 
 
 @pytest.mark.parametrize("stated", [b"", b"WARC-Date: yesterday\r\n"])
-def test_a_raw_record_without_a_date_says_so_when_asked(stated: bytes) -> None:
+def test_the_date_of_a_raw_record_without_one_is_an_error(stated: bytes) -> None:
     with seekwarc.Writer(io.BytesIO()) as out:
         written = out.write_raw(BARE.replace(b"\r\n\r\n", b"\r\n" + stated + b"\r\n"), b"")
     assert (written.id, written.type, written.target_uri) == ("", "", "")
@@ -85,7 +85,7 @@ def test_a_raw_record_without_a_date_says_so_when_asked(stated: bytes) -> None:
         _ = written.date
 
 
-def test_what_was_written_is_shown_with_type_file_and_place(tmp_path: Path) -> None:
+def test_repr_shows_type_file_and_offset(tmp_path: Path) -> None:
     path = tmp_path / "new.warc.zst"
     with seekwarc.open(path, "w") as out:
         written = out.write_resource(URI, b"text", "text/plain")
