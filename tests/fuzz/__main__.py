@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def _run(name: str, found: Path, seconds: float) -> list[Path]:
-    """Run one target, anew after an input that the fuzzer does not survive; return what breaks it."""
+    """Run one target, again after an input that kills the fuzzer; return the inputs that break it."""
     before = _inputs(name, found)
     end = time.monotonic() + seconds
     for _ in range(MAX_RESTARTS):

@@ -1,6 +1,6 @@
 """Make the stored inputs, corpus/TARGET/NAME, from the test vectors and from what tests/support builds.
 
-    python -m tests.fuzz.make_corpus            make the files anew
+    python -m tests.fuzz.make_corpus            make the files again
     python -m tests.fuzz.make_corpus --check    exit with 1 unless the files are what would be made
 
 An input that once broke something goes into `BROKE`, with what it broke for its name.

@@ -1,4 +1,4 @@
-"""What is fuzzed: one function for each part that reads what others wrote.
+"""The fuzz targets: one function for each part that reads what others wrote.
 
 Each takes bytes and returns nothing. It raises only for a defect: an exception that the call does not
 document, or an answer that contradicts another way to the same answer.
@@ -61,7 +61,7 @@ TYPED = tuple(name for name, it in vars(DefinedFields).items() if isinstance(it,
 
 
 def frames(data: bytes) -> None:
-    """Walk the frames of a file, and compare with what the codec takes for one."""
+    """Walk the frames of a file, and compare with what the codec accepts as a frame."""
     found = []
     with contextlib.suppress(FormatError):
         for frame in frames_from(Window(BytesSource(data), first_read=64), 0):
@@ -84,7 +84,7 @@ def _compare_with_codec(frame: bytes, stated: int | None) -> None:
     try:
         parameters = zstandard.get_frame_parameters(frame)
     except zstandard.ZstdError:
-        return  # A window that is too large for the codec is none for the walker.
+        return  # A window too large for the codec is not too large for the walker.
     assert (parameters.content_size if stated is not None else None) in (stated, 0)
     if parameters.window_size > MAX_CONTENT or len(frame) > MAX_CONTENT:
         return
@@ -297,7 +297,7 @@ def _until_error(archive: seekwarc.Reader) -> Iterator[seekwarc.Record]:
 
 
 def _whole(part: seekwarc.Extent) -> bytes | None:
-    """Return all bytes of a part, or None where they cannot be read or are too many."""
+    """Return all bytes of a part, or None if they cannot be read or are too many."""
     with contextlib.suppress(SeekWarcError):
         return part.read() if part.size <= MAX_CONTENT else part.pread(0, 100) and None
     return None
@@ -352,7 +352,7 @@ def _folder() -> str:
 
 
 def tools(data: bytes) -> None:
-    """Verify a file, recover what is intact in it and verify that, look through it as an appender does."""
+    """Verify a file, recover its intact records and verify those, and examine it for appending."""
     with _quiet():
         verifier = Verifier(data)
         for problem in verifier:

@@ -1,4 +1,4 @@
-"""The fuzz targets on what is stored: every input, mutations of it, and a few seconds of the real fuzzer."""
+"""The fuzz targets on stored inputs, on mutations of them, and in a few seconds of the real fuzzer."""
 
 from __future__ import annotations
 

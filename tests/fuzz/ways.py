@@ -1,4 +1,4 @@
-"""Every way to go through a file that somebody else made, and what each costs.
+"""Every way to read a file that somebody else made, and the cost of each.
 
 Each way takes a path and returns what it found, as text that can be compared. A `SeekWarcError` is an answer
 like any other; anything else that is raised goes through to the caller.
@@ -53,7 +53,7 @@ def iterate(path: str) -> str:
 
 
 def strictly(path: str) -> str:
-    """List the records; what deviates is refused."""
+    """List the records; refuse deviations."""
     count = 0
     with seekwarc.open(path, threads=1, strict=True) as archive, _ending(lambda: count) as end:
         for record in archive:
@@ -102,12 +102,12 @@ def at(path: str, length: int | None = None) -> str:
 
 
 def at_length(path: str) -> str:
-    """Go to the first record with the file's length for its own."""
+    """Go to the first record with the file's length as its own."""
     return at(path, os.path.getsize(path) or 1)
 
 
 def at_far(path: str) -> str:
-    """Go to the first record with a length that cannot be, then to an offset that cannot be."""
+    """Go to the first record with an impossible length, then to an impossible offset."""
     with seekwarc.open(path, threads=1) as archive, contextlib.suppress(seekwarc.FormatError):
         archive.record_at(FAR * 4)
     return at(path, FAR)
@@ -145,12 +145,12 @@ def save_partly(path: str) -> str:
 
 
 def go_on(path: str) -> str:
-    """Look through the file as somebody does who wants to write more into it."""
+    """Examine the file as for appending."""
     return existing_file(path).tables
 
 
 def collect(path: str) -> str:
-    """Follow what records say of each other."""
+    """Follow references between records."""
     with seekwarc.Collection([path], threads=1) as files:
         index = files.index
         count = 0
@@ -208,7 +208,7 @@ WAYS: Final[dict[str, Callable[[str], str]]] = {
 
 
 def answer(way: str, path: str) -> str:
-    """Go one way through a file; an error that seekwarc raises on purpose is an answer."""
+    """Read a file in one way; an error that seekwarc raises on purpose is a result."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", seekwarc.FormatWarning)
         try:
@@ -219,7 +219,7 @@ def answer(way: str, path: str) -> str:
 
 @contextlib.contextmanager
 def _ending(count: Callable[[], int]):
-    """Give what tells how many records came, and with which error they ended."""
+    """Return how many records came, and with which error they ended."""
     said = [""]
     try:
         yield lambda: f"{count()}{said[0]}"
@@ -261,7 +261,7 @@ def _command(*words: str) -> str:
 
 
 def _memory() -> int:
-    """Return the most memory that this process had, in bytes."""
+    """Return the peak memory of this process in bytes."""
     # Linux lets a process inherit the ru_maxrss of the one that started it, but not its VmHWM.
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
@@ -279,7 +279,7 @@ def _report(path: str, ways: list[str]) -> None:
         begun = time.process_time()
         try:
             found = answer(way, path)
-        except Exception as error:  # noqa: BLE001 - whoever started this wants to know what it was
+        except Exception as error:  # noqa: BLE001 - the caller reports it
             found = f"RAISED {error!r}"
         spent = time.process_time() - begun
         line = {"way": way, "answer": found, "seconds": spent, "memory": _memory() - base}

@@ -1,4 +1,4 @@
-"""What the tasks have to work with: a small crawl with a film in it."""
+"""A small crawl with a film, for the tasks."""
 
 from __future__ import annotations
 

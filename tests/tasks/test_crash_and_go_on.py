@@ -1,4 +1,4 @@
-"""Crash a crawl whose files rotate, in each way, go on, and lose no record that was whole."""
+"""Crash a crawl with rotating files in each way, continue it, and lose no complete record."""
 
 from __future__ import annotations
 

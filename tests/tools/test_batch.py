@@ -1,4 +1,4 @@
-"""Many files: which they are, what is made of them, and what becomes of each."""
+"""Work on many files: finding them, planning, and reporting each outcome."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_source_without_a_file_name_is_refused(tree, name) -> None:
 
 
 class Heard:
-    """Remembers what it is told."""
+    """Records its calls."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, object]] = []

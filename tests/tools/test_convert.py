@@ -1,4 +1,4 @@
-"""Conversion as a function, and every file of other tools that there is."""
+"""Conversion as a function, and of every sample file of other tools."""
 
 from __future__ import annotations
 

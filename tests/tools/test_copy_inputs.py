@@ -1,4 +1,4 @@
-"""Files that go into others: what they are, and whether their frames can be copied. Pipes are read once."""
+"""Files whose records are copied: what they are, and whether their frames can be copied."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_dictionary_frame_is_kept(compressed) -> None:
 
 @pytest.mark.parametrize("missing", ["checksum", "content_size"])
 def test_an_incomplete_dictionary_frame_is_made_again(missing) -> None:
-    """It must have both ("Dictionary frame format"), and a file that is made should keep the rules."""
+    """It must have both ("Dictionary frame format"), and a new file should keep the rules."""
     data = some_dictionary().as_bytes()
     frame = skippable(DICTIONARY_FRAME, zstd_frame(data, **{missing: False}))
     part = part_of(frame + Foreign().dictionary(compressed=True).record(b"x").bytes())

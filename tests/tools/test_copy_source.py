@@ -1,4 +1,4 @@
-"""Records as they are stored: what can be copied, what cannot and why, and which mode a file is in."""
+"""Stored records: which can be copied, which cannot and why, and the mode of a file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def opened(data: bytes) -> ArchiveFile:
 
 
 def found_in(made: Foreign) -> list[StoredRecord | LooseRecord]:
-    """All records; those that are loose are read, as they have to be."""
+    """All records; loose ones are read, as required."""
     found = []
     for record in StoredRecords(opened(made.bytes())):
         found.append(record.kept() if isinstance(record, LooseRecord) else record)
@@ -54,7 +54,7 @@ def content(record: StoredRecord | LooseRecord) -> bytes:
 
 
 def stored(made: Foreign, frames: FrameList) -> list[bytes]:
-    """The frames as they lie in the file."""
+    """The frames as in the file."""
     data = made.bytes()
     return [data[o : o + size] for o, size in zip(frames.offsets, frames.stored, strict=True)]
 
@@ -387,7 +387,7 @@ def test_files_joined_by_cat_have_the_mode_of_the_last() -> None:
         "no table",
         "wrong anchor",
         "wrong sizes",
-        "in front of the file",
+        "before the file",
         "not at the end",
         "empty",
         "no record",

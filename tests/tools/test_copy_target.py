@@ -1,4 +1,4 @@
-"""Frames on their way from one file into another: verified, in order, with bounded memory, rightly listed."""
+"""Copied frames: verified, in order, in bounded memory, and listed in the right tables."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_small_records_after_a_large_one_do_not_pile_up(monkeypatch) -> None:
 @pytest.mark.parametrize("tables", ["none", "every"])
 @pytest.mark.parametrize("http", [True, False])
 def test_the_first_frame_of_the_first_record_is_merged(tables, http) -> None:
-    """What the specification asks for in section 2.5, without another frame being made anew."""
+    """What the specification asks for in section 2.5; no other frame is compressed again."""
     block = HTTP_HEAD + noise(300_000) if http else noise(300_000)
     record = (header_for(len(block), content_type=RESPONSE if http else "text/plain"), block)
     source, _ = written(record, (header_for(0), b""), tables=tables, frame_size=FRAME)
@@ -429,7 +429,7 @@ def test_has_room_is_exact_to_the_byte(work) -> None:
 
 
 def test_has_room_is_exact_after_recompressed_records(work) -> None:
-    """Its size is known once it is compressed, and no earlier."""
+    """Its size is known only once it is compressed."""
     made = Foreign().record(noise(3_000_000), content_size=False).record(b"last")
     file = CopyTarget(io.BytesIO(), work, CopySettings("large"), Tally())
     records = iter(records_of(made.bytes()))

@@ -1,4 +1,4 @@
-"""A thousand random damages: each is reported or does no harm, and what it did not touch is saved."""
+"""A thousand random damages: each is reported or harmless, and all other records are recovered."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Stored:
 
     offset: int
     data_end: int
-    """Offset behind its last frame with content."""
+    """Offset after its last frame with content."""
     header: bytes
     block: bytes
 
@@ -69,7 +69,7 @@ def whole(tables: str, dictionary: bool) -> tuple[bytes, list[Stored]]:
 
 
 def damage(data: bytes, rng: random.Random) -> tuple[bytes, list[Span]]:
-    """Return the data with something done to it, and where."""
+    """Return the data with some damage, and where it is."""
     out = bytearray(data)
     match rng.choice(KINDS):
         case "flip":
@@ -135,7 +135,7 @@ def test_random_damage_is_reported_and_the_rest_is_saved(tmp_path, batch) -> Non
         told = f"damage {number} of batch {batch}, at {spans}"
         reported = {problem.code for problem in Verifier(broken)} - sound
         if not reported:
-            # A file that ends behind a record is a file.
+            # A file that ends after a record is a complete file.
             is_there = [len(broken) >= record.data_end for record in records]
             assert read_back(broken) == every_record[: sum(is_there)], told
             assert len(broken) == len(data) or len(broken) < min(
@@ -173,7 +173,7 @@ def test_the_damaged_file_is_not_written_to(tmp_path) -> None:
 
 @pytest.mark.parametrize("dictionary", [False, True])
 def test_kept_beginnings_are_beginnings_of_records(tmp_path, dictionary) -> None:
-    """With partial records too, nothing is saved that was not there."""
+    """Even with partial records, nothing is saved that was not in the file."""
     data, records = whole("large", dictionary)
     blocks = {record.header.split(b"\r\n")[2]: record.block for record in records}
     headers = {record.header for record in records}

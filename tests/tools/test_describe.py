@@ -1,4 +1,4 @@
-"""What is said of a file and of a record."""
+"""Summaries of a file and of a record."""
 
 from __future__ import annotations
 

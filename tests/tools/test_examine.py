@@ -1,4 +1,4 @@
-"""Going through files that may be damaged: records and damage, in order, with nothing left out between."""
+"""Reading files that may be damaged as records and damage, in order and without gaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example crawl and what is measured on it."""
+"""The example crawl, and the cost of range reads in it."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_lengths_in_a_warc_zst_reach_to_the_next_record(compressed: bool | None,
     found = lines_in(made.bytes())
     assert [(it.offset, it.length) for it in found] == [(it.offset, it.length) for it in made.records]
     if compressed is not None:
-        assert found[0].offset == made.entries[0][0], "behind the dictionary"
+        assert found[0].offset == made.entries[0][0], "after the dictionary"
     with seekwarc.open(made.bytes()) as archive:
         for line, record in zip(found, made.records, strict=True):
             assert archive.record_at(line.offset, line.length).block.read() == record.block

@@ -1,4 +1,4 @@
-"""The verbs as functions."""
+"""The tools as functions."""
 
 from __future__ import annotations
 

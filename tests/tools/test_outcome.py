@@ -1,4 +1,4 @@
-"""What became of a file: kinds of failures, exit statuses."""
+"""Outcomes: kinds of failures, exit statuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pipes that are stored, so that they can be read in any order."""
+"""Pipes that are copied to a temporary file, so that they can be read in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a source has been read."""
+"""Progress: how far a source has been read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recovery: whatever the damage, records that it did not touch are saved, and nothing else comes out."""
+"""Recovery: all records without damage are saved, and nothing else."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_other_forms_may_be_cut_anywhere(saved, form) -> None:
     data = made.bytes()
     for size in range(made.records[0].length, len(data)):
         found = saved(data[:size])[1]
-        # Of a plain record the line breaks behind it may be missing.
+        # The line breaks after an uncompressed record may be missing.
         room = 0 if form == "gz" else 4
         there = [(put.header, put.block) for put in made.records if put.stop - room <= size]
         assert found == there, size
@@ -170,7 +170,7 @@ def test_only_the_damaged_record_is_lost(saved, form, number) -> None:
     assert found == contents(made, number)
     assert done.records == 4
     [loss] = done.losses
-    # The table in front of it may be lost with it, or that behind it.
+    # The table before it may be lost with it, or the one after it.
     assert loss.offset <= put.offset
     assert loss.end >= put.stop
     most = 200 if form == "zst with tables" else 0
@@ -594,7 +594,7 @@ def test_without_partial_no_beginning_is_kept(saved) -> None:
     assert (done.truncated, [loss.kept for loss in done.losses]) == (0, [None])
 
 
-# Nothing to be had, nothing written.
+# Nothing is intact, nothing is written.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""External sorting: as `sorted`, each line once, in bounded memory, and nothing left behind."""
+"""External sorting: like `sorted`, each line once, in bounded memory, leaving no files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cutting files: every record once and in order, pieces that conform, sizes that are kept."""
+"""Splitting files: every record once and in order, valid pieces, sizes within the limit."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def stored(*records: tuple[bytes, bytes], **options) -> bytes:
 
 
 def parts_in(folder: Path, **options) -> list[tuple[bytes, list[FoundRecord]]]:
-    """The pieces, each of which must be right for itself."""
+    """The pieces, each of which must be valid."""
     found = []
     for number, name in enumerate(sorted(os.listdir(folder))):
         assert name == f"part-{number:05}.warc.zst"
@@ -344,7 +344,7 @@ def test_a_folder_is_refused_as_pattern(tmp_path, pattern) -> None:
 
 @pytest.mark.parametrize("number", [0, 2])
 def test_existing_pieces_are_refused(tmp_path, number) -> None:
-    """Not even an earlier splitting: pieces of both would be taken for pieces of one."""
+    """Not even pieces of an earlier run, since pieces of both would pass for pieces of one."""
     path = tmp_path / f"part-{number:05}.warc.zst"
     path.write_bytes(b"mine")
     with pytest.raises(TargetError, match=f"{path}: exists already"):

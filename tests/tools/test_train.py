@@ -1,4 +1,4 @@
-"""Dictionaries made of records, and what they are said to save."""
+"""Trained dictionaries, and the measurement of what they save."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SENTENCES = [
 
 
 def page(number: int, most: int = 3) -> bytes:
-    """A page like all others of the site, and yet not the same as any."""
+    """A page similar to all others of the site, but not equal to any."""
     chance = random.Random(number)
     own = b"".join(b"<li>%d</li>" % chance.randrange(10**9) for _ in range(chance.randint(1, 20)))
     return b"<html>" + b"".join(chance.choices(SENTENCES, k=most)) + b"<ul>" + own + b"</ul>"
@@ -53,7 +53,7 @@ def pages(count: int, first: int = 0) -> Foreign:
 
 
 def content_of(training: Training) -> bytes:
-    """The dictionary without the four bytes that chance puts into each."""
+    """The dictionary without its four random bytes."""
     data = training.dictionary.data
     return data[:4] + data[8:]
 
@@ -211,7 +211,7 @@ def test_the_number_of_samples_can_be_limited() -> None:
 
 
 class _Endless:
-    """A plain WARC file of very many records that nobody has to store."""
+    """An uncompressed WARC file of very many records that is generated as it is read."""
 
     name = "endless.warc"
 

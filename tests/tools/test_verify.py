@@ -84,7 +84,7 @@ def two(**options: object) -> Foreign:
 
 
 def with_a_wrong_table(change: Callable | None, **options: object) -> bytes:
-    """Make a file whose second table, that of all frames in front of it, was changed."""
+    """Make a file whose second table, that of all frames before it, was changed."""
     return two(table=True).file_table(change, **options).record(b"behind").bytes()
 
 
@@ -106,7 +106,7 @@ def swapped(entries: list) -> list:
 
 
 def moved_border(entries: list) -> list:
-    """Leave the sums what they are, so that the anchor is right, and the entries not."""
+    """Change entries but not their sums, so that the anchor stays right."""
     return changed_entry(1, stored=-9, content=-9)(changed_entry(0, stored=9, content=9)(entries))
 
 
@@ -121,7 +121,7 @@ def split_first(entries: list) -> list:
 
 
 def table_in_the_middle() -> Foreign:
-    """A record table that stands behind the first two frames of three."""
+    """A record table after the first two frames of three."""
     made = Foreign()
     made.record(LARGE, cuts=FRAME, between=lambda it, number: it.table() if number == 2 else None)
     return made.record(b"end")
@@ -223,12 +223,12 @@ CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
         lambda: Foreign().record(bytes(20 << 20), window_log=24, level=1).bytes(),
     ),
     "extension first": ("first-frame", lambda: Foreign().extension().record(BLOCK).bytes()),
-    "dictionary behind": ("dictionary-place", dictionary_in_the_middle),
+    "late dictionary": ("dictionary-place", dictionary_in_the_middle),
     "table, footer": ("table-form", lambda: with_a_wrong_table(None, footer_magic=1)),
     "table, reserved bits": ("table-form", lambda: with_a_wrong_table(None, descriptor=0x84)),
     "table, count": ("table-form", lambda: with_a_wrong_table(None, count=3)),
     "table, count that wraps": ("table-form", lambda: with_a_wrong_table(None, count=0x1555_555A)),
-    "table, anchor in front of the file": (
+    "table, anchor before the file": (
         "table-form",
         lambda: with_a_wrong_table(lambda it: [(99, 0, EMPTY), *it]),
     ),
@@ -379,7 +379,7 @@ def test_an_intact_record_before_damage_is_not_lost() -> None:
 
 
 def test_a_right_table_after_damage_is_right() -> None:
-    """It lists frames that could not be read, so nobody can tell."""
+    """It lists frames that could not be read, so it cannot be checked."""
     made = two(table=True).record(BLOCK).file_table()
     found, result = examined(flipped(made.bytes(), made.records[1].offset + 100))
     assert [problem.code for problem in found] == ["damage"]
@@ -615,7 +615,7 @@ SOUND = {
 def test_everything_the_formats_allow_is_sound(name) -> None:
     made = SOUND[name]()
     found, result = examined(made.bytes())
-    # The last record's table may be the last frame where a dictionary stands in front of it.
+    # The last record's table may be the last frame if a dictionary comes before it.
     assert [problem.code for problem in found if problem.code != "table-end"] == []
     assert result.is_sound
     assert result.records == len(made.records)
@@ -787,7 +787,7 @@ def test_damage_anywhere_is_reported_or_harmless() -> None:
 
 
 def test_a_table_over_any_range_is_compared() -> None:
-    """Of all tables that list consecutive frames of a file, only right ones pass."""
+    """Among all tables that list consecutive frames of a file, only right ones pass."""
     content = warc_header(len(LARGE)) + LARGE + CRLF2
     frames = [zstd_frame(piece) for piece in cut(content, 40_000)]
     entries = [
@@ -819,6 +819,6 @@ def test_thousands_of_problems_are_counted() -> None:
     found, result = examined(made.record(b"behind").bytes())
     misplaced = [problem for problem in found if problem.code == "dictionary-place"]
     assert result.codes["dictionary-place"] == 25_000
-    # Those found while the record in front was looked at, and those behind.
+    # Those found while the record before was checked, and those after it.
     assert len(misplaced) <= 2 * MAX_WAITING
     assert result.records == 3

@@ -1,4 +1,4 @@
-"""The work on one of many files."""
+"""Work on one of many files."""
 
 from __future__ import annotations
 

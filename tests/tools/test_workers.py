@@ -1,4 +1,4 @@
-"""Processes that work on files: they do what this process does, and may die."""
+"""Worker processes: they do what this process does, and may die."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Going on with a file: what is there stays, what comes is found, and failing leaves everything as it was."""
+"""Continuing files: old records stay, new ones are found, and a failure leaves the file as it was."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def places_of(target: Path | bytes) -> list[tuple[int, int]]:
 
 
 def assert_found(target: Path | bytes, places: list[tuple[int, int]], blocks: list[bytes]) -> None:
-    """Assert that records are found by their places, without and with their lengths, and by ranges."""
+    """Assert that records are found by offset, with and without length, and by range."""
     for (offset, length), block in zip(places, blocks, strict=True):
         for known in (None, length):
             with seekwarc.open(target) as archive:
@@ -100,7 +100,7 @@ def assert_sound(path: Path, tables: str) -> None:
 
 
 def assert_listed(data: bytes, dictionary: bytes | None = None) -> None:
-    """Assert that the file ends in a table of everything in front of it."""
+    """Assert that the file ends in a table of everything before it."""
     *frames, last = walk(data, dictionary)
     assert last.is_table
     assert table_entries(last) == entries_of(frames)
@@ -232,7 +232,7 @@ def test_a_file_without_its_table_gets_one(tmp_path) -> None:
 
 
 def test_a_file_that_ends_in_a_record_table_keeps_its_mode(tmp_path) -> None:
-    """As it is left where writing stopped behind a large record."""
+    """A file whose writer stopped after a large record."""
     path = tmp_path / "a.warc.zst"
     data = make(path, [b"one", LARGE])
     path.write_bytes(data[: walk(data)[-1].offset])
@@ -480,7 +480,7 @@ def test_a_writer_in_another_process_is_refused(tmp_path) -> None:
 
 
 def test_records_of_another_writer_are_not_overwritten(tmp_path, monkeypatch) -> None:
-    """The file must not change between the look at it and the lock on it."""
+    """The file must not change between its examination and its lock."""
     path = tmp_path / "a.warc.zst"
     make(path)
     begin = AppendOutput.__init__
@@ -501,7 +501,7 @@ def test_records_of_another_writer_are_not_overwritten(tmp_path, monkeypatch) ->
 
 
 def test_abort_does_not_cut_off_records_of_another_writer(tmp_path, monkeypatch) -> None:
-    """Once the lock is gone the file is another one's."""
+    """Once the lock is released, another writer may have the file."""
     path = tmp_path / "a.warc.zst"
     make(path)
     first = seekwarc.open(path, "a", frame_size=FRAME)
@@ -604,7 +604,7 @@ def test_files_that_cannot_be_continued_are_refused_unchanged(tmp_path, name) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("tables", MODES)
 def test_a_cut_file_is_refused_or_continued_correctly(tmp_path, tables) -> None:
-    """Never is anything written behind half a frame or half a record."""
+    """Nothing is ever written after an incomplete frame or record."""
     path = tmp_path / "a.warc.zst"
     data = make(path, [text(300), text(200, seed=1)], tables=tables)
     last = places_of(path)[1][0]

@@ -1,4 +1,4 @@
-"""How records are cut into frames, and that threads, kinds of source and failures do not show."""
+"""How records are cut into frames, whatever the number of threads, the kind of source, and failures."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_the_kind_of_source_does_not_change_the_file(size: int, make: Any, diges
 
 @pytest.mark.parametrize("make", [text, noise])
 def test_merged_first_frames_are_the_same_for_any_source(make: Any) -> None:
-    """At the default frame size the first 128 KiB of the block go along with the header."""
+    """At the default frame size the first 128 KiB of the block are in the header's frame."""
     block = make(3 * MIB)
     files = {
         written({**source, "content_type": "text/plain"}, SMALL, digest=None)[0]

@@ -1,4 +1,4 @@
-"""What stands where in a written file, frame by frame (spec-notes, sections 2 to 4)."""
+"""The layout of a written file, frame by frame (spec-notes, sections 2 to 4)."""
 
 from __future__ import annotations
 

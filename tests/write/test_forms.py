@@ -1,4 +1,4 @@
-"""A file is what its name says: .warc.zst, .warc.gz or .warc, each with all that a writer can do."""
+"""Files named .warc.zst, .warc.gz or .warc, each with everything that a writer can do."""
 
 from __future__ import annotations
 

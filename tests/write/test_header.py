@@ -1,4 +1,4 @@
-"""Headers that are put together: what is given wins, what is missing is added, the forbidden refused."""
+"""Building headers: given fields win, missing ones are added, forbidden ones refused."""
 
 from __future__ import annotations
 

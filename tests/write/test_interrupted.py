@@ -1,4 +1,4 @@
-"""Whatever stops a writer, wherever: records that were written are in the file, whole and once."""
+"""An interruption of a writer anywhere leaves each written record in the file, completely and once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SEGMENTED = noise(900_000, seed=3)
 
 
 class Interrupter:
-    """Raises in front of the `place`-th line of the package that is passed in this thread."""
+    """Raises before the `place`-th line of the package that this thread executes."""
 
     def __init__(self, place: int | None) -> None:
         self.passed = 0
@@ -59,7 +59,7 @@ def crawl(target: Path, done: list[bytes], *, series: bool, threads: int) -> Non
     options = {"max_file_size": MAX} if series else {}
     with seekwarc.open(target, "w", frame_size=FRAME, threads=threads, **options) as writer:
         for number, block in enumerate([*SMALL, *LARGE, *SMALL[:4], SEGMENTED, *SMALL]):
-            # Some are of known length, some are put aside first.
+            # Some are of known length, some are spooled first.
             given = io.BytesIO(block) if number % 3 == 0 else block
             writer.write_resource(URI, given, "text/plain")
             done.append(block)

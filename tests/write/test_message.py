@@ -1,4 +1,4 @@
-"""Responses given as a body, a status and header fields; blocks of every kind; who refers to whom."""
+"""Responses given as body, status and header fields; blocks of every kind; references between records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of a series: none that is taken is given out, whatever is asked."""
+"""Names of a series: existing files are not replaced unless that is allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a writer cannot do as it is told is refused when the file is opened."""
+"""Invalid options of a writer are refused when the file is opened."""
 
 from __future__ import annotations
 

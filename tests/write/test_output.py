@@ -1,4 +1,4 @@
-"""Where a file is written, and that nobody ever sees half of one under its name."""
+"""Where a file is written: an incomplete one never has the final name."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_writer_without_records_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_a_killed_process_leaves_nothing_under_the_name(tmp_path: Path) -> None:
-    """What it leaves is unfinished, and named so."""
+    """It leaves a file with the name of an unfinished one."""
     path = tmp_path / "a.warc.zst"
     script = """
         import os, sys, time, seekwarc
@@ -417,7 +417,7 @@ def test_a_file_object_that_fails_is_a_target_error() -> None:
 
 
 def test_a_file_object_is_written_from_its_position(tmp_path: Path) -> None:
-    """Behind another archive: what `cat a b` gives, which is readable."""
+    """After another archive, as by `cat a b`, which is readable."""
     path = tmp_path / "a.warc.zst"
     write_some(path)
     with path.open("ab") as file:

@@ -1,4 +1,4 @@
-"""Writing each type of record: the fields that clause 6 of WARC 1.1 gives it, and those it forbids."""
+"""Writing each type of record, with the fields that clause 6 of WARC 1.1 requires and forbids."""
 
 from __future__ import annotations
 

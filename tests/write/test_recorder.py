@@ -1,4 +1,4 @@
-"""How records come into a file: their digests, and revisits of what was archived before (clause 6.7.2)."""
+"""Digests of written records, and revisits of payloads archived before (clause 6.7.2)."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ def test_a_duplicate_becomes_a_revisit_with_all_its_fields(
     size: int, wrap: Any, threads: int, digest: Any
 ) -> None:
     payload = noise(size)
-    first, again, behind = recorded(
+    first, again, after = recorded(
         response(wrap(HTTP_HEAD + payload)),
         response(wrap(OTHER_HEAD + payload), target_uri="http://example.org/again", date=LATER),
-        resource(b"behind"),
+        resource(b"after"),
         threads=threads,
         digest=digest,
     )
@@ -117,7 +117,7 @@ def test_a_duplicate_becomes_a_revisit_with_all_its_fields(
         "Content-Length": str(len(OTHER_HEAD)),
     }
     assert again.length < KIB
-    assert (behind.type, behind.block) == ("resource", b"behind")
+    assert (after.type, after.block) == ("resource", b"after")
 
 
 def test_a_duplicate_is_returned_as_a_revisit() -> None:
@@ -393,7 +393,7 @@ def test_dedup_needs_digests() -> None:
 
 
 class Known:
-    """Knows one payload, and remembers what it is asked and told."""
+    """Knows one payload, and records its calls."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

@@ -1,4 +1,4 @@
-"""Files one after another, none larger than it may be, and records in segments (WARC 1.1, clause 7)."""
+"""Series of files with a maximum size, and records in segments (WARC 1.1, clause 7)."""
 
 from __future__ import annotations
 

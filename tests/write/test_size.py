@@ -1,4 +1,4 @@
-"""What random access costs in size: frames of their own and a table, against one frame for everything."""
+"""What random access costs in size: many frames and a table, compared with one frame."""
 
 from __future__ import annotations
 

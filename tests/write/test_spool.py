@@ -1,4 +1,4 @@
-"""Blocks put aside: how they are cut into frames, and frames into segments."""
+"""Spooled blocks: how they are cut into frames, and frames into segments."""
 
 from __future__ import annotations
 
@@ -129,13 +129,13 @@ def test_no_chunk_grows_beyond_8_mib_by_its_trailer() -> None:
     assert b"".join(content for content, _ in found) == block + b"\r\n\r\n"
 
 
-# What is put aside.
+# The spool.
 
 
 def spooled(
     block: bytes, *, lead: bytes = b"", frame: int = FRAME, output: Output | None = None, **options: Any
 ) -> SpooledBlock:
-    """Put a block aside as the assembly does, its lead apart."""
+    """Spool a block like the assembly, with its lead apart."""
     shape = BlockShape(frame, frame, lead, frame, merged=False)
     spool = SpooledBlock(output or open_output(io.BytesIO()), shape, ENCODER, **options)
     for content, trailing in with_trailer(chunks_of(block, frame), lambda: b"\r\n\r\n"):
@@ -149,7 +149,7 @@ def spooled(
 
 
 def poured(spool: SpooledBlock, number: int = 0) -> tuple[bytes, bytes]:
-    """Write a segment into a file of its own; return what its frames hold, and the file."""
+    """Write a segment into a file of its own; return the content of its frames, and the file."""
     target = io.BytesIO()
     layout = FileLayout(open_output(target), "every")
     layout.begin_record()

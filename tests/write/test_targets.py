@@ -1,4 +1,4 @@
-"""What a writer is pointed at, and what it finds there."""
+"""Finding the file that a writer begins with."""
 
 from __future__ import annotations
 

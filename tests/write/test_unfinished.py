@@ -1,4 +1,4 @@
-"""Files that can be seen while they are written, and outlive the writer that did not finish them."""
+"""Files that are visible while they are written, and stay if they are not finished."""
 
 from __future__ import annotations
 

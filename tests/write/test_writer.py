@@ -1,4 +1,4 @@
-"""What a user of the writer sees: fields, digests, dates, options, sources, refusals."""
+"""The public interface of the writer: fields, digests, dates, options, sources, refusals."""
 
 from __future__ import annotations
 
@@ -403,7 +403,7 @@ def test_only_compressed_frames_are_spooled(monkeypatch: pytest.MonkeyPatch, tmp
         place = writer.write("resource", target_uri=URI, block=stream)
     assert watch.opened == 1
     assert 0 < watch.written <= place.length
-    print(f"64 MiB through a stream: {watch.written} bytes put aside, record of {place.length}")
+    print(f"64 MiB through a stream: {watch.written} bytes spooled, record of {place.length}")
 
 
 def test_the_spool_is_in_the_folder_of_the_target(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

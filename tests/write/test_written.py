@@ -1,4 +1,4 @@
-"""What a writer gives back for a record."""
+"""What a writer returns for a record."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BARE = b"WARC/1.1\r\nContent-Length: 0\r\n\r\n"
 
 
 def written_in_every_way() -> list[seekwarc.Written]:
-    """Return a record of each type, one found again, one without digests, and a bare one as it is."""
+    """Return a record of each type, a duplicate, one without digests, and a bare raw one."""
     with seekwarc.Writer(io.BytesIO(), dedup=seekwarc.Duplicates()) as out:
         made = [
             out.write_warcinfo({"software": "test"}),
