@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, NamedTuple, Protocol, TypeVar
 
@@ -47,15 +47,8 @@ class EncodedFrame(NamedTuple):
 
     data: bytes
     content_size: int
-    other_checksum: int | None = None
-    """Checksum of the content where the frame does not end in it."""
-
-    @property
-    def checksum(self) -> int:
-        """Content_Checksum: the low 32 bits of XXH64 of the content, as the frame itself ends."""
-        return (
-            int.from_bytes(self.data[-4:], "little") if self.other_checksum is None else self.other_checksum
-        )
+    checksum: int
+    """Content_Checksum of a Zstandard frame, CRC-32 of a part of a gzip member, else 0."""
 
 
 class RecordEncoder(Protocol):
@@ -111,14 +104,23 @@ class FrameEncoder:
             contexts[level] = compressor
         return compressor
 
+    def _encode_all(self, contents: Iterable[Buffer], level: int) -> list[EncodedFrame]:
+        compressor = self._compressor(level)
+        frames = []
+        for content in contents:
+            data = compressor.compress(content)
+            # A frame ends in its Content_Checksum.
+            frames.append(EncodedFrame(data, len(content), int.from_bytes(data[-4:], "little")))
+        return frames
+
     def encode(self, content: Buffer) -> EncodedFrame:
         """Make one frame."""
-        return EncodedFrame(self._compressor(self._level).compress(content), len(content))
+        return self._encode_all((content,), self._level)[0]
 
     def encode_smallest(self, content: Buffer) -> EncodedFrame:
         """Make one frame, at the level of `encode` or that of data that do not compress: the smaller."""
-        low = self._compressor(min(self._level, 1)).compress(content)
-        return min(self.encode(content), EncodedFrame(low, len(content)), key=lambda frame: len(frame.data))
+        low = self._encode_all((content,), min(self._level, 1))
+        return min(self.encode(content), *low, key=lambda frame: len(frame.data))
 
     def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:
         """Make one frame, or several of `small_frame` bytes where the content does not compress.
@@ -130,12 +132,11 @@ class FrameEncoder:
         if len(content) <= small_frame or len(frame.data) <= len(content) * NOT_WORTH_IT:
             return [frame]
         # The lowest effort does: there is little to be gained whatever is tried.
-        compressor = self._compressor(min(self._level, 1))
         view = memoryview(content)
         starts = range(0, len(view) - MAX_ADDED, small_frame)
         stops = [*starts[1:], len(view)]
         parts = [view[start:stop] for start, stop in zip(starts, stops, strict=True)]
-        return [EncodedFrame(compressor.compress(part), len(part)) for part in parts]
+        return self._encode_all(parts, min(self._level, 1))
 
 
 class _Waiting(NamedTuple):

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final
 
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.http import is_http_block, parse_http_head
@@ -35,7 +35,7 @@ from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.tools.copy_source import FrameList, LooseRecord, StoredRecord
 from seekwarc.write.assembly import ENTRY_SIZES, OWN_TABLE, RecordAssembly, stored_bound
 from seekwarc.write.block_reader import BlockSource
-from seekwarc.write.file_layout import CHECKSUM_OF_NOTHING, TableMode
+from seekwarc.write.file_layout import CHECKSUM_OF_NOTHING, Entry, TableMode
 from seekwarc.write.forms import form_of
 from seekwarc.write.output import Output, open_output
 from seekwarc.write.record_file import RecordFile
@@ -107,12 +107,6 @@ class CopySettings:
     """Whether frames are decoded while they are copied."""
 
 
-class _Entry(NamedTuple):
-    stored_size: int
-    content_size: int
-    checksum: int
-
-
 class FrameCopier:
     """Copies the frames of records into a file that other records are compressed into.
 
@@ -173,7 +167,7 @@ class FrameCopier:
 
     def _add_single(self, record: StoredRecord, bound: int) -> None:
         self._layout.begin_record()
-        self._layout.add(EncodedFrame(record.data, record.frames.contents[0]))
+        self._add_run(record.data, [_entry(record.data, record.frames.contents[0])])
         self._end_record(bound, large=False)
 
     def _begin_record(self) -> None:
@@ -238,10 +232,9 @@ class FrameCopier:
             deliver = partial(self._add_run, data)
             self._work.submit(check, deliver)
 
-    def _add_run(self, data: bytes, entries: list[_Entry]) -> None:
+    def _add_run(self, data: bytes, entries: list[Entry]) -> None:
         self._layout.pour(data)
-        for entry in entries:
-            self._layout.note(*entry)
+        self._layout.note(entries)
 
     def _pass_on(self, file: ArchiveFile, offset: int, stored: int, content: int) -> None:
         """Copy one large frame piece by piece; to verify it, decode it first."""
@@ -254,8 +247,7 @@ class FrameCopier:
             data = _read(file, offset + start, min(RUN, stored - start))
             self._layout.pour(data)
             tail = (tail + data)[-CHECKSUM_SIZE:]
-        checksum = int.from_bytes(tail, "little") if content else CHECKSUM_OF_NOTHING
-        self._layout.note(stored, content, checksum)
+        self._layout.note([(stored, *_entry(tail, content)[1:])])
 
 
 class CopyTarget:
@@ -386,7 +378,7 @@ def _read(file: ArchiveFile, offset: int, size: int) -> bytes:
 
 def _entries(
     file: ArchiveFile, offset: int, data: bytes, sizes: Sequence[tuple[int, int]], *, verify: bool
-) -> list[_Entry]:
+) -> list[Entry]:
     """Return the seek table entries of frames, after decoding the frames to verify them."""
     view = memoryview(data)
     entries = []
@@ -399,7 +391,12 @@ def _entries(
                 file.decoder.decode_into(frame, parse_frame_header(frame), scratch, whole=True)
             except FormatError as error:
                 raise error.located(file.name, offset + position) from None
-        checksum = int.from_bytes(frame[-CHECKSUM_SIZE:], "little") if content else CHECKSUM_OF_NOTHING
-        entries.append(_Entry(stored, content, checksum))
+        entries.append(_entry(frame, content))
         position += stored
     return entries
+
+
+def _entry(frame: bytes | memoryview, content: int) -> Entry:
+    """Return the seek table entry of a frame."""
+    checksum = int.from_bytes(frame[-CHECKSUM_SIZE:], "little") if content else CHECKSUM_OF_NOTHING
+    return len(frame), content, checksum

@@ -27,6 +27,7 @@ from functools import partial
 from typing import Final
 
 from seekwarc.errors import FormatError, SeekWarcError
+from seekwarc.format.buffer import Buffer
 from seekwarc.format.digest import WrittenAlgorithm
 from seekwarc.format.http import HttpHead, is_http_block
 from seekwarc.format.seektable import built_table_size
@@ -168,7 +169,7 @@ class RecordAssembly:
         self,
         source: BlockSource,
         http: HttpHead | None,
-        on_data: Callable[[bytes], None],
+        on_data: Callable[[Buffer], None],
         length: int | None,
         *,
         limits: SegmentLimits | None = None,
@@ -202,17 +203,12 @@ class RecordAssembly:
         try:
             self._needs_rollback, self._begun = True, self._work.submitted
             on_data(shape.lead)
-
-            def passed() -> Iterator[tuple[bytes, bool]]:
-                for chunk, last in source.chunks(shape.first, shape.frame):
-                    on_data(chunk)
-                    yield chunk, last
-
-            for content, trailing in with_trailer(passed(), lambda: RECORD_END):
+            chunks = source.chunks(shape.first, shape.frame)
+            for content, trailing in with_trailer(chunks, lambda: RECORD_END):
                 part = memoryview(content)[: len(content) - trailing]
+                on_data(part)
                 self._work.submit(
-                    partial(self.encoder.encode_chunk, content, shape.small),
-                    partial(_add_parts, block, part),
+                    partial(self.encoder.encode_chunk, content, shape.small), partial(block.add, part)
                 )
             self._work.drain()
             block.finish()
@@ -240,8 +236,7 @@ class RecordAssembly:
 
         def emit() -> None:
             offset = self.layout.begin_record()
-            for content in heads:
-                self.layout.add(self.encoder.encode(content))
+            self.layout.add(*map(self.encoder.encode, heads))
             block.pour(self.layout, segment)
             written.place(offset, self.layout.end_record(large=True))
             self._last = written
@@ -397,8 +392,7 @@ class RecordAssembly:
 
     def _place(self, record: _SmallRecord, frames: list[EncodedFrame]) -> None:
         offset = self.layout.begin_record()
-        for frame in frames:
-            self.layout.add(frame)
+        self.layout.add(*frames)
         record.written.place(offset, self.layout.end_record(large=False, regular=record.regular))
         self._last = record.written
         self._delivered = record.accepted
@@ -445,21 +439,15 @@ class RecordAssembly:
             source, http, header.content_length, frame_size=self._frame_size, merged=self.merges_first_header
         )
         heads = _head_contents(header, shape)
-        self._submit_step(lambda: [self.encoder.encode(content) for content in heads], self._add_frames)
+        self._submit_frames(lambda: list(map(self.encoder.encode, heads)))
         for content, _ in with_trailer(source.chunks(shape.first, shape.frame), end_of_block):
-            self._submit_step(partial(self.encoder.encode_chunk, content, shape.small), self._add_frames)
+            self._submit_frames(partial(self.encoder.encode_chunk, content, shape.small))
         self._mark_step(end)
         self._begun = None
 
-    def _add_frames(self, frames: list[EncodedFrame]) -> None:
-        for frame in frames:
-            self.layout.add(frame)
-
-    def _submit_step(
-        self, encode: Callable[[], list[EncodedFrame]], deliver: Callable[[list[EncodedFrame]], None]
-    ) -> None:
+    def _submit_frames(self, encode: Callable[[], list[EncodedFrame]]) -> None:
         number = next(self._steps)
-        self._work.submit(encode, lambda frames: self.layout.once(number, lambda: deliver(frames)))
+        self._work.submit(encode, lambda frames: self.layout.once(number, lambda: self.layout.add(*frames)))
 
     def _mark_step(self, step: Callable[[], None]) -> None:
         number = next(self._steps)
@@ -471,14 +459,6 @@ class RecordAssembly:
         self.layout.rollback_record()
         self.records -= 1
         self.is_bare = True
-
-
-def _add_parts(block: SpooledBlock, part: memoryview, frames: list[EncodedFrame]) -> None:
-    """Add frames to a spool, each with its part of the block."""
-    start = 0
-    for frame in frames:
-        block.add(frame, part[start : start + frame.content_size])
-        start += frame.content_size
 
 
 def _head_contents(header: RecordHeader, shape: BlockShape) -> tuple[bytes, ...]:

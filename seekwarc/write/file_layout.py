@@ -6,9 +6,9 @@ Source: spec-notes/seekable-records.md, sections 2 to 4.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable, built_table_size
@@ -19,11 +19,14 @@ from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import EncodedFrame
 from seekwarc.write.output import Output
 
-__all__ = ["CHECKSUM_OF_NOTHING", "ExistingFile", "FileLayout", "MemberLayout", "TableMode"]
+__all__ = ["CHECKSUM_OF_NOTHING", "Entry", "ExistingFile", "FileLayout", "MemberLayout", "TableMode"]
 
 TableMode = Literal["large", "every", "none"]
 """Which seek tables are written: "large", of records with several frames and of the whole file; "every", of
 each record; or "none"."""
+
+Entry: TypeAlias = tuple[int, int, int]
+"""What tables list of a frame: its compressed size, content size and checksum."""
 
 CHECKSUM_OF_NOTHING: Final = content_checksum(b"")
 
@@ -162,30 +165,30 @@ class FileLayout:
         table = built_table_size(len(self._stored)) if self._tables == "large" else 0
         return self.size + table
 
-    def add(self, frame: EncodedFrame) -> None:
-        """Append a frame of the current record."""
-        self._append(frame.data, frame.content_size, frame.checksum)
+    def add(self, *frames: EncodedFrame) -> None:
+        """Append frames of the current record."""
+        for frame in frames:
+            self._output.write(frame.data)
+        self.note([(len(frame.data), frame.content_size, frame.checksum) for frame in frames])
 
     def add_skippable(self, frame: bytes) -> None:
         """Append a frame without content."""
-        self._append(frame, 0, CHECKSUM_OF_NOTHING)
-
-    def _append(self, data: bytes, content_size: int, checksum: int) -> None:
-        self._output.write(data)
-        self.note(len(data), content_size, checksum)
+        self._output.write(frame)
+        self.note([(len(frame), 0, CHECKSUM_OF_NOTHING)])
 
     def pour(self, data: bytes) -> None:
         """Append bytes of frames, which `note` then lists."""
         self._output.write(data)
 
-    def note(self, stored_size: int, content_size: int, checksum: int) -> None:
-        """List a frame that was appended to the output."""
-        self.offset += stored_size
+    def note(self, entries: Sequence[Entry]) -> None:
+        """List frames that were appended to the output."""
         self._covered = False
-        if self._tables != "none":
-            self._stored.append(stored_size)
-            self._contents.append(content_size)
-            self._checksums.append(checksum)
+        for stored_size, content_size, checksum in entries:
+            self.offset += stored_size
+            if self._tables != "none":
+                self._stored.append(stored_size)
+                self._contents.append(content_size)
+                self._checksums.append(checksum)
 
     def begin_record(self) -> int:
         """Begin a record, and return its offset."""
@@ -250,11 +253,14 @@ class MemberLayout(FileLayout):
         self._member = 0, 0
         return offset
 
-    def note(self, stored_size: int, content_size: int, checksum: int) -> None:
+    def note(self, entries: Sequence[Entry]) -> None:
         """See `FileLayout.note`."""
-        super().note(stored_size, content_size, checksum)
+        super().note(entries)
         crc, size = self._member
-        self._member = combined_crc(crc, checksum, content_size) if size else checksum, size + content_size
+        for _, added, checksum in entries:
+            crc = combined_crc(crc, checksum, added) if size else checksum
+            size += added
+        self._member = crc, size
 
     def end_record(self, *, large: bool, regular: bool = True) -> int:
         """See `FileLayout.end_record`."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -27,7 +27,7 @@ from seekwarc.format.http import HttpHead
 from seekwarc.format.warc import RECORD_END
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, SMALL_FRAME_SIZE, EncodedFrame, RecordEncoder
 from seekwarc.write.block_reader import BlockSource
-from seekwarc.write.file_layout import FileLayout
+from seekwarc.write.file_layout import Entry, FileLayout
 from seekwarc.write.output import Output
 
 __all__ = [
@@ -132,8 +132,7 @@ class Segment:
     length: int = 0
     """Bytes of the block in it."""
     stored_size: int = 0
-    frames: list[tuple[int, int, int]] = field(default_factory=list)
-    """(compressed size, content size, checksum) of each frame."""
+    frames: list[Entry] = field(default_factory=list)
 
 
 class SpooledBlock(Closing):
@@ -187,33 +186,40 @@ class SpooledBlock(Closing):
         """Compressed size of the frames in a file, their entries in tables included."""
         return sum(it.stored_size + self._entry_size * len(it.frames) for it in self.segments)
 
-    def add(self, frame: EncodedFrame, part: memoryview) -> None:
-        """Add a frame to the spool.
+    def add(self, part: memoryview, frames: Sequence[EncodedFrame]) -> None:
+        """Add frames to the spool.
 
         Args:
-            frame: The frame.
-            part: The bytes of the block in it.
+            part: The bytes of the block in the frames.
+            frames: The frames.
 
         Raises:
             TargetError: The disk is full.
         """
         if self._limits is None:
-            self._store(frame, part)
+            self._store(part, *frames)
             return
-        # One frame is held back: if it is a segment's last, the line breaks go into it.
+        start = 0
+        for frame in frames:
+            self._add_held_back(self._limits, frame, part[start : start + frame.content_size])
+            start += frame.content_size
+
+    def _add_held_back(self, limits: SegmentLimits, frame: EncodedFrame, part: memoryview) -> None:
+        """Add the frame that was held back, and hold this one: a segment's last gets the line breaks."""
         if self._pending is not None:
             before, before_part = self._pending
-            if self._would_overflow(self._limits, before, frame):
+            if self._would_overflow(limits, before, frame):
                 self._store_last(before_part)
                 self._begin_segment(self.segments[-1].start + self.segments[-1].stored_size)
             else:
-                self._store(before, before_part)
+                self._store(before_part, before)
         self._pending = frame, part
 
     def finish(self) -> None:
         """End the block."""
         if self._pending is not None:
-            self._store(*self._pending)
+            frame, part = self._pending
+            self._store(part, frame)
             self._pending = None
 
     def pour(self, layout: FileLayout, segment: Segment) -> None:
@@ -223,8 +229,7 @@ class SpooledBlock(Closing):
         while left and (data := self._file.read(min(COPY_SIZE, left))):
             layout.pour(data)
             left -= len(data)
-        for frame in segment.frames:
-            layout.note(*frame)
+        layout.note(segment.frames)
 
     def _would_overflow(self, limits: SegmentLimits, *frames: EncodedFrame) -> bool:
         segment = self.segments[-1]
@@ -237,9 +242,9 @@ class SpooledBlock(Closing):
         """Store the last frame of a segment, with the line breaks after it."""
         if len(part) + len(RECORD_END) > MAX_FRAME_SIZE:
             half = len(part) // 2
-            self._store(self._encoder.encode_smallest(part[:half]), part[:half])
+            self._store(part[:half], self._encoder.encode_smallest(part[:half]))
             part = part[half:]
-        self._store(self._encoder.encode_smallest(bytes(part) + RECORD_END), part)
+        self._store(part, self._encoder.encode_smallest(bytes(part) + RECORD_END))
 
     def _begin_segment(self, start: int) -> None:
         digest = hashlib.new(self._algorithm) if self._algorithm is not None else None
@@ -251,14 +256,15 @@ class SpooledBlock(Closing):
         if segment.block is not None:
             segment.block.update(part)
 
-    def _store(self, frame: EncodedFrame, part: memoryview) -> None:
+    def _store(self, part: memoryview, *frames: EncodedFrame) -> None:
+        segment = self.segments[-1]
         try:
-            self._file.write(frame.data)
+            for frame in frames:
+                self._file.write(frame.data)
+                segment.frames.append((len(frame.data), frame.content_size, frame.checksum))
+                segment.stored_size += len(frame.data)
         except OSError as error:
             raise TargetError(
                 f"temporary file cannot be written: {error.strerror or error}", source=self._name
             ) from error
-        segment = self.segments[-1]
-        segment.frames.append((len(frame.data), frame.content_size, frame.checksum))
-        segment.stored_size += len(frame.data)
         self._count(part)

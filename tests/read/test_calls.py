@@ -22,7 +22,7 @@ FILM = noise(4 << 20, seed=7)
 COLD = 24
 WARM = 11
 SMALL = 46
-WRITTEN_MIB = 72
+WRITTEN_MIB = 34
 
 
 class Calls(list[str]):

@@ -140,10 +140,7 @@ def spooled(
     spool = SpooledBlock(output or open_output(io.BytesIO()), shape, ENCODER, **options)
     for content, trailing in with_trailer(chunks_of(block, frame), lambda: b"\r\n\r\n"):
         part = memoryview(content)[: len(content) - trailing]
-        start = 0
-        for encoded in ENCODER.encode_chunk(content, frame):
-            spool.add(encoded, part[start : start + encoded.content_size])
-            start += encoded.content_size
+        spool.add(part, ENCODER.encode_chunk(content, frame))
     spool.finish()
     return spool
 
@@ -246,7 +243,7 @@ def test_no_frame_holds_more_than_8_mib_where_a_segment_ends() -> None:
     limits = SegmentLimits(500, 500)
     with SpooledBlock(open_output(io.BytesIO()), shape, ENCODER, limits=limits) as spool:
         for _ in range(2):
-            spool.add(frame, memoryview(bytes(8 * MIB)))
+            spool.add(memoryview(bytes(8 * MIB)), [frame])
         spool.finish()
         assert len(spool.segments) == 2
         assert max(content for segment in spool.segments for _, content, _ in segment.frames) <= 8 * MIB
@@ -279,4 +276,4 @@ def test_a_full_disk_is_a_target_error_that_names_the_file(monkeypatch: pytest.M
     with SpooledBlock(open_output(io.BytesIO()), shape, ENCODER) as spool:
         frame: EncodedFrame = ENCODER.encode(b"some")
         with pytest.raises(seekwarc.TargetError, match=r"<file object>: .* cannot be written: No space left"):
-            spool.add(frame, memoryview(b"some"))
+            spool.add(memoryview(b"some"), [frame])
