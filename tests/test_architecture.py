@@ -11,15 +11,10 @@ from pathlib import Path
 
 import pytest
 
-import seekwarc
+from tests.support.repository import MODULES, PACKAGE
 
-PACKAGE = Path(seekwarc.__file__).parent
 TESTS = Path(__file__).parent
 
-MODULES = {
-    ".".join(["seekwarc", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__"): path
-    for path in sorted(PACKAGE.rglob("*.py"))
-}
 
 FLOOR = {
     "closing": 0,
@@ -259,3 +254,13 @@ def test_files_that_a_page_names_are_there(page: Path) -> None:
         # In the drawing of how a record is written, a room is named once a line.
         places += [room for room in ROOMS if page.parent == PACKAGE]
         assert any((place / name).is_file() for place in places), name
+
+
+def test_no_test_imports_another() -> None:
+    imported = {
+        f"{path.relative_to(TESTS)}: {module}"
+        for path in TESTS.rglob("*.py")
+        for _, module in imports_of(path)
+        if re.fullmatch(r"tests(\.\w+)*\.test_\w+", module)
+    }
+    assert imported == set(), "what tests share is in tests/support or a conftest"

@@ -15,7 +15,7 @@ import pytest
 import seekwarc
 from seekwarc import tools
 from seekwarc.serve.served import ServedRecord
-from tests.test_architecture import MODULES
+from tests.support.repository import MODULES
 
 FILM = random.Random(4).randbytes(3 << 20)
 PAGE = b"<p>The same every day.\n" * 1000

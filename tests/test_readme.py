@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.support.repository import FENCE
+
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 CHAPTERS = sorted((ROOT / "seekwarc").glob("*/README.md"))
 MIN_EXAMPLES = 5
-_FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<code>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
 class Example(NamedTuple):
@@ -41,7 +42,7 @@ class Example(NamedTuple):
 
 def examples_of(text: str) -> Iterator[Example]:
     """Yield the blocks that are to be run, in order."""
-    for fence in _FENCE.finditer(text):
+    for fence in FENCE.finditer(text):
         kind, *words = fence["info"].split() or [""]
         if kind in ("python", "console") and "no-test" not in words:
             yield Example(text.count("\n", 0, fence.start("code")) + 1, kind, fence["code"])

@@ -14,7 +14,7 @@ import pytest
 
 import seekwarc
 from tests.browser.conftest import until
-from tests.browser.test_page import response
+from tests.support.writing import response
 
 # ruff: noqa: E501 - the tables of attacks are easier to read with one attack a line
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "module:playwright")]

@@ -13,6 +13,7 @@ import zstandard
 
 import seekwarc
 from tests.browser.conftest import until
+from tests.support.writing import response
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "module:playwright")]
 
@@ -28,10 +29,6 @@ LOG = b"".join(b"%07d \xe2\x80\x9cna\xc3\xafve\xe2\x80\x9d GET /page\n" % number
 THINGS = {"things": [{"id": number, "name": f"thing {number}"} for number in range(300)], "next": None}
 FRAME = 8 << 20
 HUGE = 10 << 30
-
-
-def response(body: bytes, kind: str, *fields: str) -> bytes:
-    return "\r\n".join(["HTTP/1.1 200 OK", f"Content-Type: {kind}", *fields, "", ""]).encode() + body
 
 
 @pytest.fixture(scope="module")

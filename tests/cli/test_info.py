@@ -7,7 +7,7 @@ import os
 import pytest
 
 from tests.cli.conftest import FILM_URI, FORMS, FRAME, HTTP_HEAD
-from tests.read.test_chunked_payload import made
+from tests.support.chunks import made
 from tests.support.foreign import Foreign, text
 
 COMPRESSION = {"warc": "none", "warc.gz": "gz", "warc.zst": "zst"}

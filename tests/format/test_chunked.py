@@ -5,176 +5,14 @@ from __future__ import annotations
 import random
 import re
 import time
-from dataclasses import dataclass
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seekwarc.format.chunked import MAX_CHUNK_LINE, ChunkedBody, parse_chunk_line, skip_chunks
+from tests.support.chunks import ODD, Reference, bodies, decode, reference, size_line, well_formed
 from tests.support.reading import time_limit
-
-
-@dataclass(frozen=True)
-class Reference:
-    """What a decoder finds that has the whole body at once and knows of no pieces."""
-
-    data: bytes
-    plain: bool = False
-    complete: bool = False
-
-
-def _size_line(body: bytes, position: int) -> tuple[int, int] | None:
-    """Read size and extensions of a chunk, a character at a time."""
-
-    def skip(allowed: bytes) -> None:
-        nonlocal position
-        while position < len(body) and body[position] in allowed:
-            position += 1
-
-    begin = position
-    skip(b" \t")
-    digits = position
-    skip(b"0123456789abcdefABCDEF")
-    number = body[digits:position]
-    if not number or len(number.lstrip(b"0")) > 15:
-        return None
-    skip(b" \t")
-    if body[position : position + 1] == b";":
-        while position < len(body) and body[position] not in b"\r\n":
-            position += 1
-    if body[position : position + 1] == b"\r":
-        position += 1
-    if body[position : position + 1] != b"\n":
-        return None
-    position += 1
-    return (int(number, 16), position) if position - begin <= MAX_CHUNK_LINE else None
-
-
-def reference(body: bytes) -> Reference:
-    """Take a body apart as RFC 9112, section 7.1, says; what came before a break is kept."""
-    line = _size_line(body, 0)
-    if line is None:
-        return Reference(body, plain=bool(body))
-    data = b""
-    while line is not None and line[0]:
-        size, begin = line
-        data += body[begin : begin + size]
-        end = begin + size
-        line_break = 2 if body[end : end + 2] == b"\r\n" else 1 if body[end : end + 1] == b"\n" else 0
-        line = _size_line(body, end + line_break) if line_break else None
-        if line is not None and line[1] - end > MAX_CHUNK_LINE:
-            line = None
-    return Reference(data, complete=line is not None)
-
-
-# Bodies.
-
-SIZE_LINES = [
-    "{:x}\r\n",
-    "{:X}\r\n",
-    "{:x}\n",
-    "{:04x} \r\n",
-    "{:040x}\r\n",
-    " \t{:x}\r\n",
-    "{:x};name=value\r\n",
-    '{:x} ; a="b;c"\n',
-    "{:x};;;\r\n",
-]
-ODD = [
-    b"",
-    b"0",
-    b"0\r\n",
-    b"0\r\n\r\n",
-    b"0\r\nTrailer: x\r\n\r\n",
-    b"000\n\n",
-    b"5",
-    b"5\r",
-    b"5\r\n",
-    b"5\r\nhello",
-    b"5\r\nhello\r",
-    b"5\r\nhello\r\n",
-    b"5\r\nhello\r\n0",
-    b"5\r\nhello\n3\nyou\n0\n\n",
-    b"5\r\nhelloX\r\n0\r\n\r\n",
-    b"5\r\nhello0\r\n\r\n",
-    b"5\r\nhello\r\n\r\n0\r\n\r\n",
-    b"5\r\nhello\r\n-1\r\nx",
-    b"5\r\nhello\r\nfffffffffffffff\r\nx",
-    b"5\r\nhello\r\n" + b"f" * 16 + b"\r\nx",
-    b"fffffffffffffff\r\nhello",
-    b"f" * 16 + b"\r\nhello",
-    b"\r\n5\r\nhello\r\n0\r\n\r\n",
-    b"<!doctype html>\n<p>not chunked",
-    b"-5\r\nhello\r\n",
-    b"0x5\r\nhello\r\n",
-    b"5 5\r\nhello\r\n",
-    b"5\rhello\r\n",
-    b"5;\r;\nhello",
-    b";\r\nhello",
-    b"bed time\r\n",
-    b"bed\r\ntime",
-    "\u0665\r\nhello".encode(),
-    b"5" * 10_000,
-    b"0" * (MAX_CHUNK_LINE - 3) + b"5\r\nhello\r\n0\r\n\r\n",
-    b"0" * (MAX_CHUNK_LINE - 2) + b"5\r\nhello\r\n0\r\n\r\n",
-    b"5;" + b"x" * (MAX_CHUNK_LINE - 4) + b"\r\nhello\r\n0\r\n\r\n",
-    b"5;" + b"x" * (MAX_CHUNK_LINE - 3) + b"\r\nhello\r\n0\r\n\r\n",
-    b"5;" + b"x" * 10_000,
-    b"1\r\na\r\n1;" + b"x" * (MAX_CHUNK_LINE - 6) + b"\r\nb\r\n0\r\n\r\n",
-    b"1\r\na\r\n1;" + b"x" * (MAX_CHUNK_LINE - 5) + b"\r\nb\r\n0\r\n\r\n",
-    b"1\r\na\r\n" + b" " * 10_000,
-]
-"""Bodies at the edges of what is a chunked one."""
-
-
-@st.composite
-def well_formed(draw: st.DrawFn, most: int = 300) -> tuple[bytes, bytes]:
-    """Draw a chunked body, and its data."""
-    parts = draw(st.lists(st.binary(min_size=1, max_size=most), max_size=8))
-    body = b""
-    for part in parts:
-        line = draw(st.sampled_from(SIZE_LINES)).format(len(part))
-        body += line.encode() + part + draw(st.sampled_from([b"\r\n", b"\n"]))
-    body += draw(st.sampled_from([b"0\r\n", b"0\n", b"000\r\n", b"0;last\r\n"]))
-    body += draw(
-        st.sampled_from([b"\r\n", b"", b"Trailer: x\r\n\r\n", b"5\r\nhello\r\n0\r\n\r\n", b"garbage"])
-    )
-    return body, b"".join(parts)
-
-
-@st.composite
-def bodies(draw: st.DrawFn) -> bytes:
-    """Draw bodies: good, cut off, damaged somewhere, or nothing of the kind."""
-    kind = draw(st.sampled_from(["good", "cut", "damaged", "odd", "binary", "alphabet"]))
-    if kind == "odd":
-        return draw(st.sampled_from(ODD))
-    if kind == "binary":
-        return draw(st.binary(max_size=60))
-    if kind == "alphabet":
-        return draw(
-            st.lists(st.sampled_from([b"1", b"0", b"a", b";", b" ", b"\r", b"\n", b"\r\n"])).map(b"".join)
-        )
-    body, _ = draw(well_formed())
-    where = draw(st.integers(0, len(body)))
-    if kind == "cut":
-        return body[:where]
-    if kind == "damaged":
-        return body[:where] + draw(st.binary(max_size=3)) + body[where + draw(st.integers(0, 3)) :]
-    return body
-
-
-def decode(body: bytes, cuts: list[int]) -> tuple[bytes, ChunkedBody]:
-    """Feed a body in pieces, each in a buffer that is gone afterwards, as readers do."""
-    decoder = ChunkedBody()
-    data = b""
-    edges = [0, *sorted(min(cut, len(body)) for cut in cuts), len(body)]
-    for start, stop in pairwise(edges):
-        buffer = bytearray(body[start:stop])
-        data += b"".join(map(bytes, decoder.feed(buffer)))
-        buffer[:] = b"#" * len(buffer)
-    return data + b"".join(map(bytes, decoder.finish())), decoder
 
 
 def steps(body: bytes, step: int) -> list[int]:
@@ -306,7 +144,7 @@ def test_the_line_before_a_chunk(body: bytes, position: int, first: bool) -> Non
     alone = parse_chunk_line(body[position : position + MAX_CHUNK_LINE], 0, first=first)
     assert found == ((alone[0], alone[1] + position) if alone else None)
     if first:
-        assert found == _size_line(body, position)
+        assert found == size_line(body, position)
     if found is not None:
         size, end = found
         line = body[position:end]

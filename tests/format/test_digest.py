@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable
 
 import pytest
 from hypothesis import example, given
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from seekwarc.errors import FormatError
 from seekwarc.format.digest import Digest
+from tests.support.headers import SPELLINGS
 
 SIZES = {
     "md5": 16,
@@ -43,17 +43,6 @@ NAMES = {
     "BLAKE2b": "blake2b",
     "blake2s": "blake2s",
     "BLAKE3": "blake3",
-}
-SPELLINGS: dict[str, Callable[[bytes], bytes]] = {
-    "base16": base64.b16encode,
-    "base16, lower case": lambda raw: base64.b16encode(raw).lower(),
-    "base32": base64.b32encode,
-    "base32, lower case": lambda raw: base64.b32encode(raw).lower(),
-    "base32, no padding": lambda raw: base64.b32encode(raw).rstrip(b"="),
-    "base64": base64.b64encode,
-    "base64, no padding": lambda raw: base64.b64encode(raw).rstrip(b"="),
-    "base64 for URLs": base64.urlsafe_b64encode,
-    "base64 for URLs, no padding": lambda raw: base64.urlsafe_b64encode(raw).rstrip(b"="),
 }
 
 

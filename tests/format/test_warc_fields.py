@@ -14,30 +14,8 @@ from seekwarc.format.rules import FIELD_RULES
 from seekwarc.format.values import MediaType
 from seekwarc.format.warc import build_record_header, parse_record_header
 from seekwarc.format.warc_fields import DefinedFields
+from tests.support.headers import ATTRIBUTES
 
-ATTRIBUTES = {
-    "WARC-Record-ID": "id",
-    "Content-Length": "content_length",
-    "WARC-Date": "date",
-    "WARC-Type": "type",
-    "Content-Type": "content_type",
-    "WARC-Concurrent-To": "concurrent_to",
-    "WARC-Block-Digest": "block_digest",
-    "WARC-Payload-Digest": "payload_digest",
-    "WARC-IP-Address": "ip_address",
-    "WARC-Refers-To": "refers_to_id",
-    "WARC-Refers-To-Target-URI": "refers_to_target_uri",
-    "WARC-Refers-To-Date": "refers_to_date",
-    "WARC-Target-URI": "target_uri",
-    "WARC-Truncated": "truncated",
-    "WARC-Warcinfo-ID": "warcinfo_id",
-    "WARC-Filename": "filename",
-    "WARC-Profile": "profile",
-    "WARC-Identified-Payload-Type": "identified_payload_type",
-    "WARC-Segment-Number": "segment_number",
-    "WARC-Segment-Origin-ID": "segment_origin_id",
-    "WARC-Segment-Total-Length": "segment_total_length",
-}
 TYPED = [
     "WARC-Date",
     "WARC-Block-Digest",

@@ -19,14 +19,13 @@ from hypothesis import strategies as st
 import seekwarc
 from seekwarc.errors import ChecksumError, RangeError, SeekWarcError
 from seekwarc.read.chunked_payload import MIN_DISTANCE, WINDOW, ChunkedExtent
-from tests.format.test_chunked import ODD, bodies, decode, reference
+from tests.support.chunks import HTTP, ODD, bodies, chunked, decode, made, random_sizes, reference, response
 from tests.support.foreign import Foreign, noise, text, zstd_frame
 from tests.support.memory import MemoryBody
 from tests.support.sources import Pipe, RecordingSource
 from tests.support.writing import KIB, MIB, RESPONSE, URI, Repeated
 from tests.support.writing import text as pages
 
-HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
 BEFORE, AFTER = b"X" * 11, b"\r\n\r\n0\r\n\r\n"
 """What stands round a body in its record; none of it belongs to it."""
 
@@ -46,22 +45,6 @@ def expected_problem(body: bytes) -> list[str | None]:
 
 def expected_deviation(body: bytes) -> str | None:
     return NOT_CHUNKED if reference(body).plain else None
-
-
-def chunked(data: bytes, sizes: Iterator[int], line: str = "{:x}\r\n") -> bytes:
-    parts = []
-    position = 0
-    while position < len(data):
-        part = data[position : position + next(sizes)]
-        parts += [line.format(len(part)).encode(), part, b"\r\n"]
-        position += len(part)
-    return b"".join([*parts, b"0\r\n\r\n"])
-
-
-def random_sizes(low: int, high: int, seed: int = 0) -> Iterator[int]:
-    chance = random.Random(seed)
-    while True:
-        yield chance.randint(low, high)
 
 
 def mapped(
@@ -314,28 +297,6 @@ def test_many_threads_share_a_map() -> None:
 
 
 # In files of every form.
-
-
-def response(length: int) -> bytes:
-    lines = [
-        b"WARC/1.1",
-        b"WARC-Type: response",
-        b"WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>",
-        b"WARC-Date: 2026-01-02T03:04:05Z",
-        b"WARC-Target-URI: http://example.org/",
-        b"Content-Type: application/http; msgtype=response",
-        b"Content-Length: %d" % length,
-        b"",
-        b"",
-    ]
-    return b"\r\n".join(lines)
-
-
-def made(body: bytes, *, http: bytes = HTTP, **options: object) -> Foreign:
-    """A file whose second record has a chunked body."""
-    block = http + body
-    file = Foreign().record(b"in front")
-    return file.record(block, header=response(len(block)), **options).record(b"behind")
 
 
 FORMS: dict[str, Callable[[bytes], bytes]] = {

@@ -24,10 +24,9 @@ from seekwarc.read.digests import (
     check_digests,
     check_payload_digest,
 )
-from tests.format.test_chunked import bodies, reference
-from tests.format.test_digest import SPELLINGS
-from tests.read.test_chunked_payload import chunked, random_sizes
+from tests.support.chunks import bodies, chunked, random_sizes, reference
 from tests.support.foreign import Foreign, text
+from tests.support.headers import SPELLINGS
 from tests.support.sources import Pipe
 
 V = DigestVerdict

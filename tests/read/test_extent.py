@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc.errors import ChecksumError, FormatError, LimitError, RangeError
-from tests.read.test_chunked_payload import chunked, random_sizes
+from tests.support.chunks import chunked, random_sizes
 from tests.support.foreign import Foreign, noise, text
 from tests.support.memory import MemoryBody
 from tests.support.sources import Pipe

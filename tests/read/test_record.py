@@ -16,9 +16,9 @@ from seekwarc.format.digest import Digest
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE
 from seekwarc.format.values import MediaType
 from seekwarc.read.record import MAX_FIELDS_BLOCK
-from tests.format.test_warc_fields import ATTRIBUTES
-from tests.read.test_chunked_payload import chunked, random_sizes
+from tests.support.chunks import chunked, random_sizes
 from tests.support.foreign import Foreign, noise, text
+from tests.support.headers import ATTRIBUTES
 from tests.support.sources import Pipe, RecordingSource
 
 HEADER = (

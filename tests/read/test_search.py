@@ -10,9 +10,9 @@ from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.search import RecordSearch
 from seekwarc.storage.source import Stats
 from seekwarc.tools.examine import Intact, examine
+from tests.support.damage import FORMS, crawl, flipped, opened
 from tests.support.foreign import Foreign, noise, warc_header
 from tests.support.sources import RecordingSource
-from tests.tools.test_examine import FORMS, crawl, flipped, opened
 
 
 @pytest.mark.parametrize("form", FORMS)

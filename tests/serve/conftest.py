@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import io
 import json
 import random
 import socket
@@ -22,18 +23,13 @@ from seekwarc.serve.app import application
 from seekwarc.serve.server import Server
 from seekwarc.serve.shelf import Shelf
 from tests.serve.asgi import Client
+from tests.support.writing import response
 
 FILM = random.Random(7).randbytes(3_000_000)
 PAGE = b"<!doctype html><title>p</title><script>window.ours = 1</script>" + b"<p>The same every day.\n" * 900
 DRAWING = b'<svg xmlns="http://www.w3.org/2000/svg"><script>window.ours = 1</script></svg>'
 THINGS = json.dumps({"things": list(range(50))}).encode()
 LOG = b"".join(b"%06d GET /a/b/c 200\n" % number for number in range(200_000))
-
-
-def response(body: bytes, kind: str | None, *fields: str) -> bytes:
-    """Return the block of a response."""
-    lines = ["HTTP/1.1 200 OK", *([f"Content-Type: {kind}"] if kind else []), *fields]
-    return "\r\n".join([*lines, "", ""]).encode() + body
 
 
 def chunked(body: bytes, step: int) -> bytes:
@@ -153,3 +149,11 @@ def server(shelf) -> Iterator[Running]:
     """The crawl, served at a port."""
     with running(application(shelf)) as made:
         yield made
+
+
+def record_of(block: bytes, uri: str = "http://example.org/x", **fields: str) -> seekwarc.Record:
+    """Return a record, alone in an archive in memory."""
+    file = io.BytesIO()
+    with seekwarc.open(file, "w") as out:
+        out.write_response(uri, block, date="2026-11-16T12:00:00Z", **fields)
+    return next(iter(seekwarc.open(file.getvalue())))

@@ -12,8 +12,7 @@ import seekwarc
 from seekwarc.serve.markup import MAX_MARKUP, Markup, markup_of
 from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.views import View
-from tests.serve.conftest import PAGE, response
-from tests.serve.test_policy import record_of
+from tests.serve.conftest import PAGE, record_of, response
 
 
 def markup(body: bytes, kind: str = "text/html", *fields: str, view: View | None = None) -> Markup:

@@ -9,17 +9,10 @@ import pytest
 import seekwarc
 from seekwarc.collection.record_index import MemoryIndex
 from seekwarc.serve.policy import content_headers, entity_tag, file_name, payload_type
-from tests.serve.conftest import response
+from tests.serve.conftest import record_of
+from tests.support.writing import response
 
 INERT = ("application/octet-stream", "text/plain")
-
-
-def record_of(block: bytes, uri: str = "http://example.org/x", **fields: str) -> seekwarc.Record:
-    """Return a record, alone in an archive in memory."""
-    file = io.BytesIO()
-    with seekwarc.open(file, "w") as out:
-        out.write_response(uri, block, date="2026-11-16T12:00:00Z", **fields)
-    return next(iter(seekwarc.open(file.getvalue())))
 
 
 def fields_of(kind: str | None, body: bytes = b"body", *more: str, **options: bool) -> dict[str, str]:

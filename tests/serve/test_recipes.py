@@ -16,7 +16,7 @@ from seekwarc.serve.payload import payload_app
 from seekwarc.tools.index import index as make_index
 from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, PAGE, response
-from tests.test_readme import _FENCE as FENCE
+from tests.support.repository import FENCE
 
 README = Path(seekwarc.__file__).parent / "serve" / "README.md"
 Ask = Callable[[str, dict[str, str]], tuple[int, dict[str, str], bytes]]

@@ -316,3 +316,9 @@ def small_dictionary() -> seekwarc.Dictionary:
     """A dictionary trained once for all tests."""
     samples = [header_for(n) + HTTP_HEAD + text(2000, seed=n)[: 400 + 13 * (n % 90)] for n in range(400)]
     return seekwarc.Dictionary.train(samples, size=8 * KIB)
+
+
+def response(body: bytes, kind: str | None, *fields: str) -> bytes:
+    """Return the block of a response."""
+    lines = ["HTTP/1.1 200 OK", *([f"Content-Type: {kind}"] if kind else []), *fields]
+    return "\r\n".join([*lines, "", ""]).encode() + body

@@ -9,8 +9,9 @@ import pytest
 
 from seekwarc.errors import FormatError, SourceError, TargetError
 from seekwarc.tools.batch import archives_in, base_name, jobs_into, run
-from seekwarc.tools.outcome import Job, Outcome, Status
+from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.work import JobContext
+from tests.support.outcomes import Heard
 
 FILES = ["a.warc.gz", "b/c.warc", "b/d.WARC.ZST", "b/e.megawarc.gz", "b/deep/er/f.warc.zstd"]
 OTHERS = ["a.txt", ".hidden.warc.gz", "b/._c.warc", "b/g.warc.gz.part", "b/h.cdxj", "b/warc"]
@@ -119,28 +120,6 @@ def test_a_source_without_a_file_name_is_refused(tree, name) -> None:
 
 
 # What becomes of them.
-
-
-class Heard:
-    """Records its calls."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, object]] = []
-        self.outcomes: dict[str, Outcome] = {}
-        self.progress = 0
-
-    def on_event(self, job: Job, event: object) -> None:
-        self.events.append((job.source, event))
-
-    def on_progress(self, size: int) -> None:
-        self.progress += size
-
-    def on_outcome(self, outcome: Outcome) -> None:
-        self.outcomes[outcome.job.source] = outcome
-
-    @property
-    def statuses(self) -> dict[str, str]:
-        return {name: str(outcome.status) for name, outcome in self.outcomes.items()}
 
 
 def work(job: Job, context: JobContext) -> tuple[Status, object]:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import seekwarc
 from seekwarc import SeekTable
 from seekwarc.tools.describe import describe_file, describe_record, frame_picture
-from tests.read.test_chunked_payload import made
 from tests.support import strategies
+from tests.support.chunks import made
 from tests.support.foreign import Foreign, noise, text
 
 

@@ -6,27 +6,9 @@ import random
 
 import pytest
 
-from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.record import Record
-from seekwarc.storage.source import Stats
 from seekwarc.tools.examine import Damage, Intact, examine
-from tests.support.foreign import Foreign, noise, text
-from tests.support.sources import RecordingSource
-
-FRAME = 64 << 10
-FORMS = ("zst", "gz", "none")
-
-
-def crawl(form: str, *, tables: bool = True) -> Foreign:
-    made = Foreign().record(b"one").record(text(150_000), cuts=FRAME, table=tables).record(b"")
-    made.record(noise(3000)).record(text(400_000, seed=1), cuts=FRAME, table=tables).record(b"last")
-    if form == "zst":
-        return made.file_table() if tables else made
-    return made.gzip() if form == "gz" else made.plain()
-
-
-def opened(data: bytes) -> ArchiveFile:
-    return ArchiveFile(RecordingSource(data), Stats())
+from tests.support.damage import FORMS, crawl, flipped, opened
 
 
 def stretches(data: bytes, form: str, **options: object) -> list[Intact | Damage]:
@@ -38,13 +20,6 @@ def stretches(data: bytes, form: str, **options: object) -> list[Intact | Damage
         return list(examine(file, form, look, **options))
     finally:
         file.close()
-
-
-def flipped(data: bytes, *places: int) -> bytes:
-    out = bytearray(data)
-    for place in places:
-        out[place] ^= 0x10
-    return bytes(out)
 
 
 @pytest.mark.parametrize("form", FORMS)

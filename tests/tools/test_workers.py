@@ -15,7 +15,7 @@ from seekwarc.storage.opening import open_source
 from seekwarc.tools.batch import run
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.work import JobContext
-from tests.tools.test_batch import Heard
+from tests.support.outcomes import Heard
 
 pytestmark = pytest.mark.slow
 
