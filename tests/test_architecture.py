@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -264,3 +265,11 @@ def test_no_test_imports_another() -> None:
         if re.fullmatch(r"tests(\.\w+)*\.test_\w+", module)
     }
     assert imported == set(), "what tests share is in tests/support or a conftest"
+
+
+def test_every_constant_is_used() -> None:
+    texts = [path.read_text() for path in MODULES.values()]
+    words = Counter(word for text in texts for word in re.findall(r"\w+", text))
+    constant = re.compile(r"^([A-Z_][A-Z0-9_]+)(?:: Final\S*)? =", re.MULTILINE)
+    defined = {name for text in texts for name in constant.findall(text)}
+    assert {name for name in defined if words[name] == 1} == set()

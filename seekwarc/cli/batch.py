@@ -34,7 +34,6 @@ __all__ = [
 ]
 
 MAX_JOBS: Final = 256
-MAX_THREADS: Final = 4
 _SUFFIX = re.compile(r"\.(gz|zstd?)$", re.IGNORECASE)
 
 TOLD: Final = {

@@ -18,7 +18,6 @@ MAX_NAME: Final = 120
 """Bytes of a name in UTF-8. File systems take 255, some encrypted ones 143, Windows 260 for a whole path."""
 MAX_URI: Final = 4096
 """Characters of a URI that are used."""
-MAX_ENDING: Final = 10
 
 EMPTY: Final = "payload"
 MARKS: Final = frozenset("-._=+,@()")
