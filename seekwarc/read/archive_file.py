@@ -155,6 +155,17 @@ class ArchiveFile:
         self._compression = detect(window.take(offset, MAGIC_SIZE), self.name, offset)
         return self._compression
 
+    def begin(self) -> tuple[Window, Compression]:
+        """Open a window at the beginning, tell the compression, and load the dictionary.
+
+        That comes before the first frame, since a frame need not name the dictionary to depend on it.
+        """
+        window = self.window()
+        compression = self.detect(window, 0)
+        if compression == "zst":
+            _ = self.decoder.dictionary
+        return window, compression
+
     @property
     def tables(self) -> FileTables:
         """The tables at the end of the file, loaded when first needed."""

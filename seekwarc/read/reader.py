@@ -167,11 +167,7 @@ class Reader(Closing):
         if file.source.is_pipe:
             return iter(self._in_order(None, tolerant=True))
         file.prefetch_file(tables=True)
-        window = file.window()
-        compression = file.detect(window, 0)
-        if compression == "zst":
-            # Known before the first frame: a frame need not name the dictionary to depend on it.
-            _ = file.decoder.dictionary
+        window, compression = file.begin()
         records = {"none": plain_records, "gz": gzip_records, "zst": framed_records}[compression]
         if self._on_error == "raise":
             return records(file, window)
@@ -262,10 +258,7 @@ class Reader(Closing):
             raise SourceError("a pipe can be read once only", source=self.name)
         self._passed = True
         file.prefetch_file(tables=False)
-        window = file.window()
-        compression = file.detect(window, 0)
-        if compression == "zst":
-            _ = file.decoder.dictionary
+        window, compression = file.begin()
         return StreamedRecords(file, window, 0, compression, tap, tolerant=tolerant)
 
     def record_at(

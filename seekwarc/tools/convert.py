@@ -73,11 +73,7 @@ def content_digest(source: RangeSource, *, max_dictionary_size: int = MAX_DICTIO
         FormatError: The file is damaged.
     """
     file = ArchiveFile(source, Stats(), max_dictionary_size=max_dictionary_size)
-    window = file.window()
-    compression = file.detect(window, 0)
-    if compression == "zst":
-        # Known before the first frame: a frame need not name the dictionary to depend on it.
-        _ = file.decoder.dictionary
+    window, compression = file.begin()
     digest = hashlib.sha256()
     for piece in pieces_from(window, 0, compression, file.decoder):
         if isinstance(piece, Piece):

@@ -89,7 +89,7 @@ class Part:
             if problem is None:
                 yield from StoredRecords(file)
             else:
-                yield from loose_records(file, self.compression, problem)
+                yield from loose_records(file, problem)
 
 
 @contextlib.contextmanager

@@ -28,7 +28,7 @@ from seekwarc.format.zstd import (
     measure_frame,
 )
 from seekwarc.frames.scan import Frame, Window, frame_at, frame_start_at
-from seekwarc.frames.units import WHOLE_FRAME, Compression, whole_frame
+from seekwarc.frames.units import WHOLE_FRAME, whole_frame
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.file_tables import read_table_before
 from seekwarc.read.record import Record
@@ -168,16 +168,14 @@ class LooseRecord:
         return LooseRecord(self.source, self.header, lambda: io.BytesIO(block), lambda: trailer, self.reason)
 
 
-def loose_records(file: ArchiveFile, compression: Compression, reason: str) -> Iterator[LooseRecord]:
+def loose_records(file: ArchiveFile, reason: str) -> Iterator[LooseRecord]:
     """Yield all records of a file, to be compressed again.
 
     Raises:
         FormatError: The file is damaged; raised at the damage.
     """
-    if compression == "zst":
-        # Known before the first frame: a frame need not name the dictionary to depend on it.
-        _ = file.decoder.dictionary
-    records = StreamedRecords(file, file.window(), 0, compression)
+    window, compression = file.begin()
+    records = StreamedRecords(file, window, 0, compression)
     for record in records:
         yield _loose(file, records, record, reason)
 

@@ -111,59 +111,66 @@ def examine(
             reach = _Reach(None)
             reached = reach.measured(reached)
         stream = ContentStream(reached, plain=compression == "none")
-        records = StreamedRecords(file, window, offset, compression, stream=stream)
-        walk = _Walk(records, stream)
+        walk = _Walk(StreamedRecords(file, window, offset, compression, stream=stream), stream)
         try:
-            while True:
-                offset = records.next_offset
-                walk.record = None
-                record = records.step()
-                if record is None:
-                    return
-                walk.record = record
-                if (cut := reach.cut(file.name, record.offset, record.skip, record.header)) is not None:
-                    raise cut
-                on_record(record, walk.finish)
-                walk.finish()
-                # If damage follows, the line breaks may be part of it, so they are not reported.
-                trailer = records.trailer if walk.following is None else RECORD_END
-                yield Intact(record, walk.end, trailer)
-                if walk.following is not None:
-                    offset, walk.record = walk.end, None
-                    raise walk.following
+            yield from walk.intact(on_record, reach, file.name)
         except FormatError as error:
             broken = walk.record
-            start = broken.offset if broken is not None else offset
+            start = broken.offset if broken is not None else walk.end
             header = broken.header if broken is not None else None
             # Between records, a wrong size may have skipped records, so all of the range is searched.
-            end = search.next_after(start, error.offset, header=header, between=broken is None)
-            yield Damage(start, end, error, header)
-            offset = end
+            offset = search.next_after(start, error.offset, header=header, between=broken is None)
+            yield Damage(start, offset, error, header)
+        else:
+            return
         finally:
             ahead.close()
 
 
 class _Walk:
-    """The current record of a pass through the file, and the damage that follows it."""
+    """A pass through the records of the file, up to the first damage."""
 
     def __init__(self, records: StreamedRecords, stream: ContentStream) -> None:
         self._records = records
         self._stream = stream
         self.record: Record | None = None
-        self.following: FormatError | None = None
-        """Damage that begins after the record."""
+        """The current record; None between records."""
         self.end = 0
-        """Offset at which the record ends."""
+        """Offset at which the last record ended."""
+        self._following: FormatError | None = None
+        """Damage that begins after the record."""
 
-    def finish(self) -> None:
+    def intact(
+        self, on_record: Callable[[Record, Callable[[], None]], object], reach: _Reach, name: str
+    ) -> Iterator[Intact]:
+        """Yield intact records.
+
+        Raises:
+            FormatError: Damage was reached, in `record`, or at `end` if that is None.
+        """
+        self.end = self._records.next_offset
+        while (record := self._records.step()) is not None:
+            self.record = record
+            if (cut := reach.cut(name, record.offset, record.skip, record.header)) is not None:
+                raise cut
+            on_record(record, self._finish)
+            self._finish()
+            # If damage follows, the line breaks may be part of it, so they are not reported.
+            trailer = self._records.trailer if self._following is None else RECORD_END
+            yield Intact(record, self.end, trailer)
+            self.record = None
+            if self._following is not None:
+                raise self._following
+
+    def _finish(self) -> None:
         """Read the rest of the record. Damage that begins after it is kept for later."""
         try:
             self._records.finish()
         except FormatError as error:
             if self.record is None or not self.record.has_length or self._stream.unit_is_open:
                 raise
-            self.following = error
-        self.end = self._records.next_offset if self.following is None else self._stream.unit_end
+            self._following = error
+        self.end = self._records.next_offset if self._following is None else self._stream.unit_end
 
 
 class _Reach:

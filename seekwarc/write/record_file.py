@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from functools import partial
+from typing import Protocol
 
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
 from seekwarc.write.append import AppendOutput
 from seekwarc.write.assembly import RecordAssembly
+from seekwarc.write.file_layout import ExistingFile
 from seekwarc.write.numbering import ExistingSeries
 from seekwarc.write.output import Output, PathOutput
-from seekwarc.write.targets import OnError, Target, new_output
+from seekwarc.write.targets import Found, OnError, Target, new_output
 from seekwarc.write.unfinished import OpenOutput, save_hint
 
 __all__ = ["Assemble", "FileMaker", "RecordFile"]
 
-Assemble: TypeAlias = Callable[[Output], RecordAssembly]
-"""Makes the assembly that puts records into an output."""
+
+class Assemble(Protocol):
+    """Makes the assembly that puts records into an output."""
+
+    def __call__(self, output: Output, *, existing: ExistingFile | None = None) -> RecordAssembly:
+        """Make it for a new file, or for one that holds something."""
 
 
 class RecordFile:
@@ -139,6 +145,15 @@ class FileMaker:
     def dictionary_size(self) -> int:
         """Bytes that the dictionary takes in each file."""
         return len(self._dictionary_frame or b"")
+
+    def first(self, found: Found) -> RecordFile:
+        """Make the first file, or continue the one that was found; see `make`."""
+        if found.continued is None:
+            return self.make(found.target if found.names is None else found.names.take())
+        existing = found.continued.existing
+        assemble: Assemble = partial(self._assemble, existing=existing)
+        frame = self._dictionary_frame if existing is None else None
+        return RecordFile(found.continued.output, assemble, frame)
 
     def make(self, target: Target) -> RecordFile:
         """Make a file; call `settle` or `abort_pending` next.

@@ -31,7 +31,7 @@ from seekwarc.write.header import HeaderDraft, Headers, pairs_of
 from seekwarc.write.numbering import ExistingSeries
 from seekwarc.write.options import check_options, check_range
 from seekwarc.write.output import Output
-from seekwarc.write.record_file import FileMaker, RecordFile
+from seekwarc.write.record_file import FileMaker
 from seekwarc.write.record_types import TypedWrites
 from seekwarc.write.recorder import Recorder
 from seekwarc.write.series import FileSeries
@@ -161,16 +161,8 @@ class Writer(TypedWrites):
                 least = MIN_FRAMES * stored_bound(frame_size) + len(frame or b"")
                 check_range("max_file_size", max_file_size, least, 1 << 62)
             maker = FileMaker(existing, on_error, assemble, frame)
-            if found.continued is not None:
-                first = RecordFile(
-                    found.continued.output,
-                    partial(assemble, existing=before),
-                    frame if before is None else None,
-                )
-            else:
-                first = maker.make(found.target if found.names is None else found.names.take())
             self._files = FileSeries(
-                first,
+                maker.first(found),
                 FileHead(DEFAULT_WARCINFO, digest),
                 maker,
                 names=found.names,

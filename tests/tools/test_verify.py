@@ -319,7 +319,7 @@ OF_THE_WHOLE_FILE = {"empty", "dictionary", "frame-dictionary", "first-frame", "
     [
         name
         for name, (code, _) in CASES.items()
-        if code not in OF_THE_WHOLE_FILE and "gzip" not in name and "front of the file" not in name
+        if code not in OF_THE_WHOLE_FILE and "gzip" not in name and "before the file" not in name
     ],
 )
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
