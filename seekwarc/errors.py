@@ -1,8 +1,8 @@
 """The one hierarchy of errors.
 
 Every error that seekwarc raises on purpose is a `SeekWarcError`. Each also derives from the built-in
-exception a caller would expect, so `except ValueError` and `except OSError` do what they say.
-Each knows the file and the byte offset that it is about, where there are any; its message says what to do.
+exception that a caller would expect, so `except ValueError` and `except OSError` work too. An error knows
+the file and the byte offset that it is about, if there are any, and its message says what to do.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class SeekWarcError(Exception):
         return ": ".join([", ".join(place), self.message] if place else [self.message])
 
     def located(self, source: str | None, offset: int | None) -> Self:
-        """Fill in the place where it is not known yet, and return the error."""
+        """Fill in the file and offset unless they are known already, and return the error."""
         self.source = self.source if self.source is not None else source
         self.offset = self.offset if self.offset is not None else offset
         return self
@@ -87,11 +87,11 @@ class LimitError(FormatError):
 
 
 class UnsupportedError(FormatError):
-    """A known format, or a feature of it, that seekwarc does not read or write."""
+    """A known format, or a feature of a format, that seekwarc does not read or write."""
 
 
 class SegmentError(FormatError):
-    """The segments of a record are not all there, or do not belong together."""
+    """Segments of a record are missing, or do not belong together."""
 
 
 class RuleError(SeekWarcError, ValueError):
@@ -107,11 +107,11 @@ class SourceChangedError(SourceError):
 
 
 class RangeNotSupportedError(SourceError):
-    """A server that does not send the byte ranges it is asked for."""
+    """A server does not send the byte ranges that it is asked for."""
 
 
 class SourceTimeoutError(SourceError, TimeoutError):
-    """The bytes did not come in time, after every retry."""
+    """The bytes did not come in time, in spite of retries."""
 
 
 class TargetError(SeekWarcError, OSError):

@@ -21,18 +21,6 @@ FILM = random.Random(4).randbytes(3 << 20)
 PAGE = b"<p>The same every day.\n" * 1000
 HTML, VIDEO = {"Content-Type": "text/html"}, {"Content-Type": "video/mp4"}
 
-NO_EXAMPLE: set[str] = {
-    "seekwarc.AsyncCapture",
-    "seekwarc.AsyncCollection",
-    "seekwarc.AsyncExtent",
-    "seekwarc.AsyncIndex",
-    "seekwarc.AsyncReader",
-    "seekwarc.AsyncRecord",
-    "seekwarc.AsyncWriter",
-    "seekwarc.serve.served.ServedRecord",
-}
-"""Public classes that still have no example."""
-
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -98,10 +86,6 @@ def public_classes() -> dict[str, type]:
     }
 
 
-@pytest.mark.parametrize("name", sorted(public_classes().keys() - NO_EXAMPLE))
+@pytest.mark.parametrize("name", sorted(public_classes()))
 def test_public_class_has_an_example(name: str) -> None:
     assert ">>> " in (public_classes()[name].__doc__ or "")
-
-
-def test_classes_without_an_example_are_still_without() -> None:
-    assert {name for name in NO_EXAMPLE if ">>> " in (public_classes()[name].__doc__ or "")} == set()

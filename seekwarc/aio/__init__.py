@@ -1,1 +1,1 @@
-"""What the rooms below have, for programs that use asyncio."""
+"""Readers, collections, indexes and writers for programs that use asyncio."""

@@ -1,4 +1,4 @@
-"""Threads in which is done what would hold up the event loop, and what is opened in them."""
+"""Threads for work that would block the event loop, and archives that are opened in them."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ from seekwarc.errors import FormatError, SeekWarcError
 __all__ = ["Closes", "InThreads", "Opened", "Threads", "in_threads"]
 
 MAX_AT_ONCE: Final = 64
-"""Records that are looked for in one go: each change of threads costs as much as several of them."""
+"""Records that are read in one go: a change of threads costs as much as reading several of them."""
 
 _T = TypeVar("_T")
 _Archive = TypeVar("_Archive", bound="Closes")
 
 
 class InThreads:
-    """What lives as long as some threads do."""
+    """An object that works only as long as its threads run, and so cannot be copied."""
 
     __slots__ = ()
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("an open asynchronous archive, and what it gives, cannot be copied: pass the path")
+        raise TypeError("an asynchronous archive and its records cannot be pickled or copied; pass the path")
 
 
 class Threads(InThreads):
-    """Threads in which is done what would hold up the event loop."""
+    """Threads for work that would block the event loop."""
 
     def __init__(self, count: int) -> None:
         self._pool = ThreadPoolExecutor(count, "seekwarc-async")
         self._closed = False
 
     async def run(self, work: Callable[[], _T]) -> _T:
-        """Return what `work` returns, called in one of the threads."""
+        """Call `work` in one of the threads and return its result."""
         if self._closed:
             raise SeekWarcError("the archive is closed")
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     async def close(self) -> None:
-        """Stop the threads, once what is being done has been done."""
+        """Stop the threads once their current work is done."""
         self._closed = True
-        # Another thread waits for these.
+        # Waiting for them blocks, so it is done in a thread too.
         await asyncio.to_thread(self._pool.shutdown)
 
 
 class Closes(Protocol):
-    """What can be closed."""
+    """An object that can be closed."""
 
     def close(self) -> None:
-        """Close it."""
+        """Release what the object holds open."""
 
 
 class Opened(Generic[_Archive]):
-    """What is opened by `async with`, and asked in threads.
+    """An archive that is opened by `async with` and used in threads.
 
     Args:
-        make: Opens it.
-        concurrency: How many things may be read at the same time.
+        make: Opens the archive.
+        concurrency: Number of reads that may run at the same time.
     """
 
     def __init__(self, make: Callable[[], _Archive], concurrency: int) -> None:
@@ -85,7 +85,7 @@ class Opened(Generic[_Archive]):
         await self.close()
 
     async def close(self) -> None:
-        """Close it, once what is being read has been read. Closing twice does nothing."""
+        """Close the archive once the reads in progress are done. Idempotent."""
         archive, threads = self._there
         await threads.close()
         await asyncio.to_thread(archive.close)
@@ -98,7 +98,12 @@ class Opened(Generic[_Archive]):
 
 
 async def in_threads(threads: Threads, make: Callable[[], Iterator[_T]]) -> AsyncIterator[_T]:
-    """Yield what an iterator that is made and asked in threads yields, then raise what it raises."""
+    """Yield the items of an iterator that is made and advanced in threads; raise its error at the end.
+
+    Changing threads takes longer than reading a small record. So items are taken several at a time: one at
+    first, so that the first record is not delayed, then twice as many each time, up to `MAX_AT_ONCE`. An
+    error does not swallow the items before it: they are yielded first.
+    """
     items = await threads.run(make)
     count = 1
     while True:
@@ -113,7 +118,7 @@ async def in_threads(threads: Threads, make: Callable[[], Iterator[_T]]) -> Asyn
 
 
 def _take(items: Iterator[_T], count: int) -> tuple[list[_T], FormatError | None]:
-    """Return the next items, and the damage that was reached after them."""
+    """Return the next items, and the damage that follows them, if any."""
     found: list[_T] = []
     try:
         found.extend(itertools.islice(items, count))

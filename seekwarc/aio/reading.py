@@ -1,7 +1,7 @@
-"""The same archive for programs that use asyncio: what takes time is awaited.
+"""Archives for programs that use asyncio: everything that takes time is awaited.
 
-All reading, planning and decoding is that of `Reader`, done in a few threads. Where a task is cancelled, its
-read goes on in its thread until it is done, and what it found is dropped.
+`Reader` and its like do all the work, in a few threads. If a task is cancelled, its read goes on in its
+thread until it is done, and the result is dropped.
 """
 
 from __future__ import annotations
@@ -41,16 +41,20 @@ STEP: Final = 1 << 20
 
 
 class AsyncReader(Opened[Reader]):
-    """A `Reader` that is opened, asked and closed without holding up the event loop.
-
-        async with seekwarc.AsyncReader("https://example.org/crawl.warc.zst") as archive:
-            record = await archive.record_at(123_456)
-            some_bytes = await record.payload.pread(1_000_000_000, 65_536)
+    """A `Reader` that never blocks the event loop.
 
     Args:
         target: As for `Reader`.
-        concurrency: How many things may be read at the same time.
+        concurrency: Number of reads that may run at the same time.
         **options: As for `Reader`.
+
+    Example:
+        >>> import asyncio
+        >>> async def count() -> int:
+        ...     async with seekwarc.AsyncReader("crawl.warc.zst") as archive:
+        ...         return len([record async for record in archive if record.type == "response"])
+        >>> asyncio.run(count()) > 0
+        True
     """
 
     def __init__(
@@ -65,7 +69,7 @@ class AsyncReader(Opened[Reader]):
 
     @property
     def name(self) -> str:
-        """What messages call the file."""
+        """Name of the file in messages."""
         return self._there[0].name
 
     @property
@@ -92,16 +96,21 @@ class AsyncReader(Opened[Reader]):
 
 
 class AsyncCollection(Opened[Collection]):
-    """A `Collection` that is opened, asked and closed without holding up the event loop.
-
-        async with seekwarc.AsyncCollection(["a.warc.zst", "b.warc.zst"]) as files:
-            record = await files.open_record(uri="http://example.org/film.mp4")
-            some_bytes = await record.payload.pread(1_000_000, 65_536)
+    """A `Collection` that never blocks the event loop.
 
     Args:
         files: As for `Collection`.
-        concurrency: How many things may be read at the same time.
+        concurrency: Number of reads that may run at the same time.
         **options: As for `Collection`.
+
+    Example:
+        >>> import asyncio
+        >>> async def some_bytes() -> bytes:
+        ...     async with seekwarc.AsyncCollection(["crawl.warc.zst"]) as files:
+        ...         record = await files.open_record(uri="http://example.org/film.mp4")
+        ...         return await record.payload.pread(1_000_000, 65_536)
+        >>> len(asyncio.run(some_bytes()))
+        65536
     """
 
     def __init__(
@@ -121,12 +130,12 @@ class AsyncCollection(Opened[Collection]):
             yield AsyncRecord(threads, record)
 
     async def index(self) -> RecordIndex:
-        """Return what knows the records; see `Collection.index`."""
+        """Return the index of the records; see `Collection.index`."""
         files, threads = self._there
         return await threads.run(lambda: files.index)
 
     async def record(self, entry: Entry) -> AsyncRecord:
-        """Return the stored record that an entry of the index tells of; see `Collection.record`."""
+        """Return the stored record of an entry of the index; see `Collection.record`."""
         files, threads = self._there
         return AsyncRecord(threads, await threads.run(lambda: files.record(entry)))
 
@@ -145,16 +154,20 @@ class AsyncCollection(Opened[Collection]):
 
 
 class AsyncIndex(Opened[Index]):
-    """An `Index` that is opened, searched and closed without holding up the event loop.
-
-        async with seekwarc.AsyncIndex("https://example.org/crawl.cdxj") as index:
-            async for capture in index.lookup("http://example.org/"):
-                record = await capture.open()
+    """An `Index` that never blocks the event loop.
 
     Args:
         target: As for `Index`.
-        concurrency: How many things may be read at the same time.
+        concurrency: Number of reads that may run at the same time.
         **options: As for `Index`.
+
+    Example:
+        >>> import asyncio
+        >>> async def dates(uri: str) -> list[str]:
+        ...     async with seekwarc.AsyncIndex("crawl.cdxj") as index:
+        ...         return [str(capture.date) async for capture in index.lookup(uri)]
+        >>> len(asyncio.run(dates("http://example.org/film.mp4")))
+        1
     """
 
     def __init__(
@@ -171,7 +184,7 @@ class AsyncIndex(Opened[Index]):
 
     @property
     def name(self) -> str:
-        """What messages call the index."""
+        """Name of the index in messages."""
         return self._there[0].name
 
     @property
@@ -200,7 +213,17 @@ class AsyncIndex(Opened[Index]):
 
 @dataclass(frozen=True, slots=True)
 class AsyncCapture(CdxjLine):
-    """A line of an index, and the way to its record. What the line says is at hand; see `Capture`."""
+    """A capture of an `AsyncIndex`. Fields of its line are attributes; opening its record is awaited.
+
+    Example:
+        >>> import asyncio
+        >>> async def kind(uri: str) -> str | None:
+        ...     async with seekwarc.AsyncIndex("crawl.cdxj") as index:
+        ...         async for capture in index.lookup(uri):
+        ...             return (await capture.open()).type
+        >>> asyncio.run(kind("http://example.org/film.mp4"))
+        'response'
+    """
 
     capture: Capture
     """The capture itself, for use in a thread."""
@@ -214,12 +237,22 @@ class AsyncCapture(CdxjLine):
 
 
 class AsyncRecord(InThreads, DefinedFields):
-    """A record. What its header says is at hand; all else is awaited.
+    """A record. Fields of its header are attributes; everything else is awaited.
 
     Attributes:
         record: The record itself, for use in a thread.
         block: See `Record.block`.
         payload: See `Record.payload`.
+
+    Example:
+        >>> import asyncio
+        >>> async def first_status() -> int | None:
+        ...     async with seekwarc.AsyncReader("crawl.warc.zst") as archive:
+        ...         async for record in archive:
+        ...             if record.type == "response":
+        ...                 return (await record.http()).status
+        >>> asyncio.run(first_status())
+        200
     """
 
     __slots__ = ("_threads", "block", "payload", "record")
@@ -283,11 +316,20 @@ class AsyncRecord(InThreads, DefinedFields):
 
 
 class AsyncExtent(InThreads):
-    """Bytes of a record that can be read by range, by several tasks at a time; see `Extent`.
+    """Bytes of a record that several tasks can read by range at the same time; see `Extent`.
 
     Args:
-        threads: Do the work.
-        find: Returns the extent. That may take reading too.
+        threads: The threads to read in.
+        find: Returns the extent, which may take reading too.
+
+    Example:
+        >>> import asyncio
+        >>> async def parts() -> list[bytes]:
+        ...     async with seekwarc.AsyncCollection(["crawl.warc.zst"]) as files:
+        ...         film = (await files.open_record(uri="http://example.org/film.mp4")).payload
+        ...         return await asyncio.gather(*(film.pread(start, 10) for start in (0, 900_000)))
+        >>> [len(part) for part in asyncio.run(parts())]
+        [10, 10]
     """
 
     __slots__ = ("_find", "_threads")
@@ -301,11 +343,11 @@ class AsyncExtent(InThreads):
         return await self._threads.run(lambda: self._find().size)
 
     async def codings(self) -> tuple[str, ...]:
-        """Return the HTTP content codings that are on it."""
+        """Return the HTTP content codings of these bytes; see `Extent.codings`."""
         return await self._threads.run(lambda: self._find().codings)
 
     async def media_type(self) -> MediaType | None:
-        """Return what the head says that it is; see `Extent.media_type`."""
+        """Return the media type that the head states; see `Extent.media_type`."""
         return await self._threads.run(lambda: self._find().media_type)
 
     async def pread(self, start: int, length: int, *, verify: bool = True, decoded: bool = False) -> bytes:
@@ -315,17 +357,17 @@ class AsyncExtent(InThreads):
         )
 
     async def read(self, n: int = -1, *, decoded: bool = False) -> bytes:
-        """Read all of it, or the first `n` bytes; see `Extent.read`."""
+        """Read all bytes, or the first `n`; see `Extent.read`."""
         return await self._threads.run(lambda: self._find().read(n, decoded=decoded))
 
     async def plan(self, start: int, stop: int) -> ReadPlan:
-        """Tell what reading [start, stop) costs; see `Extent.plan`."""
+        """Return the cost of reading [start, stop); see `Extent.plan`."""
         return await self._threads.run(lambda: self._find().plan(start, stop))
 
     async def chunks(
         self, start: int = 0, stop: int | None = None, *, step: int = STEP
     ) -> AsyncIterator[bytes]:
-        """Yield the bytes of [start, stop), up to its end unless `stop` is given, `step` at a time."""
+        """Yield the bytes of [start, stop), or all from `start` on, `step` at a time."""
         while (stop is None or start < stop) and (
             piece := await self.pread(start, step if stop is None else min(step, stop - start))
         ):

@@ -1,6 +1,6 @@
-"""A writer for programs that use asyncio: what takes time is awaited.
+"""A writer for programs that use asyncio: everything that takes time is awaited.
 
-All writing is that of `Writer`, done in one thread of its own, record after record in the order of the calls.
+`Writer` does all the work, in one thread of its own, record after record in the order of the calls.
 """
 
 from __future__ import annotations
@@ -34,17 +34,25 @@ def _awaited(
 
 
 class AsyncWriter:
-    """A `Writer` that is opened, written to and closed without holding up the event loop.
+    """A `Writer` that never blocks the event loop.
 
-        async with seekwarc.AsyncWriter("crawl.warc.zst") as out:
-            await out.write_response(uri, out.stream(answer.content), status=200)
-
-    Where a task is cancelled, the record that it was writing is finished all the same, unless its stream ends
-    by that: then it is taken back.
+    If a task is cancelled, the record that it was writing is still finished; unless the cancellation ends
+    the stream of its block, in which case the record is rolled back.
 
     Args:
         target: As for `Writer`.
-        **options: As for `Writer`; `append=True` is mode "a".
+        append: Whether to continue a file, as mode "a" does.
+        **options: As for `Writer`.
+
+    Example:
+        >>> import asyncio
+        >>> async def write() -> None:
+        ...     async with seekwarc.AsyncWriter("new.warc.zst") as out:
+        ...         await out.write_resource("http://example.org/", b"Hello", "text/plain")
+        >>> asyncio.run(write())
+        >>> with seekwarc.open("new.warc.zst") as archive:
+        ...     print([record.type for record in archive])
+        ['resource']
     """
 
     def __init__(self, target: Target, *, append: bool = False, **options: Unpack[WriterOptions]) -> None:
@@ -71,10 +79,10 @@ class AsyncWriter:
             self._thread.shutdown(wait=False)
 
     async def run(self, work: Callable[[Writer], _T]) -> _T:
-        """Do something with the writer in its thread, such as to look at what it returned.
+        """Call `work` with the writer, in the writer's thread, and return its result.
 
         Raises:
-            SeekWarcError: It is not open.
+            SeekWarcError: The writer is not open.
         """
         writer, loop = self._writer, self._loop
         if writer is None or loop is None:
@@ -82,7 +90,7 @@ class AsyncWriter:
         return await loop.run_in_executor(self._thread, work, writer)
 
     def stream(self, pieces: AsyncIterable[bytes]) -> Iterator[bytes]:
-        """Return pieces that come asynchronously as a block for `write` and its like."""
+        """Return an asynchronous iterable of bytes as a block for `write` and its like."""
         loop = self._loop
         if loop is None:
             raise SeekWarcError("the writer is not open: use `async with`")
@@ -91,7 +99,7 @@ class AsyncWriter:
         async def following() -> bytes | None:
             return await anext(iterator, None)
 
-        # Called in the thread of the writer, which waits for the loop, and the loop never for it.
+        # Called in the writer's thread, which waits for the loop. The loop never waits for that thread.
         return iter(lambda: asyncio.run_coroutine_threadsafe(following(), loop).result(), None)
 
     write = _awaited(Writer.write)

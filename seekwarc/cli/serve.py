@@ -30,7 +30,7 @@ from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.format.words import counted
 
 if TYPE_CHECKING:
-    from seekwarc.serve.shelf import Shelf
+    from seekwarc.serve.library import Library
 
 __all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "add_arguments", "port_number", "run", "web_address"]
 
@@ -79,8 +79,8 @@ def run(options: argparse.Namespace) -> int:
         raise SeekWarcError(f"`seekwarc serve` needs {' and '.join(missing)}: pip install 'seekwarc[serve]'")
     # Imported here: they are an extra, and slow to import.
     from seekwarc.serve.app import LOCAL_HOSTS, application  # noqa: PLC0415
+    from seekwarc.serve.library import Library  # noqa: PLC0415
     from seekwarc.serve.server import Server  # noqa: PLC0415
-    from seekwarc.serve.shelf import Shelf  # noqa: PLC0415
 
     logging.basicConfig(format="seekwarc: %(message)s")
     if hasattr(signal, "SIGHUP"):
@@ -89,21 +89,21 @@ def run(options: argparse.Namespace) -> int:
     # Ctrl-C is the normal way to end it.
     with (
         contextlib.suppress(KeyboardInterrupt),
-        Shelf(options.files, **limit_options(options)) as shelf,
+        Library(options.files, **limit_options(options)) as library,
         _listen(options) as listener,
     ):
-        server = Server(application(shelf, hosts=_hosts(options, LOCAL_HOSTS)), listener)
-        shelf.start_reading()
-        _announce(options, shelf, listener)
+        server = Server(application(library, hosts=_hosts(options, LOCAL_HOSTS)), listener)
+        library.start_reading()
+        _announce(options, library, listener)
         server.run()
     return 0
 
 
-def _announce(options: argparse.Namespace, shelf: Shelf, listener: socket.socket) -> None:
+def _announce(options: argparse.Namespace, library: Library, listener: socket.socket) -> None:
     """Print the address, and what else a user should know at the start."""
     host, port = listener.getsockname()[:2]
     address = web_address(host, port)
-    files = counted(len(shelf.files), "file") if len(shelf.files) > 1 else shelf.files[0].name
+    files = counted(len(library.files), "file") if len(library.files) > 1 else library.files[0].name
     print(f"{printable(files)} at {address} (Ctrl-C stops it)")
     elsewhere = "" if port == DEFAULT_PORT else f" --port {port}"
     print(
@@ -117,7 +117,7 @@ def _announce(options: argparse.Namespace, shelf: Shelf, listener: socket.socket
     if options.open:
         webbrowser.open(address)
     if progress_is_seen():
-        threading.Thread(target=_show_progress, args=(shelf,), daemon=True).start()
+        threading.Thread(target=_show_progress, args=(library,), daemon=True).start()
 
 
 def port_number(text: str) -> int:
@@ -167,13 +167,13 @@ def web_address(host: str, port: int) -> str:
     return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
 
 
-def _show_progress(shelf: Shelf) -> None:
+def _show_progress(library: Library) -> None:
     """Show how far the files have been scanned, until they all are."""
     from tqdm import tqdm  # noqa: PLC0415
 
-    total = sum(state.size for state in shelf.files)
+    total = sum(state.size for state in library.files)
     with tqdm(total=total, desc="reading", unit="B", unit_scale=True, leave=False, file=sys.stderr) as bar:
-        while not shelf.catalogue.complete:
-            bar.update(sum(state.position for state in shelf.files) - bar.n)
-            bar.set_postfix_str(counted(shelf.catalogue.rows, "record"))
+        while not library.catalogue.complete:
+            bar.update(sum(state.position for state in library.files) - bar.n)
+            bar.set_postfix_str(counted(library.catalogue.rows, "record"))
             time.sleep(0.2)

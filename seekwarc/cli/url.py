@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     # Imported here: only this verb and `serve` need them.
     from seekwarc.serve.address import capture_address  # noqa: PLC0415
-    from seekwarc.serve.indexed import is_index  # noqa: PLC0415
+    from seekwarc.serve.cdxj_file import is_index  # noqa: PLC0415
 
     uri, date = (_in_index if is_index(options.file) else _in_archive)(options)
     print(web_address(options.host, options.port) + capture_address(uri, date).removeprefix("/"))

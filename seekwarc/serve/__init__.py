@@ -1,7 +1,7 @@
-"""Serving archives over HTTP: payloads by range, a JSON interface, a page for people.
+"""Archives over HTTP: payloads by range, a JSON interface, a page for people.
 
-`answer` answers range requests in any framework, and needs nothing but seekwarc; so does
-`seekwarc.serve.pywb`. The rest takes the extra `serve`: `pip install 'seekwarc[serve]'`.
+`answer` answers range requests in any framework and needs only seekwarc; `seekwarc.serve.pywb` needs pywb
+too. Everything else needs the extra `serve`: `pip install 'seekwarc[serve]'`.
 """
 
 from seekwarc.serve.respond import answer

@@ -1,4 +1,4 @@
-"""The address of a capture, `/payload?uri=...&date=...`: the same whatever else is served with it."""
+"""The permanent address of a capture, `/payload?uri=...&date=...`, whatever other files are served."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from urllib.parse import quote
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
 from seekwarc.read.record import Record
-from seekwarc.serve.policy import clean
+from seekwarc.serve.headers import clean
 
 __all__ = ["CAPTURE_TYPES", "address_of", "capture_address"]
 
 CAPTURE_TYPES = ("response", "resource", "revisit")
-"""Types of the records that a URI and a date lead to."""
+"""Types of the records that have an address of URI and date."""
 
 
 def capture_address(uri: str, date: WarcDate) -> str:
@@ -23,18 +23,18 @@ def capture_address(uri: str, date: WarcDate) -> str:
 
     Args:
         uri: Its target URI.
-        date: When it was captured; fractions of a second are left out.
+        date: Date of the capture; fractions of a second are dropped.
     """
     try:
         raw = uri.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        # Half a pair of surrogates, from the JSON of an index.
+        # Half of a surrogate pair, from the JSON of an index.
         raw = clean(uri).encode()
     return f"/payload?uri={quote(raw, safe='')}&date={timestamp_of(date)}"
 
 
 def address_of(record: Record) -> str | None:
-    """Return path and query of a record's address; None where it is no capture with URI and date."""
+    """Return path and query of a record's address; None unless it is a capture with a URI and a date."""
     date = record.date
     if record.type not in CAPTURE_TYPES or record.target_uri is None or date is None:
         return None

@@ -1,4 +1,4 @@
-"""The JSON interface: records, one record, its frames, the cost of a view. `openapi.py` describes it."""
+"""The JSON interface: lists of records, one record, its frames, the cost of a view; see `openapi.py`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
@@ -20,42 +19,42 @@ from seekwarc.format.rules import check_header
 from seekwarc.read.record import Record
 from seekwarc.serve.address import address_of
 from seekwarc.serve.catalogue import SORTS, Query, Row
+from seekwarc.serve.cost import Views
+from seekwarc.serve.error_handlers import JsonAnswer
+from seekwarc.serve.headers import SAFE, clean, file_name, payload_type
+from seekwarc.serve.library import Library
 from seekwarc.serve.markup import markup_of
 from seekwarc.serve.openapi import DESCRIPTION
-from seekwarc.serve.payload import payload_app, view_of
-from seekwarc.serve.policy import SAFE, clean, file_name, payload_type
-from seekwarc.serve.problems import HANDLERS, JsonAnswer
+from seekwarc.serve.payload import record_routes, view_of
 from seekwarc.serve.representation import END
 from seekwarc.serve.served import ServedRecord
-from seekwarc.serve.shelf import Shelf
 from seekwarc.serve.stream import in_thread, while_connected
-from seekwarc.serve.views import Views
 
-__all__ = ["MOST_CELLS", "MOST_ROWS", "json_api"]
+__all__ = ["MAX_CELLS", "MAX_ROWS", "api_routes"]
 
-MOST_ROWS: Final = 500
+MAX_ROWS: Final = 500
 """Records in one answer."""
 CELLS: Final = 512
-"""Cells of a frame map, unless another number is asked for."""
-MOST_CELLS: Final = 4096
-MOST_COMMON: Final = 40
+"""Cells of a frame map unless the request names a number."""
+MAX_CELLS: Final = 4096
+MAX_COMMON: Final = 40
 """Media types that the summary names."""
-MOST_WORDS: Final = 8
-LONGEST_WORD: Final = 400
+MAX_WORDS: Final = 8
+MAX_WORD_LENGTH: Final = 400
 
 SIZE_PATIENCE: Final = 3.0
-"""Seconds that are spent on finding the size of a payload in chunked transfer coding."""
+"""Seconds that a request may take to find the size of a payload in chunked transfer coding."""
 CLIENT_IS_GONE: Final = 499
-"""The status of an answer that nobody reads."""
+"""Status of an answer whose client has closed the connection."""
 
 _HEADERS: Final = dict([*SAFE, ("cache-control", "no-store")])
 
 
-def json_api(shelf: Shelf) -> Starlette:
-    """Make the application: what is mounted at /api."""
+def api_routes(library: Library) -> list[Route]:
+    """Return the routes to mount at /api."""
     views = Views()
-    api = _Api(shelf, views)
-    routes = [
+    api = _Api(library, views)
+    return [
         Route("/openapi.json", lambda _: JsonAnswer(DESCRIPTION, headers=_HEADERS)),
         Route("/summary", _answer(api.summary)),
         Route("/records", _answer(api.records)),
@@ -63,18 +62,17 @@ def json_api(shelf: Shelf) -> Starlette:
         Route("/records/{record_id}/frames", _answer(api.frames)),
         Route("/views/{view}", _answer(api.view)),
         Route("/records/{record_id}/page", _in_thread(api.page)),
-        Mount("/records", payload_app(shelf.open, views=views)),
+        *record_routes(library.open, "/records/{record_id}", views=views),
     ]
-    return Starlette(routes=routes, exception_handlers=HANDLERS)
 
 
 def _answer(function: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Any]:
-    """Make an endpoint of a function that may block and returns JSON."""
+    """Return an endpoint for a function that may block and returns JSON."""
     return _in_thread(lambda request: JsonAnswer(function(request), headers=_HEADERS))
 
 
 def _in_thread(function: Callable[[Request], Response]) -> Callable[[Request], Any]:
-    """Make an endpoint of a function that may block; it is ended when its client is gone."""
+    """Return an endpoint for a function that may block; it is stopped when its client disconnects."""
 
     async def endpoint(request: Request) -> Response:
         answer = Response(status_code=CLIENT_IS_GONE)
@@ -90,12 +88,12 @@ def _in_thread(function: Callable[[Request], Response]) -> Callable[[Request], A
 
 
 class _Api:
-    def __init__(self, shelf: Shelf, views: Views) -> None:
-        self._shelf = shelf
+    def __init__(self, library: Library, views: Views) -> None:
+        self._library = library
         self._views = views
 
     def summary(self, _: Request) -> dict[str, Any]:
-        catalogue = self._shelf.catalogue
+        catalogue = self._library.catalogue
         return {
             "complete": catalogue.complete,
             "records": catalogue.rows,
@@ -107,29 +105,29 @@ class _Api:
                     "records": state.records,
                     "problem": state.problem,
                 }
-                for state in self._shelf.files
+                for state in self._library.files
             ],
-            "types": dict(catalogue.types.most_common(MOST_COMMON)),
-            "media_types": dict(catalogue.mimes.most_common(MOST_COMMON)),
+            "types": dict(catalogue.types.most_common(MAX_COMMON)),
+            "media_types": dict(catalogue.mimes.most_common(MAX_COMMON)),
         }
 
     def records(self, request: Request) -> dict[str, Any]:
         start = _number(request, "start") or 0
         count = _number(request, "count")
-        page = self._shelf.catalogue.page(
-            _query(request), start, MOST_ROWS if count is None else min(count, MOST_ROWS)
+        page = self._library.catalogue.page(
+            _query(request), start, MAX_ROWS if count is None else min(count, MAX_ROWS)
         )
         return {
             "total": page.total,
-            "complete": self._shelf.catalogue.complete,
+            "complete": self._library.catalogue.complete,
             "start": start,
             "records": [self._row(row) for _, row in page.rows],
         }
 
     def _row(self, row: Row) -> dict[str, Any]:
         return {
-            "id": self._shelf.record_id(row.file, row.offset, row.skip),
-            "file": self._shelf.names[row.file],
+            "id": self._library.record_id(row.file, row.offset, row.skip),
+            "file": self._library.names[row.file],
             "offset": row.offset,
             "length": row.length,
             "type": row.type,
@@ -143,7 +141,7 @@ class _Api:
 
     def record(self, request: Request) -> dict[str, Any]:
         view = view_of(request, self._views)
-        served = self._shelf.open(request.path_params["record_id"], view)
+        served = self._library.open(request.path_params["record_id"], view)
         with served.charge(view):
             return self._record(served)
 
@@ -156,7 +154,7 @@ class _Api:
         segments = joined.segments if isinstance(joined, JoinedRecord) else ()
         size, problem, counting = _payload(served)
         return {
-            "id": self._shelf.id_of(record),
+            "id": self._library.id_of(record),
             "file": record.source,
             "offset": record.offset,
             "length": record.length,
@@ -192,7 +190,7 @@ class _Api:
 
     def _reference(self, record: Record) -> dict[str, Any]:
         return {
-            "id": self._shelf.id_of(record),
+            "id": self._library.id_of(record),
             "file": record.source,
             "offset": record.offset,
             "type": record.type,
@@ -202,17 +200,17 @@ class _Api:
 
     def page(self, request: Request) -> Response:
         view = view_of(request, self._views)
-        served = self._shelf.open(request.path_params["record_id"], view)
+        served = self._library.open(request.path_params["record_id"], view)
         markup = markup_of(served, view)
         return Response(markup.data, headers=dict(markup.headers))
 
     def frames(self, request: Request) -> dict[str, Any]:
         view = view_of(request, self._views)
         wanted = _number(request, "cells")
-        served = self._shelf.open(request.path_params["record_id"], view)
+        served = self._library.open(request.path_params["record_id"], view)
         with served.charge(view):
             frames = served.frames
-        cells = list(frames.cells(CELLS if wanted is None else min(max(wanted, 1), MOST_CELLS)))
+        cells = list(frames.cells(CELLS if wanted is None else min(max(wanted, 1), MAX_CELLS)))
         return {
             "frames": frames.count,
             "content": sum(content for _, _, content, _ in cells),
@@ -224,7 +222,7 @@ class _Api:
         name = request.path_params["view"]
         view = self._views.get(name)
         if view is None:
-            raise NotFoundError(f"no view is called {name[:60]!r}, or it was long ago")
+            raise NotFoundError(f"no view is named {name[:60]!r}, or it was forgotten since")
         return {
             "requests": view.requests,
             "bytes_asked": view.bytes_asked,
@@ -236,11 +234,11 @@ class _Api:
 
 
 def _payload(served: ServedRecord) -> tuple[int | None, str | None, bool]:
-    """Count the size of a record's payload for a while.
+    """Find the size of a record's payload, as far as `SIZE_PATIENCE` allows.
 
     Returns:
-        The size, None where it is unavailable or not known yet; what is wrong with the payload; whether there
-        is more to be counted, which asking again does.
+        The size, or None while it is unknown or if the payload is unavailable; the problem of the payload;
+        whether the search has to go on, which the next request does.
     """
     try:
         payload = served.extent("payload")
@@ -255,15 +253,15 @@ def _payload(served: ServedRecord) -> tuple[int | None, str | None, bool]:
 def _query(request: Request) -> Query:
     params = request.query_params
     words = tuple(clean(params.get("q", "")).split())
-    if len(words) > MOST_WORDS or any(len(word) > LONGEST_WORD for word in words):
+    if len(words) > MAX_WORDS or any(len(word) > MAX_WORD_LENGTH for word in words):
         raise HTTPException(
-            400, f"at most {MOST_WORDS} words of {LONGEST_WORD} characters can be searched for"
+            400, f"at most {MAX_WORDS} words of {MAX_WORD_LENGTH} characters can be searched for"
         )
     sort = params.get("sort", "stored")
     name = sort.removeprefix("-")
     if name not in SORTS:
         raise HTTPException(
-            400, f"records are sorted by {', '.join(SORTS)} (with a minus: downwards), not {sort[:40]!r}"
+            400, f"records can be sorted by {', '.join(SORTS)} (descending with a minus), not {sort[:40]!r}"
         )
     return Query(
         words=words,
@@ -284,7 +282,7 @@ def _number(request: Request, name: str) -> int | None:
         return None
     number = whole_number(text)
     if number is None:
-        raise HTTPException(400, f"{name} is a number, not {text[:40]!r}")
+        raise HTTPException(400, f"{name} must be a number, not {text[:40]!r}")
     return number
 
 

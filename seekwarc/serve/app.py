@@ -1,4 +1,4 @@
-"""The whole of what `seekwarc serve` serves: the page, the JSON interface, the payloads."""
+"""The application that `seekwarc serve` runs: the page, the JSON interface, the payloads."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from seekwarc.serve.api import json_api
+from seekwarc.serve.api import api_routes
+from seekwarc.serve.error_handlers import HANDLERS
+from seekwarc.serve.headers import SAFE
+from seekwarc.serve.library import Library
 from seekwarc.serve.payload import capture_routes
-from seekwarc.serve.policy import SAFE
-from seekwarc.serve.problems import HANDLERS
-from seekwarc.serve.shelf import Shelf
 
 __all__ = ["LOCAL_HOSTS", "application"]
 
 LOCAL_HOSTS: Final = ("127.0.0.1", "localhost", "::1", "[::1]")
-"""Names under which a browser on this computer asks for the page."""
+"""Host names that a browser on this computer may use for this server."""
 
 PAGE_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
@@ -39,18 +39,18 @@ MEDIA_TYPES: Final = {
 }
 
 
-def application(shelf: Shelf, *, hosts: Sequence[str] = LOCAL_HOSTS) -> Starlette:
+def application(library: Library, *, hosts: Sequence[str] = LOCAL_HOSTS) -> Starlette:
     """Make the ASGI application.
 
     Args:
-        shelf: What is served; the caller closes it.
-        hosts: Names of this server. A request for another one comes from a page that has had its own name
-            pointed here, and is refused; "*" takes all.
+        library: The files that are served; the caller closes them.
+        hosts: Names of this server. A request for any other name is refused, since a page elsewhere could
+            point its own name at this server to read the answers (DNS rebinding). "*" allows all names.
     """
     page = dict(_page_files())
     routes = [
-        Mount("/api", json_api(shelf)),
-        *capture_routes(shelf.capture),
+        Mount("/api", routes=api_routes(library)),
+        *capture_routes(library.capture),
         Route("/", _static(page["index.html"], "index.html")),
         *(Route(f"/{name}", _static(content, name)) for name, content in page.items()),
     ]
@@ -66,7 +66,7 @@ def _page_files() -> Iterator[tuple[str, bytes]]:
 
 
 def _static(content: bytes, name: str) -> Callable[[Request], Response]:
-    """Make an endpoint that sends a file of the page."""
+    """Return an endpoint that sends a file of the page."""
     etag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
     headers = {
         **dict(SAFE),

@@ -1,7 +1,7 @@
-"""Every record of the served files in one table: for the list, for searches, and for what records refer to.
+"""One table of all records of the served files: for the list, for searches, for references between records.
 
-An SQLite file in a temporary folder, so that a million records cost disk and not memory. One thread adds
-rows; what was added can be asked for at once.
+It is an SQLite file in a temporary folder, so that a million records take disk space and not memory. One
+thread adds rows; each row can be found as soon as it was added.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.seektable import TableReference
 from seekwarc.serve.address import CAPTURE_TYPES
-from seekwarc.serve.policy import clean
+from seekwarc.serve.headers import clean
 
 __all__ = ["SORTS", "Catalogue", "Page", "Query", "Row", "key_of"]
 
 Sort = Literal["stored", "uri", "date", "size"]
 SORTS: Final[tuple[Sort, ...]] = ("stored", "uri", "date", "size")
-MOST_RESULTS: Final = 16
-"""Results that are kept, four bytes for each row that was found."""
+MAX_RESULTS: Final = 16
+"""Results of searches that are kept, at four bytes for each row that was found."""
 STALE_AFTER: Final = 2.0
-"""Seconds after which a sorted result is made anew while rows are still being added."""
+"""Seconds after which a sorted result is updated while rows are still being added."""
 
 
 class Row(NamedTuple):
@@ -41,54 +41,54 @@ class Row(NamedTuple):
     """Number of the file that it is in."""
     offset: int
     length: int | None = None
-    """Stored bytes up to the next record, None where that is not known."""
+    """Stored bytes up to the next record, or None if that is unknown."""
     skip: int = 0
-    """Content bytes of other records before it in its gzip member, so that its offset leads nowhere."""
+    """Bytes of other records before it in its gzip member; if there are any, its offset cannot be opened."""
     type: str | None = None
     id: str | None = None
     uri: str | None = None
     date: str | None = None
-    """As the header has it, where it is one."""
+    """As in the header, if it is valid."""
     mime: str | None = None
     """Media type of the payload, without parameters."""
     status: int | None = None
-    """Of an HTTP response."""
+    """Status of the HTTP response."""
     size: int = 0
-    """Length of the block; in the stored file, where it is known from an index."""
+    """Length of the block; or of the stored record, if the row comes from an index."""
     digest: str | None = None
-    """Of the payload, in the spelling of the header."""
+    """Digest of the payload, spelt as in the header."""
     digest_key: bytes | None = None
-    """The same in any spelling; see `key_of`."""
+    """The digest in a form that does not depend on its spelling; see `key_of`."""
     segment: int | None = None
     origin: str | None = None
     """ID of the first segment."""
     refers_to: str | None = None
     concurrent_to: str = ""
-    """IDs, with a line break before and after each."""
+    """IDs, each with a line break before and after it."""
     problem: str | None = None
-    """What is wrong with it, as far as it was read."""
+    """What is wrong with the part of it that was read."""
     seek_table: str | None = None
-    """Names its seek table, where that was compared with the frames: see `TableReference`."""
+    """Names its seek table, if that was compared with the frames: see `TableReference`."""
 
     @property
     def reference(self) -> TableReference | None:
-        """The only seek table that is to be believed; None where any may be."""
+        """The only seek table to trust; None if any may be."""
         return TableReference.parse(self.seek_table) if self.seek_table is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What rows are wanted. All that is given must hold."""
+    """Conditions on rows. A row must meet all that are given."""
 
     words: tuple[str, ...] = ()
-    """Each is somewhere in the URI, in upper or lower case (of ASCII letters)."""
+    """Words that are all in the URI, whatever the case of ASCII letters."""
     type: str | None = None
     mime: str | None = None
     """Beginning of the media type."""
     since: str | None = None
     """Beginning of the earliest date, such as 2026-11."""
     until: str | None = None
-    """Beginning of the latest date, all of 2026-11 included."""
+    """Beginning of the latest date; 2026-11 includes the whole month."""
     smallest: int | None = None
     largest: int | None = None
     sort: Sort = "stored"
@@ -99,14 +99,14 @@ class Page(NamedTuple):
     """Some of the rows that a query found."""
 
     total: int
-    """How many it found, as far as rows have been added."""
+    """Number of rows that it found, among those added so far."""
     rows: list[tuple[int, Row]]
-    """(number, row) of each; numbers count from 1 in the order in which rows were added."""
+    """(number, row); numbers count from 1, in the order in which rows were added."""
 
 
 class _Result(NamedTuple):
     rows: int
-    """Rows that there were."""
+    """Number of rows in the table at that time."""
     made: float
     found: array[int]
 
@@ -115,7 +115,7 @@ class Catalogue:
     """The table. Methods may be called from any thread; `add` from one at a time.
 
     Args:
-        files: Names of the files, by their numbers.
+        files: Names of the files, in the order of their numbers.
     """
 
     def __init__(self, files: Sequence[str]) -> None:
@@ -123,45 +123,45 @@ class Catalogue:
         self._folder = tempfile.TemporaryDirectory(prefix="seekwarc-", ignore_cleanup_errors=True)
         path = join(self._folder.name, "catalogue.sqlite")
         self._writer = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-        # Nothing is lost with it but time.
+        # The file can be made again, so it need not survive a crash.
         self._writer.executescript(
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
             f"CREATE TABLE records (n INTEGER PRIMARY KEY, {', '.join(Row._fields)});"
             "CREATE INDEX by_offset ON records (offset)"
         )
-        # Who asks for a few rows does not wait for who searches all of them.
+        # Two connections, so that a request for a few rows does not wait for a search of all of them.
         self._reader = _Connection(path)
         self._searcher = _Connection(path)
         self._lock = threading.Lock()
         self._results: OrderedDict[Query, _Result] = OrderedDict()
         self.rows = 0
-        """How many rows there are."""
+        """Number of rows."""
         self.types: Counter[str] = Counter()
         self.mimes: Counter[str] = Counter()
         self.complete = False
         """Whether all rows have been added."""
 
     def close(self) -> None:
-        """Give the file back. Twice does no harm."""
+        """Delete the file. Idempotent."""
         self._reader.close()
         self._searcher.close()
         self._writer.close()
         self._folder.cleanup()
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Add rows behind those that are there."""
+        """Append rows."""
         batch = list(rows)
         places = ", ".join("?" * len(Row._fields))
         self._writer.execute("BEGIN")
         self._writer.executemany(f"INSERT INTO records VALUES (NULL, {places})", batch)  # noqa: S608
         self._writer.execute("COMMIT")
-        # Replaced, never changed: whoever looks through them needs no lock.
+        # Replaced, never changed, so that readers need no lock.
         self.types = self.types + Counter(row.type or "" for row in batch)
         self.mimes = self.mimes + Counter(row.mime or "" for row in batch)
         self.rows += len(batch)
 
     def finish(self) -> None:
-        """Say that all rows have been added; makes the indexes, which is faster than keeping them."""
+        """Declare that all rows were added, and build the indexes: faster than updating them for each row."""
         for column in ("uri", "date", "size"):
             self._writer.execute(f"CREATE INDEX by_{column} ON records ({column})")
         for column in ("id", "digest_key", "origin", "refers_to"):
@@ -193,7 +193,7 @@ class Catalogue:
         if known is not None and known.rows == rows:
             return known.found
         if known is not None and query.sort == "stored" and not query.descending:
-            # Rows come in this order: those that are new are all behind.
+            # Rows are added in this order, so new ones come after all that were found.
             more = self._search(query, known.rows, rows)
             result = _Result(rows, now, known.found + more)
         elif known is not None and now - known.made < STALE_AFTER:
@@ -202,12 +202,12 @@ class Catalogue:
             result = _Result(rows, now, self._search(query, 0, rows))
         with self._lock:
             self._results[query] = result
-            while len(self._results) > MOST_RESULTS:
+            while len(self._results) > MAX_RESULTS:
                 self._results.popitem(last=False)
         return result.found
 
-    def _search(self, query: Query, behind: int, last: int) -> array[int]:
-        conditions, values = ["n > ?", "n <= ?"], [behind, last]
+    def _search(self, query: Query, after: int, last: int) -> array[int]:
+        conditions, values = ["n > ?", "n <= ?"], [after, last]
         for condition, value in _conditions(query):
             conditions.append(condition)
             values.append(value)
@@ -217,11 +217,11 @@ class Catalogue:
         return self._searcher.numbers(text, values)
 
     def place(self, file: int, offset: int) -> Row | None:
-        """Return the record that begins at an offset of a file; None where none is known."""
+        """Return the row of the record at an offset of a file, or None if it is unknown."""
         return next((row for row in self._rows("file = ? AND offset = ? AND skip = 0", file, offset)), None)
 
     def capture(self, uri: str, date: WarcDate | None) -> Row | None:
-        """Return the capture of a URI that is nearest to a date, without one the latest; None without any."""
+        """Return the capture of a URI nearest to a date, or the latest; None if the URI has no capture."""
         marks = ", ".join("?" * len(CAPTURE_TYPES))
         rows = self._rows(f"uri = ? AND date IS NOT NULL AND type IN ({marks})", clean(uri), *CAPTURE_TYPES)
 
@@ -318,12 +318,12 @@ def _conditions(query: Query) -> Iterator[tuple[str, Any]]:
 
 
 def _literally(text: str) -> str:
-    """Take the meaning from what means something in a LIKE pattern."""
+    """Escape the characters that have a meaning in a LIKE pattern."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def key_of(digest: Digest) -> bytes:
-    """Return what two digests have in common if they say the same, however they are spelt."""
+    """Return a key that is equal for two spellings of the same digest."""
     name, value = digest.key
-    # A label may be any bytes, and of a line of CDXJ any code points.
+    # A label may have any bytes, and one from a line of CDXJ any code points.
     return b"%s:%s" % (name.encode("utf-8", "surrogatepass"), value)

@@ -1,13 +1,13 @@
-"""An archived page's own markup, as a document for a frame in which nothing runs and nothing is loaded.
+"""The markup of an archived page, as a document for a frame in which no scripts run and nothing is loaded.
 
-This is no replay: what the page consists of beyond its markup is not looked for. The markup is hostile, so
-it is fenced. The frame that shows it is sandboxed, and the answer's own policy says the same, so that it
-holds too where somebody opens its address in a tab: an origin of its own, no scripts, no forms, no navigation
-of other frames, and no loads. Styles, pictures and fonts are shown as far as they are in the markup itself.
+This is no replay: other files of the page are not looked for. The markup is hostile, and there are two fences
+around it. The frame that shows it is sandboxed, and the answer has a Content-Security-Policy that says the
+same, in case somebody opens its address in a tab: an origin of its own, no scripts, no forms, no navigation
+of other frames, and no loads. Styles, pictures and fonts are shown if they are in the markup itself.
 
-Policies stop requests, but browsers open connections before they ask them, for frames and for links that are
-pressed. So tags of what would navigate are changed. That takes text, which is therefore sent as UTF-8: in
-some encodings a tag can be written in bytes that do not look like it.
+A policy stops requests, but browsers open connections before they apply it, for frames and for links that are
+pressed. So the tags that navigate are changed. That has to be done in text, and the text is sent as UTF-8:
+in some encodings a tag can be written in bytes that do not look like one.
 
 Source: Content Security Policy Level 3; HTML, sections "Sandboxing", "Tokenization" (a tag's name ends with
 white space, "/" or ">"; of two attributes with one name the first counts) and "Determining the character
@@ -23,16 +23,16 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from seekwarc.errors import NotFoundError, SeekWarcError
-from seekwarc.serve.policy import SAFE, payload_type
+from seekwarc.serve.cost import View
+from seekwarc.serve.headers import SAFE, payload_type
 from seekwarc.serve.served import ServedRecord
-from seekwarc.serve.views import View
 
 __all__ = ["MAX_MARKUP", "Markup", "markup_of"]
 
 MAX_MARKUP: Final = 8 << 20
-"""Bytes of markup that are sent, content codings undone: a browser builds all of it in memory."""
+"""Maximum size of the markup that is sent, after decoding: a browser builds all of it in memory."""
 STEP: Final = 128 << 10
-LONGEST_CHARACTER: Final = 4
+MAX_CHARACTER_SIZE: Final = 4
 HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; "
@@ -65,14 +65,14 @@ ENCODINGS: Final = {
     "gb18030": "gb18030",
     "big5": "big5hkscs",
 }
-"""Labels of encodings that archived pages use, and what Python calls what browsers take them for."""
+"""Labels of encodings in archived pages -> Python's name of the encoding that browsers use for them."""
 MARKS: Final = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
 PRESCAN: Final = 1024
-"""Bytes in which a page names its own encoding."""
+"""Bytes at the beginning of a page that are searched for its encoding."""
 
 _STATED_WITHIN = re.compile(rb"<meta[^>]+?charset\s*=\s*[\"']?\s*([a-z0-9_-]+)", re.IGNORECASE)
 _LOADING = re.compile(
@@ -88,14 +88,14 @@ Extent = Literal["whole", "cut", "damaged"]
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """What is sent of an archived page.
+    """The markup of an archived page, ready to send.
 
         markup = markup_of(served)
         Response(markup.data, headers=dict(markup.headers))
 
     Attributes:
-        data: The markup in UTF-8, made harmless; of at most `MAX_MARKUP` bytes, content codings undone.
-        extent: Whether that is all of it, the beginning of a long page, or what stands before damage.
+        data: The markup in UTF-8, made harmless. It is cut after `MAX_MARKUP` bytes.
+        extent: Whether this is the whole page, the beginning of a long one, or the part before damage.
     """
 
     data: bytes
@@ -103,12 +103,12 @@ class Markup:
 
     @property
     def headers(self) -> list[tuple[str, str]]:
-        """The fields to send it with."""
+        """The fields to send the markup with."""
         return [
             *SAFE,
             ("cache-control", "no-store"),
             ("content-security-policy", POLICY),
-            # XHTML too is sent as HTML: XML would bring stylesheets and entities of its own.
+            # XHTML is sent as HTML too: XML could load stylesheets and entities.
             ("content-type", "text/html; charset=utf-8"),
             ("seekwarc-markup", self.extent),
             ("x-dns-prefetch-control", "off"),
@@ -120,11 +120,11 @@ def markup_of(served: ServedRecord, view: View | None = None) -> Markup:
 
     Args:
         served: The record.
-        view: Is charged with what is read, and told what is damaged.
+        view: Charged with the reads; notes damage.
 
     Raises:
-        NotFoundError: The record is no HTML page.
-        UnsupportedError: It is in a content coding that cannot be undone here.
+        NotFoundError: The record is not an HTML page.
+        UnsupportedError: Its content coding cannot be decoded here.
         FormatError: It is damaged from the beginning.
         SourceError: The stored bytes are unavailable.
     """
@@ -140,28 +140,28 @@ def markup_of(served: ServedRecord, view: View | None = None) -> Markup:
 
 
 def _decoded(data: bytes, stated: str | None, *, cut: bool) -> str:
-    """Decode a page as browsers do: by its mark, its head, its own word, or else by what fits."""
+    """Decode a page as browsers do: by its byte order mark, the HTTP head, its <meta>, or else by trying."""
     for mark, marked in MARKS.items():
         if data.startswith(mark):
             return data[len(mark) :].decode(marked, "replace")
     within = _STATED_WITHIN.search(data, 0, PRESCAN)
     said = within[1].decode().lower() if within else ""
-    # A page whose tag can be read in ASCII is not in UTF-16, whatever it says.
+    # A page whose <meta> can be read as ASCII is not in UTF-16, whatever it states.
     encoding = ENCODINGS.get((stated or "").lower()) or ENCODINGS.get(said.replace("utf-16", "utf-8"))
     if encoding is None:
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            # Where the page is cut, so may its last character be.
-            at_end = len(data) - error.start < LONGEST_CHARACTER
+            # If the page is cut, its last character may be too.
+            at_end = len(data) - error.start < MAX_CHARACTER_SIZE
             encoding = "utf-8" if cut and at_end else "cp1252"
     return data.decode(encoding, "replace").removeprefix("\ufeff")
 
 
 def _harmless(text: str) -> str:
-    """Change the tags of what would load or navigate; the content of frames and objects is shown instead."""
+    """Change tags that load or navigate; the content of frames and objects is shown in their place."""
     text = _LOADING.sub(r"<\1x-\2", text)
-    # Without quotes, as such a tag may stand in an attribute of another.
+    # Without quotes, since such a tag may be inside a quoted attribute of another.
     text = _LINK.sub(r"<\1 inert target=_blank ", text)
     return _HINT.sub(r"<\1 rel=none ", text)
 

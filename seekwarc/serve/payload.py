@@ -3,13 +3,12 @@
     app = payload_app(lambda record_id, view: ServedRecord(archive.record_at(int(record_id))))
     Starlette(routes=[Mount("/records", app)])
 
-answers GET and HEAD of /records/{id}/payload and /records/{id}/block. What an ID is, is yours to say.
+answers GET and HEAD of /records/{id}/payload and /records/{id}/block. You decide what an ID is.
 
     app = payload_app.from_index(seekwarc.Index("crawl.cdxj"))
 
 answers them at /payload?uri=...&date=... and /block?uri=...&date=..., revisits with the payload that they
-refer to.
-Archived content is sent so that it can do no harm in your origin: see `seekwarc.serve.policy`.
+refer to. Archived content is sent so that it can do no harm in your origin: see `seekwarc.serve.headers`.
 """
 
 from __future__ import annotations
@@ -35,37 +34,37 @@ from seekwarc.cdx.index import Index
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
 from seekwarc.format.cdxj import date_digits, date_of_digits
 from seekwarc.format.dates import WarcDate
-from seekwarc.serve.policy import CORS_EXPOSED, Part
-from seekwarc.serve.problems import HANDLERS
+from seekwarc.serve.cost import View, Views
+from seekwarc.serve.error_handlers import HANDLERS
+from seekwarc.serve.headers import CORS_EXPOSED, Part
 from seekwarc.serve.representation import Representation
 from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.stream import in_thread, send_ranges, while_connected
-from seekwarc.serve.views import View, Views
 
-__all__ = ["OpenCapture", "OpenRecord", "capture_routes", "payload_app", "view_of"]
+__all__ = ["OpenCapture", "OpenRecord", "capture_routes", "payload_app", "record_routes", "view_of"]
 
 KEPT_OPEN: Final = 128
-"""Captures that are kept open: their seek tables and chunks need not be found again."""
+"""Captures that are kept open, so that their seek tables and chunks need not be found again."""
 PATIENCE: Final = 30
 """Seconds that a request waits for a capture while files are still being read."""
 PAUSE: Final = 0.2
-"""Seconds until a capture that is not known yet is looked for again."""
+"""Seconds between two searches for a capture that is not known yet."""
 LATEST: Final = "9999"
 
 _VIEW_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 _Find = Callable[[Request, View | None], ServedRecord | None]
-"""Finds what a request asks for; None: not yet."""
+"""Finds the record that a request asks for; returns None while it is not known yet."""
 
 
 class OpenRecord(Protocol):
     """Opens records. Called in worker threads."""
 
     def __call__(self, record_id: str, view: View | None = None, /) -> ServedRecord:
-        """Return the record with an ID; `view` is to be charged with what that takes.
+        """Return the record with an ID; `view`, if there is one, is charged with the reads.
 
         Raises:
-            NotFoundError: There is none.
+            NotFoundError: No record has that ID.
         """
 
 
@@ -73,24 +72,26 @@ class OpenCapture(Protocol):
     """Opens captures. Called in worker threads."""
 
     def __call__(self, uri: str, date: WarcDate | None, /) -> ServedRecord | None:
-        """Return the capture of a URI that is nearest to a date, or the latest.
+        """Return the capture of a URI that is nearest to a date; without a date, the latest.
 
         Returns:
-            None where files are still being read, and it is not known yet.
+            None while it is not known, since files are still being scanned.
 
         Raises:
-            NotFoundError: There is none.
+            NotFoundError: The URI has no capture.
         """
 
 
 class payload_app:  # noqa: N801
-    """The application for records that your own IDs name.
+    """The application for records with IDs of your own.
 
     Args:
-        open_record: Returns the record with an ID. Let it keep records: an open one knows its frames.
-        views: Where requests that name a view (`?view=NAME`) are counted.
-        threads: How many requests may read and decode at once; the number of cores plus two unless given.
-        origins: Origins of pages that may read the answers ("*": all); none unless given.
+        open_record: Returns the record with an ID. It should cache records, since an open one knows its
+            frames.
+        views: Counts the cost of requests that name a view (`?view=NAME`).
+        threads: Number of requests that may read and decode at once; the number of cores plus two unless
+            given.
+        origins: Origins of pages that may read the answers ("*" for all); by default only this one.
     """
 
     def __init__(
@@ -101,17 +102,15 @@ class payload_app:  # noqa: N801
         threads: int | None = None,
         origins: Sequence[str] = (),
     ) -> None:
-        def find(request: Request, view: View | None) -> ServedRecord:
-            return open_record(request.path_params["record_id"], view)
-
-        self._app = _application(_routes(find, "/{record_id}", views, threads), origins)
+        routes = record_routes(open_record, "/{record_id}", views=views, threads=threads)
+        self._app = _application(routes, origins)
 
     @classmethod
     def from_index(cls, index: Index, *, threads: int | None = None, origins: Sequence[str] = ()) -> Self:
-        """Make the application for the captures of an index, by URI and date.
+        """Return the application for the captures of an index, by URI and date.
 
-        The date is 4 to 14 digits (2026, 20261121093000), or as WARC-Date has it; the nearest capture is
-        sent, without a date the latest.
+        A date has 4 to 14 digits (2026, 20261121093000) or the form of WARC-Date. The nearest capture is
+        sent; without a date, the latest.
 
             app = payload_app.from_index(seekwarc.Index("crawl.cdxj"))
 
@@ -125,8 +124,26 @@ class payload_app:  # noqa: N801
         return self
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, as ASGI has it."""
+        """Answer a request: the ASGI interface."""
         await self._app(scope, receive, send)
+
+
+def record_routes(
+    open_record: OpenRecord, prefix: str, *, views: Views | None = None, threads: int | None = None
+) -> list[Route]:
+    """Return the routes of records, PREFIX/payload and PREFIX/block.
+
+    Args:
+        open_record: See `payload_app`.
+        prefix: Path of a record, with `{record_id}` in it.
+        views: See `payload_app`.
+        threads: See `payload_app`.
+    """
+
+    def find(request: Request, view: View | None) -> ServedRecord:
+        return open_record(request.path_params["record_id"], view)
+
+    return _routes(find, prefix, views, threads)
 
 
 def capture_routes(open_capture: OpenCapture, threads: int | None = None) -> list[Route]:
@@ -139,16 +156,16 @@ def capture_routes(open_capture: OpenCapture, threads: int | None = None) -> lis
 
 
 def view_of(request: Request, views: Views | None) -> View | None:
-    """Return the view that a request names; None where it names none, or none are kept.
+    """Return the view that a request names; None if it names no view, or no views are kept.
 
     Raises:
-        HTTPException: It is no name.
+        HTTPException: The name is malformed.
     """
     name = request.query_params.get("view")
     if name is None or views is None:
         return None
     if not _VIEW_NAME.fullmatch(name):
-        raise HTTPException(400, f"a view is named by up to 40 letters and digits, not {name[:60]!r}")
+        raise HTTPException(400, f"a view has a name of up to 40 letters and digits, not {name[:60]!r}")
     return views.open(name)
 
 
@@ -178,9 +195,9 @@ def _asked_capture(request: Request) -> tuple[str, WarcDate | None]:
     """Return the URI and the date that a request names.
 
     Raises:
-        HTTPException: There is no URI, or the date is none.
+        HTTPException: The URI is missing, or the date is malformed.
     """
-    # Not Starlette's own: a URI need not be UTF-8.
+    # Starlette decodes a query as UTF-8, which the URI of a capture need not be.
     query = parse_qs(request.scope["query_string"].decode("latin-1"), errors="surrogateescape")
     uri, date = query.get("uri", [""])[0], query.get("date", [""])[0]
     if not uri:
@@ -189,12 +206,12 @@ def _asked_capture(request: Request) -> tuple[str, WarcDate | None]:
         return uri, date_of_digits(date_digits(date)) if date else None
     except FormatError:
         raise HTTPException(
-            400, f"date is 4 to 14 digits such as 20261121093000, not {date[:40]!r}"
+            400, f"date must be 4 to 14 digits such as 20261121093000, not {date[:40]!r}"
         ) from None
 
 
 class _IndexedCaptures:
-    """Opens the captures of an index, and keeps the last ones open."""
+    """Opens the captures of an index, and keeps the most recently used ones open."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
@@ -252,7 +269,7 @@ class _PartEndpoint:
             while (made := await in_thread(prepare, self._limiter)) is None:
                 if anyio.current_time() > end:
                     raise HTTPException(
-                        503, "not all files were read yet: try again in a while", {"retry-after": "10"}
+                        503, "not all files were scanned yet: try again in a while", {"retry-after": "10"}
                     )
                 await anyio.sleep(PAUSE)
             await send_ranges(made, scope, send, limiter=self._limiter)

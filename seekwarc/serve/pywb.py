@@ -1,21 +1,21 @@
-"""Lets pywb replay .warc.zst, and answer ranges of large records without reading up to them.
+"""Lets pywb replay .warc.zst, and answer ranges of large records without reading everything before them.
 
-pywb decompresses gzip only, and comes to a range by reading all that stands in front of it. Run it as
+pywb decompresses only gzip, and reaches a range by reading everything before it. Run
 
     python -m seekwarc.serve.pywb --port 8080
 
-in place of `wayback`, with the same options and configuration; or, where a WSGI server runs it,
+in place of `wayback`, with the same options and configuration; or, if a WSGI server runs pywb,
 
     from pywb.apps.wayback import application
     from seekwarc.serve.pywb import equip
     equip(application)
 
-pywb goes on looking up captures, checking access, resolving revisits, rewriting pages and choosing headers:
+pywb still looks up captures, checks access, resolves revisits, rewrites pages and chooses headers:
 
     request -> its rewriter -> its index and access rules -> its resolver -> here: a record is opened
     answer  <- its rewriter <- its resource loader <- here: head and body become those of the range
 
-Files whose names do not end in .zst stay with pywb altogether. Takes pywb beside seekwarc, and no extra.
+Files whose names do not end in .zst are left to pywb. Needs pywb and no extra of seekwarc.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from seekwarc.format.http import parse_http_head
 from seekwarc.read.extent import Extent
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.serve.policy import OCTETS
+from seekwarc.serve.headers import OCTETS
 from seekwarc.serve.ranges import Answer, decide
 
 if TYPE_CHECKING:
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 __all__ = ["RecordFile", "RecordLoader", "Records", "equip", "main"]
 
-MOST_READERS: Final = 8
-"""Files that are kept open: their dictionaries need not be loaded again."""
-MOST_RECORDS: Final = 32
-"""Records that are kept open: their seek tables and chunks need not be found again."""
+MAX_READERS: Final = 8
+"""Files that are kept open, so that their dictionaries need not be loaded again."""
+MAX_RECORDS: Final = 32
+"""Records that are kept open, so that their seek tables and chunks need not be found again."""
 CACHE_SIZE: Final = 8 << 20
-"""Bytes of decoded frames that each file keeps; no frame that seekwarc writes is larger."""
+"""Size of the frame cache of each file; no frame that seekwarc writes is larger."""
 STEP: Final = 256 << 10
-"""Bytes that are read at a time, of which pywb takes 16 KiB."""
+"""Bytes that are read at a time. pywb takes 16 KiB of them at a time."""
 
 RANGE_FIELD: Final = "X-Seekwarc-Range"
 """Carries a client's Range from pywb's rewriter to its resource loader, by HTTP, as a `Mark`."""
@@ -62,37 +62,37 @@ KEPT: Final = frozenset({"content-type", "content-language", "content-dispositio
 
 
 class Mark:
-    """What we write into fields among those of clients and of archives, which could have the same name.
+    """Marks fields as our own, since clients and archived records may have fields of the same names.
 
-    Neither an archived page nor a client knows the secret, so that nothing else is taken for ours.
+    Neither clients nor archived records know the secret, so nothing of theirs can pass for ours.
     """
 
     def __init__(self) -> None:
         self._secret = secrets.token_hex(16)
 
     def write(self, text: str) -> str:
-        """Return the value of a field that says `text`."""
+        """Return the value for a field that carries `text`."""
         return f"{self._secret} {text}"
 
     def read(self, value: str | None) -> str | None:
-        """Return what a field of ours says; None where it is not ours."""
+        """Return the text that a field carries; None if the field is not ours."""
         secret, _, text = (value or "").partition(" ")
         known = self._secret.encode()
         return text if hmac.compare_digest(secret.encode("utf-8", "surrogatepass"), known) else None
 
 
 class Records:
-    """Opens records of .warc.zst files, and keeps the last ones open.
+    """Opens records of .warc.zst files, and keeps the most recently used ones open.
 
-    May be used from any thread. A local file that another one has taken the place of is opened anew.
+    May be used from any thread. A local file that was replaced is opened again.
     """
 
     def __init__(self) -> None:
-        self._reader = lru_cache(MOST_READERS)(self._open_file)
-        self._record = lru_cache(MOST_RECORDS)(self._open_record)
+        self._reader = lru_cache(MAX_READERS)(self._open_file)
+        self._record = lru_cache(MAX_RECORDS)(self._open_record)
 
     def open(self, path: str, offset: int, length: int | None) -> Record:
-        """Return the record at a place; see `Reader.record_at`.
+        """Return the record at an offset; see `Reader.record_at`.
 
         Raises:
             FormatError: No record starts there.
@@ -104,12 +104,12 @@ class Records:
         return self._reader(path, version).record_at(offset, length)
 
     def _open_file(self, path: str, _version: object) -> Reader:
-        # pywb's requests are greenlets of one thread.
+        # The requests of pywb are greenlets in one thread.
         return Reader(path, threads=1, cache_size=CACHE_SIZE)
 
 
 def _version_of(path: str) -> object:
-    """Return what tells a local file from one that takes its place."""
+    """Return a key that changes when a local file is replaced."""
     try:
         status = os.stat(path)
     except OSError:
@@ -118,9 +118,9 @@ def _version_of(path: str) -> object:
 
 
 class _Section(io.RawIOBase):
-    """Bytes [start, stop) of an extent, as a raw file that only goes forward.
+    """Bytes [start, stop) of an extent, as a raw file without seeking.
 
-    No read goes across `pause`: who wants what is in front of it does not pay for what is behind.
+    No read goes across `pause`, so that a reader of the bytes before it does not pay for those after it.
     """
 
     def __init__(self, extent: Extent, start: int, stop: int, *, pause: int = 0) -> None:
@@ -142,7 +142,7 @@ class _Section(io.RawIOBase):
 
 
 class RecordFile(io.BufferedReader):
-    """A whole record, decompressed, as a file that only goes forward.
+    """A whole record, decompressed, as a file without seeking.
 
     Attributes:
         record: The record.
@@ -155,17 +155,17 @@ class RecordFile(io.BufferedReader):
 
 
 class PlainLoader(Protocol):
-    """What is used of pywb's own record loader."""
+    """The methods of pywb's own record loader that are used."""
 
     def load(self, url: str, offset: str | int, length: str | int, *, no_record_parse: bool = ...) -> object:
-        """Return the record at a place."""
+        """Return the record at an offset."""
 
     def parse_record_stream(self, stream: io.BufferedIOBase, *, no_record_parse: bool = ...) -> object:
         """Return the record in an uncompressed stream."""
 
 
 class RecordLoader:
-    """Loads records for pywb: those in .warc.zst through seekwarc, the others as before.
+    """Loads records for pywb: those of .warc.zst through seekwarc, all others as before.
 
     Args:
         plain: pywb's own loader.
@@ -179,10 +179,10 @@ class RecordLoader:
     def load(
         self, url: str, offset: str | int, length: str | int, *, no_record_parse: bool = False
     ) -> object:
-        """Return the record at a place, as pywb's own loader does; a length that is no number is not known.
+        """Return the record at an offset, as pywb's own loader does. A length that is no number is ignored.
 
         Raises:
-            SeekWarcError: It cannot be opened.
+            SeekWarcError: The record cannot be opened.
         """
         if not url.partition("?")[0].endswith(".zst"):
             return self._plain.load(url, offset, length, no_record_parse=no_record_parse)
@@ -192,41 +192,41 @@ class RecordLoader:
 
 
 class RecordFields(Protocol):
-    """What is used of pywb's record headers."""
+    """The methods of pywb's record headers that are used."""
 
     def replace_header(self, name: str, value: str) -> object:
         """Set a field."""
 
     def remove_header(self, name: str) -> object:
-        """Remove a field, one of that name; false where there is none."""
+        """Remove one field of that name; return false if there was no such field."""
 
 
 class Body(Protocol):
-    """What pywb reads bodies from."""
+    """A stream that pywb reads a body from."""
 
     def read(self, size: int = ..., /) -> bytes:
         """Return up to `size` bytes, none at the end."""
 
     def close(self) -> None:
-        """Be done with it."""
+        """Release it."""
 
 
 Resource = tuple[RecordFields, bytes | None, Body]
-"""Record header, HTTP head, and the body behind it."""
+"""Record header, HTTP head, and the body after it."""
 LoadResource = Callable[[Any, MutableMapping[str, Any]], Resource | None]
 
 
 def _with_ranges(load_resource: LoadResource, mark: Mark) -> LoadResource:
-    """Make pywb's resource loader answer ranges of what `RecordLoader` opens."""
+    """Make pywb's resource loader answer ranges of the records that `RecordLoader` opens."""
 
     def load(cdx: Any, params: MutableMapping[str, Any]) -> Resource | None:  # noqa: ANN401
         resource = load_resource(cdx, params)
         if resource is None:
             return None
-        # A field of this name that was archived would stand before ours.
+        # An archived field of this name would come before ours.
         while resource[0].remove_header(DONE_FIELD):
             pass
-        # The parser has put a limit around what it was given.
+        # pywb's parser wraps the file in a reader with a limit.
         file = getattr(resource[2], "stream", None)
         if not isinstance(file, RecordFile):
             return resource
@@ -234,7 +234,7 @@ def _with_ranges(load_resource: LoadResource, mark: Mark) -> LoadResource:
         wanted = mark.read(request.env.get(RANGE_VARIABLE))
         if wanted is None or request.get_req_method() not in ("GET", "HEAD") or not _is_ok(resource[1]):
             return resource
-        # A part must not be recorded as if it were the whole.
+        # A part must not be recorded as if it were the whole record.
         params["recorder_skip"] = "1"
         asked = {name.lower(): value for name, value in request.get_req_headers().items()}
         return _answer(resource, file.record, {**asked, "range": wanted}, mark)
@@ -243,17 +243,17 @@ def _with_ranges(load_resource: LoadResource, mark: Mark) -> LoadResource:
 
 
 def _is_ok(head: bytes | None) -> bool:
-    """Tell whether a stored HTTP head is that of a whole body; records without one are."""
+    """Return whether a record has a whole body: its HTTP status is 200, or it has no HTTP head."""
     parsed = parse_http_head(head, whole=True) if head is not None else None
     return head is None or (parsed is not None and parsed.status == HTTPStatus.OK)
 
 
 def _answer(resource: Resource, record: Record, asked: Mapping[str, str], mark: Mark) -> Resource:
-    """Make of a whole record what a request with a Range asks for."""
+    """Turn a whole record into the answer to a request with a Range."""
     fields, head, body = resource
     payload = record.payload
     if _has_ranges(record):
-        # pywb passes no validators on, so none that a client names is of this body.
+        # pywb sends no validators to clients, so one that a client names is not of this body.
         conditions = {name: value for name, value in asked.items() if name in ("range", "if-range")}
         answer = decide(conditions, size=payload.size, etag="")
     else:
@@ -263,17 +263,17 @@ def _answer(resource: Resource, record: Record, asked: Mapping[str, str], mark: 
         return resource
     body.close()
     head = _head_of_part(record, head, answer.status, answer.start, answer.stop)
-    # pywb looks for HTTP heads in responses only.
+    # pywb parses HTTP heads only in responses.
     fields.replace_header("WARC-Type", "response")
     fields.replace_header("Content-Length", str(len(head) + answer.stop - answer.start))
     return fields, head, io.BufferedReader(_Section(payload, answer.start, answer.stop), STEP)
 
 
 def _has_ranges(record: Record) -> bool:
-    """Tell whether parts of a payload may be sent.
+    """Return whether ranges of a payload can be sent.
 
-    Not where pywb may have to undo a content coding, which takes the whole; nor of a response whose head
-    seekwarc does not see the end of; nor of a segment, the rest of which pywb does not look for.
+    They cannot if pywb may have to decode a content coding, which takes the whole body; if the end of the
+    HTTP head was not found; or if the record is a segment, since pywb does not join segments.
     """
     headless = record.type == "response" and record.http is None
     return not (record.payload.codings or headless or record.segment_number is not None)
@@ -294,9 +294,9 @@ def _head_of_part(record: Record, head: bytes | None, status: HTTPStatus, start:
 
 
 def _carry_ranges(rewriter: Any, mark: Mark) -> None:  # noqa: ANN401
-    """Make pywb's rewriter hand ranges on to the resource loader, and leave alone what that has answered.
+    """Make pywb's rewriter pass ranges on to the resource loader, and leave the loader's answers unchanged.
 
-    By itself it takes `bytes=0-` away, and cuts bodies that were sent whole because a range is to be ignored.
+    By itself it removes `bytes=0-`, and cuts bodies that were sent whole because a range has to be ignored.
     """
     check_range, add_range = rewriter._check_range, rewriter._add_range  # noqa: SLF001
 
@@ -311,20 +311,20 @@ def _carry_ranges(rewriter: Any, mark: Mark) -> None:  # noqa: ANN401
         record.rec_headers.remove_header(DONE_FIELD)
         if done is None:
             return add_range(record, url, start, end)
-        # What is true makes it send the body as it is, without rewriting.
+        # A true value makes pywb send the body unchanged, without rewriting.
         return done != str(HTTPStatus.OK.value)
 
     rewriter._check_range, rewriter._add_range = check, add  # noqa: SLF001
 
 
 def equip(application: Any) -> None:  # noqa: ANN401
-    """Make a pywb application replay .warc.zst, with exact ranges. Once for each application.
+    """Make a pywb application replay .warc.zst, with exact ranges. Call it once for each application.
 
     Args:
         application: pywb's `FrontEndApp`.
 
     Raises:
-        SeekWarcError: It is not made as the versions of pywb are that seekwarc knows.
+        SeekWarcError: This version of pywb is not supported.
     """
     records, mark = Records(), Mark()
     try:
@@ -335,11 +335,11 @@ def equip(application: Any) -> None:  # noqa: ANN401
             loader.load_resource = _with_ranges(loader.load_resource, mark)
         _carry_ranges(application.rewriterapp, mark)
     except AttributeError as error:
-        raise SeekWarcError(f"this version of pywb cannot be made to replay .warc.zst: {error}") from error
+        raise SeekWarcError(f"this version of pywb is not supported: {error}; install pywb 2.10") from error
 
 
 def _path_loaders(handlers: Sequence[Any]) -> set[Any]:
-    """Return what pywb's request handlers load stored records with; several may share one."""
+    """Return the loaders of stored records in pywb's request handlers, which may share them."""
     found = set()
     for handler in handlers:
         if hasattr(handler, "handlers"):
@@ -354,7 +354,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         command_line = import_module("pywb.apps.cli")
     except ImportError as error:
-        raise SystemExit(f"seekwarc: pywb cannot be loaded, install it beside seekwarc: {error}") from error
+        raise SystemExit(f"seekwarc: pywb cannot be imported: {error}; run pip install pywb") from error
     command = command_line.WaybackCli(args=arguments, default_port=8080, desc="pywb that replays .warc.zst")
     equip(command.application)
     command.run()

@@ -1,7 +1,7 @@
-"""What a request's conditions and range ask for. Pure: no I/O, no clock.
+"""Decides how a request with conditions and a range is answered. Pure: no I/O, no clock.
 
-Source: RFC 9110, clauses 5.6.7 (dates), 8.8 (validators), 13 (conditional requests) and 14 (ranges). Where
-the standard leaves it open: one range only, and a Range field that cannot be understood is not there.
+Source: RFC 9110, clauses 5.6.7 (dates), 8.8 (validators), 13 (conditional requests) and 14 (ranges). Choices
+that the standard leaves open: only single ranges are answered, and a malformed Range field is ignored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 UNSATISFIABLE: Final = (0, 0)
-"""What `parse_range` returns where no byte can be given: the answer is 416."""
+"""What `parse_range` returns if no byte is in the range: the answer is 416."""
 
 _UNSATISFIABLE: Final = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
 _ENDLESS: Final = 1 << 62
@@ -34,13 +34,13 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RANGE = re.compile(r"([0-9]*)-([0-9]*)")
 _ENTITY_TAG = re.compile(r'(W/)?("[!#-~\x80-\xff]*")')
 _DATE = re.compile(
-    # As all senders write it; with a two-digit year; as C's asctime() does.
+    # The form to write; the obsolete form with a two-digit year; the form of C's asctime().
     r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [1-9][0-9]{3} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
     r"|[A-Z][a-z]{5,8}, [0-9]{2}-[A-Z][a-z]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
     r"|[A-Z][a-z]{2} [A-Z][a-z]{2} [0-9 ][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [1-9][0-9]{3}"
 )
-_MOST_DIGITS: Final = 30
-"""Numbers with more digits are larger than anything that can be stored: their exact value says nothing."""
+_MAX_DIGITS: Final = 30
+"""Numbers with more digits are larger than any size, so their exact values do not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Answer:
     status: HTTPStatus
     start: int = 0
     stop: int | None = 0
-    """None: to the end, wherever that is."""
+    """None for the end of the representation, if that is unknown."""
 
 
 def decide(
@@ -59,11 +59,11 @@ def decide(
     """Decide how a GET or HEAD request is answered (clause 13.2.2, in this order).
 
     Args:
-        headers: The request's fields by lower-case name; those that came several times joined with commas.
-        size: Length in bytes of the representation; None where it is not known.
+        headers: The request's fields by lower-case name; repeated fields are joined with commas.
+        size: Length of the representation in bytes, or None if it is unknown.
         etag: Its strong entity tag, quotes included.
-        modified: When it was last changed, in seconds from 1970; None where that is not known.
-        known: Where the size is not known, so many bytes it has at least: `bytes_needed`.
+        modified: When it was last changed, in seconds from 1970, or None if that is unknown.
+        known: While the size is unknown, a number of bytes that are there for certain; see `bytes_needed`.
 
     Returns:
         200 or 206 with the bytes to send; 304, 412 or 416 with none.
@@ -75,7 +75,7 @@ def decide(
     if part is None or not _is_same(headers.get("if-range"), etag, modified):
         return Answer(HTTPStatus.OK, 0, size)
     if part == UNSATISFIABLE:
-        # A range may always be ignored. It is where only the size would tell whether it can be satisfied.
+        # Any range may be ignored. This one is, if it takes the size to say whether it can be satisfied.
         return Answer(HTTPStatus.OK, 0, None) if size is None else Answer(_UNSATISFIABLE)
     return Answer(HTTPStatus.PARTIAL_CONTENT, *part)
 
@@ -83,10 +83,10 @@ def decide(
 def bytes_needed(
     headers: Mapping[str, str], *, etag: str, modified: int | None = None, at_once: int
 ) -> int | None:
-    """Tell how much of a representation must be known to be there before a request can be answered.
+    """Return how many bytes must be known to exist before a request can be answered.
 
-    A 206 states where its range ends before any of it is sent (clause 14.4), so only a range that names its
-    end, and is read in one step anyway, does without the size. All there is can be answered with 200.
+    A 206 states the end of its range before any byte is sent (clause 14.4). So only a range that names its
+    end, and is read in one step anyway, can be answered without the size. A 200 needs no size.
 
     Args:
         headers: See `decide`.
@@ -95,7 +95,7 @@ def bytes_needed(
         at_once: Bytes that are read in one step.
 
     Returns:
-        A number of bytes; None for all of them, where the size itself is needed.
+        A number of bytes, or None if the size itself is needed.
     """
     part = parse_range(headers.get("range"), _ENDLESS)
     if part is None or part == (0, _ENDLESS):
@@ -107,7 +107,7 @@ def bytes_needed(
 
 
 def _refusal(headers: Mapping[str, str], etag: str, modified: int | None) -> HTTPStatus | None:
-    """Return the status of a request whose conditions do not hold, None where they do."""
+    """Return the status for a request whose conditions do not hold, or None if they do."""
     if (tags := headers.get("if-match")) is not None:
         holds = _names(tags, etag, weak=False)
     else:
@@ -127,8 +127,8 @@ def parse_range(field: str | None, size: int) -> tuple[int, int] | None:
     """Turn a Range field into [start, stop) within `size` bytes.
 
     Returns:
-        None where the field is to be ignored: there is none, its unit is not bytes, it is not well-formed, it
-        is inverted, or it asks for several ranges. `UNSATISFIABLE` where no byte is within `size`.
+        None if the field has to be ignored: it is missing, its unit is not bytes, it is malformed or
+        inverted, or it asks for several ranges. `UNSATISFIABLE` if no byte of the range is within `size`.
     """
     unit, equals, ranges = (field or "").partition("=")
     if not equals or unit.strip(" \t").lower() != "bytes":
@@ -149,18 +149,18 @@ def parse_range(field: str | None, size: int) -> tuple[int, int] | None:
 
 def _number(digits: str) -> int:
     digits = digits.lstrip("0")
-    return int(digits or "0") if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS
+    return int(digits or "0") if len(digits) <= _MAX_DIGITS else 10**_MAX_DIGITS
 
 
 def _names(field: str, etag: str, *, weak: bool) -> bool:
-    """Tell whether a list of entity tags names this one; `*` names any (clause 13.1.1)."""
+    """Return whether a list of entity tags contains this one; `*` matches any (clause 13.1.1)."""
     if field.strip(" \t") == "*":
         return True
     return any(tag == etag and (weak or not mark) for mark, tag in _ENTITY_TAG.findall(field))
 
 
 def _is_same(if_range: str | None, etag: str, modified: int | None) -> bool:
-    """Tell whether the client's copy is of this representation; only exact matches count (clause 13.1.5)."""
+    """Return whether the client's copy is of this representation, by exact match (clause 13.1.5)."""
     if if_range is None:
         return True
     if if_range.startswith(('"', "W/")):
@@ -172,7 +172,7 @@ def parse_http_date(text: str | None) -> int | None:
     """Read a date in one of the three forms of clause 5.6.7.
 
     Returns:
-        Seconds from 1970-01-01T00:00:00Z, None where there is no such date: the field is then ignored.
+        Seconds from 1970-01-01T00:00:00Z, or None if the date is invalid: the field is then ignored.
     """
     if text is None or not _DATE.fullmatch(text):
         return None
@@ -184,9 +184,9 @@ def parse_http_date(text: str | None) -> int | None:
 
 
 def format_http_date(seconds: int) -> str:
-    """Write a date as clause 5.6.7 prefers it.
+    """Return a date in the form that clause 5.6.7 prefers.
 
     Raises:
-        OverflowError: It is not in the years 1 to 9999.
+        OverflowError: The date is not in the years 1 to 9999.
     """
     return format_datetime(_EPOCH + timedelta(seconds=seconds), usegmt=True)

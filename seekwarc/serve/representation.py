@@ -1,6 +1,6 @@
-"""Bytes that can be asked for by range, how they are labelled, and what answers a request for them.
+"""Bytes that can be requested by range, with their header fields, and the answers to requests for them.
 
-The size of a body in chunked transfer coding is only known once all its chunks were passed, which may take
+The size of a body in chunked transfer coding is known only after all its chunks were read, which may take
 long. So an answer begins without it wherever HTTP allows that; see `bytes_needed`.
 """
 
@@ -16,18 +16,18 @@ from seekwarc.serve.ranges import Answer, bytes_needed, decide, format_http_date
 __all__ = ["END", "FIRST_STEP", "MAX_STEP", "TURN", "Representation"]
 
 FIRST_STEP: Final = 256 << 10
-"""Bytes that are read first: many clients want no more."""
+"""Bytes that are read first: many clients need no more."""
 MAX_STEP: Final = 1 << 20
-"""Bytes that are read at a time of a body that goes on; what a client costs in memory."""
+"""Bytes that are read at a time later; the memory that a client takes."""
 TURN: Final = 0.5
-"""Seconds that are spent at a time on finding a size: other requests wait no longer for their turn."""
+"""Seconds of one turn of finding a size, after which other requests get their turn."""
 END: Final = 1 << 62
-"""A position that nothing reaches."""
+"""A position after the end of any body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Representation:
-    """Bytes that can be asked for by range, and how they are labelled.
+    """Bytes that can be requested by range, and their header fields.
 
     representation = ServedRecord(record).representation("payload")
     while (answer := representation.answer({"range": "bytes=0-99"})) is None:
@@ -40,9 +40,9 @@ class Representation:
     etag: str
     """A strong entity tag, quotes included."""
     modified: int | None
-    """Seconds from 1970, None where that is not known."""
+    """Seconds from 1970, or None if unknown."""
     headers: Sequence[tuple[str, str]]
-    """Fields of the answer, by lower-case name."""
+    """Fields of the answer: (lower-case name, value)."""
     read: Callable[[int, int], bytes]
     """Returns `length` bytes from `start` on, fewer at the end. It blocks."""
     look_ahead: Callable[[int, float], bool]
@@ -55,14 +55,14 @@ class Representation:
             asked: The request's fields by lower-case name.
 
         Returns:
-            None where that takes bytes that have not been reached yet: ask again.
+            None if that depends on bytes that have not been reached yet: ask again.
 
         Raises:
             FormatError: The record is damaged.
             SourceError: The stored bytes are unavailable.
         """
         needed = bytes_needed(asked, etag=self.etag, modified=self.modified, at_once=MAX_STEP)
-        # Where nothing is needed the size is still good to have: players seek only in what has one.
+        # Even if no byte is needed, try to find the size: players seek only in bodies that have one.
         found = self.look_ahead(needed or END, TURN)
         size = self.known_size()
         if size is None and needed != 0 and not found:
@@ -76,7 +76,7 @@ class Representation:
             if answer.stop is not None:
                 yield "content-length", str(answer.stop - answer.start)
         else:
-            # What describes a body has no place where there is none.
+            # An answer without a body has no fields that describe one.
             yield from (field for field in self.headers if not field[0].startswith("content-"))
             if answer.status is not HTTPStatus.NOT_MODIFIED:
                 yield "content-length", "0"
@@ -92,7 +92,7 @@ class Representation:
     def steps(self, answer: Answer) -> Iterator[tuple[int, int]]:
         """Yield (start, length) of each step in which a body is read.
 
-        Without a known end they go on: the body ends with the first step that comes short.
+        If the end is unknown there is always another step: the body ends with the first short read.
         """
         position, step = answer.start, FIRST_STEP
         stop = END if answer.stop is None else answer.stop

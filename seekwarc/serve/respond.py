@@ -2,8 +2,8 @@
 
     status, fields, body = seekwarc.serve.answer(record, request.headers)
 
-Nothing but seekwarc is needed. Archived content is sent so that it can do no harm in your origin: see
-`seekwarc.serve.policy`.
+This needs only seekwarc. Archived content is sent so that it can do no harm in your origin: see
+`seekwarc.serve.headers`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from http import HTTPStatus
 
 from seekwarc.errors import SeekWarcError, TruncatedError
 from seekwarc.read.record import Record
-from seekwarc.serve.policy import Part
+from seekwarc.serve.error_answers import REFUSAL_FIELDS, refusal_text, status_of
+from seekwarc.serve.headers import Part
 from seekwarc.serve.ranges import Answer
-from seekwarc.serve.refusals import REFUSAL_FIELDS, refusal_text, status_of
 from seekwarc.serve.representation import Representation
 from seekwarc.serve.served import ServedRecord
 
@@ -30,23 +30,23 @@ def answer(
         status, fields, body = answer(record, request.headers)
         return flask.Response(body, status, fields)
 
-    It blocks, and so does the iterator: with asyncio call both in a thread. A server that stops early closes
-    the iterator or drops it; nothing is read that was not asked for.
+    This function blocks, and so does the iterator: with asyncio, call both in a thread. A server that stops
+    early may close the iterator or drop it: bytes are read only as the iterator is advanced.
 
     Args:
-        record: The record, from `Collection.open_record` or `Capture.open` where it may be a revisit.
-        request_headers: The request's fields, names in any case.
+        record: The record. If it may be a revisit, get it from `Collection.open_record` or `Capture.open`.
+        request_headers: The request's fields; case of the names does not matter.
         method: "GET" or "HEAD".
         part: "payload" or "block".
 
     Returns:
         Status; fields as (lower-case name, value); the body, up to 1 MiB at a time. The body of a HEAD
-        request is empty. Where the record cannot be sent, such as a revisit whose payload is in another
-        record (404) or a damaged one (502), the body is JSON that says why.
+        request is empty. If the record cannot be sent, such as a revisit whose payload is in another record
+        (404) or a damaged one (502), the body is JSON that says why.
 
     Raises:
-        SeekWarcError: From the iterator: damage was reached. End the connection, so that the client sees that
-            the body is not whole.
+        SeekWarcError: By the iterator, when it reaches damage. Close the connection, so that the client
+            notices that the body is incomplete.
     """
     if method not in ("GET", "HEAD"):
         fields = [*REFUSAL_FIELDS, ("allow", "GET, HEAD")]

@@ -1,4 +1,4 @@
-"""One open record as it is served: what of it is asked for again and again, found once."""
+"""One open record as it is served: what every request needs is found once and kept."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from seekwarc.collection.segments import ResolvedRevisit
 from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.read.extent import Extent
 from seekwarc.read.record import Record
-from seekwarc.serve.policy import Part, content_headers, entity_tag
+from seekwarc.serve.cost import FrameMap, View
+from seekwarc.serve.headers import Part, content_headers, entity_tag
 from seekwarc.serve.representation import Representation
-from seekwarc.serve.views import FrameMap, View
 from seekwarc.storage.source import Stats
 
 __all__ = ["ServedRecord"]
@@ -23,12 +23,20 @@ __all__ = ["ServedRecord"]
 class ServedRecord:
     """A record that is served.
 
-        app = payload_app(lambda record_id, view: ServedRecord(archive.record_at(int(record_id))))
-
     Args:
         record: The record.
-        stats: Counters of the files that it is read from, for views of records in no frames.
-        problem: Why its payload cannot be had, such as segments that are missing.
+        stats: Counters of the files that it is read from, which count for a record that is not in frames.
+        problem: Why its payload is unavailable, such as missing segments.
+
+    Example:
+        >>> from seekwarc.serve.served import ServedRecord
+        >>> archive = seekwarc.open("crawl.warc.zst")
+        >>> served = ServedRecord(next(archive.records(uri="*/film.mp4")))
+        >>> film = served.representation("payload")
+        >>> answer = film.answer({"range": "bytes=0-99"})
+        >>> int(answer.status), len(film.read(answer.start, answer.stop - answer.start))
+        (206, 100)
+        >>> archive.close()
     """
 
     def __init__(self, record: Record, stats: Sequence[Stats] = (), *, problem: str | None = None) -> None:
@@ -39,12 +47,12 @@ class ServedRecord:
 
     @cached_property
     def frames(self) -> FrameMap:
-        """Its frames."""
+        """The frames of the record."""
         return FrameMap(self.record)
 
     @contextmanager
     def charge(self, view: View | None) -> Iterator[None]:
-        """Charge a view, if there is one, with what is read of this record, and tell it what goes wrong."""
+        """Charge a view, if there is one, with reads of this record; note in it the error that ends them."""
         if view is None:
             yield
             return
@@ -58,10 +66,10 @@ class ServedRecord:
             raise
 
     def extent(self, part: Part) -> Extent:
-        """Return its payload or its block.
+        """Return the record's payload or block.
 
         Raises:
-            NotFoundError: The payload is in records that cannot be found.
+            NotFoundError: The payload is in records that were not found.
         """
         if part == "payload" and self.problem is not None:
             raise NotFoundError(self.problem)
@@ -70,16 +78,16 @@ class ServedRecord:
     def representation(
         self, part: Part, *, as_bytes: bool = False, view: View | None = None
     ) -> Representation:
-        """Return what a request for a part of it is answered from. May read.
+        """Return the bytes and fields that a request is answered with. May read.
 
         Args:
-            part: What of it is sent.
+            part: The part of the record to send.
             as_bytes: See `content_headers`.
-            view: Is charged with what is read.
+            view: Charged with the reads.
 
         Raises:
-            FormatError: It is damaged.
-            SourceError: The stored bytes cannot be had.
+            FormatError: The record is damaged.
+            SourceError: The stored bytes are unavailable.
         """
         with self.charge(view):
             label = self._label(part, as_bytes=as_bytes)
@@ -119,19 +127,19 @@ class ServedRecord:
 
 
 def _why_not(record: Record) -> str | None:
-    """Say why a record's payload is not in it, None where it is."""
+    """Return why a record does not have its payload, or None if it has."""
     if record.type != "revisit" or isinstance(record, ResolvedRevisit):
         return None
     original = record.refers_to_id or record.refers_to_target_uri or record.target_uri
     return (
         f"{record.source}, offset {record.offset}: the payload of this revisit is in the record that it "
-        f"refers to, {original}: open it with `Collection.open_record`, or with `Capture.open` of an `Index`"
+        f"refers to, {original}; open the revisit with `Collection.open_record` or `Capture.open`"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Label:
-    """All of a representation that does not depend on who asks."""
+    """The part of a representation that is the same for every request."""
 
     extent: Extent
     etag: str
@@ -140,7 +148,7 @@ class _Label:
 
 
 def _modified(record: Record) -> int | None:
-    """Return when a record was captured, in seconds from 1970; None where that is not a date in the past."""
+    """Return when a record was captured, in seconds from 1970; None unless that is a date in the past."""
     date = record.date
     if date is None:
         return None

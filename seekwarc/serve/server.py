@@ -1,4 +1,4 @@
-"""Running an application with uvicorn, and ending it although players hold on to their connections."""
+"""Runs an application with uvicorn, and stops it even if players keep their connections open."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from starlette.types import ASGIApp
 __all__ = ["Server"]
 
 PATIENCE: Final = 5
-"""Seconds that a step that is being read may take when the server ends."""
+"""Seconds that reads in progress may still take when the server stops."""
 IDLE: Final = 30
-"""Seconds that a connection may stand without a whole request on it."""
+"""Seconds that a connection may stay open without a complete request."""
 TICKS: Final = 10
-"""Ticks, of a tenth of a second each, between two looks for idle connections."""
+"""Ticks, of a tenth of a second each, between two searches for idle connections."""
 BROKEN_OFF: Final = "ASGI callable returned without completing response."
-"""What uvicorn says of an answer that damage ended. `stream.py` has said why."""
+"""What uvicorn logs for an answer that damage ended. `stream.py` has logged the reason already."""
 
 
 def _was_not_told(record: logging.LogRecord) -> bool:
@@ -27,14 +27,14 @@ def _was_not_told(record: logging.LogRecord) -> bool:
 
 
 class Server(uvicorn.Server):
-    """Serves one application at a port that is open.
+    """Serves one application on a listening socket.
 
-    A player that is paused leaves its answer standing for hours. When the server ends it does not wait for
-    that: connections are closed, and what was reading for them ends as it does when a client hangs up.
+    A paused player may keep its answer open for hours. When the server stops, it does not wait for that:
+    connections are closed, and reads for them end as they do when a client disconnects.
 
     Args:
         app: The application.
-        listener: The port.
+        listener: The listening socket.
     """
 
     def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
@@ -48,24 +48,24 @@ class Server(uvicorn.Server):
         )
         super().__init__(config)
         self._idle: dict[object, tuple[object, float]] = {}
-        """Connections on which nothing is answered: what was answered last, and when that was noticed."""
+        """Connections without an answer in progress: the last request, and when the idle time began."""
         self._listener = listener
         logging.getLogger("uvicorn.error").addFilter(_was_not_told)
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until SIGINT or SIGTERM comes, which is raised again at the end."""
+        """Serve until SIGINT or SIGTERM, which is raised again at the end."""
         super().run([self._listener] if sockets is None else sockets)
 
     async def on_tick(self, counter: int) -> bool:
-        """Close connections that nobody uses, then do what uvicorn does at every tick."""
+        """Close idle connections, then do what uvicorn does at every tick."""
         if counter % TICKS == 0:
             self._close_idle(time.monotonic())
         return await super().on_tick(counter)
 
     def _close_idle(self, now: float) -> None:
-        """Close connections that have been idle, or had the head of a request unfinished, for too long.
+        """Close connections that were idle, or had an incomplete request head, for too long.
 
-        By itself uvicorn only closes those that have been answered before and sent nothing since.
+        uvicorn itself closes only those that had an answer and have sent nothing since.
         """
         idle: dict[object, tuple[object, float]] = {}
         for connection in list(self.server_state.connections):
@@ -73,14 +73,14 @@ class Server(uvicorn.Server):
             if cycle is not None and not cycle.response_complete:
                 continue
             last, since = self._idle.get(connection, (None, now))
-            # Bytes that trickle in do not count, whole requests do.
+            # Only complete requests end the idle time, not bytes that trickle in.
             idle[connection] = cycle, since if last is cycle else now
             if now - idle[connection][1] > IDLE and connection.transport is not None:
                 connection.transport.close()
         self._idle = idle
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close all connections, then the port."""
+        """Close all connections, then the listening socket."""
         for connection in list(self.server_state.connections):
             connection.transport.abort()
         await super().shutdown(sockets)

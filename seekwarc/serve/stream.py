@@ -1,8 +1,8 @@
-"""Bytes by range over ASGI: lazy, one step at a time, and no step more once the client has gone.
+"""Bytes by range over ASGI: lazily, one step at a time, and none after the client has disconnected.
 
-Most bodies that a player asks for are never finished. So each step is read in a worker thread only when the
-one before it was taken, and a watcher on `receive` ends the work when the client hangs up, even in the middle
-of a step: see `seekwarc.storage.stopping`.
+Players abandon most of the bodies that they ask for. So each step is read, in a worker thread, only after the
+previous one was sent; and a task that waits on `receive` stops the work when the client disconnects, even in
+the middle of a step: see `seekwarc.storage.stopping`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _log: Final = logging.getLogger("seekwarc.serve")
 
 
 async def while_connected(receive: Receive, work: Callable[[], Awaitable[None]]) -> None:
-    """Do the work behind a request, and end it when the client goes away.
+    """Do the work for a request, and stop it when the client disconnects.
 
     Args:
-        receive: Tells when the client hangs up.
+        receive: Reports when the client disconnects.
         work: Answers the request.
     """
     problem: Exception | None = None
@@ -42,7 +42,7 @@ async def while_connected(receive: Receive, work: Callable[[], Awaitable[None]])
         group.start_soon(_watch, receive, group.cancel_scope)
         try:
             await work()
-        except Exception as error:  # noqa: BLE001 - raised below: the group would hide what it is
+        except Exception as error:  # noqa: BLE001 - raised below: the group would wrap it
             problem = error
         group.cancel_scope.cancel()
     if problem is not None:
@@ -56,7 +56,7 @@ async def _watch(receive: Receive, scope: anyio.CancelScope) -> None:
 
 
 async def in_thread(function: Callable[[], Value], limiter: anyio.CapacityLimiter | None = None) -> Value:
-    """Call a function that may block, in a worker thread; it is ended when this is cancelled."""
+    """Call a function that may block in a worker thread; it is stopped when this task is cancelled."""
     return await anyio.to_thread.run_sync(partial(_stoppably, function), limiter=limiter)
 
 
@@ -72,16 +72,16 @@ async def send_ranges(
     *,
     limiter: anyio.CapacityLimiter,
 ) -> None:
-    """Answer a GET or HEAD request. To be called in `while_connected`.
+    """Answer a GET or HEAD request. Call it inside `while_connected`.
 
-    A read that fails when the answer has begun ends the connection: that is how HTTP says that a body is not
-    whole.
+    If a read fails after the answer has begun, the connection is closed, which in HTTP means that the body is
+    incomplete.
 
     Args:
-        representation: What is asked for.
+        representation: What to send.
         scope: The request.
-        send: Takes the answer.
-        limiter: Bounds how many threads read at once.
+        send: Sends the answer.
+        limiter: Limits how many threads read at once.
     """
     asked = _joined(Headers(scope=scope))
     while (answer := await in_thread(partial(representation.answer, asked), limiter)) is None:
@@ -113,7 +113,7 @@ async def _send_body(
             _log.warning("the answer breaks off at byte %d: %s", position, error)
             return
         if position == answer.start:
-            # Nothing was promised before the first step had come.
+            # The status is sent only after the first step was read, so that its failure is another status.
             await send(start)
         end = position + len(data)
         is_last = end == answer.stop or (answer.stop is None and len(data) < length)
@@ -126,5 +126,5 @@ async def _send_body(
 
 
 def _joined(headers: Headers) -> dict[str, str]:
-    """Return the fields by name; one that came several times is a list (RFC 9110, clause 5.3)."""
+    """Return the fields by name; repeated fields are joined to a list (RFC 9110, clause 5.3)."""
     return {name: ", ".join(headers.getlist(name)) for name in set(headers.keys())}

@@ -57,7 +57,7 @@ def test_records_come_in_order_with_what_their_headers_say() -> None:
         assert run(work) == [(it.offset, it.length, it.type, it.block.read()) for it in archive]
 
 
-def test_a_range_costs_what_it_costs_elsewhere() -> None:
+def test_a_range_costs_the_same_as_without_asyncio() -> None:
     made = crawl()
 
     async def work(archive: AsyncReader) -> None:
@@ -81,7 +81,7 @@ def test_many_tasks_read_at_the_same_time() -> None:
     run(work, concurrency=4)
 
 
-def test_the_event_loop_goes_on_while_something_is_read() -> None:
+def test_the_event_loop_runs_during_reads() -> None:
     async def work(archive: AsyncReader) -> int:
         ticks = 0
 
@@ -99,7 +99,7 @@ def test_the_event_loop_goes_on_while_something_is_read() -> None:
     assert run(work, SlowSource(crawl().bytes())) > 5
 
 
-def test_what_is_not_in_the_header_is_awaited(tmp_path: Path) -> None:
+def test_everything_but_header_fields_is_awaited(tmp_path: Path) -> None:
     with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
         out.write(
             "response",
@@ -123,7 +123,7 @@ def test_what_is_not_in_the_header_is_awaited(tmp_path: Path) -> None:
     run(work, tmp_path / "a.warc.zst")
 
 
-def test_damage_comes_behind_what_is_intact() -> None:
+def test_damage_is_raised_after_the_intact_records() -> None:
     made = crawl()
 
     async def work(archive: AsyncReader) -> None:
@@ -149,7 +149,7 @@ def test_errors_are_those_of_the_reader(tmp_path: Path) -> None:
         _ = archive.stats
 
 
-def test_nothing_is_left_behind_and_nothing_can_be_read_when_it_is_closed() -> None:
+def test_a_closed_archive_reads_nothing_and_keeps_no_thread() -> None:
     async def main() -> None:
         async with seekwarc.AsyncReader(SlowSource(crawl().bytes())) as archive:
             record = await archive.record_at(0)
@@ -186,7 +186,7 @@ def crawled(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_collection_is_asked_without_waiting(crawled: Path) -> None:
+def test_a_collection_does_not_block(crawled: Path) -> None:
     async def main() -> None:
         paths = [crawled / "a.warc.zst", crawled / "b.warc.zst"]
         async with seekwarc.AsyncCollection(paths) as files:
@@ -213,7 +213,7 @@ def test_a_collection_is_asked_without_waiting(crawled: Path) -> None:
     asyncio.run(main())
 
 
-def test_an_index_is_searched_without_waiting(crawled: Path) -> None:
+def test_an_index_does_not_block(crawled: Path) -> None:
     async def main() -> None:
         async with seekwarc.AsyncIndex(crawled / "all.cdxj") as index:
             captures = [capture async for capture in index.lookup("http://example.org/")]
@@ -238,7 +238,7 @@ def test_an_archive_knows_its_name(crawled: Path) -> None:
     run(work, crawled / "a.warc.zst")
 
 
-def test_what_is_open_cannot_be_copied_and_what_is_not_can(crawled: Path) -> None:
+def test_only_archives_that_are_not_open_can_be_copied(crawled: Path) -> None:
     async def main() -> None:
         async with seekwarc.AsyncReader(crawled / "a.warc.zst") as archive:
             record = await archive.record_at(0)

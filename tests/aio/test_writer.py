@@ -17,7 +17,7 @@ async def pieces(*found: bytes) -> AsyncIterator[bytes]:
         yield piece
 
 
-def test_tasks_write_records_while_others_go_on(tmp_path: Path) -> None:
+def test_tasks_write_records_while_others_run(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
 
     async def crawl() -> list[seekwarc.Written]:
@@ -38,7 +38,7 @@ def test_tasks_write_records_while_others_go_on(tmp_path: Path) -> None:
             assert archive.record_at(place.offset).payload.read() == b"a" * number + b"b"
 
 
-def test_a_stream_that_fails_takes_its_record_back(tmp_path: Path) -> None:
+def test_a_failing_stream_rolls_its_record_back(tmp_path: Path) -> None:
     async def failing() -> AsyncIterator[bytes]:
         yield b"x" * 100_000
         raise ConnectionError
@@ -68,6 +68,6 @@ def test_an_exception_keeps_what_was_written(tmp_path: Path) -> None:
         assert len(list(archive)) == 1
 
 
-def test_a_writer_that_is_not_open_says_so(tmp_path: Path) -> None:
+def test_a_writer_that_is_not_open_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(seekwarc.SeekWarcError, match="async with"):
         asyncio.run(seekwarc.AsyncWriter(tmp_path / "a.warc.zst").flush())

@@ -30,7 +30,7 @@ def texts(page: Any) -> list[str]:
     return page.locator(".hexed option").all_inner_texts()
 
 
-def test_a_size_that_is_being_counted_is_shown_when_it_is_known(served, page) -> None:
+def test_a_size_is_shown_once_it_was_counted(served, page) -> None:
     page.goto(served.link("chunks"))
     until(page, "!!document.querySelector('.record-head [role=status]')")
     assert "being counted" in page.inner_text(".record-head [role=status]")
@@ -53,7 +53,7 @@ def asked_for(page: Any, record: dict[str, Any]) -> list[str]:
     return [url for url in page.asked if f"/api/records/{record['id']}?" in url]
 
 
-def test_a_record_that_is_left_is_not_asked_for_any_more(served, page) -> None:
+def test_a_record_that_was_left_is_not_requested_again(served, page) -> None:
     row = served.find("plain")
     record = served.json(f"api/records/{row['id']}")
 
@@ -72,7 +72,7 @@ def test_a_record_that_is_left_is_not_asked_for_any_more(served, page) -> None:
     assert len(asked_for(page, row)) == before
 
 
-def test_a_size_that_is_known_is_shown_at_once(served, page) -> None:
+def test_a_known_size_is_shown_at_once(served, page) -> None:
     page.goto(served.link("plain"))
     until(page, "document.querySelector('.facts')?.innerText.includes('9 B')")
     assert not page.locator(".record-head [role=status]").count()

@@ -207,7 +207,7 @@ def is_untouched(page: Any, served: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_nothing_of_a_hostile_page_runs_or_leaves(served, page, trap, name) -> None:
+def test_a_hostile_page_runs_and_requests_nothing(served, page, trap, name) -> None:
     before = len(trap.caught)
     answered = []
     page.on("response", lambda response: answered.append(response.url))
@@ -222,7 +222,7 @@ def test_nothing_of_a_hostile_page_runs_or_leaves(served, page, trap, name) -> N
 
 
 @pytest.mark.parametrize("name", LINKS)
-def test_what_is_clicked_in_an_archived_page_leads_nowhere(served, page, trap, name) -> None:
+def test_clicks_in_an_archived_page_do_nothing(served, page, trap, name) -> None:
     before = len(trap.caught)
     show(page, served, f"link/{name}")
     framed(page)
@@ -239,7 +239,7 @@ def test_what_is_clicked_in_an_archived_page_leads_nowhere(served, page, trap, n
     assert page.evaluate("document.querySelectorAll('.page-room iframe').length") == 1
 
 
-def test_a_page_is_shown_and_said_to_be_no_replay(served, page) -> None:
+def test_a_page_is_shown_and_labelled_as_no_replay(served, page) -> None:
     show(page, served, "plain")
     frame = framed(page)
     assert frame.locator("#a").evaluate("(it) => getComputedStyle(it).color") == "rgb(1, 2, 3)"
@@ -258,7 +258,7 @@ def test_a_page_is_shown_and_said_to_be_no_replay(served, page) -> None:
     "name",
     ["gzipped", "xhtml", "latin", "wrong-charset", "not-chunked", "unknown-coding", "utf-16", "escapes"],
 )
-def test_codings_and_charsets_of_a_page_are_undone(served, page, trap, name) -> None:
+def test_codings_and_charsets_of_a_page_are_decoded(served, page, trap, name) -> None:
     before = len(trap.caught)
     show(page, served, name)
     if name == "unknown-coding":
@@ -271,21 +271,21 @@ def test_codings_and_charsets_of_a_page_are_undone(served, page, trap, name) -> 
 
 
 @pytest.mark.parametrize("name", ["huge", "bomb"])
-def test_of_a_huge_page_the_beginning_is_shown(served, page, name) -> None:
+def test_the_beginning_of_a_huge_page_is_shown(served, page, name) -> None:
     show(page, served, name)
     framed(page)
     assert "Only its beginning is shown" in page.inner_text(".paged .notice >> nth=0")
     assert page.problems == []
 
 
-def test_of_a_damaged_page_what_stands_before_is_shown(served, page) -> None:
+def test_a_damaged_page_is_shown_up_to_the_damage(served, page) -> None:
     show(page, served, "broken")
     framed(page)
     assert "before the damage" in page.inner_text(".paged .bad")
 
 
 @pytest.mark.parametrize("name", ["drawing.svg", "coded.svg", "foreign.svg"])
-def test_a_drawing_is_a_picture_its_source_a_tab_away(served, page, trap, name) -> None:
+def test_a_drawing_is_a_picture_with_its_source_as_text(served, page, trap, name) -> None:
     before = len(trap.caught)
     page.goto(served.link(f"/{name}."))
     until(page, "document.querySelector('.picture img')?.naturalWidth === 40")

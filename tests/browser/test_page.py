@@ -188,7 +188,7 @@ def test_no_script_of_an_archived_page_runs(served, page) -> None:
     assert not [url for url in page.asked if "ours" in url]
 
 
-def test_an_archived_page_is_no_document_even_where_downloads_are_ignored(served, chromium) -> None:
+def test_an_archived_page_never_becomes_a_document(served, chromium) -> None:
     row = served.find("hostile.html")
     context = chromium.new_context()
     page = context.new_page()
@@ -208,14 +208,14 @@ def test_an_archived_page_is_no_document_even_where_downloads_are_ignored(served
     context.close()
 
 
-def test_nothing_is_asked_of_anybody_else(served, page) -> None:
+def test_no_other_server_is_contacted(served, page) -> None:
     for name in ("hostile.html", "things.json", "dot.png", "access.log"):
         page.goto(served.link(name))
         page.wait_for_timeout(200)
     assert all(url.startswith((served.address, "data:", "blob:")) for url in page.asked)
 
 
-def test_text_is_read_as_one_scrolls(served, page) -> None:
+def test_text_is_read_while_scrolling(served, page) -> None:
     page.goto(served.link("access.log"))
     until(page, "document.querySelector('pre.text')?.textContent.startsWith('0000000 “naïve” GET')")
     whole = page.evaluate("document.querySelector('pre.text').textContent.length")
@@ -239,13 +239,13 @@ def test_text_is_read_as_one_scrolls(served, page) -> None:
     assert page.problems == []
 
 
-def test_a_content_coding_is_undone_for_reading(served, page) -> None:
+def test_a_content_coding_is_decoded_for_reading(served, page) -> None:
     page.goto(served.link("coded.html"))
     until(page, "document.querySelector('pre.text')?.textContent.startsWith('<!doctype html>')")
     assert "gzip" in page.inner_text(".texted .notice")
 
 
-def test_json_is_a_tree_and_what_is_none_is_said_to_be_none(served, page) -> None:
+def test_json_is_a_tree_and_other_text_gets_a_message(served, page) -> None:
     page.goto(served.link("things.json"))
     until(page, "document.querySelectorAll('.tree .key').length >= 2")
     page.click(".tree details details summary")
@@ -257,7 +257,7 @@ def test_json_is_a_tree_and_what_is_none_is_said_to_be_none(served, page) -> Non
     assert page.problems == []
 
 
-def test_what_cannot_be_shown_says_so_in_words(served, page) -> None:
+def test_content_that_cannot_be_shown_gets_a_message(served, page) -> None:
     page.goto(served.link("lies.png"))
     until(page, "document.querySelector('.image .bad')?.textContent.includes('cannot show this picture')")
     page.goto(served.link("lies.mp4"))
@@ -268,7 +268,7 @@ def test_what_cannot_be_shown_says_so_in_words(served, page) -> None:
     until(page, "document.querySelector('#record h2')?.textContent.endsWith('empty.txt')")
 
 
-def test_a_link_leads_to_its_record_in_the_list_too(served, page) -> None:
+def test_a_link_selects_its_record_in_the_list(served, page) -> None:
     page.goto(served.link("dot.png", q="example.org"))
     until(page, "document.querySelector('.row[aria-selected=true]')?.classList.contains('active')")
     assert "dot.png" in page.inner_text(".row[aria-selected=true]")
@@ -303,7 +303,7 @@ def test_headers_are_shown(served, page) -> None:
 
 
 @pytest.mark.slow
-def test_any_place_of_ten_gibibytes_is_shown_in_hex(huge, page) -> None:
+def test_any_position_in_ten_gibibytes_is_shown_in_hex(huge, page) -> None:
     at = 7 * FRAME * 100 + 4096
     page.goto(huge.link("huge.bin", tab="hex", at=at))
     wanted = " ".join(f"{value:02x}" for value in struct.pack("<2I", 1024, 1025))
@@ -339,7 +339,7 @@ def test_frames_light_up_and_lead_to_their_bytes(huge, page) -> None:
 
 
 @pytest.mark.parametrize(("width", "colours"), [(375, "dark"), (1600, "light")])
-def test_nothing_sticks_out(served, chromium, width, colours) -> None:
+def test_nothing_overflows_the_window(served, chromium, width, colours) -> None:
     context = chromium.new_context(viewport={"width": width, "height": 740}, color_scheme=colours)
     page = context.new_page()
     for state in ("", "access.log", "things.json", "dot.png", "hostile.html"):

@@ -20,8 +20,8 @@ from anyio.from_thread import start_blocking_portal
 
 import seekwarc
 from seekwarc.serve.app import application
+from seekwarc.serve.library import Library
 from seekwarc.serve.server import Server
-from seekwarc.serve.shelf import Shelf
 from tests.serve.asgi import Client
 from tests.support.writing import response
 
@@ -81,9 +81,9 @@ def crawl(tmp_path_factory) -> Crawl:
 
 
 @pytest.fixture
-def shelf(crawl) -> Iterator[Shelf]:
-    """The crawl, gone through."""
-    with Shelf(crawl.paths) as made:
+def library(crawl) -> Iterator[Library]:
+    """The crawl, scanned."""
+    with Library(crawl.paths) as made:
         made.read()
         yield made
 
@@ -96,9 +96,9 @@ def portal():
 
 
 @pytest.fixture
-def client(shelf, portal) -> Client:
+def client(library, portal) -> Client:
     """What a browser on this computer would be."""
-    return Client(application(shelf), portal)
+    return Client(application(library), portal)
 
 
 @pytest.fixture
@@ -145,9 +145,9 @@ def running(app) -> Iterator[Running]:
 
 
 @pytest.fixture
-def server(shelf) -> Iterator[Running]:
+def server(library) -> Iterator[Running]:
     """The crawl, served at a port."""
-    with running(application(shelf)) as made:
+    with running(application(library)) as made:
         yield made
 
 

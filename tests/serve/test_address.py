@@ -12,7 +12,7 @@ import seekwarc
 from seekwarc.format.dates import WarcDate
 from seekwarc.serve.address import address_of, capture_address
 from seekwarc.serve.app import application
-from seekwarc.serve.shelf import Shelf
+from seekwarc.serve.library import Library
 from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, PAGE, response
 
@@ -88,29 +88,29 @@ def test_a_capture_in_segments_is_joined(client) -> None:
         ({"uri": "http://example.org/gone"}, 404, "http://example.org/gone"),
     ],
 )
-def test_what_is_wrong_with_an_address_is_said(client, query, status, words) -> None:
+def test_a_malformed_address_gets_a_message(client, query, status, words) -> None:
     answer = client.get("/payload", **query)
     assert answer.status == status
     assert words in answer.json["error"]["message"]
 
 
-def test_of_several_captures_the_nearest_or_the_latest(tmp_path, portal) -> None:
+def test_the_nearest_or_the_latest_capture_is_sent(tmp_path, portal) -> None:
     path = tmp_path / "days.warc.zst"
     with seekwarc.open(path, "w") as out:
         for day in (10, 12, 20):
             out.write_response("http://e.org/", response(b"%d" % day, None), date=f"2026-11-{day}T00:00:00Z")
-    with Shelf([path]) as shelf:
-        shelf.read()
-        client = Client(application(shelf), portal)
+    with Library([path]) as library:
+        library.read()
+        client = Client(application(library), portal)
         asked = {"": b"20", "20261110": b"10", "20261113": b"12", "1999": b"10", "20261118000000": b"20"}
         for date, body in asked.items():
             assert client.get("/payload", uri="http://e.org/", date=date).body == body
 
 
-def test_a_request_waits_while_files_are_being_read(crawl, portal) -> None:
-    with Shelf(crawl.paths) as shelf:
-        client = Client(application(shelf), portal)
-        shelf.start_reading()
+def test_a_request_waits_while_files_are_scanned(crawl, portal) -> None:
+    with Library(crawl.paths) as library:
+        client = Client(application(library), portal)
+        library.start_reading()
         answer = client.get("/payload", uri="http://example.org/big.mp4", headers={"range": "bytes=0-9"})
         assert (answer.status, answer.body) == (206, FILM[:10])
 
@@ -122,9 +122,9 @@ def test_a_uri_that_is_not_utf8_has_an_address_that_works(tmp_path, portal) -> N
     )
     path = tmp_path / "latin.warc"
     path.write_bytes(head + b"here\r\n\r\n")
-    with Shelf([path]) as shelf:
-        shelf.read()
-        client = Client(application(shelf), portal)
+    with Library([path]) as library:
+        library.read()
+        client = Client(application(library), portal)
         row = client.get("/api/records").json["records"][0]
         address = client.get(f"/api/records/{row['id']}").json["address"]
         assert "caf%E9" in address

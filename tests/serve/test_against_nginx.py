@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import pytest
 
 from seekwarc.serve.app import application
+from seekwarc.serve.library import Library
 from seekwarc.serve.ranges import format_http_date, parse_http_date
-from seekwarc.serve.shelf import Shelf
 from tests.serve.conftest import FILM, running
 
 pytestmark = pytest.mark.needs("nginx")
@@ -121,8 +121,8 @@ def nginx(tmp_path_factory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def ours(crawl) -> Iterator[Server]:
-    with Shelf(crawl.paths[:1]) as shelf, running(application(shelf)) as server:
-        record_id = shelf.record_id(0, crawl.offsets["film.mp4"])
+    with Library(crawl.paths[:1]) as library, running(application(library)) as server:
+        record_id = library.record_id(0, crawl.offsets["film.mp4"])
         yield Server(server.port, f"/api/records/{record_id}/payload")
 
 
@@ -193,7 +193,7 @@ def test_the_answer_is_the_same(nginx, ours, headers, method) -> None:
 
 
 @pytest.mark.parametrize(("headers", "theirs", "wanted", "why"), DIFFERENT)
-def test_where_we_differ_it_is_on_purpose(nginx, ours, *, headers, theirs, wanted, why) -> None:
+def test_differences_from_nginx_are_intended(nginx, ours, *, headers, theirs, wanted, why) -> None:
     assert nginx.ask("GET", headers).status == theirs
     got = ours.ask("GET", headers)
     assert (got.status, got.body) == (wanted, FILM), why

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc.errors import FormatWarning
-from seekwarc.serve.api import MOST_ROWS
+from seekwarc.serve.api import MAX_ROWS
 from seekwarc.serve.app import application
+from seekwarc.serve.library import Library
 from seekwarc.serve.openapi import DESCRIPTION
-from seekwarc.serve.shelf import Shelf
 from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, PAGE, response
 
@@ -39,7 +39,7 @@ def test_the_description_is_served(client) -> None:
     assert answer.json == DESCRIPTION
 
 
-def test_every_reference_of_the_description_leads_somewhere() -> None:
+def test_every_reference_of_the_description_resolves() -> None:
     names = re.findall(r"#/components/schemas/(\w+)", str(DESCRIPTION))
     assert set(names) == set(DESCRIPTION["components"]["schemas"])
 
@@ -104,14 +104,14 @@ def test_records_are_found(client, query, names) -> None:
         {"q": "a" * 5000},
     ],
 )
-def test_what_cannot_be_understood_is_told_in_words(client, query) -> None:
+def test_malformed_requests_get_a_message(client, query) -> None:
     answer = client.get("/api/records", **query)
     assert answer.status == 400
     assert check(answer, "/records")["error"]["message"]
 
 
-def test_no_answer_is_longer_than_a_page(client) -> None:
-    assert len(client.get("/api/records", count=10**17).json["records"]) <= MOST_ROWS
+def test_an_answer_has_at_most_one_page_of_rows(client) -> None:
+    assert len(client.get("/api/records", count=10**17).json["records"]) <= MAX_ROWS
     assert client.get("/api/records", start=10**17).json["records"] == []
     assert client.get("/api/records", count=0).json["records"] == []
 
@@ -172,7 +172,7 @@ def test_the_frames_of_a_record(client, found) -> None:
     assert len(client.get(f"/api/records/{record_id}/frames", cells=10**17).json["cells"]) == whole["frames"]
 
 
-def test_what_a_view_has_cost(client, found) -> None:
+def test_the_cost_of_a_view(client, found) -> None:
     record_id = found(q="film.mp4")
     client.get(f"/api/records/{record_id}", view="mine")
     opened = check(client.get("/api/views/mine"), "/views/{view}")
@@ -189,11 +189,11 @@ def test_what_a_view_has_cost(client, found) -> None:
 
 @pytest.mark.parametrize("path", ["", "/frames", "/payload", "/block"])
 @pytest.mark.parametrize("record_id", ["x", "00000000-0", "..%2f..%2fetc", "0-0"])
-def test_no_record_has_that_id(client, path, record_id) -> None:
+def test_an_unknown_id_is_not_found(client, path, record_id) -> None:
     assert client.get(f"/api/records/{record_id}{path}").status == 404
 
 
-def test_payloads_go_through_the_same_door(client, found) -> None:
+def test_payloads_are_part_of_the_interface(client, found) -> None:
     answer = client.get(f"/api/records/{found(q='film.mp4')}/payload", headers={"range": "bytes=10-19"})
     assert (answer.status, answer.body) == (206, FILM[10:20])
 
@@ -203,7 +203,7 @@ words = st.text(max_size=12) | st.integers(-5, 10**20).map(str)
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.data())
-def test_whatever_is_asked_the_answer_is_described(client, data) -> None:
+def test_every_answer_matches_the_description(client, data) -> None:
     rows = client.get("/api/records").json["records"]
     paths = [
         path
@@ -226,7 +226,7 @@ def test_whatever_is_asked_the_answer_is_described(client, data) -> None:
     check(answer, path)
 
 
-def test_random_ranges_give_what_slices_give(client, found) -> None:
+def test_random_ranges_equal_slices(client, found) -> None:
     path = f"/api/records/{found(q='film.mp4')}/payload"
     dice = random.Random(3)
     for _ in range(60):
@@ -239,9 +239,9 @@ def test_random_ranges_give_what_slices_give(client, found) -> None:
 @pytest.mark.needs("samples")
 def test_files_of_others_are_served(samples, portal) -> None:
     paths = sorted(path for path in samples.iterdir() if ".warc" in path.name)
-    with warnings.catch_warnings(action="ignore", category=FormatWarning), Shelf(paths) as shelf:
-        shelf.read()
-        client = Client(application(shelf), portal)
+    with warnings.catch_warnings(action="ignore", category=FormatWarning), Library(paths) as library:
+        library.read()
+        client = Client(application(library), portal)
         start, statuses = 0, Counter()
         while rows := check(client.get("/api/records", start=start, count=500), "/records")["records"]:
             start += len(rows)
@@ -271,9 +271,9 @@ def test_damage_and_harmless_deviations_are_told_apart(tmp_path, portal, body, p
     with seekwarc.open(path, "w") as out:
         block = response(body, "text/html", "Transfer-Encoding: chunked")
         out.write_response("http://example.org/", block, date="2026-11-16T12:00:00Z")
-    with Shelf([path]) as shelf:
-        shelf.read()
-        client = Client(application(shelf), portal)
+    with Library([path]) as library:
+        library.read()
+        client = Client(application(library), portal)
         (row,) = client.get("/api/records", q="example").json["records"]
         told = client.get(f"/api/records/{row['id']}").json
     assert (told["problem"], told["deviation"]) == (problem, deviation)

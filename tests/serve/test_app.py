@@ -10,7 +10,7 @@ from seekwarc.serve.app import application
 from tests.serve.asgi import Client
 
 
-def test_the_page_is_served_under_a_policy_that_lets_nothing_in_from_outside(client) -> None:
+def test_the_policy_of_the_page_allows_no_other_origin(client) -> None:
     page = client.get("/")
     assert page.status == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -21,7 +21,7 @@ def test_the_page_is_served_under_a_policy_that_lets_nothing_in_from_outside(cli
     assert "frame-ancestors 'none'" in policy
 
 
-def test_all_that_the_page_names_is_there(client) -> None:
+def test_every_file_that_the_page_names_exists(client) -> None:
     page = client.get("/").body.decode()
     named = set(re.findall(r'(?:src|href)="([^"#]+)"', page))
     assert {"main.js", "style.css"} <= named
@@ -37,7 +37,7 @@ def test_all_that_the_page_names_is_there(client) -> None:
     assert len(seen) > 10
 
 
-def test_nothing_of_the_page_comes_from_elsewhere(client) -> None:
+def test_the_page_names_no_other_server(client) -> None:
     for name in ("", "main.js", "style.css", "record.js", "api.js", "dom.js"):
         text = client.get(f"/{name}").body.decode()
         assert not re.search(r"""(?:url\(|src=|href=|import |from |fetch\()\s*["']?(?:https?:)?//""", text)
@@ -54,7 +54,7 @@ def test_a_page_is_not_sent_twice(client) -> None:
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example", "", "[::1", "localhost.evil.example:80"]
 )
-def test_a_page_that_had_its_name_pointed_here_is_refused(client, host) -> None:
+def test_a_request_for_another_host_name_is_refused(client, host) -> None:
     for path in ("/", "/api/records", "/api/summary"):
         answer = client.get(path, headers={"host": host})
         assert answer.status == 400
@@ -66,18 +66,18 @@ def test_names_of_this_computer_are_taken(client, host) -> None:
     assert client.get("/api/summary", headers={"host": host}).status == 200
 
 
-def test_other_names_can_be_allowed(shelf, portal) -> None:
-    client = Client(application(shelf, hosts=["archive.example"]), portal)
+def test_other_names_can_be_allowed(library, portal) -> None:
+    client = Client(application(library, hosts=["archive.example"]), portal)
     assert client.get("/", headers={"host": "archive.example"}).status == 200
     assert client.get("/", headers={"host": "localhost"}).status == 400
 
 
 @pytest.mark.parametrize("path", ["/../app.py", "/app.py", "/page/index.html", "/etc/passwd", "/api", "/x"])
-def test_nothing_else_is_there(client, path) -> None:
+def test_other_paths_are_not_found(client, path) -> None:
     assert client.get(path).status in (404, 307)
 
 
-def test_every_answer_says_not_to_guess_what_it_is(client, found) -> None:
+def test_every_answer_has_nosniff(client, found) -> None:
     record = f"/api/records/{found(q='film.mp4')}"
     for path in (
         "/",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from seekwarc.collection.record_index import MemoryIndex, RecordIndex, entries_of
 from seekwarc.read.reader import Reader
 from seekwarc.serve.catalogue import Catalogue, Query, Row, clean
-from seekwarc.serve.shelf import rows_of
+from seekwarc.serve.library import rows_of
 
 
 def row(number: int, **given: object) -> Row:
@@ -82,7 +82,7 @@ def everything(catalogue: Catalogue, query: Query) -> list[Row]:
         ),
     ],
 )
-def test_a_query_finds_what_has_all_of_it(catalogue, query, wanted) -> None:
+def test_a_query_finds_rows_that_meet_all_conditions(catalogue, query, wanted) -> None:
     assert everything(catalogue, query) == [it for it in ROWS if wanted(it)]
 
 
@@ -93,11 +93,11 @@ def test_sorting(catalogue, field, descending) -> None:
     assert found == sorted(ROWS, key=lambda it: getattr(it, field), reverse=descending)
 
 
-def test_downwards_as_stored(catalogue) -> None:
+def test_descending_order_of_storage(catalogue) -> None:
     assert everything(catalogue, Query(descending=True)) == ROWS[::-1]
 
 
-def test_a_page_behind_the_end_is_empty(catalogue) -> None:
+def test_a_page_after_the_end_is_empty(catalogue) -> None:
     assert catalogue.page(Query(), 5000, 10) == (1000, [])
     assert catalogue.page(Query(type="none"), 0, 10) == (0, [])
     assert catalogue.page(Query(type="revisit"), 10**17, 10).rows == []
@@ -137,7 +137,7 @@ def test_asking_while_rows_are_added() -> None:
         catalogue.close()
 
 
-def test_the_file_is_given_back() -> None:
+def test_the_file_is_deleted() -> None:
     catalogue = Catalogue(["a"])
     folder = catalogue._folder.name
     assert os.listdir(folder)
@@ -146,7 +146,7 @@ def test_the_file_is_given_back() -> None:
     assert not os.path.exists(folder)
 
 
-def test_it_answers_as_an_index_does(crawl) -> None:
+def test_it_answers_as_other_record_indexes_do(crawl) -> None:
     names = [str(path) for path in crawl.paths]
     catalogue = Catalogue(names)
     memory = MemoryIndex()
@@ -195,7 +195,7 @@ def test_the_place_of_a_record(catalogue) -> None:
     assert catalogue.place(1, 700) is None
 
 
-def test_a_row_says_what_a_record_is(crawl) -> None:
+def test_a_row_describes_its_record(crawl) -> None:
     with Reader(crawl.paths[0]) as archive:
         rows = {row.uri: row for row in rows_of(archive, 3)}
     film = rows["http://example.org/film.mp4"]

@@ -12,12 +12,12 @@ import pytest
 
 import seekwarc
 from seekwarc.serve import api as api_module
+from seekwarc.serve import library as library_module
 from seekwarc.serve import representation as representation_module
-from seekwarc.serve import shelf as shelf_module
 from seekwarc.serve.app import application
+from seekwarc.serve.library import Library
 from seekwarc.serve.payload import payload_app
 from seekwarc.serve.served import ServedRecord
-from seekwarc.serve.shelf import Shelf
 from tests.serve.asgi import Client
 from tests.serve.conftest import PAGE, response, running
 from tests.support.foreign import Foreign
@@ -80,10 +80,10 @@ def hostile(request, tmp_path, portal):
     """A client of a file with one such record between two sound ones."""
     path = tmp_path / "hostile.warc"
     path.write_bytes(SOUND + HOSTILE[request.param] + SOUND)
-    with Shelf([path]) as shelf:
-        shelf.start_reading()
-        client = Client(application(shelf), portal)
-        shelf._thread.join()
+    with Library([path]) as library:
+        library.start_reading()
+        client = Client(application(library), portal)
+        library._thread.join()
         yield client
 
 
@@ -97,7 +97,7 @@ def test_every_record_is_listed_and_the_list_is_complete(hostile) -> None:
         assert hostile.get(f"/api/records/{row['id']}/payload").body == PAGE
 
 
-def test_every_answer_about_it_is_one_of_ours(hostile) -> None:
+def test_every_answer_about_it_is_harmless(hostile) -> None:
     row = hostile.get("/api/records").json["records"][1]
     for path in ("", "/payload", "/block", "/frames"):
         answer = hostile.get(f"/api/records/{row['id']}{path}")
@@ -107,20 +107,20 @@ def test_every_answer_about_it_is_one_of_ours(hostile) -> None:
             assert "sandbox" in answer.headers["content-security-policy"]
 
 
-def test_a_record_that_cannot_be_described_says_so(tmp_path, portal, monkeypatch, caplog) -> None:
+def test_a_record_that_cannot_be_described_has_a_problem(tmp_path, portal, monkeypatch, caplog) -> None:
     path = tmp_path / "three.warc"
     path.write_bytes(SOUND + HOSTILE["date"] + SOUND)
-    described = shelf_module._described
+    described = library_module._described
 
     def fail(row, record):
         if record.type == "resource":
             raise ZeroDivisionError
         return described(row, record)
 
-    monkeypatch.setattr(shelf_module, "_described", fail)
-    with Shelf([path]) as shelf:
-        shelf.read()
-        rows = Client(application(shelf), portal).get("/api/records").json["records"]
+    monkeypatch.setattr(library_module, "_described", fail)
+    with Library([path]) as library:
+        library.read()
+        rows = Client(application(library), portal).get("/api/records").json["records"]
     assert [row["problem"] for row in rows] == [
         None,
         "this record could not be described: ZeroDivisionError",
@@ -133,18 +133,18 @@ def test_one_file_that_fails_does_not_stop_the_others(tmp_path, portal, monkeypa
     paths = [tmp_path / "a.warc", tmp_path / "b.warc"]
     for path in paths:
         path.write_bytes(SOUND)
-    rows_of = shelf_module.rows_of
+    rows_of = library_module.rows_of
 
     def fail(reader, number):
         if not number:
             raise ZeroDivisionError
         return rows_of(reader, number)
 
-    monkeypatch.setattr(shelf_module, "rows_of", fail)
-    with Shelf(paths) as shelf:
-        shelf.start_reading()
-        shelf._thread.join()
-        summary = Client(application(shelf), portal).get("/api/summary").json
+    monkeypatch.setattr(library_module, "rows_of", fail)
+    with Library(paths) as library:
+        library.start_reading()
+        library._thread.join()
+        summary = Client(application(library), portal).get("/api/summary").json
     assert summary["complete"] is True
     assert "ZeroDivisionError" in summary["files"][0]["problem"]
     assert (summary["files"][1]["problem"], summary["records"]) == (None, 1)
@@ -161,13 +161,13 @@ def test_damage_in_a_head_is_a_problem_of_its_record(tmp_path, portal) -> None:
     data[put.offset + second.stored_stop - 1] ^= 0xFF
     path = tmp_path / "damaged.warc.zst"
     path.write_bytes(data)
-    with Shelf([path]) as shelf:
-        shelf.read()
-        rows = Client(application(shelf), portal).get("/api/records").json["records"]
+    with Library([path]) as library:
+        library.read()
+        rows = Client(application(library), portal).get("/api/records").json["records"]
     assert [row["problem"] is None for row in rows] == [True, False, True]
 
 
-def test_a_mistake_of_ours_is_a_500_that_can_do_no_harm(portal) -> None:
+def test_a_bug_of_the_server_is_a_harmless_500(portal) -> None:
     def fail(record_id: str, view: object = None) -> ServedRecord:
         raise ZeroDivisionError("a secret")
 
@@ -194,12 +194,12 @@ def test_a_mistake_of_ours_is_a_500_that_can_do_no_harm(portal) -> None:
         "video/mathml+xml",
     ],
 )
-def test_xml_that_calls_itself_media_is_a_download(tmp_path, portal, media_type) -> None:
+def test_xml_with_a_media_type_of_media_is_a_download(tmp_path, portal, media_type) -> None:
     path = tmp_path / "xml.warc"
     path.write_bytes(record(response(b"<svg/>", media_type), uri(b"x")))
-    with Shelf([path]) as shelf:
-        shelf.read()
-        headers = Client(application(shelf), portal).get("/payload", uri="http://example.org/x").headers
+    with Library([path]) as library:
+        library.read()
+        headers = Client(application(library), portal).get("/payload", uri="http://example.org/x").headers
     assert headers["content-disposition"].startswith("attachment")
     assert headers["content-type"] == "application/octet-stream"
     assert headers["content-security-policy"] == "default-src 'none'; sandbox"
@@ -229,9 +229,9 @@ def tiny_chunks(tmp_path_factory):
 def tiny(tiny_chunks, monkeypatch):
     monkeypatch.setattr(representation_module, "TURN", 0.02)
     monkeypatch.setattr(api_module, "SIZE_PATIENCE", 0.02)
-    with Shelf([tiny_chunks]) as shelf:
-        shelf.read()
-        with running(application(shelf)) as server:
+    with Library([tiny_chunks]) as library:
+        library.read()
+        with running(application(library)) as server:
             yield server
 
 
@@ -266,7 +266,7 @@ def test_a_short_range_comes_without_the_size(tiny) -> None:
         assert answer.getheader("content-range") == "bytes 100000-100009/*"
 
 
-def test_others_are_answered_meanwhile_and_work_ends_with_its_client(tiny) -> None:
+def test_work_ends_with_its_client_and_others_go_on(tiny) -> None:
     # As many as there are threads, and more.
     waiting = [ask(tiny, payload_of("tiny.mp4"), Range="bytes=-1") for _ in range(12)]
     with closing(ask(tiny, payload_of("film.mp4"))) as connection:
@@ -282,7 +282,7 @@ def test_others_are_answered_meanwhile_and_work_ends_with_its_client(tiny) -> No
     assert time.process_time() - before < 0.5, "nobody counts chunks any more"
 
 
-def test_once_counted_it_is_a_film_like_any_other(tiny) -> None:
+def test_a_counted_body_is_answered_like_any_other(tiny) -> None:
     with closing(ask(tiny, payload_of("tiny.mp4"), Range="bytes=-7")) as connection:
         answer = connection.getresponse()
         assert (answer.status, answer.read()) == (206, b"x" * 7)
@@ -300,7 +300,7 @@ def test_details_do_not_wait_for_the_size(tiny) -> None:
     assert (record["payload_size"], record["counting"], record["problem"]) == (None, True, None)
 
 
-def test_asking_again_counts_on_until_the_size_is_known(tiny) -> None:
+def test_each_request_counts_on_until_the_size_is_known(tiny) -> None:
     with closing(ask(tiny, "/api/records?q=tiny")) as connection:
         row = json.load(connection.getresponse())["records"][0]
     for _ in range(2000):

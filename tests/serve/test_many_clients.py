@@ -61,7 +61,7 @@ def descriptors() -> int:
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts what /proc tells")
-def test_two_hundred_clients_leave_nothing_behind(server, found) -> None:
+def test_two_hundred_clients_leave_nothing_open(server, found) -> None:
     path = f"/api/records/{found(q='film.mp4')}/payload"
 
     def crowd_of_another_process() -> int:

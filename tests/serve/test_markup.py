@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import seekwarc
+from seekwarc.serve.cost import View
 from seekwarc.serve.markup import MAX_MARKUP, Markup, markup_of
 from seekwarc.serve.served import ServedRecord
-from seekwarc.serve.views import View
 from tests.serve.conftest import PAGE, record_of, response
 
 
@@ -33,7 +33,7 @@ def test_a_page_is_sent_with_nothing_allowed(client, found) -> None:
     assert answer.headers["seekwarc-markup"] == "whole"
 
 
-def test_what_is_no_page_is_not_shown_as_one(client, found) -> None:
+def test_other_records_are_not_shown_as_pages(client, found) -> None:
     answer = client.get(f"/api/records/{found(q='things.json')}/page")
     assert answer.status == 404
     assert "application/json, not text/html" in answer.json["error"]["message"]
@@ -41,11 +41,11 @@ def test_what_is_no_page_is_not_shown_as_one(client, found) -> None:
 
 @pytest.mark.parametrize("tag", ["iframe", "FRAME", "Object", "embed", "applet", "area", "animate", "set"])
 @pytest.mark.parametrize("end", [" ", "/", ">", "\n", "\t", "\f", "\r"])
-def test_what_would_load_or_navigate_is_another_tag(tag, end) -> None:
+def test_tags_that_load_or_navigate_are_changed(tag, end) -> None:
     assert markup(f"<{tag}{end}src=x></{tag}>".encode()).data.startswith(f"<x-{tag}{end}".encode())
 
 
-def test_links_stay_links_that_lead_nowhere() -> None:
+def test_links_are_inert() -> None:
     made = markup(b"<a/href=x>y</a><A>z</A><abbr>n</abbr><link rel=preconnect href=x>").data
     assert made == (
         b"<a inert target=_blank /href=x>y</a><A inert target=_blank >z</A><abbr>n</abbr>"
@@ -78,7 +78,7 @@ def test_a_page_is_read_in_its_encoding_and_sent_as_utf_8(body, kind, text) -> N
 @pytest.mark.parametrize(
     "body", [b"x" * (MAX_MARKUP + 1), b"x" * (MAX_MARKUP - 1) + "ü".encode(), b"x" * (MAX_MARKUP * 4)]
 )
-def test_a_long_page_is_cut_whatever_it_is_stored_as(body) -> None:
+def test_a_long_page_is_cut_whatever_its_coding(body) -> None:
     for made in (markup(body), markup(gzip.compress(body), "text/html", "Content-Encoding: gzip")):
         assert made.extent == "cut"
         assert made.data.startswith(body[: MAX_MARKUP - 1])

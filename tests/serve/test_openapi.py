@@ -10,7 +10,7 @@ from seekwarc.serve.openapi import DESCRIPTION
 METHODS = {"get", "head"}
 
 
-def test_it_is_what_the_standard_calls_a_description() -> None:
+def test_it_is_valid_openapi() -> None:
     assert DESCRIPTION["openapi"].startswith("3.1")
     assert {"title", "version"} <= set(DESCRIPTION["info"])
     for path, item in DESCRIPTION["paths"].items():

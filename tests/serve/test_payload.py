@@ -11,9 +11,9 @@ from starlette.routing import Mount
 
 import seekwarc
 from seekwarc.errors import NotFoundError
+from seekwarc.serve.cost import Views
 from seekwarc.serve.payload import payload_app
 from seekwarc.serve.served import ServedRecord
-from seekwarc.serve.views import Views
 from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, LOG, PAGE
 
@@ -56,7 +56,7 @@ def test_ranges_and_conditions(mounted) -> None:
     assert (behind.status, behind.headers["content-range"]) == (416, f"bytes */{len(FILM)}")
 
 
-def test_a_stored_coding_is_passed_on_and_ranges_are_of_the_stored_bytes(mounted) -> None:
+def test_ranges_of_a_coded_body_are_of_the_stored_bytes(mounted) -> None:
     client = mounted()
     answer = client.get("/their/records/coded.html/payload")
     assert answer.headers["content-encoding"] == "gzip"
@@ -77,7 +77,7 @@ def test_chunked_bodies_come_without_chunks(mounted) -> None:
     assert answer.body == LOG[1_000_000:1_000_100]
 
 
-def test_what_is_not_there(mounted) -> None:
+def test_missing_records_are_not_found(mounted) -> None:
     client = mounted()
     answer = client.get("/their/records/nothing/payload")
     assert (answer.status, answer.json["error"]["message"]) == (404, "there is no nothing")

@@ -180,7 +180,7 @@ def test_a_range_is_the_body_and_the_head_says_so(frontend, store, block: bytes,
         {"Range": "bytes=1-2", "If_Range": "Sat, 21 Nov 2026 09:30:00 GMT"},
     ],
 )
-def test_a_range_that_is_ignored_leaves_all_as_it_was(frontend, store, fields: dict[str, str]) -> None:
+def test_an_ignored_range_changes_nothing(frontend, store, fields: dict[str, str]) -> None:
     _, head, body = frontend.ask(store(response(HEAD + BODY)), **fields)
     assert (head, body[: len(BODY)]) == (HEAD, BODY)
     assert frontend.cut is False, "pywb does not cut it either"
@@ -206,7 +206,7 @@ def test_a_resource_becomes_a_response_for_its_range(frontend, store) -> None:
     ],
     ids=["coded", "another status", "a segment"],
 )
-def test_what_pywb_has_to_see_whole_stays_whole(
+def test_bodies_that_pywb_needs_whole_stay_whole(
     frontend, store, block: bytes, fields: tuple[tuple[str, str], ...]
 ) -> None:
     header = header_for(len(block), *fields, content_type=RESPONSE)
@@ -227,13 +227,13 @@ def test_other_files_stay_with_pywb(frontend) -> None:
 
 
 @pytest.mark.parametrize("length", ["-", "", "0", -1])
-def test_a_length_that_is_not_known_is_found(store, length: object) -> None:
+def test_an_unknown_length_is_found(store, length: object) -> None:
     path, offset, _ = store(response(HEAD + b"short"))
     _, head, body = RecordLoader(PlainLoader(), Records()).load(path, offset, length)
     assert (head, body.read()) == (HEAD, b"short\r\n\r\n")
 
 
-def test_places_without_records_are_errors_that_name_the_file(store) -> None:
+def test_offsets_without_a_record_are_errors_with_the_file(store) -> None:
     path, _, _ = store(response(HEAD + b"short"))
     loader = RecordLoader(PlainLoader(), Records())
     with pytest.raises(SeekWarcError, match=r"a\.warc\.zst"):
@@ -242,7 +242,7 @@ def test_places_without_records_are_errors_that_name_the_file(store) -> None:
         loader.load(path.replace("a.warc", "gone.warc"), "0", "-")
 
 
-def test_a_file_that_was_replaced_is_opened_anew(store, tmp_path: Path) -> None:
+def test_a_replaced_file_is_opened_again(store, tmp_path: Path) -> None:
     records = Records()
     path, offset, length = store(response(HEAD + b"first"))
     first = records.open(path, int(offset), int(length))
@@ -267,14 +267,14 @@ def test_reading_the_head_does_not_pay_for_the_body() -> None:
         assert file.read() == text(4 * MIB) + b"\r\n\r\n"
 
 
-def test_another_pywb_is_refused() -> None:
+def test_an_unknown_version_of_pywb_is_refused() -> None:
     with pytest.raises(SeekWarcError, match="this version of pywb"):
         equip(SimpleNamespace(warcserver=SimpleNamespace(fixed_routes={}, auto_handler=None)))
 
 
-def test_the_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_says_that_pywb_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pywb.apps.cli", None)
-    with pytest.raises(SystemExit, match="install it beside seekwarc"):
+    with pytest.raises(SystemExit, match="run pip install pywb"):
         main([])
 
 
@@ -282,7 +282,7 @@ FORGED = ["206", "206 206", " 206", "0" * 32 + " 206", "\udce9 206", ""]
 
 
 @pytest.mark.parametrize("value", FORGED)
-def test_what_was_archived_is_not_taken_for_our_mark(frontend, store, value) -> None:
+def test_an_archived_field_cannot_pass_for_our_mark(frontend, store, value) -> None:
     block = HEAD + BODY
     lines = [
         "WARC/1.1",
@@ -301,7 +301,7 @@ def test_what_was_archived_is_not_taken_for_our_mark(frontend, store, value) -> 
 
 
 @pytest.mark.parametrize("value", FORGED)
-def test_nor_what_was_archived_in_other_files(frontend, value) -> None:
+def test_nor_can_one_in_files_left_to_pywb(frontend, value) -> None:
     frontend.plain.load = lambda *_, **__: (
         Fields({"Seekwarc-Range": value}),
         None,
@@ -312,7 +312,7 @@ def test_nor_what_was_archived_in_other_files(frontend, value) -> None:
 
 
 @pytest.mark.parametrize("value", ["bytes=0-9", "0 bytes=0-9", "\xe9 bytes=0-9"])
-def test_a_client_cannot_write_our_field_either(frontend, store, value) -> None:
+def test_a_field_of_a_client_cannot_pass_for_our_mark(frontend, store, value) -> None:
     check = frontend.rewriterapp._check_range
 
     def with_theirs(request: Any, url: Any) -> object:

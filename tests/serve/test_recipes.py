@@ -155,7 +155,7 @@ def test_an_index_in_starlette(indexed) -> None:
 
 
 @pytest.mark.parametrize("date", ["", "20261118060000", "2026-11-17"])
-def test_revisits_of_an_index_have_what_they_refer_to(indexed, date) -> None:
+def test_revisits_of_an_index_have_their_payload(indexed, date) -> None:
     got = indexed.get("/payload", uri="http://example.org/", date=date)
     assert (got.status, got.body) == (200, PAGE)
     day = {"": "18", "20261118060000": "18", "2026-11-17": "17"}[date]
@@ -163,7 +163,7 @@ def test_revisits_of_an_index_have_what_they_refer_to(indexed, date) -> None:
     assert indexed.get("/block", uri="http://example.org/", date=date).body.startswith(b"HTTP/1.1 200")
 
 
-def test_what_a_revisit_refers_to_may_be_lost(indexed) -> None:
+def test_the_original_of_a_revisit_may_be_missing(indexed) -> None:
     got = indexed.get("/payload", uri="http://example.org/lost", headers={"range": "bytes=0-99"})
     assert got.status == 404
     assert "http://example.org/gone" in got.json["error"]["message"]
@@ -171,7 +171,7 @@ def test_what_a_revisit_refers_to_may_be_lost(indexed) -> None:
     assert indexed.get("/payload", uri="http://example.org/never").status == 404
 
 
-def test_an_answer_takes_nothing_but_seekwarc() -> None:
+def test_answer_needs_only_seekwarc() -> None:
     code = "import sys, seekwarc.serve; print({'starlette', 'uvicorn', 'anyio', 'flask'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stdout.strip() == "set()"

@@ -48,7 +48,7 @@ def settled(body: Body, **fields: str) -> tuple[Answer, dict[str, str]]:
 
 
 @pytest.mark.parametrize("wanted", [None, "bytes=0-", "bytes=5-2", "lines=1-2", "bytes=1-2,5-6"])
-def test_all_of_it_begins_at_once_and_without_a_length(wanted: str | None) -> None:
+def test_a_whole_body_begins_at_once_without_a_length(wanted: str | None) -> None:
     body = Body()
     answer, fields = settled(body, **({"range": wanted} if wanted else {}))
     assert (answer, body.turns) == (Answer(200, 0, None), 1)
@@ -56,7 +56,7 @@ def test_all_of_it_begins_at_once_and_without_a_length(wanted: str | None) -> No
     assert "content-range" not in fields
 
 
-def test_a_short_range_waits_for_its_end_only() -> None:
+def test_a_short_range_waits_only_for_its_end() -> None:
     body = Body()
     answer, fields = settled(body, range="bytes=3000000-3000099")
     assert answer == Answer(206, 3_000_000, 3_000_100)
@@ -76,7 +76,7 @@ def test_a_short_range_waits_for_its_end_only() -> None:
         ("bytes=-0", 416, f"bytes */{SIZE}"),
     ],
 )
-def test_what_takes_the_size_waits_for_it(wanted: str, status: int, place: str) -> None:
+def test_a_range_that_needs_the_size_waits_for_it(wanted: str, status: int, place: str) -> None:
     body = Body()
     answer, fields = settled(body, range=wanted)
     assert (answer.status, fields["content-range"]) == (status, place)
@@ -97,7 +97,7 @@ def test_conditions_do_not_wait(asked: dict[str, str], status: int) -> None:
     assert body.turns == 1
 
 
-def test_once_the_size_is_known_nothing_is_different() -> None:
+def test_a_known_size_is_used_at_once() -> None:
     body = Body(step=SIZE)
     answer, fields = settled(body, range="bytes=0-")
     assert answer == Answer(206, 0, SIZE)
@@ -118,12 +118,12 @@ def test_once_the_size_is_known_nothing_is_different() -> None:
         ("bytes=" + "9" * 50 + "-", None),
     ],
 )
-def test_how_much_a_range_needs(field: str | None, needed: int | None) -> None:
+def test_how_many_bytes_a_range_needs(field: str | None, needed: int | None) -> None:
     asked = {"range": field} if field else {}
     assert bytes_needed(asked, etag=ETAG, at_once=100) == needed
 
 
-def test_steps_grow_and_end_where_the_answer_does() -> None:
+def test_steps_grow_and_end_with_the_answer() -> None:
     representation = Body().representation
     steps = list(representation.steps(Answer(206, 5, 5_000_000)))
     assert steps[0] == (5, FIRST_STEP)

@@ -24,7 +24,7 @@ def film(archive, crawl):
     return archive.record_at(crawl.offsets["film.mp4"])
 
 
-def test_all_of_a_film(film) -> None:
+def test_a_whole_film(film) -> None:
     status, fields, body = answer(film, {})
     assert (status, b"".join(body)) == (200, FILM)
     assert ("content-length", str(len(FILM))) in fields
@@ -33,7 +33,7 @@ def test_all_of_a_film(film) -> None:
 
 
 @pytest.mark.parametrize("name", ["Range", "range", "RANGE"])
-def test_a_range_however_its_field_is_spelt(film, name: str) -> None:
+def test_the_case_of_field_names_does_not_matter(film, name: str) -> None:
     status, fields, body = answer(film, {name: "bytes=1000000-1000099"})
     assert (status, b"".join(body)) == (206, FILM[1_000_000:1_000_100])
     assert dict(fields)["content-range"] == f"bytes 1000000-1000099/{len(FILM)}"
@@ -86,7 +86,7 @@ def test_pages_are_downloads(archive, crawl) -> None:
     assert "set-cookie" not in headers
 
 
-def test_nothing_is_read_that_was_not_asked_for(film, archive) -> None:
+def test_only_requested_bytes_are_read(film, archive) -> None:
     answer(film, {})[0]
     before = archive.stats.bytes_decoded
     _, _, body = answer(film, {"Range": "bytes=2000000-"})

@@ -8,8 +8,8 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import NotFoundError
+from seekwarc.serve.cost import View
 from seekwarc.serve.served import ServedRecord
-from seekwarc.serve.views import View
 from tests.serve.conftest import FILM, LOG
 
 
@@ -31,7 +31,7 @@ def test_a_representation_has_size_tag_and_date(archive, crawl) -> None:
     assert dict(served.representation("payload", as_bytes=True).headers)["content-type"] != "video/mp4"
 
 
-def test_ranges_of_a_chunked_body_are_of_what_was_sent(archive, crawl) -> None:
+def test_ranges_of_a_chunked_body_are_without_chunks(archive, crawl) -> None:
     served = ServedRecord(archive.record_at(crawl.offsets["chunked.log"]))
     payload = served.representation("payload")
     assert payload.known_size() is None
@@ -47,7 +47,7 @@ def test_reads_are_charged_to_the_view(archive, crawl) -> None:
     assert view.bytes_asked == 1000
 
 
-def test_a_read_that_fails_is_told_to_the_view(tmp_path, crawl) -> None:
+def test_a_failed_read_is_noted_in_the_view(tmp_path, crawl) -> None:
     data = bytearray(crawl.paths[0].read_bytes())
     with seekwarc.open(bytes(data)) as archive:
         plan = archive.record_at(crawl.offsets["film.mp4"]).payload.plan(1_000_000, 1_000_001)
@@ -63,7 +63,7 @@ def test_a_read_that_fails_is_told_to_the_view(tmp_path, crawl) -> None:
         assert "frame" in view.problem
 
 
-def test_a_payload_that_cannot_be_had_says_why_and_the_block_is_there(archive, crawl) -> None:
+def test_an_unavailable_payload_leaves_the_block(archive, crawl) -> None:
     served = ServedRecord(archive.record_at(crawl.offsets["page.html"]), problem="segment 2 is missing")
     with pytest.raises(NotFoundError, match="segment 2 is missing"):
         served.representation("payload")
@@ -84,7 +84,7 @@ def test_a_revisit_by_itself_says_where_its_payload_is(crawl) -> None:
 
 
 @pytest.mark.parametrize("date", ["no date", "1960-01-01T00:00:00Z", "later"])
-def test_a_date_that_no_capture_can_have_is_not_sent(date) -> None:
+def test_an_impossible_date_is_not_sent(date) -> None:
     if date == "later":
         date = (datetime.now(UTC) + timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
     raw = f"WARC/1.1\r\nWARC-Type: resource\r\nWARC-Date: {date}\r\nContent-Length: 1\r\n\r\nx\r\n\r\n"

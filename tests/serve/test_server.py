@@ -16,7 +16,7 @@ from seekwarc.serve.server import Server
 from tests.serve.conftest import running
 
 
-def test_answers_that_stand_are_ended_as_if_the_client_had_hung_up(caplog) -> None:
+def test_stopping_ends_answers_in_progress(caplog) -> None:
     came = threading.Event()
     ended: list[str] = []
 
@@ -45,7 +45,7 @@ def test_answers_that_stand_are_ended_as_if_the_client_had_hung_up(caplog) -> No
     listener.close()
 
 
-def test_of_an_answer_that_breaks_off_uvicorn_says_nothing_more(caplog) -> None:
+def test_uvicorn_logs_nothing_about_a_broken_answer(caplog) -> None:
     async def app(scope, receive, send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"9")]})
         await send({"type": "http.response.body", "body": b"x", "more_body": True})
@@ -93,7 +93,7 @@ def test_a_head_that_trickles_in_is_closed_too(monkeypatch) -> None:
         assert time.monotonic() - started < 8
 
 
-def test_an_answer_that_nobody_takes_is_not_closed(monkeypatch) -> None:
+def test_a_paused_answer_is_not_closed(monkeypatch) -> None:
     monkeypatch.setattr(server_module, "IDLE", 0.5)
 
     async def paused(scope, receive, send) -> None:

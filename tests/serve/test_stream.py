@@ -79,7 +79,7 @@ async def test_a_body_comes_in_growing_steps() -> None:
     assert starts == [sum(lengths[:number]) for number in range(len(lengths))]
 
 
-async def test_a_range_reads_that_range_only() -> None:
+async def test_a_range_reads_only_that_range() -> None:
     source = Bytes()
     answer = await get(source, headers={"range": "bytes=1000-1999"})
     assert answer.status == 206
@@ -106,7 +106,7 @@ async def test_an_answer_without_a_body_reads_nothing(headers, status) -> None:
     assert ("content-range" in answer.headers) == (status == 416)
 
 
-async def test_head_tells_all_and_reads_nothing() -> None:
+async def test_head_has_all_fields_and_reads_nothing() -> None:
     source = Bytes()
     for headers in ({}, {"range": "bytes=5-9"}):
         got = await get(source, headers=headers)
@@ -117,12 +117,12 @@ async def test_head_tells_all_and_reads_nothing() -> None:
         assert source.reads == []
 
 
-async def test_nothing_of_nothing() -> None:
+async def test_an_empty_body() -> None:
     answer = await get(Bytes(), size=0)
     assert (answer.status, answer.headers["content-length"], answer.body) == (200, "0", b"")
 
 
-async def test_when_the_client_goes_no_more_is_read() -> None:
+async def test_reading_stops_when_the_client_disconnects() -> None:
     source = Bytes()
     answer = await get(source, hang_up_after=2)
     assert not answer.ended
@@ -130,7 +130,7 @@ async def test_when_the_client_goes_no_more_is_read() -> None:
     assert sum(length for _, length in source.reads) < SIZE / 4
 
 
-async def test_a_client_that_takes_nothing_costs_one_step() -> None:
+async def test_a_client_that_does_not_read_costs_one_step() -> None:
     source = Bytes()
     stuck = anyio.Event()
 
@@ -150,7 +150,7 @@ async def test_a_client_that_takes_nothing_costs_one_step() -> None:
         group.cancel_scope.cancel()
 
 
-async def test_as_many_read_at_once_as_the_limit_says() -> None:
+async def test_the_limit_of_reads_at_once_holds() -> None:
     source = Bytes(delay=0.002)
     limiter = anyio.CapacityLimiter(3)
     app = source.app(limiter, 4 << 20)
@@ -161,12 +161,12 @@ async def test_as_many_read_at_once_as_the_limit_says() -> None:
     assert limiter.borrowed_tokens == 0
 
 
-async def test_damage_before_the_answer_began_is_an_error() -> None:
+async def test_damage_before_the_answer_begins_is_an_error() -> None:
     with pytest.raises(ChecksumError):
         await get(Bytes(breaks_at=1000))
 
 
-async def test_damage_behind_the_beginning_breaks_the_answer_off(caplog) -> None:
+async def test_damage_later_breaks_the_answer_off(caplog) -> None:
     answer = await get(Bytes(breaks_at=2 << 20))
     assert answer.status == 200
     assert not answer.ended, "a body that is cut off must not look whole"

@@ -32,7 +32,7 @@ from seekwarc.cli import main as command
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.serve.catalogue import Query
-from seekwarc.serve.shelf import Shelf
+from seekwarc.serve.library import Library
 from seekwarc.tools.index import index
 from seekwarc.tools.verify import Verifier
 from tests.support.foreign import (
@@ -603,10 +603,10 @@ def _run_here(words: list[str]) -> tuple[int, str]:
 
 def _check_catalogue(paths: Sequence[Path], mutants: Sequence[Mutant]) -> None:
     """See that what `seekwarc serve` makes of the files are just the records that are there."""
-    with Shelf(paths) as shelf:
-        shelf.read()
-        rows = [row for _, row in shelf.catalogue.page(Query(), 0, shelf.catalogue.rows).rows]
-    problems = [state.problem for state in shelf.files]
+    with Library(paths) as library:
+        library.read()
+        rows = [row for _, row in library.catalogue.page(Query(), 0, library.catalogue.rows).rows]
+    problems = [state.problem for state in library.files]
     for number, (path, mutant, problem) in enumerate(zip(paths, mutants, problems, strict=True)):
         found = [row for row in rows if row.file == number]
         wanted = [(it.offset, len(it.block)) for it in mutant.records]

@@ -1,7 +1,9 @@
-"""What each view of a record has cost: bytes asked, read and decompressed, and which frames were fetched.
+"""The cost of each view of a record: bytes sent, read and decompressed, and the frames that were fetched.
 
-A view is one page, or one player, that looks at one record. Its reads are made in a worker thread under
-`View.charge`; `WatchedSource` tells the view which stored bytes they took from the file.
+A view is one page, or one player, that shows one record. Its reads are made in worker threads inside
+`View.charge`, which names the view in a context variable; `WatchedSource` reports every read of a file to the
+view of the context that it is made in. So two views of the same open file are charged with their own reads.
+Frames whose stored bytes lie wholly in a read were fetched by it, and count as decompressed.
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ from seekwarc.storage.source import SourceWrapper, Stats
 __all__ = ["FrameMap", "View", "Views", "WatchedSource"]
 
 MAX_VIEWS: Final = 256
-"""Views that are remembered; the one not asked for longest is forgotten first."""
+"""Views that are kept; the least recently used one is forgotten first."""
 MAX_EARLY: Final = 64
-"""Reads made while a record is opened, when its frames are not known yet, that are kept until they are."""
+"""Reads made while a record is opened that are kept until its frames are known."""
 
 _RUN = re.compile(b"\x01+")
 
@@ -37,17 +39,17 @@ class Run:
 
     file: str
     offset: int
-    """Where the first frame begins in the file."""
+    """Offset of the first frame in the file."""
     table: SeekTable
     first: int
-    """Number of the first frame, counted through all runs of the record."""
+    """Number of the first frame, counted over all runs of the record."""
 
 
 class FrameMap:
-    """The frames of a record, those of all its segments one behind the other.
+    """The frames of a record, with those of all its segments in order.
 
     Args:
-        record: The record; of a resolved revisit the frames of the original.
+        record: The record; for a resolved revisit, the frames are those of the original.
     """
 
     def __init__(self, record: Record) -> None:
@@ -67,7 +69,7 @@ class FrameMap:
         """Find the frames that lie wholly in the stored bytes [start, stop) of a file.
 
         Yields:
-            (first, last, content): frames [first, last) and the bytes they hold.
+            (first, last, content): frames [first, last) and their decompressed size.
         """
         for run in self.runs:
             if run.file == file:
@@ -78,15 +80,15 @@ class FrameMap:
                     content = run.table[last - 1].content_stop - run.table[first].content_start
                     yield run.first + first, run.first + last, content
 
-    def cells(self, most: int) -> Iterator[tuple[int, int, int, int]]:
-        """Sum the frames up in at most `most` groups of neighbours.
+    def cells(self, limit: int) -> Iterator[tuple[int, int, int, int]]:
+        """Sum up the frames in at most `limit` groups of neighbours.
 
         Yields:
-            (first, last, content, stored): frames [first, last), bytes they hold, bytes they are stored in.
+            (first, last, content, stored): frames [first, last), their decompressed size, their stored size.
         """
-        for cell in range(min(most, self.count)):
-            first = self.count * cell // min(most, self.count)
-            last = self.count * (cell + 1) // min(most, self.count)
+        for cell in range(min(limit, self.count)):
+            first = self.count * cell // min(limit, self.count)
+            last = self.count * (cell + 1) // min(limit, self.count)
             content = stored = 0
             for run in self.runs:
                 begin, end = max(first, run.first) - run.first, min(last - run.first, len(run.table))
@@ -98,7 +100,7 @@ class FrameMap:
 
 
 class _Bounds(Sequence[int]):
-    """Where the frames of a run begin in the file, and where the last one ends, for bisecting."""
+    """Offsets of the frames of a run in the file, and of the end of the last one, to bisect."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -117,11 +119,11 @@ class View:
     """The counters of one view.
 
     Attributes:
-        bytes_asked: Bytes of the record that were given to the client.
-        bytes_read: Stored bytes that were read for it, from disk or network.
-        bytes_decoded: Bytes that were decompressed for it.
-        requests: Reads of the file.
-        problem: Why the last read failed, None where it did not.
+        bytes_asked: Bytes of the record that were sent to the client.
+        bytes_read: Stored bytes that were read for them, from disk or network.
+        bytes_decoded: Bytes that were decompressed for them.
+        requests: Reads of the files.
+        problem: Why the last read failed, or None if it did not.
     """
 
     def __init__(self) -> None:
@@ -134,11 +136,11 @@ class View:
 
     @contextmanager
     def charge(self, stats: Sequence[Stats], frames: FrameMap | None = None) -> Iterator[None]:
-        """Charge this view with what the current thread reads.
+        """Charge this view with the reads of the current context.
 
         Args:
-            stats: Counters of the files, asked where the record is in no frames.
-            frames: The frames that are read; None while the record is opened and they are not known.
+            stats: Counters of the files, which count for a record that is not in frames.
+            frames: The record's frames; None while it is opened, when they are not known yet.
         """
         if frames is not None and frames.runs:
             stats = ()
@@ -148,7 +150,7 @@ class View:
                 while self._early:
                     self._light(*self._early.pop(), frames)
                     if self._fetched[0] and not self._opened:
-                        # It has the record header, so it was decoded too.
+                        # It contains the record header, so it was decoded too.
                         self._opened = True
                         self.bytes_decoded += frames.runs[0].table[0].content_size
         before = sum(one.bytes_decoded for one in stats)
@@ -161,7 +163,7 @@ class View:
                 self.bytes_decoded += sum(one.bytes_decoded for one in stats) - before
 
     def note_read(self, file: str, start: int, stop: int, frames: FrameMap | None) -> None:
-        """Take note that stored bytes [start, stop) of a file were read, for frames that are known or not."""
+        """Count a read of the stored bytes [start, stop) of a file."""
         with self._lock:
             self.requests += 1
             self.bytes_read += stop - start
@@ -171,15 +173,15 @@ class View:
                 self._early.append((file, start, stop))
 
     def _light(self, file: str, start: int, stop: int, frames: FrameMap) -> int:
-        """Mark the frames that a read has fetched; return the bytes that they hold."""
-        held = 0
+        """Mark the frames that a read has fetched; return their decompressed size."""
+        size = 0
         for first, last, content in frames.within(file, start, stop):
             self._fetched[first:last] = b"\x01" * (last - first)
-            held += content
-        return held
+            size += content
+        return size
 
     def note_asked(self, count: int) -> None:
-        """Take note that the client was given `count` bytes."""
+        """Count bytes that were sent to the client."""
         with self._lock:
             self.bytes_asked += count
 
@@ -191,19 +193,19 @@ class View:
 
 
 class Views:
-    """The views of late, by the name that the client gave each."""
+    """The most recently used views, by the names that clients gave them."""
 
     def __init__(self) -> None:
         self._views: OrderedDict[str, View] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, name: str) -> View | None:
-        """Return a view, None where it is not known, or not any more."""
+        """Return a view, or None if it is unknown or was forgotten."""
         with self._lock:
             return self._views.get(name)
 
     def open(self, name: str) -> View:
-        """Return a view, a new one where it is not known."""
+        """Return a view; a new one if it is unknown."""
         with self._lock:
             view = self._views.setdefault(name, View())
             self._views.move_to_end(name)
@@ -213,11 +215,11 @@ class Views:
 
 
 _charged: ContextVar[tuple[View, FrameMap | None] | None] = ContextVar("charged", default=None)
-"""The view that pays for what this thread reads, and the frames that it reads."""
+"""The view that is charged with the reads of this context, and the frames of its record."""
 
 
 class WatchedSource(SourceWrapper):
-    """Another source, whose reads are told to the view that they are made for."""
+    """Another source, whose reads are charged to the view of the context that they are made in."""
 
     def on_read(self, start: int, stop: int) -> None:
         """See `SourceWrapper.on_read`."""

@@ -11,8 +11,8 @@ import seekwarc
 from seekwarc.errors import FormatError, LimitError, SourceError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
 from seekwarc.serve.catalogue import Query
-from seekwarc.serve.indexed import IndexFile, is_index
-from seekwarc.serve.shelf import Shelf
+from seekwarc.serve.cdxj_file import IndexFile, is_index
+from seekwarc.serve.library import Library
 from seekwarc.storage.local import BytesSource
 from seekwarc.tools.index import index as make_index
 from tests.serve.conftest import FILM, PAGE
@@ -44,7 +44,7 @@ def index(crawl, tmp_path):
     return path
 
 
-def test_what_is_an_index_is_told_by_its_name(tmp_path) -> None:
+def test_an_index_is_recognised_by_its_name(tmp_path) -> None:
     assert is_index("a/crawl.cdxj")
     assert is_index(tmp_path / "CRAWL.CDXJ")
     assert is_index("https://example.org/crawl.cdxj?signature=x.warc")
@@ -53,29 +53,32 @@ def test_what_is_an_index_is_told_by_its_name(tmp_path) -> None:
     assert not is_index(BytesSource(b""))
 
 
-def test_records_are_listed_and_opened_and_the_files_not_gone_through(index) -> None:
-    with Shelf([index]) as shelf:
-        shelf.read()
-        assert [state.name for state in shelf.files] == ["crawl.cdxj"]
-        assert shelf.files[0].position == shelf.files[0].size == index.stat().st_size
-        assert sum(reader.stats.requests for reader in shelf._collection.files) == 0
-        ((_, film),) = shelf.catalogue.page(Query(words=("film.mp4",)), 0, 9).rows
-        served = shelf.open(shelf.record_id(film.file, film.offset))
+def test_records_of_an_index_are_served_without_a_scan(index) -> None:
+    with Library([index]) as library:
+        library.read()
+        assert [state.name for state in library.files] == ["crawl.cdxj"]
+        assert library.files[0].position == library.files[0].size == index.stat().st_size
+        assert sum(reader.stats.requests for reader in library._collection.files) == 0
+        ((_, film),) = library.catalogue.page(Query(words=("film.mp4",)), 0, 9).rows
+        served = library.open(library.record_id(film.file, film.offset))
         assert served.representation("payload").read(0, 10**7) == FILM
         assert film.date == "2026-11-16T12:00:03Z"
-        ((_, revisit),) = shelf.catalogue.page(Query(type="revisit"), 0, 9).rows
-        served = shelf.open(shelf.record_id(revisit.file, revisit.offset))
+        ((_, revisit),) = library.catalogue.page(Query(type="revisit"), 0, 9).rows
+        served = library.open(library.record_id(revisit.file, revisit.offset))
         assert served.problem is None
         assert served.representation("payload").read(0, 10**7) == PAGE
 
 
-def test_ids_are_those_that_the_files_alone_give(index, crawl) -> None:
-    with Shelf([index]) as indexed, Shelf(crawl.paths) as plain:
-        for shelf in (indexed, plain):
-            shelf.read()
+def test_ids_are_the_same_with_and_without_an_index(index, crawl) -> None:
+    with Library([index]) as indexed, Library(crawl.paths) as plain:
+        for library in (indexed, plain):
+            library.read()
         ids = [
-            {shelf.record_id(row.file, row.offset) for _, row in shelf.catalogue.page(Query(), 0, 99).rows}
-            for shelf in (indexed, plain)
+            {
+                library.record_id(row.file, row.offset)
+                for _, row in library.catalogue.page(Query(), 0, 99).rows
+            }
+            for library in (indexed, plain)
         ]
         assert ids[0] < ids[1]
 
@@ -88,7 +91,7 @@ def test_an_index_leads_to_no_other_folder(name, tmp_path) -> None:
     path = tmp_path / "x.cdxj"
     path.write_bytes(line)
     with pytest.raises(FormatError, match="is outside the folder of its files"):
-        Shelf([path])
+        Library([path])
 
 
 @pytest.mark.parametrize(
@@ -101,14 +104,14 @@ def test_an_index_leads_to_no_other_folder(name, tmp_path) -> None:
         b'org,example)/ 20260101000000 {"filename": "x"}',
     ],
 )
-def test_what_is_no_index_is_an_error_that_names_the_place(data) -> None:
+def test_a_file_that_is_no_index_is_an_error_with_its_place(data) -> None:
     index = IndexFile(BytesSource(data, "x.cdxj"))
     with pytest.raises(FormatError):
         list(index.rows(dict.fromkeys(index.file_names(), 0)))
 
 
 def test_lines_are_found_wherever_the_reads_end(monkeypatch) -> None:
-    monkeypatch.setattr("seekwarc.serve.indexed.STEP", 7)
+    monkeypatch.setattr("seekwarc.serve.cdxj_file.STEP", 7)
     fields = '{"filename": "a.warc", "offset": "%d", "length": "9"}'
     lines = [f"org,example)/{number} 20260101000000 {fields % number}" for number in range(30)]
     for end in ("", "\n", "\r\n"):
@@ -139,17 +142,17 @@ def test_a_file_that_is_not_beside_its_index_is_an_error(tmp_path) -> None:
     path = tmp_path / "x.cdxj"
     path.write_text('org,example)/ 20260101000000 {"filename": "gone.warc.gz", "offset": "0"}\n')
     with pytest.raises(SourceError, match=r"gone\.warc\.gz"):
-        Shelf([path])
+        Library([path])
 
 
-def test_damage_in_an_index_is_told_when_it_is_reached(index, tmp_path) -> None:
-    with Shelf([index]) as shelf:
+def test_damage_in_an_index_is_reported_when_reached(index, tmp_path) -> None:
+    with Library([index]) as library:
         data = index.read_bytes()
         index.write_bytes(data[:-40] + b"x" * 40)
-        shelf.read()
-        assert "crawl.cdxj" in shelf.files[0].problem
-        assert str(tmp_path) not in shelf.files[0].problem
-        assert shelf.catalogue.complete
+        library.read()
+        assert "crawl.cdxj" in library.files[0].problem
+        assert str(tmp_path) not in library.files[0].problem
+        assert library.catalogue.complete
 
 
 # Seek tables.
@@ -167,14 +170,14 @@ def film_file(**options: object) -> Foreign:
     return Foreign().record(text(500)).record(text(40_000, seed=3), cuts=4000, table=options or True)
 
 
-def part_of(shelf: Shelf, made: Foreign) -> tuple[bytes, str | None]:
+def part_of(library: Library, made: Foreign) -> tuple[bytes, str | None]:
     """Read some bytes in the middle, as a player does."""
-    served = shelf.open(shelf.record_id(0, made.records[1].offset))
+    served = library.open(library.record_id(0, made.records[1].offset))
     problem = served.record.body.table_problem
     return served.representation("payload").read(20_000, 100), problem
 
 
-def test_an_index_s_word_on_a_seek_table_holds_where_it_is_served(tmp_path) -> None:
+def test_a_seek_table_that_the_index_names_is_used(tmp_path) -> None:
     made, forged = film_file(), film_file(change=displacing)
     path = tmp_path / "a.warc.zst"
     path.write_bytes(made.bytes())
@@ -183,9 +186,9 @@ def test_an_index_s_word_on_a_seek_table_holds_where_it_is_served(tmp_path) -> N
     wanted = made.records[1].block[20_000:20_100]
     for data, is_forged in ((made.bytes(), False), (forged.bytes(), True)):
         path.write_bytes(data)
-        with Shelf([tmp_path / "a.cdxj"]) as shelf:
-            shelf.read()
-            found, problem = part_of(shelf, made)
+        with Library([tmp_path / "a.cdxj"]) as library:
+            library.read()
+            found, problem = part_of(library, made)
         assert found == wanted
         assert (problem is not None) is is_forged
     with seekwarc.open(path) as archive:
@@ -195,15 +198,15 @@ def test_an_index_s_word_on_a_seek_table_holds_where_it_is_served(tmp_path) -> N
         )
 
 
-def test_a_line_that_names_no_table_rightly_hides_no_other(tmp_path) -> None:
+def test_a_malformed_table_field_excludes_no_table(tmp_path) -> None:
     made = film_file(change=displacing)
     (tmp_path / "a.warc.zst").write_bytes(made.bytes())
     make_index({"a.warc.zst": tmp_path / "a.warc.zst"}, tmp_path / "a.cdxj", on_problem=print)
     lines = (tmp_path / "a.cdxj").read_bytes().replace(b'"}', b'", "seekTable": "7 x"}')
     (tmp_path / "a.cdxj").write_bytes(lines)
-    with Shelf([tmp_path / "a.cdxj"]) as shelf:
-        shelf.read()
-        rows = [row for _, row in shelf.catalogue.page(Query(), 0, 9).rows]
+    with Library([tmp_path / "a.cdxj"]) as library:
+        library.read()
+        rows = [row for _, row in library.catalogue.page(Query(), 0, 9).rows]
         assert len(rows) == 2
         assert all("seek table" in (row.problem or "") for row in rows)
-        assert part_of(shelf, made)[0] == made.records[1].block[20_000:20_100]
+        assert part_of(library, made)[0] == made.records[1].block[20_000:20_100]

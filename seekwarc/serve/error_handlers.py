@@ -1,4 +1,4 @@
-"""Errors as answers of Starlette applications."""
+"""Turns errors into answers of Starlette applications."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from seekwarc.errors import SeekWarcError
-from seekwarc.serve.refusals import REFUSAL_FIELDS, json_bytes, refusal_text, status_of
+from seekwarc.serve.error_answers import REFUSAL_FIELDS, json_bytes, refusal_text, status_of
 
 __all__ = ["HANDLERS", "JsonAnswer", "problem_response"]
 
 
 class JsonAnswer(JSONResponse):
-    """JSON in which text of archives may stand as it is."""
+    """JSON that may contain any text of archives."""
 
     def render(self, content: Any) -> bytes:  # noqa: ANN401
         """See `starlette.responses.Response.render`."""
@@ -24,7 +24,7 @@ class JsonAnswer(JSONResponse):
 
 
 def problem_response(status: int, message: str) -> Response:
-    """Return an answer that says what is the matter."""
+    """Return an answer that says what went wrong."""
     return Response(refusal_text(status, message), status, dict(REFUSAL_FIELDS))
 
 
@@ -41,7 +41,7 @@ def _http_problem(_: Request, error: Exception) -> Response:
 
 
 def _our_mistake(_: Request, error: Exception) -> Response:
-    # It is raised again once this was sent, and logged with its traceback.
+    # Starlette raises the error again once this was sent, and uvicorn logs its traceback.
     return problem_response(HTTPStatus.INTERNAL_SERVER_ERROR, f"seekwarc failed: {type(error).__name__}")
 
 

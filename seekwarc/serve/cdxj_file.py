@@ -1,4 +1,4 @@
-"""Records as a CDXJ index lists them: files that it names need not be gone through, only opened."""
+"""Records as a CDXJ index lists them, so that the files it names need not be scanned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from seekwarc.errors import FormatError, LimitError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
 from seekwarc.format.seektable import NO_TABLE
 from seekwarc.serve.catalogue import Row, key_of
-from seekwarc.serve.policy import clean
+from seekwarc.serve.headers import clean
 from seekwarc.storage.source import RangeSource
 
 __all__ = ["IndexFile", "is_index"]
@@ -21,7 +21,7 @@ STEP: Final = 1 << 20
 
 
 def is_index(target: object) -> bool:
-    """Tell by its name whether a target is an index and no archive."""
+    """Return whether a target is an index, which its name tells, and not an archive."""
     if not isinstance(target, str | os.PathLike):
         return False
     name = os.fspath(target)
@@ -40,34 +40,34 @@ class IndexFile:
     source: RangeSource
 
     def file_names(self) -> list[str]:
-        """Return the files that it names, in the order in which it first does.
+        """Return the names of the files that it lists, in the order of their first lines.
 
         Raises:
-            FormatError: It is no CDXJ.
+            FormatError: The file is not CDXJ.
         """
         return list(dict.fromkeys(line.filename for _, line in self._lines()))
 
     def rows(self, numbers: dict[str, int]) -> Iterator[tuple[int, Row]]:
-        """Yield a row for each line, and where the next line begins.
+        """Yield a row for each line, each with the position at which the next line begins.
 
-        What an index does not tell of a record is left out; for the size stands that of the stored record.
+        Fields that the index does not have are None, and the size is that of the stored record.
 
         Args:
-            numbers: The number of each file that it names.
+            numbers: The number of each file that it lists.
 
         Raises:
             FormatError: A line is malformed.
         """
-        for behind, line in self._lines():
+        for end, line in self._lines():
             digest = line.digest
             table, problem = None, None
             try:
                 table = line.table
             except FormatError as error:
-                # The record can be read all the same.
+                # The record can be read without its table.
                 table, problem = NO_TABLE, str(error)
             yield (
-                behind,
+                end,
                 Row(
                     file=numbers[line.filename],
                     offset=line.offset,
@@ -86,7 +86,7 @@ class IndexFile:
             )
 
     def _lines(self) -> Iterator[tuple[int, CdxjLine]]:
-        """Yield each line, and where the next one begins."""
+        """Yield each line, with the position at which the next one begins."""
         position, rest = 0, b""
         while data := self.source.read(position + len(rest), position + len(rest) + STEP):
             *lines, rest = (rest + data).split(b"\n")
@@ -98,7 +98,7 @@ class IndexFile:
         yield from self._parsed(rest, position, position + len(rest))
 
     def _parsed(self, line: bytes, start: int, stop: int) -> Iterator[tuple[int, CdxjLine]]:
-        # Sorted in front of all others, some indexes have lines about themselves.
+        # Some indexes begin with lines about themselves, which sort before all others.
         if not line.strip() or line.startswith((b"!", b" CDX")):
             return
         try:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from seekwarc import errors
-from seekwarc.serve.problems import HANDLERS, problem_response
+from seekwarc.serve.error_handlers import HANDLERS, problem_response
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ from seekwarc.serve.problems import HANDLERS, problem_response
         (errors.SourceError("unreadable"), 502),
     ],
 )
-def test_each_error_has_its_status_and_its_words(error, status) -> None:
+def test_each_error_has_its_status_and_message(error, status) -> None:
     response = HANDLERS[errors.SeekWarcError](None, error)
     assert response.status_code == status
     assert json.loads(response.body)["error"]["message"] == str(error)
 
 
-def test_an_error_can_do_no_harm_either() -> None:
+def test_an_error_answer_is_harmless() -> None:
     response = problem_response(404, "<script>")
     assert response.headers["content-type"] == "application/json"
     assert response.headers["x-content-type-options"] == "nosniff"

@@ -14,7 +14,7 @@ from seekwarc.errors import (
     SourceError,
     UnsupportedError,
 )
-from seekwarc.serve.refusals import json_bytes, refusal_text, status_of
+from seekwarc.serve.error_answers import json_bytes, refusal_text, status_of
 
 
 @pytest.mark.parametrize(
@@ -36,5 +36,5 @@ def test_bytes_that_are_not_utf8_are_replaced() -> None:
     assert json.loads(json_bytes({"caf\udce9": ["\ud800", 1]})) == {"caf\ufffd": ["\ufffd", 1]}
 
 
-def test_a_refusal_says_kind_and_message() -> None:
+def test_an_error_answer_has_kind_and_message() -> None:
     assert json.loads(refusal_text(404, "no film")) == {"error": {"kind": "not found", "message": "no film"}}

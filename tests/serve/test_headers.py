@@ -8,7 +8,7 @@ import pytest
 
 import seekwarc
 from seekwarc.collection.record_index import MemoryIndex
-from seekwarc.serve.policy import content_headers, entity_tag, file_name, payload_type
+from seekwarc.serve.headers import content_headers, entity_tag, file_name, payload_type
 from tests.serve.conftest import record_of
 from tests.support.writing import response
 
@@ -72,7 +72,7 @@ def test_a_drawing_is_a_picture_but_no_document(kind) -> None:
     assert "script" not in fields["content-security-policy"]
 
 
-def test_no_header_of_the_archived_answer_is_passed_on() -> None:
+def test_no_archived_header_is_sent() -> None:
     hostile = (
         "Set-Cookie: a=b",
         "Location: http://evil.example/",
@@ -104,7 +104,7 @@ def test_a_content_coding_is_named_if_the_body_is_in_it() -> None:
     assert "content-encoding" not in fields_of("text/html", gzipped, "Content-Encoding: gzip", as_bytes=True)
 
 
-def test_as_bytes_nothing_says_what_they_mean() -> None:
+def test_as_bytes_no_media_type_is_named() -> None:
     assert fields_of("video/mp4", as_bytes=True)["content-type"] == "application/octet-stream"
     block = dict(content_headers(record_of(response(b"x", "video/mp4")), "block"))
     assert block["content-type"] == "application/octet-stream"
@@ -119,11 +119,11 @@ def test_as_bytes_nothing_says_what_they_mean() -> None:
         ('"a b"', "text/plain"),
     ],
 )
-def test_a_charset_is_kept_if_it_is_a_name(charset, sent) -> None:
+def test_a_valid_charset_is_kept(charset, sent) -> None:
     assert fields_of(f"text/html; charset={charset}")["content-type"] == sent
 
 
-def test_the_type_that_a_crawler_found_counts_where_the_server_gave_none() -> None:
+def test_without_a_stated_type_the_identified_one_counts() -> None:
     for kind in (None, "application/octet-stream"):
         found = payload_type(record_of(response(b"x", kind), identified_payload_type="image/png"))
         assert found.essence == "image/png"
@@ -159,7 +159,7 @@ def test_names_of_files_are_harmless(uri, name) -> None:
     assert not any(ord(char) < 32 for char in disposition)
 
 
-def test_a_tag_is_the_same_wherever_the_record_is(tmp_path) -> None:
+def test_an_entity_tag_does_not_depend_on_the_file(tmp_path) -> None:
     block = response(b"x" * 300_000, "video/mp4")
     tags = set()
     for level, name in ((1, "a"), (9, "b")):
@@ -186,7 +186,7 @@ def test_without_digests_a_tag_depends_on_the_content(tmp_path) -> None:
     assert tags[0] != tags[1]
 
 
-def test_a_resolved_revisit_has_the_tag_of_what_it_shows(crawl) -> None:
+def test_a_resolved_revisit_has_the_tag_of_its_original(crawl) -> None:
     with seekwarc.Collection(crawl.paths, index=MemoryIndex()) as plain:
         revisits = [record for record in plain if record.type == "revisit"]
     with seekwarc.Collection(crawl.paths) as files:

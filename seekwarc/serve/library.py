@@ -1,8 +1,8 @@
 """The files that are served, the catalogue of their records, and the records that are open.
 
-files -> one pass in a thread of its own -> rows -> `Catalogue`, which also is what the `Collection` asks when
-a record refers to another. An ID of a record is made of its file's name and its offset: the same tomorrow,
-and whatever other files are served with it.
+files -> one pass in a background thread -> rows -> `Catalogue`, which the `Collection` asks too when a record
+refers to another. The ID of a record is made of its file's name and its offset, so that it stays the same
+whenever the file is served, and whatever other files are served with it.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.serve.catalogue import Catalogue, Row, key_of
-from seekwarc.serve.indexed import IndexFile, is_index
-from seekwarc.serve.policy import clean, payload_type, stored_parts
+from seekwarc.serve.cdxj_file import IndexFile, is_index
+from seekwarc.serve.cost import View, WatchedSource
+from seekwarc.serve.headers import clean, payload_type, stored_parts
 from seekwarc.serve.served import ServedRecord
-from seekwarc.serve.views import View, WatchedSource
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource, Stats
 from seekwarc.storage.stopping import stoppable
 
-__all__ = ["FileState", "Shelf", "rows_of"]
+__all__ = ["FileState", "Library", "rows_of"]
 
-MOST_OPEN: Final = 128
-"""Open records that are kept: their seek tables and chunks need not be found again."""
+MAX_OPEN: Final = 128
+"""Records that are kept open, so that their seek tables and chunks need not be found again."""
 BATCH: Final = 1000
-"""Rows that are added at a time; the first are few, so that a page shows something at once."""
+"""Rows that are added at a time. The first batch is small, so that a page shows something at once."""
 FIRST_BATCH: Final = 50
 
 _log = logging.getLogger("seekwarc.serve")
@@ -54,24 +54,24 @@ _RECORD_ID = re.compile(r"([0-9a-f]{8})-([0-9]{1,18})(?:\.([0-9]{1,18}))?")
 
 @dataclass(slots=True)
 class FileState:
-    """How far a file has been gone through."""
+    """How far a file has been scanned."""
 
     name: str
-    """What the page calls it: without the folders that it is in."""
+    """The name that the page shows: without folders."""
     size: int
     """Stored bytes."""
     position: int = 0
-    """Stored bytes that were gone through."""
+    """Stored bytes that were scanned."""
     records: int = 0
     problem: str | None = None
-    """Why it was not gone through to its end."""
+    """Why it was not scanned to its end."""
 
 
 Readings = Callable[[], Iterator[tuple[int, Row]]]
-"""Yields records as rows, each with the number of bytes gone through to know it."""
+"""Yields records as rows, each with the position that the scan has reached."""
 
 
-class Shelf(Closing):
+class Library(Closing):
     """Files and their records.
 
     Args:
@@ -99,19 +99,19 @@ class Shelf(Closing):
                 folder = folder_of(source.name)
                 sources += [_open(located(folder, name, source.name), opened) for name in numbers]
             self.names = _short_names([source.name for source in sources])
-            """What the page calls the files that records are in: without the folders."""
+            """The names of the archives that the page shows: without folders."""
             seen = [WatchedSource(source, name) for source, name in zip(sources, self.names, strict=True)]
             self.catalogue = Catalogue(self.names)
             opened.callback(self.catalogue.close)
-            # The server's threads read for several clients; none of them is given a pool of its own.
+            # Requests run in threads of the server already; a pool for each file would not make them faster.
             self._collection = Collection(seen, index=self.catalogue, threads=1, **options)
             opened.callback(self._collection.close)
             self._resources = opened.pop_all()
         readers = self._collection.files
-        gone_through = readers[: len(sources) - sum(len(numbers) for _, numbers in indexes)]
+        scanned = readers[: len(sources) - sum(len(numbers) for _, numbers in indexes)]
         self._readings: list[tuple[FileState, Readings]] = [
             (FileState(reader.name, reader.size or 0), partial(_of_file, reader, number))
-            for number, reader in enumerate(gone_through)
+            for number, reader in enumerate(scanned)
         ]
         for index, numbers in indexes:
             state = FileState(index.source.name, index.source.size or 0)
@@ -124,7 +124,7 @@ class Shelf(Closing):
         self._thread: threading.Thread | None = None
 
     def close(self) -> None:
-        """Stop going through the files and close them. Twice does no harm."""
+        """Stop the scan and close the files. Idempotent."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()
@@ -132,16 +132,16 @@ class Shelf(Closing):
 
     @property
     def files(self) -> list[FileState]:
-        """What is gone through to know the records: archives, and indexes of archives."""
+        """The files that are scanned for records: archives, and indexes of archives."""
         return [state for state, _ in self._readings]
 
     def start_reading(self) -> None:
-        """Go through the files in a thread of its own; what was read can be asked for at once."""
+        """Scan the files in a background thread. Records can be found as soon as they were scanned."""
         self._thread = threading.Thread(target=self.read, name="seekwarc-catalogue", daemon=True)
         self._thread.start()
 
     def read(self) -> None:
-        """Go through the files once and fill the catalogue. Damage ends a file, not the others."""
+        """Scan the files and fill the catalogue. Damage ends the scan of one file, not of the others."""
         with contextlib.suppress(_Stopped), stoppable(self._check_stopped):
             self._read_all()
             self.catalogue.finish()
@@ -157,19 +157,19 @@ class Shelf(Closing):
             except SeekWarcError as error:
                 state.problem = str(error)
             except Exception as error:  # noqa: BLE001 - logged, and shown
-                # Without this thread, `complete` would never be said.
-                _log.exception("%s: its records could not be listed to the end", state.name)
-                state.problem = f"its records could not be listed to the end: {type(error).__name__}: {error}"
+                # If the thread died, the catalogue would never become complete.
+                _log.exception("%s: the file could not be scanned to its end", state.name)
+                state.problem = f"the file could not be scanned to its end: {type(error).__name__}: {error}"
             self._check_stopped()
 
     def _read_one(self, state: FileState, rows: Iterator[tuple[int, Row]]) -> None:
         batch: list[Row] = []
         size = FIRST_BATCH
         try:
-            for behind, row in rows:
+            for position, row in rows:
                 self._check_stopped()
                 batch.append(row)
-                state.position = behind
+                state.position = position
                 if len(batch) >= size:
                     self._add(state, batch)
                     size = BATCH
@@ -193,17 +193,17 @@ class Shelf(Closing):
     def open(self, record_id: str, view: View | None = None) -> ServedRecord:
         """Return a logical record by its ID: segments joined, a revisit with its payload.
 
-        A record whose other parts cannot be found is returned as it is stored, and says so.
+        If other parts of the record cannot be found, it is returned as it is stored, with a `problem`.
 
         Args:
             record_id: The ID.
-            view: Is charged with what is read.
+            view: Charged with the reads.
 
         Raises:
             NotFoundError: No record has that ID.
-            UnsupportedError: It shares a gzip member with others.
-            FormatError: It is damaged.
-            SourceError: The stored bytes cannot be had.
+            UnsupportedError: The record shares a gzip member with others.
+            FormatError: The record is damaged.
+            SourceError: The stored bytes are unavailable.
         """
         with self._lock:
             known = self._open.get(record_id)
@@ -220,24 +220,24 @@ class Shelf(Closing):
         try:
             record = self._collection.open_record(record)
         except SeekWarcError as error:
-            waiting = "" if complete else " (not all files have been gone through yet: try again in a while)"
+            waiting = "" if complete else " (not all files have been scanned yet: try again in a while)"
             problem = f"{error}{waiting}"
         served = ServedRecord(record, self._stats(record), problem=problem)
         if problem is None or complete:
             with self._lock:
                 self._open[record_id] = served
-                while len(self._open) > MOST_OPEN:
+                while len(self._open) > MAX_OPEN:
                     self._open.popitem(last=False)
         return served
 
     def capture(self, uri: str, date: WarcDate | None = None) -> ServedRecord | None:
-        """Return the capture of a URI that is nearest to a date, as `open` does; without a date the latest.
+        """Open the capture of a URI that is nearest to a date; without a date, the latest. See `open`.
 
         Returns:
-            None where files are still being read, and it is not known yet.
+            None while it is not known, since files are still being scanned.
 
         Raises:
-            NotFoundError: There is none.
+            NotFoundError: The URI has no capture.
         """
         complete = self.catalogue.complete
         row = self.catalogue.capture(uri, date)
@@ -252,7 +252,7 @@ class Shelf(Closing):
         if row is None:
             raise NotFoundError(f"no response, resource or revisit has the URI {uri}")
         served = self.open(self.record_id(row.file, row.offset, row.skip))
-        # What a revisit refers to may be in what was not read yet.
+        # A revisit may refer to a record that was not scanned yet.
         return served if complete or served.problem is None else None
 
     def _stored(self, record_id: str) -> Record:
@@ -263,8 +263,8 @@ class Shelf(Closing):
         offset, reader = int(match[2]), self._collection.files[number]
         if match[3] is not None:
             raise UnsupportedError(
-                "this record shares its gzip member with others, so that it can be read in order only; "
-                "`seekwarc convert` makes a file in which every record can be opened",
+                "this record shares its gzip member with others, so it can only be read in order; "
+                "convert the file with `seekwarc convert` to open every record",
                 source=reader.name,
                 offset=offset,
             )
@@ -281,14 +281,14 @@ class Shelf(Closing):
 
 
 class _Stopped(BaseException):
-    """The files are not read any further: the shelf is closed."""
+    """Raised in the scan once the library is closed. Not an `Exception`: it is no damage to a file."""
 
 
 def rows_of(reader: Reader, number: int) -> Iterator[Row]:
-    """Yield a row for each record of a file, with `number` for the file's.
+    """Yield a row for each record of a file, whose number is `number`.
 
     Raises:
-        FormatError: Damage is reached; what is in front of it was yielded.
+        FormatError: The file is damaged; all records before the damage were yielded.
     """
     for (record, row), _, _ in with_next(reader, lambda record: (record, _row(record, number))):
         yield _with_length(record, row)
@@ -300,12 +300,12 @@ def _of_file(reader: Reader, number: int) -> Iterator[tuple[int, Row]]:
 
 
 def _with_length(record: Record, row: Row) -> Row:
-    # Known for nothing once the record behind it has been found.
+    # Once the next record was found, the length costs no I/O.
     return row._replace(length=record.length) if record.has_length else row
 
 
 def _row(record: Record, number: int) -> Row:
-    """Describe a record. Whatever is wrong with it is told of it, and is nothing to the other records."""
+    """Return the row of a record. If anything is wrong with the record, its row says so."""
     row = Row(number, record.offset, skip=record.skip, size=record.content_length)
     try:
         return _described(row, record)
@@ -346,18 +346,19 @@ def _described(row: Row, record: Record) -> Row:
 def _open(target: str | os.PathLike[str] | RangeReadable, opened: ExitStack) -> RangeSource:
     source = open_source(target)
     opened.callback(source.close)
+    # Of a remote object this is a request: if it fails, nothing is served.
     if source.size is None:
-        raise UnsupportedError("a pipe cannot be served: store it in a file first", source=source.name)
+        raise UnsupportedError("a pipe cannot be served; store it in a file first", source=source.name)
     return source
 
 
 def _short_name(name: str) -> str:
-    """Name a file without folder, host and signature."""
+    """Return the name of a file without folder, host and signature."""
     return os.path.basename(urlsplit(name).path if "://" in name else name) or name
 
 
 def _short_names(names: Sequence[str]) -> list[str]:
-    """Name files the short way, those of the same name with a number."""
+    """Return short names of files, with a number after each that is not the first of its name."""
     seen: Counter[str] = Counter()
     unique = []
     for name in map(_short_name, names):

@@ -1,8 +1,8 @@
-"""With what headers archived content may be sent, and by what tag a client knows it again.
+"""Response headers and entity tags for archived content.
 
-Archived content is hostile. None of its own headers is passed on but those that are built here from what they
-say: media play in the page, everything else is a download, and nothing is ever a document or script of ours.
-Drawings (SVG) are both: shown by an <img> of the page, and a download where they are opened by themselves.
+Archived content is hostile. None of its own headers is sent; those of the answer are made here. Media play in
+the page, everything else is a download, and nothing can become a document or script of this server's origin.
+Drawings (SVG) are both: pictures in an <img> of the page, and downloads when they are opened by themselves.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ __all__ = [
 ]
 
 Part = Literal["payload", "block"]
-"""What of a record is sent."""
+"""The part of a record to send."""
 
 SAFE: Final = (
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "no-referrer"),
     ("cross-origin-resource-policy", "same-origin"),
 )
-"""Fields of every answer, whatever is in it."""
+"""Fields of every answer."""
 CORS_EXPOSED: Final = ("Content-Range", "Content-Length", "ETag", "Accept-Ranges")
-"""Fields that a player on another origin has to see."""
+"""Fields that a player on another origin needs."""
 
 OCTETS: Final = "application/octet-stream"
 MEDIA_POLICY: Final = (
@@ -53,12 +53,12 @@ DRAWING_POLICY: Final = (
 )
 OTHER_POLICY: Final = "default-src 'none'; sandbox"
 DRAWING: Final = "image/svg+xml"
-"""A picture in an <img>, where it runs and loads nothing; opened by itself a document with scripts."""
+"""A picture in an <img>, where no scripts run; but a document with scripts when opened by itself."""
 CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd"})
-"""Content codings that browsers undo."""
+"""Content codings that browsers decode."""
 MAGIC: Final = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
-MOST_HASHED: Final = 1 << 20
-"""Blocks up to this are read to make an entity tag where nothing else tells them apart."""
+MAX_HASHED: Final = 1 << 20
+"""Maximum size of blocks that are hashed for their entity tag, if nothing else identifies them."""
 TEXTUAL: Final = frozenset({"application/json", "application/x-ndjson", "application/ld+json"})
 
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")
@@ -76,14 +76,15 @@ def clean(text: str | None) -> str | None: ...
 
 
 def clean(text: str | None) -> str | None:
-    """Replace what was not UTF-8 in a header by U+FFFD: neither a table nor JSON nor a field can hold it."""
+    """Replace bytes of a header that were not UTF-8 by U+FFFD, for tables, JSON and fields."""
     return _NOT_TEXT.sub("\ufffd", text) if text is not None and not text.isascii() else text
 
 
 def payload_type(record: Record) -> MediaType | None:
-    """Return the media type of a record's payload: as its server or its writer names it.
+    """Return the media type of a record's payload, as stated by its server or its writer.
 
-    Where that says nothing, what the crawler identified, or else what the URI ends in.
+    Without one, or if that is `application/octet-stream`: the type that the crawler identified, or else the
+    one that belongs to the extension of the URI.
     """
     if record.http is not None:
         stated = record.http.get("Content-Type")
@@ -99,7 +100,7 @@ def payload_type(record: Record) -> MediaType | None:
 
 
 def _parsed(text: str) -> MediaType | None:
-    # Parameters are often broken where the type itself is not.
+    # The parameters are often malformed when the type itself is valid.
     for part in (text, text.partition(";")[0]):
         with contextlib.suppress(FormatError):
             return MediaType.parse(part)
@@ -107,12 +108,12 @@ def _parsed(text: str) -> MediaType | None:
 
 
 def content_headers(record: Record, part: Part, *, as_bytes: bool = False) -> list[tuple[str, str]]:
-    """Return the fields that archived content is sent with.
+    """Return the fields to send archived content with.
 
     Args:
         record: The record.
-        part: What of it is sent.
-        as_bytes: Leave out what it means: neither type nor content coding is named.
+        part: The part of it to send.
+        as_bytes: Send plain bytes, with neither media type nor content coding.
     """
     media = None if as_bytes or part == "block" else payload_type(record)
     name = media.essence if media is not None else OCTETS
@@ -132,8 +133,8 @@ def content_headers(record: Record, part: Part, *, as_bytes: bool = False) -> li
 
 
 def _is_media(name: str) -> bool:
-    """Tell whether a media type is of what plays or shows, and cannot be a document with scripts."""
-    # All that ends in +xml is XML (RFC 7303, section 4.2), which browsers run the scripts of.
+    """Return whether a media type is of images, sound or films, and can be no document with scripts."""
+    # Types that end in +xml are XML (RFC 7303, section 4.2), in which browsers run scripts.
     return (
         name.startswith(("audio/", "video/", "image/"))
         and _TYPE.fullmatch(name) is not None
@@ -143,9 +144,10 @@ def _is_media(name: str) -> bool:
 
 
 def _is_coded(record: Record) -> bool:
-    """Tell whether the payload is in content codings that a browser undoes.
+    """Return whether the payload has content codings that a browser decodes.
 
-    Archives hold bodies whose coding was undone before they were stored, under the head that still names it.
+    Some crawlers decode bodies before they store them, and store the head unchanged. So the payload must
+    begin as its coding does.
     """
     codings = record.payload.codings
     if not codings or not CODINGS.issuperset(codings):
@@ -155,7 +157,7 @@ def _is_coded(record: Record) -> bool:
 
 
 def _harmless(name: str, media: MediaType | None) -> str:
-    """Return a type that no browser runs: text is plain text, and the rest are bytes."""
+    """Return a type that no browser executes: plain text for text, bytes for everything else."""
     if not name.startswith("text/") and name not in TEXTUAL:
         return OCTETS
     charset = media.get("charset") if media is not None else None
@@ -173,7 +175,7 @@ def _attachment(record: Record, part: Part) -> str:
 
 
 def file_name(record: Record) -> str:
-    """Return a name to save a record under, made from its URI."""
+    """Return a file name for a record, made from its URI."""
     try:
         path = urlsplit(clean(record.target_uri or "")).path
     except ValueError:
@@ -183,11 +185,11 @@ def file_name(record: Record) -> str:
 
 
 def entity_tag(record: Record, part: Part) -> str:
-    """Return a strong entity tag, quotes included: the same for the same bytes on every host, at any time.
+    """Return a strong entity tag, quotes included: the same for the same bytes, on every host and day.
 
-    It is made from the record header, which has the record's ID, date, length and digests. Where there is no
-    digest, the seek table with its checksums is taken too, or a block that is small. What is left, large and
-    with neither, goes by its ID.
+    It is a hash of the record header, which has the record's ID, date, length and digests. Without a digest,
+    the seek table with its checksums is hashed too, or else the block if it is small. Only a large record
+    with none of these is identified by its header alone.
     """
     tag = hashlib.sha256(part.encode())
     for stored in stored_parts(record, part):
@@ -197,13 +199,13 @@ def entity_tag(record: Record, part: Part) -> str:
         frames = stored.body.frames
         if frames is not None and frames.checksums is not None:
             tag.update(frames.build())
-        elif stored.content_length <= MOST_HASHED:
+        elif stored.content_length <= MAX_HASHED:
             tag.update(stored.block.read())
     return f'"{tag.hexdigest()[:32]}"'
 
 
 def stored_parts(record: Record, part: Part) -> Iterator[Record]:
-    """Yield the stored records whose bytes a logical record's part is made of."""
+    """Yield the stored records that contain the bytes of a part of a logical record."""
     if isinstance(record, ResolvedRevisit) and part == "payload":
         record = record.original
     if isinstance(record, JoinedRecord):

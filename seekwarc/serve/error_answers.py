@@ -1,4 +1,4 @@
-"""What is said where there is nothing to send: a status, and JSON that says in words what is the matter."""
+"""Answers to requests that cannot be met: a status, and JSON with a message."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Final
 
 from seekwarc.errors import NotFoundError, RangeError, SeekWarcError, UnsupportedError
-from seekwarc.serve.policy import OTHER_POLICY, SAFE, clean
+from seekwarc.serve.headers import OTHER_POLICY, SAFE, clean
 
 __all__ = ["REFUSAL_FIELDS", "json_bytes", "refusal_text", "status_of"]
 
@@ -20,23 +20,23 @@ REFUSAL_FIELDS: Final = (
 
 
 def json_bytes(content: object) -> bytes:
-    """Write JSON; text of archives that is not UTF-8 is replaced."""
+    """Return JSON in which text of archives that was not UTF-8 is replaced."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return clean(text).encode()
 
 
 def status_of(error: SeekWarcError) -> HTTPStatus:
-    """Return the status that tells of an error."""
+    """Return the HTTP status for an error."""
     if isinstance(error, NotFoundError):
         return HTTPStatus.NOT_FOUND
     if isinstance(error, RangeError):
         return HTTPStatus.BAD_REQUEST
     if isinstance(error, UnsupportedError):
         return HTTPStatus.NOT_IMPLEMENTED
-    # The archive is to us what the server behind it is to a gateway.
+    # To this server an archive is what an upstream server is to a gateway.
     return HTTPStatus.BAD_GATEWAY
 
 
 def refusal_text(status: int, message: str) -> bytes:
-    """Return the JSON that says what is the matter."""
+    """Return the JSON that says what went wrong."""
     return json_bytes({"error": {"kind": HTTPStatus(status).phrase.lower(), "message": message}})

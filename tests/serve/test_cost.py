@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc.format.seektable import SeekTable
-from seekwarc.serve.shelf import Shelf
-from seekwarc.serve.views import MAX_VIEWS, FrameMap, Run, View, Views, WatchedSource
+from seekwarc.serve.cost import MAX_VIEWS, FrameMap, Run, View, Views, WatchedSource
+from seekwarc.serve.library import Library
 from seekwarc.storage.local import BytesSource, LocalFileSource
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import Stats
@@ -64,8 +64,8 @@ def test_a_served_local_file_keeps_the_reused_read_buffer(crawl, monkeypatch: py
         return read_into(self, start, out)
 
     monkeypatch.setattr(LocalFileSource, "read_into", counted)
-    with Shelf([crawl.paths[0]]) as shelf:
-        record = shelf.open(shelf.record_id(0, crawl.offsets["film.mp4"]))
+    with Library([crawl.paths[0]]) as library:
+        record = library.open(library.record_id(0, crawl.offsets["film.mp4"]))
         view = View()
         assert record.frames.count > 3
         calls.clear()
@@ -109,7 +109,7 @@ def test_what_is_read_while_a_record_is_opened_counts(crawl) -> None:
         assert view.fetched == [(0, 1)], "a record of one frame is read with its header"
 
 
-def test_of_a_record_in_no_frames_the_archive_counts(tmp_path, crawl) -> None:
+def test_a_record_without_frames_is_charged_by_the_archive(tmp_path, crawl) -> None:
     path = tmp_path / "x.warc.gz"
     with seekwarc.open(crawl.paths[0]) as archive:
         record = archive.record_at(crawl.offsets["film.mp4"])
@@ -126,7 +126,7 @@ def test_of_a_record_in_no_frames_the_archive_counts(tmp_path, crawl) -> None:
         assert view.bytes_read > 0
 
 
-def test_segments_are_one_row_of_frames(crawl) -> None:
+def test_frames_of_segments_are_numbered_together(crawl) -> None:
     sources = [WatchedSource(open_source(path), path.name) for path in crawl.paths]
     with seekwarc.Collection(sources, threads=1) as files:
         record = files.open_record(uri="http://example.org/big.mp4")
@@ -193,7 +193,7 @@ def test_the_oldest_view_is_forgotten() -> None:
     assert views.get("second") is None
 
 
-def test_reads_outside_any_view_are_plain() -> None:
+def test_reads_outside_any_view_are_not_charged() -> None:
     source = WatchedSource(BytesSource(b"abcdef"), "x")
     assert source.read(1, 3) == b"bc"
     view = View()
