@@ -32,7 +32,7 @@ from seekwarc.storage.source import RangeSource
 from seekwarc.system import replace
 from seekwarc.tools.names import NamesInUse, name_of
 from seekwarc.tools.outcome import Failure, Job, Outcome, Status
-from seekwarc.write.files import write_all
+from seekwarc.write.files import unwritable, write_all
 
 __all__ = ["MANIFEST", "MAX_SIZE", "PAYLOAD_TYPES", "Extracted", "Extractor"]
 
@@ -183,7 +183,7 @@ class Extractor(Closing):
         except OSError as error:
             if isinstance(error, SeekWarcError):
                 raise
-            raise TargetError(f"cannot be written to: {error.strerror}", source=folder) from error
+            raise unwritable(error, folder) from error
 
     def close(self) -> None:
         """Close the manifest and the files that were opened to resolve revisits. Idempotent.
@@ -326,7 +326,7 @@ class Extractor(Closing):
         try:
             return open(path, "xb")
         except OSError as error:
-            raise TargetError(f"cannot be written to: {error.strerror}", source=self._folder) from error
+            raise unwritable(error, self._folder) from error
 
     def _give_name(self, written: Extracted) -> None:
         target = os.path.join(self._folder, written.target or "")
@@ -343,8 +343,7 @@ class Extractor(Closing):
             self._named = None
             self._manifest.flush()
         except OSError as error:
-            text = f"{os.path.join(self._folder, MANIFEST)}: cannot be written: {error.strerror}"
-            raise TargetError(text) from error
+            raise unwritable(error, os.path.join(self._folder, MANIFEST)) from error
 
     def _too_large(self, record: Record) -> LimitError:
         text = (
@@ -357,4 +356,4 @@ def _write_all(out: BinaryIO, data: memoryview) -> None:
     try:
         write_all(out, data)
     except OSError as error:
-        raise TargetError(f"cannot be written: {error.strerror}", source=out.name) from error
+        raise unwritable(error, out.name) from error

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final, TypeAlias, Unpack
-from urllib.parse import unquote, urlsplit
 
 from seekwarc.collection.record_index import with_next
 from seekwarc.errors import FormatError
@@ -30,6 +29,7 @@ from seekwarc.read.resync import SHARED
 from seekwarc.read.zstd_body import table_reference
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable
+from seekwarc.tools.batch import base_name
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.sorting import MEMORY, sorted_lines
 from seekwarc.write.files import Existing, refuse_same_file
@@ -131,10 +131,8 @@ def file_name(source: str, root: str | None = None) -> str:
     Raises:
         ValueError: The file is not below the folder.
     """
-    if "://" in source:
-        return unquote(urlsplit(source).path.rpartition("/")[2])
-    if root is None:
-        return os.path.basename(source)
+    if root is None or "://" in source:
+        return base_name(source)
     path = os.path.relpath(source, root)
     if path.startswith(os.pardir):
         raise ValueError(f"{source} is not below {root}")

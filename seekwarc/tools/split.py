@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self, Unpack
 
-from seekwarc.errors import FormatError, TargetError, TargetExistsError
+from seekwarc.errors import FormatError, TargetExistsError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.options import ReadLimits
 from seekwarc.system import default_threads
@@ -23,7 +23,7 @@ from seekwarc.tools.copy_inputs import PartTarget, parts_of, table_mode_of
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord
 from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
 from seekwarc.tools.progress import Progress, no_progress
-from seekwarc.write.files import Existing, give_name, sync_folder
+from seekwarc.write.files import Existing, give_name, sync_folder, unwritable
 from seekwarc.write.numbering import numbered_names
 from seekwarc.write.output import PathOutput
 
@@ -184,7 +184,7 @@ class _Workshop:
         try:
             self._hidden = tempfile.TemporaryDirectory(".partial", ".split.", folder)
         except OSError as error:
-            raise TargetError(f"cannot be written: {error.strerror}", source=folder) from error
+            raise unwritable(error, folder) from error
 
     def __enter__(self) -> Self:
         return self
@@ -221,7 +221,7 @@ class _Workshop:
         except TargetExistsError:
             raise
         except OSError as error:
-            raise TargetError(f"cannot be written: {error.strerror}", source=name) from error
+            raise unwritable(error, name) from error
 
     def _abort_named(self, name: str) -> None:
         """Remove a file that was given its name, but no other file of that name."""

@@ -24,10 +24,11 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Final
 
-from seekwarc.errors import FormatWarning, TargetError
+from seekwarc.errors import FormatWarning
 from seekwarc.tools.outcome import DIED, Failure, Job, Outcome, Status
 from seekwarc.tools.progress import counting
 from seekwarc.tools.work import JobContext, Report, Work, attempt
+from seekwarc.write.files import unwritable
 
 __all__ = ["run_in_processes"]
 
@@ -68,7 +69,7 @@ def run_in_processes(
                     tempfile.TemporaryDirectory(prefix=".seekwarc-", suffix=".partial", dir=folder)
                 )
             except OSError as error:
-                raise TargetError(f"cannot be written: {error.strerror}", source=folder) from error
+                raise unwritable(error, folder) from error
         crew = _Crew(work, report, hidden)
         opened.callback(crew.kill)
         yield from crew.run(jobs, processes, keep_going=keep_going)

@@ -25,7 +25,6 @@ from typing import Final, NamedTuple
 from seekwarc.errors import (
     FormatError,
     FormatWarning,
-    TargetError,
     TargetExistsError,
     TruncatedError,
     UnsupportedError,
@@ -38,7 +37,7 @@ from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.local import LocalFileSource
 from seekwarc.write.file_layout import CHECKSUM_OF_NOTHING, ExistingFile
-from seekwarc.write.files import FileOutput, lock_file
+from seekwarc.write.files import FileOutput, lock_file, unwritable
 from seekwarc.write.unfinished import OpenOutput, unfinished_name
 
 __all__ = ["AppendOutput", "Continued", "continued", "existing_file"]
@@ -117,7 +116,7 @@ def _keep_torn(path: str, end: int) -> None:
             target.flush()
             os.fsync(target.fileno())
     except OSError as error:
-        raise TargetError(f"cannot be written: {error.strerror or error}", source=kept) from error
+        raise unwritable(error, kept) from error
     warnings.warn(
         f"{path}: the last record is incomplete; its {size - end} bytes from offset {end} are now in {kept}",
         FormatWarning,
@@ -297,7 +296,7 @@ class AppendOutput(FileOutput):
         try:
             file = open(path, "r+b", buffering=0)  # noqa: SIM115
         except OSError as error:
-            raise TargetError(f"cannot be written: {error.strerror or error}", source=name) from error
+            raise unwritable(error, name) from error
         lock_file(file, name)
         super().__init__(name, file)
 

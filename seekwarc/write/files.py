@@ -26,6 +26,7 @@ __all__ = [
     "refuse_place",
     "refuse_same_file",
     "sync_folder",
+    "unwritable",
     "write_all",
 ]
 
@@ -82,7 +83,7 @@ class FileOutput:
             self._file.seek(offset)
             write_all(self._file, data)
         except OSError as error:
-            raise self._error(error) from error
+            raise unwritable(error, self.name) from error
 
     def rollback(self, size: int) -> bool:
         """See `Output.rollback`."""
@@ -120,10 +121,12 @@ class FileOutput:
         except TargetError:
             raise
         except OSError as error:
-            raise self._error(error) from error
+            raise unwritable(error, self.name) from error
 
-    def _error(self, error: OSError) -> TargetError:
-        return TargetError(f"cannot be written: {error.strerror or error}", source=self.name)
+
+def unwritable(error: OSError, name: str) -> TargetError:
+    """Return the error of a file that the system does not let us write."""
+    return TargetError(f"cannot be written: {error.strerror or error}", source=name)
 
 
 def refuse_existing(name: str | os.PathLike[str]) -> None:

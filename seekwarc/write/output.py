@@ -28,6 +28,7 @@ from seekwarc.write.files import (
     refuse_existing,
     refuse_place,
     sync_folder,
+    unwritable,
     write_all,
 )
 
@@ -101,7 +102,7 @@ class PathOutput(FileOutput):
         try:
             file = open(self._temporary, "xb", 0, opener=_open_private)  # noqa: SIM115
         except OSError as error:
-            raise TargetError(f"cannot be written: {error.strerror}", source=name) from error
+            raise unwritable(error, name) from error
         opened.append(file)
         super().__init__(name, file)
 
@@ -219,7 +220,7 @@ class FileObjectOutput:
         except OSError as error:
             if is_broken_pipe(error):
                 raise
-            raise TargetError(f"cannot be written: {error.strerror or error}", source=self.name) from error
+            raise unwritable(error, self.name) from error
 
 
 def _open_private(path: str, flags: int) -> int:

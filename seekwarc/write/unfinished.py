@@ -19,6 +19,7 @@ from seekwarc.write.files import (
     refuse_existing,
     refuse_place,
     sync_folder,
+    unwritable,
 )
 
 __all__ = ["UNFINISHED", "OpenOutput", "save_hint", "unfinished_name"]
@@ -88,7 +89,7 @@ class OpenOutput(FileOutput):
                 ) from None
             file.truncate(0)
         except OSError as error:
-            raise TargetError(f"cannot be written: {error.strerror}", source=self.name) from error
+            raise unwritable(error, self.name) from error
         else:
             lock_file(file, self.name)
         return file
@@ -102,7 +103,7 @@ class OpenOutput(FileOutput):
         try:
             file = open(self.unfinished, "r+b", 0)  # noqa: SIM115
         except OSError as error:
-            raise TargetError(f"cannot be written: {error.strerror}", source=self.unfinished) from error
+            raise unwritable(error, self.unfinished) from error
         lock_file(file, self.name)
         if not is_same(file, self.unfinished):
             # Its writer finished or removed it between `open` and the lock.
