@@ -162,7 +162,7 @@ class OrderedWork:
     """
 
     def __init__(self, threads: int) -> None:
-        self._most = 2 * threads
+        self._max_jobs = 2 * threads
         self._pool = ThreadPoolExecutor(threads, "seekwarc-encode") if threads > 1 else None
         self._waiting: deque[_Waiting] = deque()
         self._delivered = 0
@@ -178,7 +178,7 @@ class OrderedWork:
             self._waiting.append(_Waiting(lambda: deliver(job()), True))
             self.drain()
             return
-        while sum(waiting.is_job for waiting in self._waiting) >= self._most:
+        while sum(waiting.is_job for waiting in self._waiting) >= self._max_jobs:
             self._deliver_one()
         future: Future[_T] = self._pool.submit(job)
         self._waiting.append(_Waiting(lambda: deliver(future.result()), True))

@@ -152,7 +152,7 @@ class StoredRecord:
 class LooseRecord:
     """A record to be compressed again. It must be read before the next one is requested."""
 
-    source: str
+    filename: str
     """Name of its file."""
     header: RecordHeader
     open_block: Callable[[], ReadableStream]
@@ -165,7 +165,9 @@ class LooseRecord:
         length = self.header.content_length
         block = BlockSource(self.open_block(), length).read(length)
         trailer = self.trailer()
-        return LooseRecord(self.source, self.header, lambda: io.BytesIO(block), lambda: trailer, self.reason)
+        return LooseRecord(
+            self.filename, self.header, lambda: io.BytesIO(block), lambda: trailer, self.reason
+        )
 
 
 def loose_records(file: ArchiveFile, reason: str) -> Iterator[LooseRecord]:

@@ -132,9 +132,9 @@ class FrameCopier:
         self._marked = 0
 
     @property
-    def most_size(self) -> int:
-        """See `RecordAssembly.most_size`; includes what is being copied."""
-        return self._assembly.most_size + self._expected
+    def size_bound(self) -> int:
+        """See `RecordAssembly.size_bound`; includes what is being copied."""
+        return self._assembly.size_bound + self._expected
 
     def copy(self, record: StoredRecord) -> None:
         """Add a record by copying its frames.
@@ -313,7 +313,7 @@ class CopyTarget:
             loose.header, BlockSource(loose.open_block(), loose.header.content_length), loose.trailer
         )
         self._tally.add_reason(
-            loose.source,
+            loose.filename,
             loose.reason,
             len(loose.header.raw) + loose.header.content_length,
             records=0 if again else 1,
@@ -327,11 +327,11 @@ class CopyTarget:
             bound = copied_bound(record)
         else:
             bound = stored_bound(len(record.header.raw) + record.header.content_length)
-        if not self._is_settled or self._copier.most_size + bound > max_size:
+        if not self._is_settled or self._copier.size_bound + bound > max_size:
             # The size is exact once everything is in the file.
             self._assembly.flush()
             self._is_settled = True
-        return self._copier.most_size + bound <= max_size
+        return self._copier.size_bound + bound <= max_size
 
     def _misfit(self, record: StoredRecord) -> str | None:
         """Return why a record's frames do not fit into this file, or None."""

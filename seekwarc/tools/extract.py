@@ -245,7 +245,7 @@ class Extractor(Closing):
         """Extract the payload of a record; return None if it is not selected."""
         if (record.type or "").lower() not in self._types:
             return None
-        told: dict[str, Any] = {
+        known: dict[str, Any] = {
             "type": record.type,
             "uri": record.target_uri,
             "date": record.header.get("WARC-Date"),
@@ -256,20 +256,20 @@ class Extractor(Closing):
                 return None
             logical = self._logical(record, is_pipe=is_pipe)
             head = logical.http
-            told["mime"] = http_media_type(logical)
-            told["http_status"] = head.status if head is not None else None
+            known["mime"] = http_media_type(logical)
+            known["http_status"] = head.status if head is not None else None
             with self._copied(logical) as (size, digest):
                 default = f"{record.type}_{record.offset}"
-                target = self._names.take(*name_of(logical.target_uri, told["mime"], default=default))
+                target = self._names.take(*name_of(logical.target_uri, known["mime"], default=default))
                 problem = logical.payload.problem or record.problem
                 written = Extracted(
-                    name, record.offset, target, **told, size=size, sha256=digest, problem=problem
+                    name, record.offset, target, **known, size=size, sha256=digest, problem=problem
                 )
                 self._give_name(written)
         except TargetError:
             raise
         except (SeekWarcError, OSError, ValueError) as error:
-            return Extracted(name, record.offset, **told, failure=Failure.of(error))
+            return Extracted(name, record.offset, **known, failure=Failure.of(error))
         return written
 
     def _logical(self, record: Record, *, is_pipe: bool) -> Record:

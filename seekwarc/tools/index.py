@@ -164,18 +164,18 @@ def lines_of(
     Raises:
         SourceError: The file cannot be read.
     """
-    told: set[int] = set()
+    reported: set[int] = set()
 
-    def tell(problem: FormatError) -> None:
+    def report(problem: FormatError) -> None:
         # Damage in a record is found twice: when it is described, and on the way to the next one.
-        if problem.offset is None or problem.offset not in told:
+        if problem.offset is None or problem.offset not in reported:
             on_problem(problem)
         if problem.offset is not None:
-            told.add(problem.offset)
+            reported.add(problem.offset)
 
     def described(record: Record) -> _Draft:
         draft = _Draft(record)
-        draft.read(tell, post_append=post_append, stated_digests=stated_digests)
+        draft.read(report, post_append=post_append, stated_digests=stated_digests)
         return draft
 
     try:
@@ -185,11 +185,11 @@ def lines_of(
                 continue
             if following is not None and post_append:
                 _join(draft, following)
-            line = draft.line(filename, tell)
+            line = draft.line(filename, report)
             if line is not None:
                 yield line
     except FormatError as damage:
-        tell(damage)
+        report(damage)
 
 
 @dataclass(slots=True)

@@ -138,11 +138,11 @@ class RecordAssembly:
         return self.stored_size(warcinfo) + own_table + table
 
     @property
-    def most_size(self) -> int:
+    def size_bound(self) -> int:
         """Maximum size of the file if it ended now. After `flush` only its final table is still estimated."""
         size, records = (a - d for a, d in zip(self._accepted, self._delivered, strict=True))
         waiting = stored_bound(size) + RECORD_OVERHEAD * records
-        return self.layout.most_size + (waiting if records else 0)
+        return self.layout.size_bound + (waiting if records else 0)
 
     def stored_size(self, content: bytes) -> int:
         """Return the compressed size of content in a frame of its own, entries in tables included."""

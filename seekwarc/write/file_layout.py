@@ -160,7 +160,7 @@ class FileLayout:
         return self.offset - self._begin
 
     @property
-    def most_size(self) -> int:
+    def size_bound(self) -> int:
         """Size of the file if it ended here, with its table if it gets one."""
         table = built_table_size(len(self._stored)) if self._tables == "large" else 0
         return self.size + table

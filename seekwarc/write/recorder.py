@@ -192,7 +192,7 @@ class Recorder:
                 return self._write_revisit(revisit, draft, block)
             if not is_one:
                 return self._noted(draft, self._write_segments(draft, spooled))
-            file = self._files.room_for(spooled.most_size + heads[0] + OWN_TABLE + MARGIN)
+            file = self._files.room_for(spooled.size_bound + heads[0] + OWN_TABLE + MARGIN)
             return self._noted(draft, file.assembly.add_spooled(draft.header(spooled.length), spooled))
 
     def _heads(self, draft: HeaderDraft, block: _Block) -> tuple[int, int]:

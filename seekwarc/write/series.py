@@ -139,10 +139,10 @@ class FileSeries:
         assembly = self.current.assembly
         if self.max_size is None or assembly.is_bare:
             return True
-        if assembly.most_size + stored_size > self.max_size:
+        if assembly.size_bound + stored_size > self.max_size:
             # The size is exact once everything is compressed.
             assembly.flush()
-        return assembly.most_size + stored_size <= self.max_size
+        return assembly.size_bound + stored_size <= self.max_size
 
     def write_warcinfo(self, head: FileHead) -> Written:
         """Write a warcinfo record. Each following file begins with the same.

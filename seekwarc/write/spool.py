@@ -182,7 +182,7 @@ class SpooledBlock(Closing):
         return sum(segment.length for segment in self.segments)
 
     @property
-    def most_size(self) -> int:
+    def size_bound(self) -> int:
         """Compressed size of the frames in a file, their entries in tables included."""
         return sum(it.stored_size + self._entry_size * len(it.frames) for it in self.segments)
 

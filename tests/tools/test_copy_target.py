@@ -104,12 +104,12 @@ def test_most_size_bounds_the_size_at_any_time() -> None:
     with closing(OrderedWork(2)) as work:
         assembly, copier = opened(target, work, "large", Tally())
         for record in StoredRecords(ArchiveFile(BytesSource(made.bytes()), Stats())):
-            bound = copier.most_size + copied_bound(record)
+            bound = copier.size_bound + copied_bound(record)
             copier.copy(record)
-            assert copier.most_size >= assembly.layout.size
+            assert copier.size_bound >= assembly.layout.size
             assembly.flush()
-            assert assembly.layout.size < copier.most_size <= bound
-        bound = copier.most_size
+            assert assembly.layout.size < copier.size_bound <= bound
+        bound = copier.size_bound
         assembly.end_file()
     assert len(target.getvalue()) == assembly.layout.size == bound
 

@@ -231,10 +231,10 @@ def test_a_block_that_fits_is_one_segment() -> None:
 
 
 @pytest.mark.parametrize("make", [text, noise])
-def test_a_block_is_no_larger_than_its_most_size(make: Any) -> None:
+def test_a_block_is_no_larger_than_its_size_bound(make: Any) -> None:
     with spooled(make(500_000), lead=HTTP_HEAD, entry_size=12) as spool:
         # As in the mode "every": an entry for each frame, in a table that takes 17 bytes besides.
-        assert len(poured(spool)[1]) == spool.most_size + 17
+        assert len(poured(spool)[1]) == spool.size_bound + 17
 
 
 def test_no_frame_holds_more_than_8_mib_where_a_segment_ends() -> None:
