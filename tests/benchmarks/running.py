@@ -36,7 +36,7 @@ Found = TypeVar("Found")
 MIN_ROUNDS = 4
 MAX_ROUNDS = 25
 BUDGET = 12.0
-"""Seconds after which no further round of a line begins, once the least were done."""
+"""Seconds after which no further round of a line begins, once `MIN_ROUNDS` were run."""
 
 
 class UnequalError(Exception):
@@ -93,7 +93,7 @@ class Result:
 
     @property
     def reached(self) -> bool | None:
-        """Whether the median reaches the target; None where there is none."""
+        """Whether the median reaches the target; None without a target."""
         return self.target.reached(self.median) if self.target else None
 
 

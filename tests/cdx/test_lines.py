@@ -26,7 +26,7 @@ def stored(data: bytes) -> StoredLines:
 
 
 def expected(lines: list[bytes], wanted: bytes) -> tuple[list[bytes], list[bytes]]:
-    """Return the lines not in front of `wanted`, and those in front of it backwards, by looking at each."""
+    """Return the lines at or after `wanted`, and those before it in reverse order, by a scan of all."""
     heads = [(b" ".join(line.split(b" ", 2)[:2]), line.rstrip(b"\r\n")) for line in lines]
     return [line for head, line in heads if head >= wanted], [line for head, line in heads if head < wanted][
         ::-1

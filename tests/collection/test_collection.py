@@ -528,7 +528,9 @@ def test_nothing_is_read_before_it_is_needed() -> None:
         once = [len(source.requests) for source in sources]
         for number in range(1, 7):
             by_number(collection, number)
-        assert sum(len(source.requests) for source in sources) <= sum(once) + 3 * 6, "gone through once"
+        assert sum(len(source.requests) for source in sources) <= sum(once) + 3 * 6, (
+            "each file is scanned once"
+        )
 
 
 def test_files_with_one_base_name_are_distinguished_by_path() -> None:

@@ -60,7 +60,7 @@ def test_a_folded_field_is_legal() -> None:
         (b"X-Any: ", b": ", "': "),
         (b"X-Any: ", b"X(Any): ", "'X(Any): "),
         (b"X-Any: ", b"\xc3\xa9: ", ": caf"),
-        # CR ends a line only with LF behind it.
+        # CR ends a line only before LF.
         (b"caf\xc3\xa9", b"a\rb", "control character"),
         (b"caf\xc3\xa9\r\n", b"a\r\r\n", "control character"),
     ],

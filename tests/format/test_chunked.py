@@ -131,7 +131,7 @@ def test_long_lines_byte_by_byte_are_fast(line: bytes) -> None:
             assert decoder.feed(line[start : start + 1]) == []
 
 
-# The line in front of a chunk.
+# The line before a chunk.
 
 
 @pytest.mark.slow

@@ -207,8 +207,8 @@ def test_interim_responses_are_skipped(interim: bytes) -> None:
 
 
 def test_an_interim_response_with_nothing_after_it() -> None:
-    for behind in (b"", b"body", b"GET / HTTP/1.1\r\n\r\n"):
-        head = head_of(CONTINUE + behind, whole=True)
+    for rest in (b"", b"body", b"GET / HTTP/1.1\r\n\r\n"):
+        head = head_of(CONTINUE + rest, whole=True)
         assert head.status == 100
         assert head.size == len(CONTINUE)
 

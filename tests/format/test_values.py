@@ -193,7 +193,7 @@ def test_reading_undoes_writing(kind: str, subtype: str, parameters: list[tuple[
         ('text/plain; a="b;c"; d=e', "text/plain", (("a", "b;c"), ("d", "e"))),
         (r'text/plain; a="say \"x\" \\"', "text/plain", (("a", r'say "x" ' + "\\"),)),
         ('text/plain; a=""', "text/plain", (("a", ""),)),
-        # Servers write semicolons with nothing behind them.
+        # Servers write semicolons with nothing after them.
         ("text/html;", "text/html", ()),
         ("text/html; ;; charset=x;", "text/html", (("charset", "x"),)),
         ("application/vnd.ms-excel.sheet+xml", "application/vnd.ms-excel.sheet+xml", ()),
@@ -262,7 +262,7 @@ WORDS = [
     ("=?utf-8?q?a?= =?utf-8?q?b?=", "ab"),
     ("=?utf-8?q?a?=   =?iso-8859-1?b?6Q==?=", "a\u00e9"),
     ("=?utf-8?q?a_?= =?utf-8?q?b?=", "a b"),
-    ("before =?utf-8?q?caf=C3=A9?= behind", "before caf\u00e9 behind"),
+    ("before =?utf-8?q?caf=C3=A9?= after", "before caf\u00e9 after"),
     # UTF-8 may stand beside them (WARC 1.1, clause 4).
     ("na\u00efve =?utf-8?q?caf=C3=A9?=", "na\u00efve caf\u00e9"),
     ("\u4e2d\u6587 =?utf-8?q?caf=C3=A9?=.warc", "\u4e2d\u6587 caf\u00e9.warc"),

@@ -232,7 +232,7 @@ odd_lines = st.one_of(
 @example([b"X: a", b" ", b" b"], b"\r\n")
 @example([b"X: a", b" ", b" b"], b"\n")
 def test_a_field_is_the_same_alone_and_among_all(lines: list[bytes], newline: bytes) -> None:
-    # What stands right behind the version line cannot go on from there.
+    # A folded line directly after the version line continues nothing.
     raw = newline.join([b"WARC/1.1", b"First: 1", *lines, b"Content-Length: 7", b"", b""])
     try:
         header = parse_record_header(raw)

@@ -115,7 +115,7 @@ def test_walking_the_blocks_leads_to_the_end_of_the_frame(
 ) -> None:
     frame = zstd_frame(content, checksum=checksum, content_size=content_size)
     header = parse_frame_header(frame)
-    end, done = walk_blocks(b"..." + frame + b"behind", 3 + header.size)
+    end, done = walk_blocks(b"..." + frame + b"after", 3 + header.size)
     assert done
     assert end + 4 * checksum == 3 + len(frame)
     measured = measure_frame(frame + bytes(20), 0)

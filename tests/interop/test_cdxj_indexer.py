@@ -55,7 +55,7 @@ class Difference:
 
 
 NOT_COUNTED = (
-    "of a file that is not compressed cdxj-indexer leaves out the two line breaks behind a record: length "
+    "in an uncompressed file cdxj-indexer leaves out the two line breaks after a record: length "
     "is the stored bytes up to the next record here"
 )
 OF_NOTHING = (
@@ -332,7 +332,7 @@ def test_keys_are_those_of_the_package_surt() -> None:
     found = oracle(SURT, uris)
     assert len(found) > 4500
     for uri, expected in zip(uris, found, strict=True):
-        # With a port that is none it raises, and cdxj-indexer takes the URI for its key, blanks and all.
+        # It raises for an invalid port, and cdxj-indexer then takes the URI itself as key, with its blanks.
         assert surt(uri) == (expected if expected is not None else escaped(uri)), uri
 
 

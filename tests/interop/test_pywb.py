@@ -247,7 +247,7 @@ def test_only_a_little_is_read_for_a_range(pywb: Pywb, name: str) -> None:
         before = pywb.bytes_read()
         got = pywb.ask(name, Range=f"bytes={start}-{start + 64 * KIB - 1}")
         assert got.body == FILM[start : start + 64 * KIB]
-        assert pywb.bytes_read() - before < MIB, "what stands in front of it was not read"
+        assert pywb.bytes_read() - before < MIB, "the bytes before the range were not read"
 
 
 def test_a_closed_connection_costs_only_what_was_in_transit(pywb: Pywb) -> None:
@@ -288,7 +288,7 @@ def test_a_missing_page_is_not_found(pywb: Pywb) -> None:
 
 def test_damage_ends_the_response_and_is_never_sent(pywb: Pywb) -> None:
     got = pywb.ask("damaged.mp4", Range="bytes=0-99")
-    assert (got.status, got.body) == (206, FILM[:100]), "what is intact can be had"
+    assert (got.status, got.body) == (206, FILM[:100]), "the intact part is served"
     with pytest.raises(http.client.IncompleteRead) as caught:
         pywb.ask("damaged.mp4")
     assert FILM.startswith(caught.value.partial)

@@ -1,7 +1,7 @@
 """pyzstd's SeekableZstdFile opens our files, and single records cut out of them, and seeks in them.
 
 What it cannot do, so that nothing is tested of it: it refuses files that end in a record's own table while
-more stands in front of it (`tables="every"`), and takes no account of dictionary frames: the dictionary
+more comes before it (`tables="every"`), and takes no account of dictionary frames: the dictionary
 has to be given to it.
 """
 

@@ -370,7 +370,7 @@ def test_only_the_frames_of_the_range_are_fetched(asked: Served, crawl: Crawl) -
                 position = begin
                 while position < end:
                     position = frame_end(crawl.stored, position)
-                assert position == end, "whole frames, and nothing behind them"
+                assert position == end, "whole frames, and nothing after them"
 
 
 def test_without_a_length_the_file_table_is_used(asked: Served, crawl: Crawl) -> None:

@@ -151,7 +151,7 @@ class Seen:
     start: tuple[str | None, ...]
     """Status, or method and target, of an HTTP message."""
     transferred: bytes
-    """What stands behind the HTTP head."""
+    """The bytes after the HTTP head."""
     payload: bytes
     """The same where chunked coding was undone, of warcio's where none is on it."""
     content: bytes | tuple[bytes, str]
@@ -214,7 +214,7 @@ def quiet_warcio() -> Iterator[None]:
 
 
 def seen_by_warcio(record: Any, again: Any) -> Seen:
-    """Describe a record; `again` is the same, read anew, for its stream can be read once."""
+    """Describe a record; `again` is the same record, since its stream can be read only once."""
     headers, http = record.rec_headers, record.http_headers
     start: tuple[str | None, ...] = ()
     if http is not None and record.rec_type == "request":
@@ -312,7 +312,7 @@ def test_every_record_is_where_warcio_finds_it(name: str, samples: Path) -> None
         for _ in iterator:
             theirs.append((iterator.get_record_offset(), iterator.get_record_length()))
     with seekwarc.open(samples / name) as archive:
-        # Of a file that is not compressed, warcio does not count the line breaks behind a record.
+        # In an uncompressed file, warcio does not count the line breaks after a record.
         uncounted = len(b"\r\n\r\n") if archive.compression == "none" else 0
         assert [(it.offset, it.length - uncounted) for it in archive] == theirs
 

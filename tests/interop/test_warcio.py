@@ -148,7 +148,7 @@ def test_records_are_found_at_the_same_offsets(form: str) -> None:
     for record, block in zip(iterator, BLOCKS, strict=True):
         assert record.raw_stream.read() == block
         theirs.append((iterator.get_record_offset(), iterator.get_record_length()))
-    # Of a file that is not compressed, warcio does not count the line breaks behind a record.
+    # In an uncompressed file, warcio does not count the line breaks after a record.
     uncounted = len(CRLF2) if form == "none" else 0
     with seekwarc.open(target.getvalue()) as archive:
         assert [(it.offset, it.length - uncounted) for it in archive] == theirs

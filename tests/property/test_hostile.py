@@ -1,4 +1,4 @@
-"""Files made to cost whoever reads them: sizes that lie, tables of nothing, frames without end.
+"""Files made to be expensive to read: sizes that lie, empty tables, endless frames.
 
 Each bomb is read in every way there is, in a process of its own, by `tests/fuzz/ways.py`. Whatever the file
 says, an answer must come in bounded time and memory, and be a typed error or right. What one wrong table or
@@ -173,7 +173,7 @@ def table_frame_of_4_gigabytes() -> bytes:
 
 
 def table_of_nothing() -> bytes:
-    """Make a table of very many frames without bytes, in front of which there is nothing to list."""
+    """Make a table of very many frames without bytes, at the very beginning of a file."""
     return GOOD + PADDING * 50_000 + seek_table([(0, 0, 0)] * 40_000, checksums=False)
 
 
@@ -186,7 +186,7 @@ def chained_tables() -> bytes:
 
 
 def tables_of_everything() -> bytes:
-    """Make very many tables, each of which calls all that stands in front of it one frame."""
+    """Make very many tables, each of which lists everything before it as one frame."""
     made = bytearray(GOOD + PADDING * 200_000)
     for _ in range(50_000):
         made += seek_table([(len(made), 0, 0)], checksums=False)
@@ -369,7 +369,7 @@ BOMBS = {
         ("iterate", "save"),
         memory=28 * MIB,
     ),
-    "padding in front": Bomb(
+    "padding before a record": Bomb(
         lambda: PADDING * 200_000 + GOOD, {"iterate": "1", "at": "3"}, ("in_order", "at"), memory=28 * MIB
     ),
     "padding after damage": Bomb(
@@ -590,7 +590,7 @@ def of_itself() -> Foreign:
 
 
 def of_the_next_record() -> Foreign:
-    """Put the table of a record in front of it."""
+    """Put the table of a record before the record."""
     following = large()
     return large().record(LAST).raw(seek_table(following.record_entries)).record(LARGE, cuts=3000)
 

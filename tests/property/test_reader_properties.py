@@ -1,4 +1,4 @@
-"""What holds for every file, whoever wrote it and whatever happened to it since."""
+"""Properties of every file, whatever tool wrote it and whatever happened to it since."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def test_a_changed_byte_never_gives_wrong_bytes_unnoticed(tables: str, dictionar
 
     - a change that means nothing (an unused bit, a checksum or a size in a table that nobody needs, the
       magic number of an extension frame): all records are there, byte for byte;
-    - the size of a skippable frame, grown so that it swallows whole frames behind it: what it swallowed
+    - the size of a skippable frame, grown so that it swallows whole frames after it: what it swallowed
       is gone, the rest is there byte for byte. Only a skippable frame's size field can do that.
     """
     original = small_file(tables, dictionary=dictionary)
@@ -284,7 +284,7 @@ def test_a_changed_byte_never_gives_wrong_bytes_unnoticed(tables: str, dictionar
             outcome = read_all(Pipe(bytes(data), seed=position) if pipe else bytes(data))
             about = f"byte {position} ^ {change:#x}"
             found = outcome.contents
-            # Whatever was yielded is true, also in front of an error.
+            # Whatever was yielded is correct, even before an error.
             if position in may_swallow:
                 assert any(left_out_in_one_place(found, whole[:n]) for n in range(len(whole) + 1)), about
             else:

@@ -364,7 +364,7 @@ def test_bodies_read_as_they_come(form: str, pipe: bool) -> None:
                 seen.append(in_pieces(record.payload, random_sizes(1, 9000, number)))
                 expected = expected_problem(body) if len(seen) == 2 else [None]
                 assert record.payload.problem in expected
-            assert seen == [b"in front", data, b"behind"]
+            assert seen == [b"before", data, b"after"]
 
 
 def test_a_body_that_is_not_read_is_passed() -> None:
@@ -372,7 +372,7 @@ def test_a_body_that_is_not_read_is_passed() -> None:
     for form in FORMS.values():
         with seekwarc.open(Pipe(form(body))) as archive:
             seen = [record.payload.pread(0, 10) for record in archive]
-        assert seen == [b"in front", text(100_000)[:10], b"behind"]
+        assert seen == [b"before", text(100_000)[:10], b"after"]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -387,7 +387,7 @@ def test_the_size_is_found_without_going_back(form: str) -> None:
         assert record.payload.size == 60_000
         following = records.step()
         assert following is not None
-        assert following.block.read() == b"behind"
+        assert following.block.read() == b"after"
 
 
 def test_an_extent_says_what_is_wrong() -> None:

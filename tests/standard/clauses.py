@@ -13,7 +13,7 @@ Test = TypeVar("Test", bound=Callable[..., object])
 
 FIRST = "A WARC format file is the simple concatenation"
 """How clause 4 begins."""
-BEHIND_LAST = "Different use cases are listed in Tables A.1"
+AFTER_LAST = "Different use cases are listed in Tables A.1"
 """How annex A begins."""
 
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
@@ -55,8 +55,8 @@ def body() -> list[str]:
     """Return the paragraphs of clauses 4 to 9."""
     lines = STANDARD.read_text("utf-8").splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith(FIRST))
-    behind = next(number for number, line in enumerate(lines) if line.startswith(BEHIND_LAST))
-    return [normalised(line) for line in lines[first:behind]]
+    stop = next(number for number, line in enumerate(lines) if line.startswith(AFTER_LAST))
+    return [normalised(line) for line in lines[first:stop]]
 
 
 def sentences(paragraph: str) -> list[str]:

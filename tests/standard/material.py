@@ -183,7 +183,7 @@ def written(attempt: Callable[[seekwarc.Writer], object], **options: object) -> 
 
 @contextmanager
 def reading(*records: bytes) -> Iterator[list[seekwarc.Record]]:
-    """Read records one behind the other, with a record in front of and behind them that must be found."""
+    """Read consecutive records, with a record before and one after them that must be found."""
     around = [record("resource", name.encode(), warc_record_id=f"<urn:{name}>") for name in ("first", "last")]
     with seekwarc.open(around[0] + b"".join(records) + around[1]) as archive:
         first, *found, last = archive

@@ -359,7 +359,7 @@ def test_the_payload_of_a_resource_is_its_block_even_if_http(kind: str) -> None:
 @shall("4", OCTET_CONTENT)
 @pytest.mark.parametrize("block", [b"Dear reader,\r\n\r\nthe site is closed.", b"The site is closed."])
 def test_the_block_of_a_response_is_not_taken_for_a_request(block: bytes) -> None:
-    # Clause 6.3.2: "response-like material" need not be a legal response; that of HTTP/0.9 is none.
+    # Clause 6.3.2: "response-like material" need not be a legal response; HTTP/0.9 has no head.
     with reading(record("response", block, content_type=HTTP_TYPE)) as (found,):
         assert found.http is None
         assert found.payload.read() == block

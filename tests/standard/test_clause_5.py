@@ -881,11 +881,11 @@ def test_the_length_of_a_truncated_block_is_that_of_what_is_there(kind: str, rea
         assert header["WARC-Truncated"] == reason
     with reading(
         record(kind, block, warc_truncated=reason, content_type="application/http"), record("resource", b"x")
-    ) as (found, behind):
+    ) as (found, following):
         assert found.content_length == found.block.size == len(block)
         assert found.truncated == reason
         assert found.block.read() == block
-        assert behind.block.read() == b"x"
+        assert following.block.read() == b"x"
 
 
 @shall("5.15", ACTUAL_LENGTH)

@@ -365,7 +365,7 @@ def test_a_revisit_of_unknown_profile_is_not_interpreted(profile: str | None) ->
 @shall("6.7.1", UNKNOWN_PROFILES)
 @pytest.mark.parametrize("profile", [UNKNOWN_PROFILE, None])
 def test_a_revisit_of_unknown_profile_stands_for_no_payload(profile: str | None) -> None:
-    # Whoever follows a revisit to it does not know what the payload is.
+    # A reader that follows a revisit to it does not know what the payload is.
     at_one = {"warc_refers_to": f"<{urn(1)}>", "warc_payload_digest": None}
     unknown = revisit(2, b"diff", warc_profile=profile, **at_one)
     files = [response(1, b"other"), unknown, revisit(3, warc_refers_to=f"<{urn(2)}>")]

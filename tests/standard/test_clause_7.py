@@ -306,7 +306,7 @@ NEW_FILE = (
 @shall("7", NEW_FILE)
 @pytest.mark.parametrize("size", [250, 400])
 @pytest.mark.parametrize("leeway", [400, 8 * KIB])
-@pytest.mark.parametrize("before", [(), (noise(100 * KIB, seed=2),)], ids=["first", "behind another"])
+@pytest.mark.parametrize("before", [(), (noise(100 * KIB, seed=2),)], ids=["first", "after another"])
 def test_a_record_that_fits_into_a_new_file_is_not_segmented(
     size: int, leeway: int, before: tuple[bytes, ...], tmp_path: Path
 ) -> None:
@@ -369,10 +369,10 @@ def test_the_first_segment_may_follow_a_new_warcinfo_record(tmp_path: Path) -> N
     with seekwarc.Writer(tmp_path / "crawl.warc.zst", frame_size=FRAME, max_file_size=MAX) as writer:
         writer.write_warcinfo({"software": "test"})
         first = writer.write("resource", target_uri=URI, block=io.BytesIO(LARGE))
-        behind = writer.write("resource", target_uri=URI, block=b"behind")
+        following = writer.write("resource", target_uri=URI, block=b"after")
     paths = sorted(tmp_path.iterdir())
     assert Path(first.file) == paths[0]
-    assert Path(behind.file) == paths[-1]
+    assert Path(following.file) == paths[-1]
     for path in paths:
         with seekwarc.open(path) as archive:
             warcinfo, *_ = archive

@@ -15,7 +15,7 @@ MODULES = [
 
 EXCEPTIONS = {
     "The MIME type of a WARC file shall be application/warc.": (
-        "a label that whoever hands the file out puts on it; the file has none, nor does seekwarc serve files"
+        "a label that the server of the file adds; the file has no label, and seekwarc does not serve files"
     ),
 }
 """Sentences that no test can be about, and why."""

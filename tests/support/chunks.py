@@ -210,5 +210,5 @@ def response(length: int) -> bytes:
 def made(body: bytes, *, http: bytes = HTTP, **options: object) -> Foreign:
     """A file whose second record has a chunked body."""
     block = http + body
-    file = Foreign().record(b"in front")
-    return file.record(block, header=response(len(block)), **options).record(b"behind")
+    file = Foreign().record(b"before")
+    return file.record(block, header=response(len(block)), **options).record(b"after")

@@ -1,4 +1,4 @@
-"""Runs of the command that find no room, or get a signal in front of a line of one's choice.
+"""Runs of the command that run out of space, or get a signal before a chosen line of code.
 
 As a program this is the process that starts them: it imports everything once and forks for each run, so that
 a hundred take seconds. The signal is sent by the process to itself. So it comes at the same place every time,
@@ -173,7 +173,7 @@ def _child(run: Run, stderr: int, passed: IO[str]) -> int:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(_stdout(run.stdout), 1)
     os.dup2(stderr, 2)
-    # What it was opened for may be a file, and a pipe is none.
+    # The descriptor may be of a file or of a pipe.
     sys.stderr = open(2, "w", 1, closefd=False)  # noqa: SIM115
     os.chdir(run.folder)
     tempfile.tempdir = run.folder

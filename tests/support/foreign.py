@@ -161,7 +161,7 @@ class Put:
     block: bytes = field(repr=False)
     offset: int = 0
     stop: int = 0
-    """Offset behind everything that belongs to it: extension frames too, a table of the whole file not."""
+    """Offset after everything that belongs to the record, including extension frames but not a file table."""
 
     @property
     def length(self) -> int:
@@ -228,7 +228,7 @@ class Foreign:
         Args:
             block: Its block.
             cuts: Where in the record, counted from its header, frames begin; or one frame size.
-            between: Called with (self, number) in front of every frame but the first.
+            between: Called with (self, number) before every frame except the first.
             header: Its header, made up unless given.
             trailer: What follows the block.
             table: Options of `seek_table` where the record gets a table of its own.
@@ -264,7 +264,7 @@ class Foreign:
         return self
 
     def append(self, other: Foreign) -> Foreign:
-        """Put another file behind this one, as `cat` does."""
+        """Append another file, as `cat` does."""
         base = len(self.data)
         self.data += other.data
         self.entries += other.entries

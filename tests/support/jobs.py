@@ -47,7 +47,7 @@ class Job:
         return self.arguments(sources)
 
     def arguments(self, sources: Path) -> tuple[str, ...]:
-        """Return what it is told, for sources in a folder."""
+        """Return its arguments, for sources in a folder."""
         force = ["--force"] * (self.replaces and not self.words.startswith(APPEND))
         return tuple(word.format(sources) for word in [*self.words.split(), *force])
 

@@ -33,7 +33,7 @@ class FoundRecord:
     size: int
     frames: list[StoredFrame] = field(repr=False)
     """From its first frame with content to its last."""
-    behind: list[StoredFrame] = field(default_factory=list, repr=False)
+    following: list[StoredFrame] = field(default_factory=list, repr=False)
     """Extension frames up to the next record, its table among them."""
 
     @property
@@ -50,8 +50,8 @@ class FoundRecord:
 
     @property
     def extensions(self) -> list[bytes]:
-        """Extension frames in it and behind it that are no seek tables."""
-        return [f.data for f in [*self.frames, *self.behind] if not f.is_data and not is_seek_table(f)]
+        """Extension frames in the record and after it that are not seek tables."""
+        return [f.data for f in [*self.frames, *self.following] if not f.is_data and not is_seek_table(f)]
 
 
 def is_seek_table(frame: StoredFrame) -> bool:
@@ -71,7 +71,7 @@ def records_of(frames: Iterable[StoredFrame]) -> list[FoundRecord]:
     for frame in frames:
         if not (begun or frame.is_data):
             if found:
-                found[-1].behind.append(frame)
+                found[-1].following.append(frame)
             continue
         begun.append(frame)
         if size is None:
@@ -112,14 +112,14 @@ def assert_right(data: bytes, *, tables: str = "large", dictionary: bytes | None
         assert table_entries(last) == entries_of(frames[:-1])
         # A single large record's own table serves as the file's.
         single = len(records) == 1 and records[0].offset == 0 and len(records[0].data_frames) > 1
-        if not (single and records[0].behind == [last]):
+        if not (single and records[0].following == [last]):
             file_table = last
     for number, record in enumerate(records):
-        own = [frame for frame in record.behind if is_seek_table(frame) and frame is not file_table]
+        own = [frame for frame in record.following if is_seek_table(frame) and frame is not file_table]
         count = len(record.data_frames)
         assert len(own) == (1 if tables == "every" or count > 1 else 0)
         if own:
-            assert own == record.behind[:1], "the table directly follows the last frame"
+            assert own == record.following[:1], "the table directly follows the last frame"
             assert table_entries(own[0]) == entries_of(record.frames)
         if tables == "every":
             bare = record.header if len(record.block) else record.header + b"\r\n\r\n"
@@ -145,5 +145,5 @@ def decompressed(data: bytes, dictionary: bytes | None = None) -> bytes:
 
 
 def plain_content(made: Iterable[Foreign]) -> bytes:
-    """What files made by hand hold, one behind the other."""
+    """The contents of files made by hand, concatenated."""
     return b"".join(file.plain().bytes() for file in made)

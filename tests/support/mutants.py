@@ -68,7 +68,7 @@ class Part:
     table: str | None = None
     """Of a seek table: what it lists, "record" or "file"."""
     is_lure: bool = False
-    """It ends in what looks like a seek table and is none."""
+    """It ends in what looks like a seek table but is not one."""
 
     @property
     def entry(self) -> Entry:
@@ -185,7 +185,7 @@ class Maker:
         at = self.rng.choice(places)
         table = self.parts[at].table
         before = [part.record for part in self.parts[:at] if part.record is not None]
-        # One that was added may stand before every record.
+        # An added table may come before every record.
         first = self._span_of(before[-1])[0] if table == "record" and before else 0
         stored, kind = self._false_table(first, at)
         self.parts[at] = Part(stored, table=table)
@@ -249,7 +249,7 @@ class Maker:
         )
 
     def _place(self) -> tuple[int, int]:
-        """Return the first frame that a table may list, and where it may stand: behind some later one."""
+        """Return the first frame that a table may list, and where the table may be: after a later frame."""
         rng = self.rng
         first = rng.choice([0, *[self._span_of(number)[0] for number in range(len(self.headers))] * 2])
         ends = [self._span_of(number)[-1] + 1 for number in range(len(self.headers))]
@@ -450,7 +450,7 @@ def _raw_frame(content: bytes) -> bytes:
 
 
 def _entries_of(stored: bytes) -> list[tuple[int, int, int | None]] | None:
-    """Read a seek table by the format's own words; None where it is none."""
+    """Parse a seek table by the text of the format; None if it is not one."""
     if len(stored) < 17:
         return None
     magic, size = struct.unpack_from("<II", stored)
@@ -552,7 +552,7 @@ def _check_strictly(rng: random.Random, mutant: Mutant) -> None:
 
 
 def _check_walks(mutant: Mutant) -> list[int]:
-    """See that whoever walks finds just the records that are there; return the lengths that it found."""
+    """Assert that a walk finds exactly the records that are there; return the lengths that it found."""
     with seekwarc.open(mutant.data) as archive:
         found = [(it.offset, it.header.raw, _block(it), it.length) for it in archive]
     assert [it[:2] for it in found] == [(it.offset, it.header) for it in mutant.records]
@@ -615,7 +615,7 @@ def _check_catalogue(paths: Sequence[Path], mutants: Sequence[Mutant]) -> None:
         with seekwarc.open(mutant.data, cache_size=0) as archive:
             for row, record in zip(found, mutant.records, strict=True):
                 assert record.data_end <= row.offset + (row.length or 0) <= record.stop, path
-                # What was gone through is known: no range is displaced.
+                # Records that were scanned are known: no range is displaced.
                 begin, end = len(record.block) // 3, len(record.block) * 2 // 3
                 served = archive.record_at(row.offset, row.length, table=row.reference)
                 assert _part(served, begin, end) in (record.block[begin:end], None), f"{path}: {mutant.kind}"

@@ -1,4 +1,4 @@
-"""The range server that tests use is itself right, and wrong only where it is told to be."""
+"""The range server of the tests is itself correct, and misbehaves only as it is told to."""
 
 from __future__ import annotations
 

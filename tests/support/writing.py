@@ -232,7 +232,7 @@ class Pipe:
 
 
 class FailingFile(io.BytesIO):
-    """A seekable stream whose reads fail behind some place."""
+    """A seekable stream whose reads fail after some offset."""
 
     def __init__(self, data: bytes, fails_after: int) -> None:
         super().__init__(data)

@@ -45,7 +45,7 @@ def take_away() -> None:
 
 
 def lend_msvcrt() -> None:
-    """The lock of a byte that `msvcrt` gives: of one open file, whoever has it."""
+    """The lock of a byte that `msvcrt` provides: it belongs to an open file, not to a process."""
     msvcrt = types.ModuleType("msvcrt")
     msvcrt.LK_NBLCK, msvcrt.LK_UNLCK = 2, 0
 
