@@ -281,7 +281,7 @@ def test_all_records_of_a_file_can_be_read() -> None:
         assert [content(record) for record in found] == [
             p.header + p.block + RECORD_END for p in made.records
         ]
-        assert {(record.reason, record.source) for record in found} == {("because", "some.warc.zst")}
+        assert {(record.reason, record.filename) for record in found} == {("because", "some.warc.zst")}
 
 
 def test_loose_records_are_read_with_the_dictionary() -> None:
