@@ -82,7 +82,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def page(chromium) -> Iterator[Any]:
-    """A page in which no script may fail, and which may ask nobody but the server."""
+    """A page in which no script may fail, and which may contact only the server."""
     context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
     made = context.new_page()
     made.set_default_timeout(20_000)

@@ -40,7 +40,7 @@ async (seconds) => {
 
 @dataclass(frozen=True)
 class Films:
-    """The same film, its index in front and at the end."""
+    """The same film, its index at the beginning and at the end."""
 
     front: Path
     end: Path
@@ -81,7 +81,7 @@ def served(films, serve, tmp_path_factory):
 
 
 class _Behind(io.RawIOBase):
-    """A file with a head in front of it."""
+    """A file with a head before it."""
 
     def __init__(self, head: bytes, file) -> None:
         self._parts = [io.BytesIO(head), file]

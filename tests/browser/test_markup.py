@@ -23,7 +23,7 @@ INNER = b"<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><image hr
 CHUNKED = "Transfer-Encoding: chunked"
 RUN = "document.title='ours';top.ours=1;fetch('TRAP/ran');new Image().src='TRAP/ran'"
 
-# What each page tries; TRAP is a server that counts whoever connects to it.
+# What each page tries; TRAP is a server that counts connections.
 HOSTILE = {
     "script": f'<script>{RUN}</script><body onload="{RUN}"><img src=x onerror="{RUN}"><svg onload="{RUN}"/>',
     "script-elsewhere": "<script src='TRAP/a.js'></script><script type=module src='TRAP/a.mjs'></script>",
@@ -94,7 +94,7 @@ POINT = """
 
 @dataclass
 class Trap:
-    """A server that answers nobody and counts who connects."""
+    """A server that answers nothing and counts connections."""
 
     listener: socket.socket
     caught: list[bytes] = field(default_factory=list)

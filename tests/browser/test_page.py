@@ -114,7 +114,7 @@ def test_the_list_shows_and_finds(served, page) -> None:
     assert row_texts(page) == ["news.example/0042"]
     until(page, "location.hash.includes('q=news+0042')")
     page.fill("#q", "no such thing")
-    until(page, "document.getElementById('found').textContent === 'No record has all of that.'")
+    until(page, "document.getElementById('found').textContent === 'No record matches.'")
     page.fill("#q", "")
     page.click("#filters summary")
     page.fill("[name=min_size]", "1M")
@@ -228,7 +228,7 @@ def test_text_is_read_while_scrolling(served, page) -> None:
     assert all("“naïve” GET /page" in line and "\ufffd" not in line for line in lines)
     numbers = [int(line[:7]) for line in lines]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), "no line is lost where chunks meet"
-    assert numbers[0] > 0, "what has been left behind is given back"
+    assert numbers[0] > 0, "rows that are out of sight are removed"
     page.fill(".goto input", "50%")
     page.keyboard.press("Enter")
     third = "parseInt(document.querySelector('pre.text').textContent.split('\\n')[2], 10)"

@@ -182,8 +182,8 @@ def test_the_cost_of_a_view(client, found) -> None:
     assert cost["bytes_asked"] == 1000
     assert 1000 <= cost["bytes_decoded"] <= 128 << 10
     assert 1000 <= cost["bytes_read"] - opened["bytes_read"] <= 130 << 10
-    behind_two_heads = 2 + 1_000_000 // (64 << 10)
-    assert [behind_two_heads, behind_two_heads + 1] in cost["frames"]
+    after_two_heads = 2 + 1_000_000 // (64 << 10)
+    assert [after_two_heads, after_two_heads + 1] in cost["frames"]
     assert check(client.get("/api/views/other"), "/views/{view}")["error"]["kind"] == "not found"
 
 
@@ -275,5 +275,5 @@ def test_damage_and_harmless_deviations_are_told_apart(tmp_path, portal, body, p
         library.read()
         client = Client(application(library), portal)
         (row,) = client.get("/api/records", q="example").json["records"]
-        told = client.get(f"/api/records/{row['id']}").json
-    assert (told["problem"], told["deviation"]) == (problem, deviation)
+        found = client.get(f"/api/records/{row['id']}").json
+    assert (found["problem"], found["deviation"]) == (problem, deviation)

@@ -119,7 +119,7 @@ def test_lines_are_found_wherever_the_reads_end(monkeypatch) -> None:
         rows = list(IndexFile(BytesSource(data)).rows({"a.warc": 5}))
         assert [row.offset for _, row in rows] == list(range(30))
         assert {row.file for _, row in rows} == {5}
-        assert [behind for behind, _ in rows] == sorted({behind for behind, _ in rows})
+        assert [end for end, _ in rows] == sorted({end for end, _ in rows})
 
 
 def test_a_line_without_end_is_not_read_without_end() -> None:

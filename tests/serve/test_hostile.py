@@ -279,7 +279,7 @@ def test_work_ends_with_its_client_and_others_go_on(tiny) -> None:
     assert tiny.tasks <= 3
     before = time.process_time()
     time.sleep(1)
-    assert time.process_time() - before < 0.5, "nobody counts chunks any more"
+    assert time.process_time() - before < 0.5, "no thread counts chunks any more"
 
 
 def test_a_counted_body_is_answered_like_any_other(tiny) -> None:

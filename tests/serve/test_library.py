@@ -114,7 +114,7 @@ def test_damage_ends_a_file_and_not_the_others(crawl, tmp_path) -> None:
         assert state.records == 2
         assert state.position == third
         assert "broken.warc.zst" in state.problem
-        assert str(tmp_path) not in state.problem, "clients are told no paths"
+        assert str(tmp_path) not in state.problem, "clients see no paths"
         assert other.problem is None
         assert other.position == other.size
 

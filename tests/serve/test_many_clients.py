@@ -1,4 +1,4 @@
-"""Two hundred clients at once, half of which hang up midway: nothing is left behind."""
+"""Two hundred clients at once, half of which disconnect midway: nothing stays open."""
 
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ def test_ranges_and_conditions(mounted) -> None:
     assert (part.status, part.body) == (206, FILM[-100:])
     assert part.headers["content-range"] == f"bytes {len(FILM) - 100}-{len(FILM) - 1}/{len(FILM)}"
     assert client.get("/their/records/film.mp4/payload", headers={"if-none-match": tag}).status == 304
-    behind = client.get("/their/records/film.mp4/payload", headers={"range": f"bytes={len(FILM)}-"})
-    assert (behind.status, behind.headers["content-range"]) == (416, f"bytes */{len(FILM)}")
+    after = client.get("/their/records/film.mp4/payload", headers={"range": f"bytes={len(FILM)}-"})
+    assert (after.status, after.headers["content-range"]) == (416, f"bytes */{len(FILM)}")
 
 
 def test_ranges_of_a_coded_body_are_of_the_stored_bytes(mounted) -> None:

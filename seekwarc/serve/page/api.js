@@ -1,4 +1,4 @@
-// The server's JSON, and bytes by range. Every failure becomes a Problem that says what is the matter.
+// The server's JSON, and bytes by range. Every failure becomes a Problem with a message.
 
 export class Problem extends Error {}
 
@@ -97,7 +97,7 @@ export class RangeBytes {
     const response = await request(this.url, { headers, signal: this.abort.signal });
     const data = new Uint8Array(await response.arrayBuffer());
     this.touched();
-    if (data.length !== last + 1 - start) throw new Problem("The record ends before it should.");
+    if (data.length !== last + 1 - start) throw new Problem("The record ends too early.");
     return data;
   }
 
@@ -107,7 +107,7 @@ export class RangeBytes {
   }
 }
 
-/** Bytes whose content coding the browser undoes: they come from the beginning on and are kept. */
+/** Bytes whose content coding the browser decodes: they are read from the beginning, and kept. */
 export class DecodedBytes {
   static most = 32 * 1024 * 1024;
 
@@ -132,7 +132,7 @@ export class DecodedBytes {
       }
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      if (!size) throw new Problem(`The content coding (${codings.join(", ")}) cannot be undone. Hex shows the bytes as they are stored.`);
+      if (!size) throw new Problem(`The content coding (${codings.join(", ")}) cannot be decoded. Hex shows the stored bytes.`);
       whole = false;
     }
     return new DecodedBytes(new Uint8Array(await new Blob(parts).arrayBuffer()), whole);

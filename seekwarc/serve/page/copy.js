@@ -15,7 +15,7 @@ export function copyButton(name, text) {
   return button;
 }
 
-/** Copy a text; false where the browser does not let a page do so, as it does of pages from other computers. */
+/** Copy a text; false if the browser forbids it, as it does to pages of other computers. */
 async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-// What looking at a record has cost so far, asked of the server while something happens.
+// The cost of a record's views so far, requested from the server while something is read.
 
 import { json } from "./api.js";
 import { bytes, el, share } from "./dom.js";
@@ -19,8 +19,8 @@ export class Cost {
     this.until = 0;
     this.timer = 0;
     this.values = ["asked", "read", "decoded", "share"].map(() => el("dd", {}, "–"));
-    const names = ["Given to this page", "Read", "Decompressed", "Of the stored record"];
-    this.element = el("dl", { class: "cost", "aria-label": "What this view has cost" });
+    const names = ["Sent to this page", "Read", "Decompressed", "Of the stored record"];
+    this.element = el("dl", { class: "cost", "aria-label": "Cost of this view" });
     names.forEach((name, index) => this.element.append(el("div", {}, el("dt", {}, name), this.values[index])));
     this.element.title = "Read: from disk or network. What is still in memory is not read again.";
   }
@@ -39,7 +39,7 @@ export class Cost {
       said.forEach((text, index) => { this.values[index].textContent = text; });
       this.told(cost);
     } catch {
-      // Whoever reads says what is wrong.
+      // The view that reads shows the error.
     }
     this.timer = !this.closed && performance.now() < this.until ? setTimeout(() => this.ask(), QUICK) : 0;
   }

@@ -39,7 +39,7 @@ export function share(part, whole) {
   return `${percent < 10 ? percent.toFixed(1) : Math.round(percent)} %`;
 }
 
-/** "10M" -> 10485760; null for nothing, NaN for what is no size */
+/** "10M" -> 10485760; null if empty, NaN if malformed */
 export function parseSize(text) {
   text = text.trim();
   if (!text) return null;
@@ -48,7 +48,7 @@ export function parseSize(text) {
   return Math.round(Number(match[1]) * 1024 ** "_kmgt".indexOf(match[2].toLowerCase() || "_"));
 }
 
-/** A WARC date as people read it; what is none stays as it is. */
+/** A WARC date for people; other text stays unchanged. */
 export function date(text) {
   const match = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}(?::\d{2})?)/.exec(text ?? "");
   return match ? `${match[1]} ${match[2]}` : text ?? "";
@@ -63,7 +63,7 @@ export function settled(task, delay) {
   };
 }
 
-/** The size of a record's payload, in words where it is not known. */
+/** The size of a record's payload, in words if it is unknown. */
 export function sizeOf(record) {
   if (record.counting) return "being counted…";
   return record.payload_size === null ? "unavailable" : bytes(record.payload_size);

@@ -1,4 +1,4 @@
-// The list of records: pages of rows are fetched as they come into sight.
+// The list of records: pages of rows are fetched when they become visible.
 
 import { json, Problem } from "./api.js";
 import { bytes, count, date, el, settled } from "./dom.js";
@@ -45,7 +45,7 @@ export class RecordList {
     this.generation = (this.generation ?? 0) + 1;
   }
 
-  /** Search; what was shown stays until the answer is here. */
+  /** Search; the old rows stay until the answer is here. */
   async search(query) {
     const same = new URLSearchParams(query).toString() === new URLSearchParams(this.query).toString();
     if (!same) {
@@ -56,13 +56,13 @@ export class RecordList {
     await this.fetchPage(Math.floor(this.rows.top / PAGE), true);
   }
 
-  /** Ask anew what there is, as the files are still being gone through. */
+  /** Ask again for the rows, while the files are still being scanned. */
   refresh() {
     return this.fetchPage(Math.floor(this.rows.top / PAGE), true);
   }
 
-  async fetchPage(page, anew = false) {
-    if (this.pages.has(page) && !anew) return;
+  async fetchPage(page, again = false) {
+    if (this.pages.has(page) && !again) return;
     const { generation } = this;
     if (!this.pages.has(page)) this.pages.set(page, null);
     const query = new URLSearchParams({ ...this.query, start: page * PAGE, count: PAGE });
@@ -70,7 +70,7 @@ export class RecordList {
       const answer = await json(`api/records?${query}`);
       if (generation !== this.generation) return;
       if (answer.total !== this.total) {
-        // Where rows are sorted, more of them move those that were here.
+        // If rows are sorted, new ones move the others.
         const only = this.query.sort && this.query.sort !== "stored" ? [] : [...this.pages].filter(([, rows]) => rows?.length === PAGE);
         this.pages = new Map(only);
       }
@@ -102,7 +102,7 @@ export class RecordList {
     const reading = this.complete ? "" : ", still reading";
     if (this.total) this.found.textContent = count(this.total, "record") + reading;
     else if (!this.complete) this.found.textContent = "Reading …";
-    else this.found.textContent = filtered ? "No record has all of that." : "There are no records.";
+    else this.found.textContent = filtered ? "No record matches." : "There are no records.";
   }
 
   load() {
@@ -115,7 +115,7 @@ export class RecordList {
     return this.pages.get(Math.floor(index / PAGE))?.[index % PAGE];
   }
 
-  /** Fetch what is missing of the rows that will be shown, and tell a screen reader where the list is. */
+  /** Fetch missing rows that will be shown, and tell a screen reader which row is active. */
   wanted(first, seen) {
     for (let index = first; index < first + seen; index += 1) {
       if (this.row(index)) continue;
@@ -195,7 +195,7 @@ export class RecordList {
   }
 }
 
-/** The URI with what tells records apart in front: host quiet, path plain. */
+/** The URI, its host less prominent than its path, which tells records apart. */
 function uri(text) {
   const match = /^([a-z][a-z0-9+.-]*:\/\/[^/]+)(\/.*)$/i.exec(text);
   const line = el("div", { class: "uri", title: text });

@@ -1,4 +1,4 @@
-// The page: what the address says is what is shown. #q=…&type=…&r=RECORD&tab=hex&at=4096
+// The page: its address has all of its state. #q=…&type=…&r=RECORD&tab=hex&at=4096
 
 import { json } from "./api.js";
 import { bytes, count, el, number, parseSize, settled } from "./dom.js";
@@ -36,7 +36,7 @@ function go(change, push) {
 
 const write = settled(() => history.replaceState(null, "", address()), 200);
 
-/** Take note of where a view has got to, so that the address leads there. */
+/** Keep the position of a view in the address. */
 function note(change) {
   state = { ...state, ...change };
   write();
@@ -81,7 +81,7 @@ function fillForm() {
   $("filters-on").textContent = on ? ` (${on})` : "";
 }
 
-/** Say what is wrong with a field; null where nothing is. */
+/** Return what is wrong with a field, or null if it is valid. */
 function wrong(name, value) {
   if (name.endsWith("_size") && Number.isNaN(parseSize(value))) return "A size is a number such as 4096, 10M or 1.5G.";
   const date = /^\d{4}(-\d\d(-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?)?)?$/;
@@ -138,7 +138,7 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   $("list").focus();
 });
 
-// Light, dark, or as the system has it.
+// Light, dark, or the setting of the system.
 let theme = THEMES.includes(localStorage.getItem("theme")) ? localStorage.getItem("theme") : "auto";
 function paint() {
   document.documentElement.dataset.theme = theme;
@@ -154,7 +154,7 @@ $("theme").addEventListener("click", () => {
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 paint();
 
-// What is served, asked again as long as files are still being gone through.
+// The files that are served; asked for again while they are being scanned.
 async function holding() {
   let summary;
   try {
@@ -172,7 +172,7 @@ async function holding() {
   const damaged = files.filter((file) => file.problem);
   document.querySelector(".damage")?.remove();
   if (damaged.length) {
-    $("panes").before(el("div", { class: "damage notice bad", role: "alert" }, ...damaged.map((file) => el("p", {}, `${file.problem}. What stands behind byte ${number(file.position)} is not listed; “seekwarc recover” saves what is intact.`))));
+    $("panes").before(el("div", { class: "damage notice bad", role: "alert" }, ...damaged.map((file) => el("p", {}, `${file.problem}. Records after byte ${number(file.position)} are not listed; “seekwarc recover” saves those that are intact.`))));
   }
   $("reading").hidden = summary.complete;
   $("reading").setAttribute("aria-valuenow", size ? Math.round((100 * position) / size) : 0);

@@ -1,4 +1,4 @@
-// One record: what it is, its views, its frames, and what looking at it has cost.
+// One record: its description, its views, its frames, and the cost of viewing it.
 
 import { json, payloadUrl, recordUrl } from "./api.js";
 import { copyButton } from "./copy.js";
@@ -26,7 +26,7 @@ const TEXTUAL = /^text\/|[/+](json|xml|javascript|ecmascript|x-ndjson|warc-field
 const SVG = "image/svg+xml";
 const HTML = /^(text\/html|application\/xhtml\+xml)$/;
 const CELLS = 1024;
-/** Milliseconds between two questions for a size that the server is counting, which it does as long as it is asked. */
+/** Milliseconds between two requests for a size. The server counts only as long as it is asked. */
 const PATIENCE = 500;
 
 /** The views that make sense for a record, the best first. */
@@ -161,13 +161,13 @@ export class RecordPane {
       el("p", { class: "facts" }, el("span", { class: `kind ${record.type}` }, record.type ?? "no type"), ...facts.filter(Boolean).map((fact) => el("span", {}, fact)), this.remarks()));
   }
 
-  /** What is not as it should be and harms nothing: told quietly, apart from damage, and in full under Headers. */
+  /** Harmless deviations: shown quietly, apart from damage, and in full under Headers. */
   remarks() {
     const many = remarksOf(this.record).length;
     if (!many) return null;
     const text = count(many, "remark");
     return el("button", {
-      type: "button", class: "link remarks", "aria-label": `${text}, no damage: see Headers`, title: "Not as the head or the standard has it; no damage",
+      type: "button", class: "link remarks", "aria-label": `${text}, no damage: see Headers`, title: "Deviations from the head or the standard; no damage",
       onclick: () => {
         this.open("headers", {});
         this.panel.querySelector("#remarks")?.scrollIntoView();
@@ -179,7 +179,7 @@ export class RecordPane {
     const { record } = this;
     const notes = [];
     if (record.counting) {
-      notes.push(el("p", { class: "notice", role: "status" }, "The payload is being counted… It came in chunks, and its size is known when all of them are counted."));
+      notes.push(el("p", { class: "notice", role: "status" }, "The payload is being counted… It is stored in chunks, and its size is known once all of them are counted."));
     }
     if (record.problem) {
       const what = record.payload_size === null ? "The payload is unavailable: " : "Damage: ";
@@ -218,7 +218,7 @@ export class RecordPane {
       if (id !== this.record?.id || !this.frames) return;
       this.map = map;
       this.frames.show(map);
-      // Of a joined record, or a revisit, what is stored elsewhere counts.
+      // For a joined record or a revisit, the records that hold the payload count.
       if (map.frames) this.cost.stored = map.stored;
       this.cost.touch();
     } catch (error) {
@@ -268,7 +268,7 @@ export class RecordPane {
     this.cost.touch();
   }
 
-  /** Show the content byte of a frame that was picked: frames hold the record header too, which no view shows. */
+  /** Show the first byte of a frame that was picked. Frames contain the record header too, which no view shows. */
   jump(position) {
     const { record, map } = this;
     if (!map || record.segments.length || record.original) return;

@@ -1,4 +1,4 @@
-// What the record and its HTTP message say of themselves.
+// The headers of the record and of its HTTP message.
 
 import { bytes, el } from "./dom.js";
 
@@ -13,7 +13,7 @@ const FRAMES = {
   stream: "the record is read from its beginning: it is not in frames that can be reached",
 };
 
-/** What is not as the head or the standard has it, and damages nothing. */
+/** Harmless deviations from the head or the standard. */
 export function remarksOf(record) {
   return [...(record.deviation ? [`${record.deviation}. No byte is missing: it is shown as it is stored.`] : []), ...record.findings];
 }

@@ -1,4 +1,4 @@
-// Bytes in hex, as many as there are: only what is seen is read.
+// Bytes in hex, any number of them: only visible bytes are read.
 
 import { bytesUrl, Problem, RangeBytes } from "./api.js";
 import { bytes, el, number, sizeOf } from "./dom.js";
@@ -59,7 +59,7 @@ export function hexView({ record, view, touch, at, part, moved }) {
   async function fetch(start, stop) {
     if (waiting) return;
     waiting = true;
-    // Whoever drags through gigabytes does not want all that lies between.
+    // Dragging the scroll bar over gigabytes must not read all of them.
     await new Promise((done) => { setTimeout(done, 50); });
     waiting = false;
     const from = Math.floor(rows.top) * wide;

@@ -17,7 +17,7 @@ export function imageView({ record, view, touch }) {
   });
   picture.addEventListener("error", async () => {
     const cost = await json(`api/views/${view}`).catch(() => null);
-    trouble.textContent = cost?.problem ?? "This browser cannot show this picture: it may be damaged, or of another kind than its media type says. Hex shows its bytes.";
+    trouble.textContent = cost?.problem ?? "This browser cannot show this picture: it may be damaged, or of another type than its media type states. Hex shows its bytes.";
     trouble.hidden = false;
     frame.hidden = true;
     touch();

@@ -1,4 +1,4 @@
-// JSON as a tree that opens where one wants to look.
+// JSON as a tree whose branches open on demand.
 
 import { Problem } from "./api.js";
 import { bytes, count, el } from "./dom.js";
@@ -15,7 +15,7 @@ export function jsonView({ record, view, touch }) {
   let source = null;
   async function read() {
     source = await openText(record, view, touch, abort);
-    if (source.size > MOST || source.whole === false) throw new Problem(`${bytes(source.size)} are too much for a tree. Text shows all of it.`);
+    if (source.size > MOST || source.whole === false) throw new Problem(`${bytes(source.size)} are too many for a tree. Text shows all of them.`);
     const decoder = new TextDecoder();
     let text = "";
     for (let at = 0; at < source.size; at += STEP) text += decoder.decode(await source.read(at, at + STEP), { stream: true });

@@ -4,7 +4,7 @@ import { json, payloadUrl } from "./api.js";
 import { bytes, el, number } from "./dom.js";
 
 const WORDS = {
-  1: "Playing was stopped.",
+  1: "Playback was stopped.",
   2: "The bytes could not be read.",
   3: "The player cannot decode this: it may be damaged.",
   4: "This browser cannot play this kind of film or sound.",

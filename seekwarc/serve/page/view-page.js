@@ -1,11 +1,11 @@
-// An archived HTML page: its own markup in a sandboxed frame, where nothing runs and nothing is loaded.
+// An archived HTML page: its own markup in a sandboxed frame, where no scripts run and nothing is loaded.
 
 import { json, pageUrl, Problem, request } from "./api.js";
 import { el } from "./dom.js";
 
 const EXTENTS = {
   cut: "Only its beginning is shown, as the page is very long. Text shows all of it.",
-  damaged: "Only what stands before the damage is shown.",
+  damaged: "Only the part before the damage is shown.",
 };
 
 export function pageView({ record, view, touch }) {
@@ -32,7 +32,7 @@ export function pageView({ record, view, touch }) {
     element,
     async shown() {
       try {
-        // A frame does not tell what came of it, so ask first. The answer's body is not needed.
+        // A frame does not report errors, so ask first. The body of the answer is not needed.
         const answer = await request(url, { signal: abort.signal });
         const extent = answer.headers.get("Seekwarc-Markup");
         abort.abort();

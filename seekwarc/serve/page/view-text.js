@@ -1,4 +1,4 @@
-// Text of any length. Some chunks around what is seen are there; scrolling reads on at either end.
+// Text of any length. A few chunks around the visible part are loaded; scrolling loads more at either end.
 
 import { bytesUrl, DecodedBytes, payloadUrl, Problem, RangeBytes } from "./api.js";
 import { bytes, count, el } from "./dom.js";
@@ -8,7 +8,7 @@ const CHUNK = 32 * 1024;
 const MOST_CHUNKS = 12;
 const STEPS = 1000;
 
-/** Open the bytes of a record's payload as text has them: content codings undone. */
+/** Open the bytes of a record's payload as text: content codings decoded. */
 export async function openText(record, view, touch, abort) {
   if (record.codings.length) return DecodedBytes.open(payloadUrl(record.id, view), record.codings, touch, abort);
   return new RangeBytes(bytesUrl(record.id, "payload", view), record.payload_size, touch);
@@ -139,7 +139,7 @@ export function textView({ record, view, touch, at, moved }) {
     fill();
   }, { passive: true });
   box.addEventListener("keydown", (event) => {
-    // Where the text goes on behind what is here, the browser's own End would stop too soon.
+    // The browser's own End would stop at the end of the chunks that are loaded.
     if (event.key === "Home" || event.key === "End") {
       event.preventDefault();
       begin(event.key === "Home" ? 0 : source.size - 1);
@@ -152,7 +152,7 @@ export function textView({ record, view, touch, at, moved }) {
         source = await openText(record, view, touch, abort);
         if (record.codings.length) {
           note.hidden = false;
-          note.textContent = `Shown with its content coding (${record.codings.join(", ")}) undone`
+          note.textContent = `Shown with its content coding (${record.codings.join(", ")}) decoded`
             + (source.whole ? `: ${bytes(source.size)}.` : `, as far as ${bytes(source.size)}.`);
         }
         tools.hidden = source.size <= 2 * CHUNK;
