@@ -97,6 +97,7 @@ class RecordAssembly:
         encoder: Makes the frames.
         records: Records so far; those of a file that is continued count as one.
         is_bare: Whether there are only warcinfo records in the file.
+        is_closed: Whether it takes no more records.
     """
 
     def __init__(
@@ -128,7 +129,7 @@ class RecordAssembly:
         self._begun: int | None = None
         """Number of jobs submitted before the current large record; None between records."""
         self._needs_rollback = False
-        self._closed = False
+        self.is_closed = False
 
     def head_size(self, warcinfo: bytes) -> int:
         """Return the compressed size of a file that holds a warcinfo record and nothing else."""
@@ -307,11 +308,6 @@ class RecordAssembly:
             self._last.place(self._output.begin, self.layout.offset - self._output.begin)
 
     @property
-    def is_closed(self) -> bool:
-        """Whether it takes no more records."""
-        return self._closed
-
-    @property
     def has_records(self) -> bool:
         """Whether there is a record in the file; call `flush` first."""
         return self.records > 0 or self._last is not None
@@ -328,10 +324,10 @@ class RecordAssembly:
 
     def close(self) -> None:
         """Take no more records."""
-        self._closed = True
+        self.is_closed = True
 
     def _check(self) -> None:
-        if self._closed:
+        if self.is_closed:
             raise SeekWarcError("the writer is closed", source=self._output.name)
         if self._needs_rollback:
             self.rollback()

@@ -6,6 +6,7 @@ Source: WARC 1.1, annexes A (names) and D (.warc.gz); "Zstandard Compression for
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Final, NamedTuple
 
 from seekwarc.errors import TargetError
@@ -21,24 +22,7 @@ __all__ = ["Form", "check_form", "compression_of", "form_of"]
 OF_ZST_ONLY: Final = ("tables", "dictionary")
 LEVELS: Final = {"zst": (MIN_LEVEL, MAX_LEVEL), "gz": (0, MAX_GZIP_LEVEL), "none": (0, 0)}
 NAMES: Final = {"zst": ".warc.zst", "gz": ".warc.gz", "none": ".warc"}
-OTHERS: Final = frozenset(
-    (
-        ".7z",
-        ".arc",
-        ".br",
-        ".bz2",
-        ".cdx",
-        ".cdxj",
-        ".lz4",
-        ".lzma",
-        ".rar",
-        ".tar",
-        ".tgz",
-        ".wacz",
-        ".xz",
-        ".zip",
-    )
-)
+OTHERS: Final = re.compile(r"\.(7z|arc|br|bz2|cdxj?|lz4|lzma|rar|tar|tgz|wacz|xz|zip)")
 """Endings of other formats."""
 
 
@@ -65,7 +49,7 @@ def compression_of(name: str | os.PathLike[str]) -> Compression:
     base = os.path.basename(os.fspath(name)).lower()
     stem, ending = os.path.splitext(base)
     inner = os.path.splitext(stem)[1] if ending in (".gz", ".zst", ".zstd") else ending
-    if inner in OTHERS:
+    if OTHERS.fullmatch(inner):
         raise TargetError(
             f"a WARC file is not called {inner}; name it .warc.zst, .warc.gz or .warc", source=os.fspath(name)
         )
