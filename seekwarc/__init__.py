@@ -1,6 +1,6 @@
 """seekwarc: WARC files with random access inside their records.
 
-See README.md for what it is for, and spec-notes/ for what goes on disk.
+README.md is the introduction, and spec-notes/ describes the file format.
 
     with seekwarc.open("crawl.warc.zst") as archive:
         for record in archive:
@@ -142,7 +142,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-# Who only reads does not wait for what writing needs: each name is imported when it is first used.
+# Each name is imported when it is first used, so that readers do not wait for what writing needs.
 _HOMES = {
     "AsyncCapture": "seekwarc.aio.reading",
     "AsyncCollection": "seekwarc.aio.reading",
@@ -226,16 +226,16 @@ def open(  # noqa: A001
     mode: str = "r",
     **options: Any,
 ) -> Reader | Writer:
-    """Open a WARC file to read, or a .warc.zst file to write or to continue.
+    """Open a WARC file for reading, writing or appending.
 
     Args:
-        target: A path or a binary file object; to read also a URL, bytes or a `RangeSource`.
-        mode: "r" makes a `Reader`, "w" a `Writer`, "a" a `Writer` that goes on with the file.
-        **options: What that class takes.
+        target: A path or a binary file object; for reading also a URL, bytes or a `RangeSource`.
+        mode: "r" returns a `Reader`, "w" a `Writer`, "a" a `Writer` that continues the file.
+        **options: Options of that class.
 
     Raises:
         SourceError: The target cannot be opened.
-        ValueError: Another mode.
+        ValueError: Unknown mode.
     """
     if mode == "r":
         from seekwarc.read.reader import Reader  # noqa: PLC0415

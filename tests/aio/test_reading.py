@@ -18,9 +18,9 @@ import pytest
 import seekwarc
 from seekwarc import tools
 from seekwarc.aio.reading import AsyncReader, AsyncRecord
-from tests.support.foreign import Foreign, noise, text
+from tests.support.foreign import Foreign, text
 from tests.support.sources import RecordingSource
-from tests.support.writing import HTTP_HEAD
+from tests.support.writing import HTTP_HEAD, noise
 
 BLOCK = noise(3_000_000)
 

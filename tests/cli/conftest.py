@@ -22,7 +22,8 @@ import pytest
 import zstandard
 
 from seekwarc.cli import main
-from tests.support.foreign import Foreign, Put, noise, text
+from tests.support.foreign import Foreign, Put, text
+from tests.support.writing import noise
 
 FRAME = 64 << 10
 HTTP_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n"

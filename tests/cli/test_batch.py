@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Answer, decompressed, run_on_terminal, wait_for
-from tests.support.foreign import Foreign, noise, text
+from tests.support.foreign import Foreign, text
+from tests.support.writing import noise
 
 pytestmark = pytest.mark.slow
 

@@ -14,9 +14,9 @@ import pytest
 
 import seekwarc
 from tests.cli.conftest import FILM_URI, FORMS, assert_well_behaved, run_on_terminal, wait_for
-from tests.support.foreign import Foreign, gzip_member, noise, some_dictionary, text, warc_header
+from tests.support.foreign import Foreign, gzip_member, some_dictionary, text, warc_header
 from tests.support.joined import assert_right, decompressed
-from tests.support.writing import small_dictionary, written
+from tests.support.writing import noise, small_dictionary, written
 
 
 def left_in(folder: Path) -> list[str]:

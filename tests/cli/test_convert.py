@@ -18,7 +18,8 @@ import seekwarc
 from seekwarc.frames.encoder import FrameEncoder
 from seekwarc.write.output import PathOutput
 from tests.cli.conftest import FILM_URI, FORMS, assert_well_behaved, decompressed, run_on_terminal, wait_for
-from tests.support.foreign import Foreign, gzip_member, noise, some_dictionary, text, warc_header
+from tests.support.foreign import Foreign, gzip_member, some_dictionary, text, warc_header
+from tests.support.writing import noise
 
 DIRECTIONS = [(source, target) for source in FORMS for target in FORMS]
 

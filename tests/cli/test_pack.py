@@ -13,7 +13,8 @@ import pytest
 
 import seekwarc
 from tests.cli.conftest import run_on_terminal, wait_for
-from tests.support.foreign import noise, text
+from tests.support.foreign import text
+from tests.support.writing import noise
 
 
 @pytest.fixture

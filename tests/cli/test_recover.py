@@ -16,7 +16,8 @@ import seekwarc
 from seekwarc.errors import NotFoundError
 from seekwarc.frames.dictionary import Dictionary
 from tests.cli.conftest import FILM_URI, FORMS, Answer, assert_well_behaved, run_on_terminal, wait_for
-from tests.support.foreign import Foreign, noise, some_dictionary, text
+from tests.support.foreign import Foreign, some_dictionary, text
+from tests.support.writing import noise
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,9 @@ import pytest
 import seekwarc
 from seekwarc.cli.common import human_size
 from tests.cli.conftest import FILM_URI, FORMS, run_on_terminal, wait_for
-from tests.support.foreign import Foreign, noise
+from tests.support.foreign import Foreign
 from tests.support.joined import assert_right, decompressed
+from tests.support.writing import noise
 
 
 def left_in(folder: Path) -> list[str]:

@@ -14,7 +14,8 @@ import zstandard
 
 import seekwarc
 from tests.cli.conftest import assert_well_behaved, record_header, response, run_on_terminal
-from tests.support.foreign import Foreign, noise
+from tests.support.foreign import Foreign
+from tests.support.writing import noise
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,8 @@ import pytest
 
 from seekwarc.tools.verify import REMEDIES
 from tests.cli.conftest import FORMS, Answer, assert_well_behaved, run_on_terminal
-from tests.support.foreign import Foreign, noise, text, warc_header
+from tests.support.foreign import Foreign, text, warc_header
+from tests.support.writing import noise
 
 MANY = 25
 

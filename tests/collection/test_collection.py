@@ -16,10 +16,10 @@ from seekwarc import Collection, Digest, Entry, JoinedRecord, MemoryIndex, Recor
 from seekwarc.collection.record_index import entries_of
 from seekwarc.errors import FormatError, FormatWarning, NotFoundError, SeekWarcError, SourceError
 from seekwarc.format.warc import build_record_header
-from tests.support.foreign import CRLF2, Foreign, gzip_member, noise, text
+from tests.support.foreign import CRLF2, Foreign, gzip_member, text
 from tests.support.reading import time_limit
 from tests.support.sources import Pipe, RecordingSource
-from tests.support.writing import DATE, URI, record_id
+from tests.support.writing import DATE, URI, noise, record_id
 
 FORMS = ("warc", "warc.gz", "warc.zst")
 Stored = tuple[bytes, bytes]

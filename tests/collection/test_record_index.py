@@ -12,9 +12,9 @@ from seekwarc.collection.record_index import entries_of, with_lengths
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import build_record_header
 from seekwarc.tools.convert import convert
-from tests.support.foreign import Foreign, gzip_member, noise
+from tests.support.foreign import Foreign, gzip_member
 from tests.support.sources import RecordingSource
-from tests.support.writing import DATE, URI, record_id
+from tests.support.writing import DATE, URI, noise, record_id
 
 FORMS = {
     "zst": lambda made: made,

@@ -19,7 +19,8 @@ from seekwarc.format.zstd import (
     skippable_frame,
     walk_blocks,
 )
-from tests.support.foreign import noise, skippable, some_dictionary, text, zstd_frame
+from tests.support.foreign import skippable, some_dictionary, text, zstd_frame
+from tests.support.writing import noise
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 UNKNOWN = zstandard.CONTENTSIZE_UNKNOWN

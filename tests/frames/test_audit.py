@@ -15,7 +15,6 @@ from tests.support.foreign import (
     Foreign,
     checksum,
     cut,
-    noise,
     seek_table,
     skippable,
     some_dictionary,
@@ -23,6 +22,7 @@ from tests.support.foreign import (
     zstd_frame,
 )
 from tests.support.sources import RecordingSource
+from tests.support.writing import noise
 
 CONTENT = text(200_000, seed=8)
 

@@ -13,7 +13,8 @@ from seekwarc.frames.batch import SMALL_FRAME, FrameBatch, prefetched_batches
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.scan import Window
 from seekwarc.storage.local import BytesSource
-from tests.support.foreign import Foreign, noise, skippable, some_dictionary, text, zstd_frame
+from tests.support.foreign import Foreign, skippable, some_dictionary, text, zstd_frame
+from tests.support.writing import noise
 
 CONTENTS = [text(random.Random(n).randrange(1, 3000), seed=n) for n in range(1500)]
 FRAMES = [zstd_frame(content) for content in CONTENTS]

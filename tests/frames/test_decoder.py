@@ -13,7 +13,8 @@ from seekwarc.errors import ChecksumError, FormatError, LimitError
 from seekwarc.format.zstd import parse_frame_header
 from seekwarc.frames.decoder import FrameDecoder, content_checksum
 from seekwarc.frames.dictionary import Dictionary
-from tests.support.foreign import cut, noise, some_dictionary, text, zstd_frame
+from tests.support.foreign import cut, some_dictionary, text, zstd_frame
+from tests.support.writing import noise
 
 CONTENT = text(100_000, seed=41)
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc.frames.inflate import GzipCodec, gzip_codec
-from tests.support.foreign import Foreign, gzip_member, noise, text
+from tests.support.foreign import Foreign, gzip_member, text
+from tests.support.writing import noise
 
 CODECS = ["module:isal", "zlib"]
 

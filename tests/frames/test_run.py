@@ -20,8 +20,9 @@ from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.run import FrameRun
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import Stats
-from tests.support.foreign import Entry, Foreign, cut, noise, skippable, text, zstd_frame
+from tests.support.foreign import Entry, Foreign, cut, skippable, text, zstd_frame
 from tests.support.sources import RecordingSource, RemoteFake
+from tests.support.writing import noise
 
 CONTENT = text(90_000, seed=51)
 FRAME = 10_000

@@ -12,8 +12,9 @@ from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import Stats
 from tests.support import strategies
-from tests.support.foreign import Foreign, checksum, noise, skippable, text, zstd_frame
+from tests.support.foreign import Foreign, checksum, skippable, text, zstd_frame
 from tests.support.sources import Pipe, RecordingSource
+from tests.support.writing import noise
 
 DATA = noise(200_000, seed=21)
 

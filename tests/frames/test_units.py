@@ -6,15 +6,9 @@ import pytest
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
 from seekwarc.frames.units import detect
-from tests.support.foreign import (
-    EXTENSIONS,
-    gzip_member,
-    noise,
-    skippable,
-    text,
-    zstd_frame,
-)
+from tests.support.foreign import EXTENSIONS, gzip_member, skippable, text, zstd_frame
 from tests.support.units import CONTENT, FORMS, pieces
+from tests.support.writing import noise
 
 # What a file is.
 

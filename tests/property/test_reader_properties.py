@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 import seekwarc
 from tests.support import foreign, strategies
-from tests.support.foreign import Foreign, noise, text
+from tests.support.foreign import Foreign, text
 from tests.support.reading import assert_streams_back, put_contents, time_limit
 from tests.support.sources import Pipe
+from tests.support.writing import noise
 
 Contents = list[tuple[int, bytes, bytes]]
 

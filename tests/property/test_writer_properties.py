@@ -27,7 +27,7 @@ from tests.support.writing import (
     HTTP_HEAD,
     KIB,
     RESPONSE,
-    Pipe,
+    Stream,
     entries_of,
     header_for,
     noise,
@@ -158,7 +158,7 @@ def test_built_records_come_back_with_their_fields(
     expected = []
     with seekwarc.Writer(target, digest=digest, **options) as writer:
         for block, piped, with_length, kind, uri, date, fields in items:
-            source = Pipe(block, most=30_000) if piped else block
+            source = Stream(block, most=30_000) if piped else block
             length = len(block) if with_length else None
             place = writer.write(
                 kind, target_uri=uri, block=source, length=length, date=date, headers=[*fields]
@@ -254,7 +254,7 @@ def test_a_series_comes_back_whole_and_keeps_to_clause_7(
             for item in items:
                 record = dict(item)
                 if record.pop("piped"):
-                    record["block"] = Pipe(record["block"], most=30_000)
+                    record["block"] = Stream(record["block"], most=30_000)
                 places.append(writer.write(**record))
         files = files_in(Path(folder))
     assert_conforms(files, options["max_file_size"], dictionary=dictionary.data if dictionary else None)

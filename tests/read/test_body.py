@@ -6,8 +6,9 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import SourceError, TruncatedError
-from tests.support.foreign import Foreign, noise, text
+from tests.support.foreign import Foreign, text
 from tests.support.sources import Pipe, RecordingSource
+from tests.support.writing import noise
 
 BLOCK = text(500_000)
 

@@ -12,7 +12,7 @@ from types import FrameType
 import pytest
 
 import seekwarc
-from tests.support.foreign import noise
+from tests.support.writing import noise
 
 PACKAGE = str(Path(seekwarc.__file__).parent)
 KIB = 1 << 10

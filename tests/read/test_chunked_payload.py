@@ -20,10 +20,10 @@ import seekwarc
 from seekwarc.errors import ChecksumError, RangeError, SeekWarcError
 from seekwarc.read.chunked_payload import MIN_DISTANCE, WINDOW, ChunkedExtent
 from tests.support.chunks import HTTP, ODD, bodies, chunked, decode, made, random_sizes, reference, response
-from tests.support.foreign import Foreign, noise, text, zstd_frame
+from tests.support.foreign import Foreign, text, zstd_frame
 from tests.support.memory import MemoryBody
 from tests.support.sources import Pipe, RecordingSource
-from tests.support.writing import KIB, MIB, RESPONSE, URI, Repeated
+from tests.support.writing import KIB, MIB, RESPONSE, URI, Repeated, noise
 from tests.support.writing import text as pages
 
 BEFORE, AFTER = b"X" * 11, b"\r\n\r\n0\r\n\r\n"

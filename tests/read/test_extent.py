@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 import seekwarc
 from seekwarc.errors import ChecksumError, FormatError, LimitError, RangeError
 from tests.support.chunks import chunked, random_sizes
-from tests.support.foreign import Foreign, noise, text
+from tests.support.foreign import Foreign, text
 from tests.support.memory import MemoryBody
 from tests.support.sources import Pipe
+from tests.support.writing import noise
 
 BLOCK = text(150_000) + noise(50_000)
 FORMS = ("bytes", "gzip", "plain")

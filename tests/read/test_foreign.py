@@ -15,7 +15,7 @@ import pytest
 import seekwarc
 from seekwarc import TableStatus
 from tests.support import foreign
-from tests.support.foreign import CRLF2, EMPTY, EXTENSIONS, SEEK_TABLE_FRAME, Entry, Foreign, noise, text
+from tests.support.foreign import CRLF2, EMPTY, EXTENSIONS, SEEK_TABLE_FRAME, Entry, Foreign, text
 from tests.support.reading import (
     assert_is,
     assert_reads_back,
@@ -26,6 +26,7 @@ from tests.support.reading import (
     time_limit,
 )
 from tests.support.sources import Pipe, RecordingSource
+from tests.support.writing import noise
 
 FIRST = text(900, seed=1)
 LARGE = text(20_000, seed=2)
@@ -741,7 +742,7 @@ def test_a_file_table_that_joins_two_frames_gives_no_wrong_bytes() -> None:
     made.record(b"".join(pieces)[: 12_000 - 4 - len(foreign.warc_header(11_000))], cuts=2000)
     size = len(made.records[0].header) + len(made.records[0].block) + 4
     assert size % 2000 == 0
-    second = foreign.noise(size - 4 - len(foreign.warc_header(11_000, 1)), seed=50)
+    second = noise(size - 4 - len(foreign.warc_header(11_000, 1)), seed=50)
     made.record(second, cuts=2000)
 
     def join(entries: list[Entry]) -> list[Entry]:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc.read.gzip_members import SMALL_MEMBER
-from tests.support.foreign import Foreign, gzip_member, noise, text
+from tests.support.foreign import Foreign, gzip_member, text
 from tests.support.sources import RecordingSource
+from tests.support.writing import noise
 
 SIZES = [0, 1, 300, 5000, SMALL_MEMBER - 400, SMALL_MEMBER, SMALL_MEMBER + 1, 200_000]
 

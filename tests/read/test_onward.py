@@ -9,7 +9,8 @@ import pytest
 
 import seekwarc
 from seekwarc import FormatError
-from tests.support.foreign import Foreign, noise
+from tests.support.foreign import Foreign
+from tests.support.writing import noise
 
 COUNT = 12
 

@@ -10,8 +10,9 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import FormatError, RangeError, SourceError, UnsupportedError
-from tests.support.foreign import Foreign, noise, text
+from tests.support.foreign import Foreign, text
 from tests.support.sources import Pipe, RecordingSource
+from tests.support.writing import noise
 
 FORMS = {
     "zst": Foreign.bytes,

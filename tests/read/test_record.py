@@ -17,9 +17,10 @@ from seekwarc.format.http import MAX_HTTP_HEAD_SIZE
 from seekwarc.format.values import MediaType
 from seekwarc.read.record import MAX_FIELDS_BLOCK
 from tests.support.chunks import chunked, random_sizes
-from tests.support.foreign import Foreign, noise, text
+from tests.support.foreign import Foreign, text
 from tests.support.headers import ATTRIBUTES
 from tests.support.sources import Pipe, RecordingSource
+from tests.support.writing import noise
 
 HEADER = (
     b"WARC/1.0\r\n"

@@ -15,9 +15,10 @@ import pytest
 
 import seekwarc
 from seekwarc import FormatError, FormatWarning, TruncatedError
-from tests.support.foreign import CRLF2, Foreign, gzip_member, noise, text, warc_header, zstd_frame
+from tests.support.foreign import CRLF2, Foreign, gzip_member, text, warc_header, zstd_frame
 from tests.support.reading import time_limit
 from tests.support.sources import Pipe, RecordingSource
+from tests.support.writing import noise
 
 Make = Callable[[bytes], bytes]
 FORMS: dict[str, Make] = {

@@ -11,8 +11,9 @@ from seekwarc.read.search import RecordSearch
 from seekwarc.storage.source import Stats
 from seekwarc.tools.examine import Intact, examine
 from tests.support.damage import FORMS, crawl, flipped, opened
-from tests.support.foreign import Foreign, noise, warc_header
+from tests.support.foreign import Foreign, warc_header
 from tests.support.sources import RecordingSource
+from tests.support.writing import noise
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -6,9 +6,10 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import FormatError, TruncatedError
-from tests.support.foreign import Foreign, noise, text
+from tests.support.foreign import Foreign, text
 from tests.support.reading import assert_reads_back
 from tests.support.sources import RecordingSource
+from tests.support.writing import noise
 
 
 @pytest.mark.parametrize("cuts", [(), 100, 5000, (1,), (300,)])

@@ -44,7 +44,7 @@ from tests.standard.material import (
     write,
     written,
 )
-from tests.support.writing import KIB, Pipe, noise
+from tests.support.writing import KIB, Stream, noise
 
 ANY_TYPE = [*TYPES, UNKNOWN_TYPE]
 
@@ -198,7 +198,7 @@ def test_every_record_has_an_identifier(kind: str) -> None:
 @shall("5.3", 'If no block is present, a value of "0" (zero) shall be used.')
 @pytest.mark.parametrize("kind", ANY_TYPE)
 def test_the_length_of_no_block_is_zero(kind: str) -> None:
-    for options in ({}, {"block": b""}, {"block": io.BytesIO()}, {"block": Pipe(b"")}):
+    for options in ({}, {"block": b""}, {"block": io.BytesIO()}, {"block": Stream(b"")}):
         assert written(write(kind, **options)).get_all("Content-Length") == ("0",)
     with reading(record(kind)) as (found,):
         assert found.content_length == found.block.size == 0
@@ -220,7 +220,7 @@ def test_what_is_not_a_length_is_refused_and_cannot_be_read(value: str) -> None:
 @shall("5.3", "All records shall have a Content-Length field.")
 @pytest.mark.parametrize("kind", ANY_TYPE)
 def test_every_record_has_a_length(kind: str) -> None:
-    for block in (b"block", Pipe(b"block")):
+    for block in (b"block", Stream(b"block")):
         assert written(write(kind, block=block)).get_all("Content-Length") == ("5",)
     assert_required("Content-Length", kind, "5.3")
 
@@ -873,7 +873,7 @@ def test_the_length_of_a_truncated_block_is_that_of_what_is_there(kind: str, rea
     reason = "length" if kind == "revisit" else reason
     # The message says that it was longer; the record does not.
     block = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\npart"
-    for given in (block, io.BytesIO(block), Pipe(block)):
+    for given in (block, io.BytesIO(block), Stream(block)):
         header = written(
             write(kind, {"WARC-Truncated": reason}, block=given, content_type="application/http")
         )

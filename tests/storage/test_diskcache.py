@@ -17,8 +17,8 @@ from seekwarc.storage import diskcache
 from seekwarc.storage.diskcache import BLOCK, DiskCache
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import Stats
-from tests.support.foreign import noise
 from tests.support.sources import RecordingSource, RemoteFake
+from tests.support.writing import noise
 
 DATA = noise(10 * BLOCK + 777, seed=61)
 OTHER = noise(10 * BLOCK + 777, seed=62)

@@ -14,8 +14,8 @@ from seekwarc.storage.fetch import MAX_PREFETCHED, TAIL, Fetcher
 from seekwarc.storage.local import BytesSource, LocalFileSource
 from seekwarc.storage.source import Stats
 from seekwarc.storage.streams import PipeSource
-from tests.support.foreign import noise
 from tests.support.sources import Pipe, RecordingSource, RemoteFake
+from tests.support.writing import noise
 
 DATA = noise(3_000_000, seed=41)
 KIB = 1 << 10

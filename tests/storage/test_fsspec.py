@@ -13,7 +13,8 @@ from seekwarc.storage.fsspec import FileSystemSource
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.plan import REMOTE
 from seekwarc.storage.streams import FileObjectSource
-from tests.support.foreign import Foreign, noise
+from tests.support.foreign import Foreign
+from tests.support.writing import noise
 
 DATA = noise(100_000, seed=81)
 BLOCK = noise(30_000, seed=82)

@@ -9,7 +9,7 @@ import pytest
 from seekwarc.errors import SourceError
 from seekwarc.storage.local import BytesSource, LocalFileSource
 from seekwarc.system import read_at
-from tests.support.foreign import noise
+from tests.support.writing import noise
 
 DATA = noise(300_000, seed=11)
 

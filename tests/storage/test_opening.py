@@ -16,8 +16,9 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.plan import REMOTE, UNKNOWN
 from seekwarc.storage.source import RangeReadable, RangeSource, Stats
 from seekwarc.tools.verify import Verifier
-from tests.support.foreign import Foreign, noise
+from tests.support.foreign import Foreign
 from tests.support.sources import RecordingSource
+from tests.support.writing import noise
 
 DATA = noise(300_000, seed=11)
 

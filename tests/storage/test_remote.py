@@ -31,7 +31,7 @@ from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.remote import RemoteSource
 from seekwarc.storage.source import RangeSource, Stats
-from tests.support.foreign import Foreign, noise
+from tests.support.foreign import Foreign
 from tests.support.rangeserver import (
     Answer,
     Content,
@@ -44,6 +44,7 @@ from tests.support.rangeserver import (
     headed,
     status,
 )
+from tests.support.writing import noise
 
 pytestmark = pytest.mark.needs("module:obstore")
 

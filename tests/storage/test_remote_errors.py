@@ -6,8 +6,8 @@ import pytest
 
 from seekwarc.errors import RangeNotSupportedError, SourceChangedError, SourceError, SourceTimeoutError
 from seekwarc.storage.remote_errors import failure_of
-from tests.support.foreign import noise
 from tests.support.rangeserver import Answer, Fault, RangeServer, delayed, dropped, headed, status
+from tests.support.writing import noise
 
 pytestmark = pytest.mark.needs("module:obstore")
 

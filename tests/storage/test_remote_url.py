@@ -11,8 +11,8 @@ import pytest
 from seekwarc.errors import SourceError
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.remote_url import open_store, shown_url
-from tests.support.foreign import noise
 from tests.support.rangeserver import RangeServer
+from tests.support.writing import noise
 
 pytestmark = pytest.mark.needs("module:obstore")
 

@@ -13,8 +13,8 @@ from seekwarc.storage.local import BytesSource, LocalFileSource
 from seekwarc.storage.plan import LOCAL, REMOTE, UNKNOWN
 from seekwarc.storage.source import RangeSource, SourceWrapper, Stats
 from seekwarc.storage.streams import FileObjectSource, PipeSource
-from tests.support.foreign import noise
 from tests.support.sources import Pipe, RecordingSource, RemoteFake
+from tests.support.writing import noise
 
 DATA = noise(300_000, seed=11)
 

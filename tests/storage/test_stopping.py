@@ -10,7 +10,8 @@ import pytest
 
 import seekwarc
 from seekwarc.storage.stopping import checkpoint, stoppable
-from tests.support.foreign import noise, warc_header
+from tests.support.foreign import warc_header
+from tests.support.writing import noise
 
 
 class _Gone(BaseException):

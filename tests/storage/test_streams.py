@@ -14,8 +14,8 @@ import pytest
 from seekwarc.errors import SourceError
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.streams import PipeSource
-from tests.support.foreign import noise
 from tests.support.sources import Pipe, ShortFile
+from tests.support.writing import noise
 
 DATA = noise(300_000, seed=11)
 

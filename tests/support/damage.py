@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.storage.source import Stats
-from tests.support.foreign import Foreign, noise, text
+from tests.support.foreign import Foreign, text
 from tests.support.sources import RecordingSource
+from tests.support.writing import noise
 
 FRAME = 64 << 10
 

@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import seekwarc
 from seekwarc.cli import main
-from tests.support.foreign import noise
+from tests.support.writing import noise
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -133,11 +133,6 @@ def text(size: int, seed: int = 0) -> bytes:
     return _text_of(seed).first(size)
 
 
-def noise(size: int, seed: int = 0) -> bytes:
-    """Return bytes that do not compress."""
-    return random.Random(seed).randbytes(size)
-
-
 def warc_header(length: int, number: int = 0, *, kind: str = "resource", newline: bytes = b"\r\n") -> bytes:
     lines = [
         b"WARC/1.1",

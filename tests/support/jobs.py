@@ -11,7 +11,8 @@ import zstandard
 
 import seekwarc
 from tests.support.durability import APPEND
-from tests.support.foreign import Foreign, noise, some_dictionary, text
+from tests.support.foreign import Foreign, some_dictionary, text
+from tests.support.writing import noise
 
 BEFORE = b"what was there before"
 SIZE = "--frame-size=64K"

@@ -43,7 +43,6 @@ from tests.support.foreign import (
     checksum,
     cut,
     dictionary_frame,
-    noise,
     seek_table,
     skippable,
     some_dictionary,
@@ -51,6 +50,7 @@ from tests.support.foreign import (
     warc_header,
     zstd_frame,
 )
+from tests.support.writing import noise
 
 PADDING = 0x184D2A50
 WORDS = text(1 << 16, seed=4)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from seekwarc import SeekTable
 from tests.support import foreign
+from tests.support.writing import noise
 
 TOKEN = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -96,7 +97,7 @@ def blocks(most: int = 4000) -> st.SearchStrategy[bytes]:
     return st.one_of(
         st.just(b""),
         st.builds(foreign.text, sizes, seeds),
-        st.builds(foreign.noise, sizes, seeds),
+        st.builds(noise, sizes, seeds),
         st.binary(max_size=60),
         st.sampled_from(
             [

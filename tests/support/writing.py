@@ -213,7 +213,7 @@ def content_of(frames: Iterable[StoredFrame]) -> bytes:
     return b"".join(frame.content for frame in frames)
 
 
-class Pipe:
+class Stream:
     """A stream that can only be read forward and gives less than it is asked for."""
 
     def __init__(self, data: bytes, *, most: int = 50_000, fails_after: int | None = None) -> None:

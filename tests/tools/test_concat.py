@@ -28,7 +28,6 @@ from seekwarc.tools.copy_target import Recompressed
 from tests.support.foreign import (
     DICTIONARY_FRAME,
     Foreign,
-    noise,
     seek_table,
     skippable,
     some_dictionary,
@@ -45,6 +44,7 @@ from tests.support.writing import (
     FailingFile,
     WriteOnly,
     header_for,
+    noise,
     plain,
     small_dictionary,
     walk,

@@ -19,9 +19,9 @@ from seekwarc.storage.local import BytesSource
 from seekwarc.storage.streams import PipeSource
 from seekwarc.tools.convert import Conversion, content_digest, convert
 from tests.conftest import SAMPLES
-from tests.support.foreign import Foreign, gzip_member, noise, text, zstd_frame
+from tests.support.foreign import Foreign, gzip_member, text, zstd_frame
 from tests.support.sources import Pipe, RecordingSource
-from tests.support.writing import FailingFile, WriteOnly
+from tests.support.writing import FailingFile, WriteOnly, noise
 
 MODES = ("large", "every", "none")
 

@@ -16,17 +16,9 @@ from seekwarc.storage.local import LocalFileSource
 from seekwarc.storage.source import RangeSource
 from seekwarc.tools.copy_inputs import Part, PartTarget, parts_of, table_mode_of
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord
-from tests.support.foreign import (
-    DICTIONARY_FRAME,
-    Foreign,
-    noise,
-    skippable,
-    some_dictionary,
-    text,
-    zstd_frame,
-)
+from tests.support.foreign import DICTIONARY_FRAME, Foreign, skippable, some_dictionary, text, zstd_frame
 from tests.support.sources import Pipe
-from tests.support.writing import header_for, small_dictionary, written
+from tests.support.writing import header_for, noise, small_dictionary, written
 
 SMALL = [(header_for(5), b"small")]
 EMPTY = [(header_for(0), b"")]

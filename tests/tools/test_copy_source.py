@@ -24,14 +24,13 @@ from tests.support.foreign import (
     DICTIONARY_FRAME,
     SEEK_TABLE_FRAME,
     Foreign,
-    noise,
     seek_table,
     skippable,
     text,
     warc_header,
 )
 from tests.support.sources import RecordingSource
-from tests.support.writing import KIB, header_for, small_dictionary, written
+from tests.support.writing import KIB, header_for, noise, small_dictionary, written
 
 FRAME = 64 * KIB
 

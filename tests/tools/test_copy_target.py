@@ -26,10 +26,10 @@ from seekwarc.tools.copy_target import (
 from seekwarc.write.assembly import RecordAssembly
 from seekwarc.write.forms import form_of
 from seekwarc.write.output import open_output
-from tests.support.foreign import Foreign, noise, skippable, text, warc_header
+from tests.support.foreign import Foreign, skippable, text, warc_header
 from tests.support.joined import FoundRecord, assert_right, decompressed, records_in
 from tests.support.sources import RecordingSource
-from tests.support.writing import HTTP_HEAD, KIB, MIB, RESPONSE, header_for, plain, walk, written
+from tests.support.writing import HTTP_HEAD, KIB, MIB, RESPONSE, header_for, noise, plain, walk, written
 
 FRAME = 64 * KIB
 HEADER = len(warc_header(3000))

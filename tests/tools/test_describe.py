@@ -13,7 +13,8 @@ from seekwarc import SeekTable
 from seekwarc.tools.describe import describe_file, describe_record, frame_picture
 from tests.support import strategies
 from tests.support.chunks import made
-from tests.support.foreign import Foreign, noise, text
+from tests.support.foreign import Foreign, text
+from tests.support.writing import noise
 
 
 def made_file() -> Foreign:

@@ -10,7 +10,8 @@ import pytest
 import seekwarc
 from seekwarc import tools
 from seekwarc.errors import FormatError, SeekWarcError
-from tests.support.foreign import Foreign, noise
+from tests.support.foreign import Foreign
+from tests.support.writing import noise
 
 BLOCKS = [b"first", noise(3000), b"last"]
 

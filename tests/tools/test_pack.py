@@ -12,7 +12,7 @@ import pytest
 import seekwarc
 from seekwarc.errors import SourceError, TargetError
 from seekwarc.tools.pack import files_below, pack
-from tests.support.foreign import noise
+from tests.support.writing import noise
 
 
 @pytest.fixture

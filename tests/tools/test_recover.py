@@ -18,7 +18,6 @@ from seekwarc.tools.verify import Verifier
 from tests.support.foreign import (
     Foreign,
     gzip_member,
-    noise,
     seek_table,
     skippable,
     some_dictionary,
@@ -28,7 +27,7 @@ from tests.support.foreign import (
 from tests.support.mutants import Maker
 from tests.support.series import labelled
 from tests.support.sources import Pipe, RecordingSource
-from tests.support.writing import DATE, HTTP_HEAD, URI, walk, written
+from tests.support.writing import DATE, HTTP_HEAD, URI, noise, walk, written
 
 FRAME = 64 << 10
 CRLF2 = b"\r\n\r\n"

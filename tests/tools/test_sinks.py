@@ -12,15 +12,15 @@ from seekwarc.errors import FormatError, TargetError
 from seekwarc.format.warc import parse_record_header
 from seekwarc.tools.sinks import gzip_sink, plain_sink
 from seekwarc.write.output import open_output
-from tests.support.foreign import Foreign, noise, text, warc_header
-from tests.support.writing import Pipe
+from tests.support.foreign import Foreign, text, warc_header
+from tests.support.writing import Stream, noise
 
 RECORDS = [b"", b"short", text(700_000), noise(700_000)]
 
 
 def write_all(sink) -> None:
     for number, block in enumerate(RECORDS):
-        sink.write_raw(warc_header(len(block), number), Pipe(block))
+        sink.write_raw(warc_header(len(block), number), Stream(block))
     sink.close()
 
 

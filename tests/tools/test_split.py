@@ -20,7 +20,7 @@ from seekwarc.tools.concat import concat
 from seekwarc.tools.copy_inputs import parts_of, table_mode_of
 from seekwarc.tools.copy_target import Recompressed
 from seekwarc.tools.split import Piece, Splitting, split
-from tests.support.foreign import Foreign, noise, text, warc_header
+from tests.support.foreign import Foreign, text, warc_header
 from tests.support.joined import FoundRecord, assert_right, decompressed
 from tests.support.sources import Pipe
 from tests.support.strategies import layouts
@@ -29,6 +29,7 @@ from tests.support.writing import (
     KIB,
     RESPONSE,
     header_for,
+    noise,
     plain,
     small_dictionary,
     walk,

@@ -13,8 +13,9 @@ import seekwarc
 from seekwarc.errors import FormatError, LimitError, SourceError, TruncatedError, UnsupportedError
 from seekwarc.tools.convert import convert
 from seekwarc.tools.train import Gain, GainMeter, Training, train
-from tests.support.foreign import Foreign, noise
+from tests.support.foreign import Foreign
 from tests.support.sources import Pipe, RecordingSource
+from tests.support.writing import noise
 
 SIZE = 4096
 SENTENCES = [

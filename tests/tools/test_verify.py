@@ -34,7 +34,6 @@ from tests.support.foreign import (
     checksum,
     cut,
     gzip_member,
-    noise,
     seek_table,
     skippable,
     some_dictionary,
@@ -44,7 +43,7 @@ from tests.support.foreign import (
 )
 from tests.support.series import write_series
 from tests.support.sources import Pipe, RecordingSource
-from tests.support.writing import DATE, HTTP_HEAD, URI, small_dictionary, written
+from tests.support.writing import DATE, HTTP_HEAD, URI, noise, small_dictionary, written
 
 ROOT = Path(__file__).parents[2]
 MIB = 1 << 20

@@ -17,7 +17,7 @@ from tests.support.writing import (
     RESPONSE,
     URI,
     FailingFile,
-    Pipe,
+    Stream,
     WriteOnly,
     header_for,
     noise,
@@ -163,8 +163,8 @@ def test_the_kind_of_source_does_not_change_the_file(size: int, make: Any, diges
             {"block": memoryview(block)},
             {"block": io.BytesIO(block)},
             {"block": io.BytesIO(block), "length": len(block)},
-            {"block": Pipe(block)},
-            {"block": Pipe(block, most=777), "length": len(block)},
+            {"block": Stream(block)},
+            {"block": Stream(block, most=777), "length": len(block)},
         ]
         files = {
             written(*before, {**fixed, **source}, SMALL, frame_size=FRAME, digest=digest)[0]
@@ -179,7 +179,11 @@ def test_merged_first_frames_are_the_same_for_any_source(make: Any) -> None:
     block = make(3 * MIB)
     files = {
         written({**source, "content_type": "text/plain"}, SMALL, digest=None)[0]
-        for source in ({"block": block}, {"block": block, "length": len(block)}, {"block": Pipe(block)})
+        for source in (
+            {"block": block},
+            {"block": block, "length": len(block)},
+            {"block": Stream(block)},
+        )
     }
     assert len(files) == 1
 
@@ -189,7 +193,7 @@ def test_raw_records_from_bytes_and_from_pipes_are_the_same() -> None:
     header = header_for(len(block))
     files = {
         written((header, source), SMALL, frame_size=FRAME)[0]  # type: ignore[arg-type]
-        for source in (block, io.BytesIO(block), Pipe(block), io.BytesIO(block + b"what follows"))
+        for source in (block, io.BytesIO(block), Stream(block), io.BytesIO(block + b"what follows"))
     }
     assert len(files) == 1
 
@@ -215,7 +219,7 @@ def test_the_trailer_of_a_raw_record_is_asked_after_its_block() -> None:
 
 SHORT = [
     pytest.param(lambda block: {"block": io.BytesIO(block), "length": len(block) + 1}, id="file"),
-    pytest.param(lambda block: {"block": Pipe(block), "length": len(block) + 1}, id="pipe"),
+    pytest.param(lambda block: {"block": Stream(block), "length": len(block) + 1}, id="pipe"),
     pytest.param(lambda block: {"block": block, "length": len(block) + 1}, id="bytes"),
 ]
 
@@ -257,7 +261,7 @@ def test_a_short_raw_record_is_rolled_back(size: int, by_path: bool, tmp_path: A
 
 
 @pytest.mark.parametrize("raw", [True, False])
-@pytest.mark.parametrize("stream", [FailingFile, lambda data, after: Pipe(data, fails_after=after)])
+@pytest.mark.parametrize("stream", [FailingFile, lambda data, after: Stream(data, fails_after=after)])
 def test_an_exception_of_the_stream_leaves_no_record(raw: bool, stream: Any) -> None:
     expected = written((header_for(5), b"small"), (header_for(9), b"the other"), frame_size=FRAME)[0]
     target = io.BytesIO()
@@ -303,7 +307,7 @@ def test_a_record_that_fails_in_the_spool_leaves_a_pipe_usable() -> None:
     with seekwarc.Writer(target, frame_size=FRAME) as writer:
         writer.write("resource", target_uri=URI, block=b"small")
         with pytest.raises(seekwarc.FormatError):
-            writer.write("resource", target_uri=URI, block=Pipe(text(500_000)), length=MIB)
+            writer.write("resource", target_uri=URI, block=Stream(text(500_000)), length=MIB)
         writer.write("resource", target_uri=URI, block=b"small")
     with seekwarc.open(bytes(target.data)) as archive:
         assert [record.block.read() for record in archive] == [b"small", b"small"]

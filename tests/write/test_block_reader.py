@@ -9,10 +9,10 @@ import pytest
 
 from seekwarc.errors import FormatError
 from seekwarc.write.block_reader import BlockSource
-from tests.support.writing import HTTP_HEAD, KIB, Pipe, text
+from tests.support.writing import HTTP_HEAD, KIB, Stream, text
 
 BLOCK = text(200_000)
-KINDS = [bytes, bytearray, memoryview, io.BytesIO, Pipe, lambda block: Pipe(block, most=7)]
+KINDS = [bytes, bytearray, memoryview, io.BytesIO, Stream, lambda block: Stream(block, most=7)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -80,7 +80,7 @@ def test_an_empty_block_has_no_chunks() -> None:
 
 
 def test_an_http_head_is_found_and_kept() -> None:
-    source = BlockSource(Pipe(HTTP_HEAD + BLOCK), None)
+    source = BlockSource(Stream(HTTP_HEAD + BLOCK), None)
     head = source.http_head()
     assert head is not None
     assert head.raw == HTTP_HEAD
@@ -88,6 +88,6 @@ def test_an_http_head_is_found_and_kept() -> None:
 
 
 def test_a_block_without_an_http_head_is_kept_too() -> None:
-    source = BlockSource(Pipe(BLOCK), None)
+    source = BlockSource(Stream(BLOCK), None)
     assert source.http_head() is None
     assert source.read(len(BLOCK)) == BLOCK

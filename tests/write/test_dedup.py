@@ -15,7 +15,7 @@ import pytest
 import seekwarc
 from seekwarc.write.dedup import Original
 from tests.support.series import errors_of, labelled
-from tests.support.writing import DATE, HTTP_HEAD, KIB, RESPONSE, URI, Pipe, noise, record_id, text
+from tests.support.writing import DATE, HTTP_HEAD, KIB, RESPONSE, URI, Stream, noise, record_id, text
 
 ONE = Original("urn:x:1", "http://example.org/1", "2020-01-02T03:04:05Z")
 TWO = Original("urn:x:2", "http://example.org/2", "2021-01-02T03:04:05Z")
@@ -115,7 +115,7 @@ def test_payloads_take_little_memory() -> None:
 # Older files.
 
 
-@pytest.mark.parametrize("wrap", [bytes, Pipe])
+@pytest.mark.parametrize("wrap", [bytes, Stream])
 @pytest.mark.parametrize("size", [1000, 300_000])
 def test_payloads_of_an_older_file_become_revisits(wrap: Any, size: int, tmp_path: Path) -> None:
     block = HTTP_HEAD + noise(size)

@@ -13,7 +13,7 @@ import pytest
 
 import seekwarc
 from seekwarc.write.forms import compression_of
-from tests.support.writing import HTTP_HEAD, KIB, URI, Pipe, noise, small_dictionary, text
+from tests.support.writing import HTTP_HEAD, KIB, URI, Stream, noise, small_dictionary, text
 
 FRAME = 64 * KIB
 SUFFIXES = (".warc.gz", ".warc")
@@ -26,7 +26,7 @@ def written(path: Path, blocks: list[bytes] = BLOCKS, mode: str = "w", **options
         return [
             writer.write_response(
                 URI,
-                [block, io.BytesIO(block), Pipe(block)][number % 3],
+                [block, io.BytesIO(block), Stream(block)][number % 3],
                 **({"length": len(block)} if number % 3 == 1 else {}),
             )
             for number, block in enumerate(blocks)

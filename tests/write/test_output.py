@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import seekwarc
-from tests.support.writing import KIB, MIB, URI, Pipe, WriteOnly, header_for, noise, text
+from tests.support.writing import KIB, MIB, URI, Stream, WriteOnly, header_for, noise, text
 
 FRAME = 64 * KIB
 AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -305,7 +305,7 @@ def test_a_full_disk_in_the_spool_costs_that_record_only(threads: int, small_dis
     with seekwarc.Writer(path, threads=threads) as writer:
         writer.write_resource(URI, b"small", "text/plain")
         with pytest.raises(seekwarc.TargetError, match=r"a\.warc\.zst.*No space left"):
-            writer.write_resource(URI, Pipe(noise(16 * MIB), most=MIB), "image/jpeg")
+            writer.write_resource(URI, Stream(noise(16 * MIB), most=MIB), "image/jpeg")
         writer.write_resource(URI, b"goes on", "text/plain")
     assert os.listdir(small_disk) == ["a.warc.zst"]
     with seekwarc.open(path) as archive:

@@ -13,7 +13,7 @@ import pytest
 import seekwarc
 from seekwarc.format.warc_fields import DefinedFields
 from tests.support.series import errors_of, labelled
-from tests.support.writing import DATE, HTTP_HEAD, KIB, RESPONSE, URI, Pipe, noise, text
+from tests.support.writing import DATE, HTTP_HEAD, KIB, RESPONSE, URI, Stream, noise, text
 
 FRAME = 64 * KIB
 REQUEST = "application/http; msgtype=request"
@@ -125,7 +125,7 @@ def test_metadata_are_fields(make: Any) -> None:
         assert record.concurrent_to == ("urn:x:1",)
 
 
-@pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview, io.BytesIO, Pipe])
+@pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview, io.BytesIO, Stream])
 def test_metadata_may_be_a_block_of_any_type(wrap: Any) -> None:
     written = write("metadata", wrap(b'{"a": 1}'), content_type="application/json", refers_to="urn:x:1")
     assert written.content_type == "application/json"
@@ -287,7 +287,7 @@ def test_a_length_takes_that_much_of_a_stream(kind: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(EACH.keys() - {"metadata"}))
-@pytest.mark.parametrize("wrap", [bytearray, memoryview, io.BytesIO, Pipe])
+@pytest.mark.parametrize("wrap", [bytearray, memoryview, io.BytesIO, Stream])
 def test_a_block_may_be_anything_that_holds_bytes(kind: str, wrap: Any) -> None:
     (uri, _, *args), common = EACH[kind]
     block = text(200_000)

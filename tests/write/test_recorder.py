@@ -31,7 +31,7 @@ from tests.support.writing import (
     MIB,
     RESPONSE,
     URI,
-    Pipe,
+    Stream,
     header_for,
     noise,
     record_id,
@@ -44,7 +44,7 @@ CHUNKED_HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 LATER = "2026-12-24T18:00:00Z"
 IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 SIZES = [100, FRAME, 300_000]
-WRAPS = [bytes, io.BytesIO, Pipe]
+WRAPS = [bytes, io.BytesIO, Stream]
 
 
 def chunked(body: bytes, size: int = 7000) -> bytes:
@@ -356,7 +356,7 @@ def test_the_spool_of_a_duplicate_is_removed(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("seekwarc.write.spool.tempfile.SpooledTemporaryFile", watched)
     with seekwarc.Writer(tmp_path / "a.warc.zst", frame_size=FRAME, dedup=seekwarc.Duplicates()) as writer:
         for _ in range(3):
-            writer.write_response(URI, Pipe(HTTP_HEAD + noise(500_000)))
+            writer.write_response(URI, Stream(HTTP_HEAD + noise(500_000)))
         assert len(os.listdir(tmp_path)) == 1
     assert [spool.closed for spool in spools] == [True] * 3
     assert os.listdir(tmp_path) == ["a.warc.zst"]
@@ -364,7 +364,7 @@ def test_the_spool_of_a_duplicate_is_removed(tmp_path: Path, monkeypatch: pytest
 
 def test_a_long_http_head_is_kept_whole() -> None:
     head = b"HTTP/1.1 200 OK\r\nX-Long: " + noise(30_000).hex().encode() + b"\r\n\r\n"
-    _, again = recorded(*(response(Pipe(head + noise(300_000))) for _ in range(2)))
+    _, again = recorded(*(response(Stream(head + noise(300_000))) for _ in range(2)))
     assert (again.type, again.block) == ("revisit", head)
 
 
@@ -377,11 +377,11 @@ def test_a_failed_record_is_no_original(size: int) -> None:
     target = io.BytesIO()
     with seekwarc.Writer(target, frame_size=FRAME, threads=1, dedup=seekwarc.Duplicates()) as writer:
         with pytest.raises(seekwarc.FormatError):
-            writer.write_response(URI, Pipe(block), length=len(block) + 1)
+            writer.write_response(URI, Stream(block), length=len(block) + 1)
         with pytest.raises(seekwarc.RuleError):
             writer.write_response("no uri", block)
-        assert writer.write_response(URI, Pipe(block)).type == "response"
-        assert writer.write_response(URI, Pipe(block)).type == "revisit"
+        assert writer.write_response(URI, Stream(block)).type == "response"
+        assert writer.write_response(URI, Stream(block)).type == "revisit"
 
 
 def test_dedup_needs_digests() -> None:

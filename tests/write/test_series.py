@@ -41,7 +41,7 @@ from tests.support.writing import (
     MIB,
     RESPONSE,
     URI,
-    Pipe,
+    Stream,
     header_for,
     noise,
     record_id,
@@ -327,7 +327,7 @@ def test_a_file_with_a_longer_warcinfo_record_is_not_skipped(
 
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("kind", ["response", "resource"])
-@pytest.mark.parametrize("wrap", [bytes, io.BytesIO, Pipe])
+@pytest.mark.parametrize("wrap", [bytes, io.BytesIO, Stream])
 @pytest.mark.parametrize("before", [0, 1])
 def test_a_record_too_large_for_a_file_becomes_segments(
     tables: str, kind: str, wrap: Callable[[bytes], Any], before: int, tmp_path: Path
@@ -369,7 +369,11 @@ def test_segments_have_block_digests_and_one_payload_digest(digest: Any, tmp_pat
     body = noise(700_000)
     coded = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:300_000], body[300_000:]))
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    record = {"type": "response", "block": Pipe(head + coded + b"0\r\n\r\n"), "content_type": RESPONSE}
+    record = {
+        "type": "response",
+        "block": Stream(head + coded + b"0\r\n\r\n"),
+        "content_type": RESPONSE,
+    }
     files = series_of(tmp_path, record, digest=digest)
     assert_conforms(files)
     (segments,) = segmented(files)
@@ -407,7 +411,7 @@ def test_a_given_block_digest_is_not_that_of_a_segment(tmp_path: Path) -> None:
 
 def test_a_given_content_length_is_that_of_the_whole_record(tmp_path: Path) -> None:
     length = {"headers": {"content-length": str(len(BIG["block"]))}}
-    files = series_of(tmp_path, {**BIG, **length}, {**BIG, **length, "block": Pipe(BIG["block"] + b"more")})
+    files = series_of(tmp_path, {**BIG, **length}, {**BIG, **length, "block": Stream(BIG["block"] + b"more")})
     assert_conforms(files)
     assert [data for _, data in logical_records(files)] == [BIG["block"]] * 2
 
@@ -510,7 +514,7 @@ def test_no_further_frame_fits_into_the_first_segment(make: Any, tables: str, tm
     ],
 )
 def test_a_record_without_segments_makes_a_larger_file(record: dict[str, Any], tmp_path: Path) -> None:
-    whole = {"block": Pipe(BIG["block"]), **record}
+    whole = {"block": Stream(BIG["block"]), **record}
     files = series_of(tmp_path, small(), whole, small(1), {"block": noise(100_000)})
     assert [[r.type for r in file.records] for file in files] == [
         ["warcinfo", "resource"],
@@ -708,9 +712,9 @@ def test_a_failing_stream_leaves_no_segment(threads: int, before: int, tmp_path:
         for number in range(before):
             put(writer, **small(number))
         with pytest.raises(ConnectionResetError):
-            put(writer, block=Pipe(noise(MIB), fails_after=900_000))
+            put(writer, block=Stream(noise(MIB), fails_after=900_000))
         with pytest.raises(seekwarc.FormatError, match="ended after 700000 bytes"):
-            put(writer, block=Pipe(BIG["block"]), length=MIB)
+            put(writer, block=Stream(BIG["block"]), length=MIB)
         put(writer, **BIG)
         put(writer, **small())
     files = files_in(tmp_path)

@@ -25,8 +25,8 @@ from tests.support.writing import (
     MIB,
     RESPONSE,
     URI,
-    Pipe,
     Repeated,
+    Stream,
     header_for,
     noise,
     small_dictionary,
@@ -185,7 +185,7 @@ def test_a_date_without_a_zone_is_refused() -> None:
 
 @pytest.mark.parametrize(("digest", "make"), [("sha1", sha1), ("sha256", sha256)])
 @pytest.mark.parametrize("size", [0, 100, FRAME, FRAME + 1, 300_000])
-@pytest.mark.parametrize("wrap", [bytes, io.BytesIO, Pipe])
+@pytest.mark.parametrize("wrap", [bytes, io.BytesIO, Stream])
 def test_digests_are_those_of_the_block_and_of_the_payload(
     digest: Any, make: Any, size: int, wrap: Any
 ) -> None:
@@ -198,7 +198,7 @@ def test_digests_are_those_of_the_block_and_of_the_payload(
 
 
 @pytest.mark.parametrize("size", [0, 100, 300_000])
-@pytest.mark.parametrize("wrap", [bytes, io.BytesIO, Pipe])
+@pytest.mark.parametrize("wrap", [bytes, io.BytesIO, Stream])
 def test_a_chunked_response_has_the_payload_digest_of_its_body(size: int, wrap: Any) -> None:
     body = noise(size)
     chunks = [body[start : start + 7000] for start in range(0, size, 7000)]
@@ -227,7 +227,7 @@ def test_only_valid_http_responses_get_a_payload_digest(size: int, content_type:
 
 
 @pytest.mark.parametrize("size", [100, 300_000])
-@pytest.mark.parametrize("wrap", [bytes, Pipe])
+@pytest.mark.parametrize("wrap", [bytes, Stream])
 def test_a_body_wrongly_called_chunked_is_digested_as_it_is(size: int, wrap: Any) -> None:
     """Crawlers undo the coding and keep the head."""
     body = text(size)
@@ -246,7 +246,10 @@ def test_without_an_algorithm_no_digest_is_added(size: int) -> None:
 
 def test_the_returned_header_is_the_one_in_the_file() -> None:
     data, places = written(
-        {"block": b"small"}, {"block": text(300_000)}, {"block": Pipe(text(300_000))}, frame_size=FRAME
+        {"block": b"small"},
+        {"block": text(300_000)},
+        {"block": Stream(text(300_000))},
+        frame_size=FRAME,
     )
     with seekwarc.open(data) as archive:
         assert [record.header.raw for record in archive] == [place.header.raw for place in places]
@@ -270,8 +273,8 @@ def test_a_block_may_be_anything_that_holds_bytes(size: int, with_length: bool, 
             io.BytesIO(block),
             file,
             raw,
-            Pipe(block),
-            Pipe(block, most=1000),
+            Stream(block),
+            Stream(block, most=1000),
         ]
         length = size if with_length else None
         data, places = written(*({"block": source, "length": length} for source in sources), frame_size=FRAME)
@@ -416,7 +419,7 @@ def test_the_spool_is_in_the_folder_of_the_target(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(tempfile, "SpooledTemporaryFile", watched)
     with seekwarc.Writer(tmp_path / "a.warc.zst") as writer:
-        writer.write("resource", target_uri=URI, block=Pipe(noise(20 * MIB), most=MIB))
+        writer.write("resource", target_uri=URI, block=Stream(noise(20 * MIB), most=MIB))
     assert folders == [str(tmp_path)]
     assert os.listdir(tmp_path) == ["a.warc.zst"]
 
@@ -428,7 +431,7 @@ def test_known_length_without_digest_needs_no_spool(
     block = text(300_000)
     written(
         (header_for(len(block)), block),
-        {"block": Pipe(block), "length": len(block)},
+        {"block": Stream(block), "length": len(block)},
         frame_size=FRAME,
         digest=None,
     )
