@@ -1,4 +1,4 @@
-"""Addresses of captures, and what is answered there."""
+"""Addresses of captures, and the answers there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said where there is nothing to send."""
+"""Answers to requests that cannot be met."""
 
 from __future__ import annotations
 

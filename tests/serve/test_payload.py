@@ -1,4 +1,4 @@
-"""The payload application, mounted in somebody's own."""
+"""The payload application, mounted in another application."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.serve.conftest import FILM, LOG, PAGE
 
 @pytest.fixture
 def mounted(crawl, portal):
-    """An application of somebody's own, in which IDs are names."""
+    """An application in which IDs are names."""
     with seekwarc.open(crawl.paths[0]) as archive:
 
         def open_record(record_id: str, view=None) -> ServedRecord:
