@@ -100,7 +100,7 @@ def test_pieces_are_as_full_as_they_can_be(tmp_path) -> None:
     divide(tmp_path, stored(*RECORDS), max_size=150_000)
     pieces = parts_in(tmp_path)
     for (data, _), (_, following) in pairwise(pieces):
-        next_size = sum(frame.size for frame in [*following[1].frames, *following[1].behind])
+        next_size = sum(frame.size for frame in [*following[1].frames, *following[1].following])
         assert len(data) + next_size + 24 * len(following[1].frames) + 24 > 150_000
 
 
