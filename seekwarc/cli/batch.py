@@ -36,7 +36,7 @@ __all__ = [
 MAX_JOBS: Final = 256
 _SUFFIX = re.compile(r"\.(gz|zstd?)$", re.IGNORECASE)
 
-TOLD: Final = {
+STATUS_WORDS: Final = {
     Status.DONE: "done",
     Status.PROBLEMS: "done with problems",
     Status.SKIPPED: "skipped",
@@ -281,6 +281,6 @@ class _Told:
         total = sum(self._counts.values())
         files = counted(total, "file")
         each = ", ".join(
-            f"{self._counts[status]} {text}" for status, text in TOLD.items() if self._counts[status]
+            f"{self._counts[status]} {text}" for status, text in STATUS_WORDS.items() if self._counts[status]
         )
         print(f"{files}: {each}" if total else "nothing to do: every file found exists already")
