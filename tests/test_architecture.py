@@ -71,6 +71,7 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.format.header_fields": "tested by tests/format/test_warc.py and test_http.py",
     "seekwarc.storage": "a docstring",
     "seekwarc.frames": "a docstring",
+    "seekwarc.frames.verify": "tested by tests/frames/test_run.py",
     "seekwarc.read": "a docstring",
     "seekwarc.collection": "a docstring",
     "seekwarc.cdx": "a docstring",

@@ -27,11 +27,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from seekwarc.errors import ChecksumError, FormatError, LimitError, SeekWarcError, TruncatedError
 from seekwarc.format.seektable import FrameEntry, SeekTable
-from seekwarc.format.zstd import FrameHeader, parse_frame_header, walk_blocks
 from seekwarc.frames.cache import FrameKey
 from seekwarc.frames.context import FrameContext
-from seekwarc.frames.decoder import content_checksum
 from seekwarc.frames.prefetch import PrefetchWindow
+from seekwarc.frames.verify import check_content, check_frame
 from seekwarc.storage.plan import plan_requests
 
 if TYPE_CHECKING:
@@ -39,10 +38,8 @@ if TYPE_CHECKING:
 
     from seekwarc.format.buffer import Buffer
 
-__all__ = ["MAX_FRAME_CONTENT", "FrameRun", "ReadPlan"]
+__all__ = ["FrameRun", "ReadPlan"]
 
-MAX_FRAME_CONTENT: Final = 32 << 20
-"""Larger frames are streamed: a range read holds at most one frame a thread in memory."""
 PARALLEL_FROM: Final = 3 << 20
 """Content bytes below which handing frames to other threads costs more than it saves."""
 PREFETCH_SHARE: Final = 4
@@ -326,10 +323,10 @@ class FrameRun:
     def _decode_into(self, frame: FrameEntry, stored: Buffer, out: memoryview, *, verify: bool) -> None:
         """Decode the first `len(out)` bytes of a frame, and check them if that is all of it."""
         try:
-            header = _checked(frame, stored)
+            header = check_frame(frame, stored)
             self._context.decoder.decode_into(stored, header, out, whole=len(out) == frame.content_size)
             if verify and not header.has_checksum:
-                _check_content(out, frame)
+                check_content(out, frame)
         except FormatError as error:
             raise self._named(error, frame) from error
         self._context.count(decoded=len(out))
@@ -337,7 +334,7 @@ class FrameRun:
     def _whole(self, frame: FrameEntry, stored: Buffer) -> bytes:
         """Decode and check all of a frame."""
         try:
-            header = _checked(frame, stored)
+            header = check_frame(frame, stored)
             if header.content_size is not None:
                 content = self._context.decoder.decode(stored, header)
             else:
@@ -345,7 +342,7 @@ class FrameRun:
                 self._context.decoder.decode_into(stored, header, memoryview(room), whole=True)
                 content = bytes(room)
             if not header.has_checksum:
-                _check_content(content, frame)
+                check_content(content, frame)
         except FormatError as error:
             raise self._named(error, frame) from error
         self._context.count(decoded=len(content))
@@ -396,36 +393,4 @@ class FrameRun:
             f"{frame.content_start} to {frame.content_stop}): {error.message}",
             source=self._context.source.name,
             offset=self.offset,
-        )
-
-
-def _checked(frame: FrameEntry, stored: Buffer) -> FrameHeader:
-    """Return a frame's header, if the frame is what the table says (spec-notes, section 6.3)."""
-    if frame.content_size > MAX_FRAME_CONTENT:
-        raise FormatError(f"the frame holds {frame.content_size} bytes: too large to seek in")
-    header = parse_frame_header(stored)
-    # The codec stops at the frame's end and ignores what follows. And the last four bytes, which a checksum
-    # is compared with, are those of the frame only if it ends here.
-    end, done = walk_blocks(stored, header.size)
-    if not done or end + 4 * header.has_checksum != len(stored):
-        raise ChecksumError("the frame does not end where the seek table says")
-    if header.content_size not in (None, frame.content_size):
-        raise ChecksumError(
-            f"the frame states {header.content_size} bytes of content, the seek table {frame.content_size}"
-        )
-    if frame.checksum is not None and header.has_checksum:
-        stated = int.from_bytes(stored[-4:], "little")
-        if stated != frame.checksum:
-            raise ChecksumError(
-                f"the frame's checksum is {stated:08x}, the seek table says {frame.checksum:08x}"
-            )
-    return header
-
-
-def _check_content(content: Buffer, frame: FrameEntry) -> None:
-    """Compare the content of a frame without a checksum of its own with the one in the table."""
-    found = content_checksum(content) if frame.checksum is not None else None
-    if found != frame.checksum:
-        raise ChecksumError(
-            f"the content's checksum is {found:08x}, the seek table says {frame.checksum:08x}"
         )

@@ -181,7 +181,7 @@ def frame_start_at(window: Window, offset: int) -> tuple[int, FrameHeader | None
     if len(data) - index < 4:
         raise TruncatedError("the file ends inside a frame header", source=window.source.name, offset=offset)
     raise FormatError(
-        f"a frame should start here, but these bytes do: {data[index : index + 8]!r}",
+        f"no frame starts here: found {data[index : index + 8]!r}",
         source=window.source.name,
         offset=offset,
     )

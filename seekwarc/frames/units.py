@@ -138,7 +138,7 @@ def _gzip_pieces(window: Window, offset: int) -> Iterator[Piece]:
                 data = window.at_hand(offset, GZIP_STEP)
                 continue
             raise FormatError(
-                f"a gzip member should start here, but these bytes do: {data[:8]!r}",
+                f"no gzip member starts here: found {data[:8]!r}",
                 source=name,
                 offset=offset,
             )

@@ -27,9 +27,10 @@ from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.seektable import NO_TABLE, SeekTable, TableReference
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
 from seekwarc.format.zstd import MAX_FRAME_HEADER_SIZE, SEEK_TABLE_MAGIC, measure_frame
-from seekwarc.frames.run import MAX_FRAME_CONTENT, FrameRun, ReadPlan
+from seekwarc.frames.run import FrameRun, ReadPlan
 from seekwarc.frames.scan import UNSEEN, Window, frame_at, frame_start_at, scan_run
 from seekwarc.frames.units import EmptyFrame, skippable_frame_at, whole_frame
+from seekwarc.frames.verify import MAX_FRAME_CONTENT
 from seekwarc.read.body import RecordBody, TableStatus, UnitBody, record_size
 from seekwarc.read.file_tables import TABLE_OVERHEAD, own_table_tail, read_table_before
 from seekwarc.read.record import Record

@@ -305,7 +305,8 @@ def test_reading_everything_fetches_everything_once(large: Sample) -> None:
 
 @contextlib.contextmanager
 def far(stored: bytes, **options: Any) -> Iterator[tuple[RemoteFake, seekwarc.Reader]]:
-    source = RemoteFake(stored, latency=0.02)
+    # Long enough that a busy machine starts all threads of a round meanwhile.
+    source = RemoteFake(stored, latency=0.1)
     with seekwarc.Reader(source, **options) as archive:
         yield source, archive
 

@@ -574,7 +574,7 @@ REFUSED = {
         "does not state its size or checksum",
     ),
     "bare first header": (bare_first_header(), UnsupportedError, "header has a frame of its own"),
-    "garbage behind": (Foreign().record(b"x").bytes() + b"garbage", FormatError, "a frame should start here"),
+    "garbage behind": (Foreign().record(b"x").bytes() + b"garbage", FormatError, "no frame starts here"),
     "cut frame": (Foreign().record(b"x").record(text(500)).bytes()[:-9], TruncatedError, "ends inside"),
     "cut block": (
         Foreign().record(b"x").frame(Foreign().record(b"y" * 99).plain().bytes()[:-50]).bytes(),
