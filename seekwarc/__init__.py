@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from seekwarc.storage.diskcache import DiskCache
     from seekwarc.storage.fsspec import FileSystemSource
     from seekwarc.storage.plan import ReadPolicy
-    from seekwarc.storage.source import RangeReadable, Stats
+    from seekwarc.storage.source import RangeReadable, RangeSource, Stats
     from seekwarc.write.dedup import Deduplicator, Duplicates, Original
     from seekwarc.write.file_layout import TableMode
     from seekwarc.write.options import WriterOptions
@@ -191,12 +191,14 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES.get(name, "seekwarc.errors")), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:
+    # A type checker that knew of it would take every name, misspelt ones included, for `Any`.
+    def __getattr__(name: str) -> Any:  # noqa: ANN401
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(_HOMES.get(name, "seekwarc.errors")), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

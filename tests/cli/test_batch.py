@@ -155,7 +155,7 @@ def test_a_terminal_is_shown_how_far_all_files_are(folder, tmp_path) -> None:
         (("a.warc.gz",), "name the new file too"),
         (("a.warc", "b.warc", "c.warc.zst"), "--to-dir"),
         ((".", "new.warc.zst"), "is a directory"),
-        (("a.warc", "-o", "b.warc.zst", "--to-dir", "new"), "one of the two"),
+        (("a.warc", "-o", "b.warc.zst", "--to-dir", "new"), "give only one of them"),
         (("-", "--to-dir", "new"), "standard input has no name"),
         (("", "--to-dir", "new"), "name is empty"),
         (("a.warc", "--to-dir", "file"), "file: cannot be created"),

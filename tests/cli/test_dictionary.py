@@ -81,7 +81,7 @@ def test_a_bare_dictionary_is_described_too(command, tmp_path) -> None:
 
 def test_an_id_outside_the_range_of_the_standard_is_reported(command, tmp_path) -> None:
     (tmp_path / "a.dict").write_bytes(DATA[:4] + b"\x07\0\0\0" + DATA[8:])
-    assert "not within 32768 to 2147483647" in command("dictionary", "info", tmp_path / "a.dict").out
+    assert "outside 32768 to 2147483647" in command("dictionary", "info", tmp_path / "a.dict").out
 
 
 def test_pipes_work_at_both_ends(command, tmp_path) -> None:

@@ -255,7 +255,7 @@ def test_the_damaged_file_is_never_the_target(command, damaged) -> None:
         (("a", "b", "--level", "x"), "--level"),
         (("a", "b", "--none"), "--none"),
         (("a.warc.zst",), "name the new file too"),
-        (("a", "b", "c"), "2 files do not go into one"),
+        (("a", "b", "c"), "2 files cannot become one"),
     ],
 )
 def test_wrong_words_are_refused(command, words, told) -> None:

@@ -20,7 +20,7 @@ import pytest
 
 import seekwarc
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.storage import source as module
+from seekwarc.storage import local
 from seekwarc.storage.diskcache import DiskCache
 from seekwarc.storage.local import LocalFileSource
 from seekwarc.tools.index import index
@@ -163,7 +163,7 @@ def test_every_option_of_a_file_survives_copying(tmp_path: Path) -> None:
         file = archive.record_at(0).body.file
         assert set(file.__getstate__()[1]) == options
         copied = copy.deepcopy(file)
-        assert (copied.frames.threads, copied.frames.cache_size) == (3, 77)
+        assert (copied.frames.threads, copied.frames.cache.capacity) == (3, 77)
 
 
 # What was replaced.
@@ -324,14 +324,14 @@ def test_a_read_under_way_while_another_thread_closes_is_right(
     other.write_bytes(b"wrong" * 100)
     source = LocalFileSource(path)
     reading, closed = threading.Event(), threading.Event()
-    read_at = module.read_at
+    read_at = local.read_at
 
     def late(number: int, size: int, start: int) -> bytes:
         reading.set()
         assert closed.wait(10)
         return read_at(number, size, start)
 
-    monkeypatch.setattr(module, "read_at", late)
+    monkeypatch.setattr(local, "read_at", late)
     found: list[bytes] = []
     thread = threading.Thread(target=lambda: found.append(source.read(0, 10)))
     thread.start()

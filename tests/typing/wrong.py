@@ -33,3 +33,4 @@ def misspelt(path: Path) -> None:
     seekwarc.AsyncWriter(path, level="high")  # refused
     seekwarc.tools.convert(path, path, levels=9)  # refused
     seekwarc.tools.verify(path, threads=2)  # refused
+    seekwarc.RangeSources()  # refused
