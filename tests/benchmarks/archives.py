@@ -167,7 +167,7 @@ def write(data: Data) -> list[Result]:
     def ours(**options: object) -> None:
         with (
             data.text.open("rb") as file,
-            seekwarc.open(out, "w", level=LEVEL, threads=2, **options) as archive,
+            seekwarc.open(out, "w", level=LEVEL, threads=2, existing="overwrite", **options) as archive,
         ):
             archive.write("resource", target_uri="http://example.org/", block=file)
 

@@ -157,7 +157,7 @@ def by_records(folder: Path) -> list[Series]:
     counts = [100, 1_000, 10_000, 100_000]
     found = []
     for count in counts:
-        with seekwarc.open(path, "w", digest=None) as out:
+        with seekwarc.open(path, "w", digest=None, existing="overwrite") as out:
             for number in range(count):
                 out.write("resource", target_uri=f"http://example.org/{number}", block=PATTERN[:500])
         with seekwarc.open(path) as archive:
@@ -199,7 +199,7 @@ def by_threads(folder: Path) -> list[Series]:
 
 
 def _write(path: Path, content: bytes, threads: int) -> None:
-    with seekwarc.open(path, "w", threads=threads) as out:
+    with seekwarc.open(path, "w", threads=threads, existing="overwrite") as out:
         out.write("resource", target_uri="http://example.org/", block=content)
 
 

@@ -34,7 +34,7 @@ class Cheap:
         return (page * (count // len(page) + 1))[:count]
 
 if action == "write":
-    with seekwarc.open(path, "w", threads=2) as out:
+    with seekwarc.open(path, "w", threads=2, existing="overwrite") as out:
         out.write("resource", target_uri="http://example.org/", block=Cheap(), length=size)
 else:
     with seekwarc.open(path) as archive:
