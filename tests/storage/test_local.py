@@ -9,16 +9,7 @@ import pytest
 from seekwarc.errors import SourceError
 from seekwarc.storage.local import BytesSource, LocalFileSource
 from seekwarc.system import read_at
-from tests.support.writing import noise
-
-DATA = noise(300_000, seed=11)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    file = tmp_path / "some.warc.zst"
-    file.write_bytes(DATA)
-    return file
+from tests.support.sources import DATA
 
 
 def test_short_reads_of_a_file_are_looped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

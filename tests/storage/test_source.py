@@ -13,17 +13,7 @@ from seekwarc.storage.local import BytesSource, LocalFileSource
 from seekwarc.storage.plan import LOCAL, REMOTE, UNKNOWN
 from seekwarc.storage.source import RangeSource, SourceWrapper, Stats
 from seekwarc.storage.streams import FileObjectSource, PipeSource
-from tests.support.sources import Pipe, RecordingSource, RemoteFake
-from tests.support.writing import noise
-
-DATA = noise(300_000, seed=11)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    file = tmp_path / "some.warc.zst"
-    file.write_bytes(DATA)
-    return file
+from tests.support.sources import DATA, Pipe, RecordingSource, RemoteFake
 
 
 def sources(path: Path) -> list[RangeSource]:

@@ -14,17 +14,7 @@ import pytest
 from seekwarc.errors import SourceError
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.streams import PipeSource
-from tests.support.sources import Pipe, ShortFile
-from tests.support.writing import noise
-
-DATA = noise(300_000, seed=11)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    file = tmp_path / "some.warc.zst"
-    file.write_bytes(DATA)
-    return file
+from tests.support.sources import DATA, Pipe, ShortFile
 
 
 def test_short_reads_of_a_file_object_are_looped() -> None:

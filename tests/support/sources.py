@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING
 
 from seekwarc.storage.plan import REMOTE
 from seekwarc.storage.source import RangeSource
+from tests.support.writing import noise
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+DATA = noise(300_000, seed=11)
+"""What sources are filled with where its content does not matter."""
 
 
 class RecordingSource(RangeSource):
