@@ -271,7 +271,8 @@ class Reader(Closing):
         """Return the record that starts at a stored offset, as an index gives it.
 
         With a length nothing is read beyond the record: its first 16 KiB or, where each read takes its time,
-        all of a small one at once. Nothing is fetched twice.
+        all of a small one at once. Nothing is fetched twice. The block is as long as Content-Length says:
+        only iteration corrects that, for it looks where the next record begins.
 
         Args:
             offset: Offset of the record's first frame, gzip member or byte; also as a string of digits, which

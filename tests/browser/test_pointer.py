@@ -154,6 +154,25 @@ def test_the_first_press_on_a_row_opens_its_record(fresh, size, which, scrolled,
         assert page.evaluate(selected) == wanted
 
 
+def test_a_list_that_grows_stays_where_it_was_just_scrolled_to(fresh) -> None:
+    # The browser tells of a scroll a moment later; by then the list may have grown.
+    found = fresh("wide").page.evaluate(
+        """async () => {
+          const { Rows } = await import("./rows.js");
+          const box = document.createElement("div");
+          box.style = "height: 200px; overflow: auto";
+          document.body.append(box);
+          const make = () => document.createElement("p");
+          const rows = new Rows(box, 20, { wanted() {}, key: (index) => index, make });
+          rows.setTotal(1000);
+          box.scrollTop = 4000;
+          rows.setTotal(1001);
+          return [box.scrollTop, rows.top];
+        }"""
+    )
+    assert found == [4000, 200]
+
+
 def test_a_row_that_is_pressed_stays_while_files_are_read(fresh) -> None:
     pointer = fresh("wide")
     page = pointer.page

@@ -37,6 +37,13 @@ BROKE: Final[dict[str, dict[str, bytes]]] = {
     },
     "reader": {
         "broke-blake2-of-0-bytes": zstd_frame(DIGEST_RECORD % b"blake2b_7:=" + CRLF2),
+        "broke-content-length-too-large": Foreign()
+        .record(b"abc")
+        .record(b"")
+        .record(b"a: b")
+        .plain()
+        .bytes()
+        .replace(b"Content-Length: 0", b"Content-Length: 5"),
     },
 }
 

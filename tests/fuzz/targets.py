@@ -271,7 +271,10 @@ def reader(data: bytes) -> None:
                 with contextlib.suppress(SeekWarcError):
                     block = _whole(record.block)
                     if block is not None and number < len(streamed):
-                        assert (record.header.raw, block) == streamed[number], record.offset
+                        header, stated = streamed[number]
+                        # Content-Length may say too much: only a file that can seek shows it in time.
+                        assert record.problem or len(block) == len(stated), record.offset
+                        assert (record.header.raw, block) == (header, stated[: len(block)]), record.offset
                     _ranges(record)
                     _at(data, record, block)
         with contextlib.suppress(SeekWarcError):
@@ -340,6 +343,9 @@ def _at(data: bytes, record: seekwarc.Record, block: bytes | None) -> None:
             assert again.header.raw == record.header.raw
             assert again.offset == record.offset
             found = _whole(again.block)
+            if record.problem and found and block is not None:
+                # Only reading in order looks where the next record begins.
+                found = found[: len(block)]
             assert block is None or found in (None, block)
 
 

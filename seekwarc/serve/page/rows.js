@@ -23,6 +23,8 @@ export class Rows {
     this.shown = new Map();
     this.total = 0;
     this.top = 0;
+    // The scrollTop that `top` was last made from, or that was made from `top`.
+    this.known = 0;
     this.space = document.createElement("div");
     this.space.className = "rows-space";
     this.layer = document.createElement("div");
@@ -56,6 +58,8 @@ export class Rows {
   }
 
   resize() {
+    // A scroll that the browser has not told yet must not be undone.
+    this.scrolled();
     this.space.style.height = `${Math.min(this.total * this.height, TALLEST)}px`;
     this.go(this.top);
   }
@@ -68,7 +72,7 @@ export class Rows {
     if (Math.abs(this.box.scrollTop - wanted) >= 1) {
       this.box.scrollTop = wanted;
       // What the browser made of it is not where somebody scrolled to.
-      this.own = this.box.scrollTop;
+      this.known = this.box.scrollTop;
     }
     this.render();
   }
@@ -82,11 +86,8 @@ export class Rows {
 
   scrolled() {
     const at = this.box.scrollTop;
-    if (this.own !== undefined && Math.abs(at - this.own) < 1) {
-      this.own = undefined;
-      return;
-    }
-    this.own = undefined;
+    if (Math.abs(at - this.known) < 1) return;
+    this.known = at;
     const room = this.box.scrollHeight - this.box.clientHeight;
     this.top = this.scaled ? (room ? (at / room) * this.lastTop : 0) : at / this.height;
     this.render();
