@@ -132,12 +132,18 @@ class FrameRun:
             SourceError: The stored bytes are unavailable.
         """
         wanted = self.table.locate(start, stop)
-        if verify and len(wanted) == 1:
+        if verify and 1 <= len(wanted) <= 2:
             if self._window is not None:
                 self._prefetch(self._window.note(wanted.start, wanted.stop))
             frame = self.table[wanted.start]
             begin = frame.content_start
-            return self._content(frame)[start - begin : stop - begin]
+            if len(wanted) == 1:
+                return self._content(frame)[start - begin : stop - begin]
+            second = self.table[wanted.start + 1]
+            content, more = self._contents(frame, second)
+            return b"".join(
+                (memoryview(content)[start - begin :], memoryview(more)[: stop - second.content_start])
+            )
         out = bytearray(stop - start)
         with memoryview(out) as view:
             self.read_into(start, view, verify=verify)
@@ -208,7 +214,17 @@ class FrameRun:
         """
         return self._content(self.table[number])
 
-    def _content(self, frame: FrameEntry) -> bytes:
+    def _contents(self, first: FrameEntry, second: FrameEntry) -> tuple[bytes, bytes]:
+        """Return the contents of a frame and of the next one, fetched together where neither is cached."""
+        cache, size = self._context.cache, first.stored_size
+        is_cached = cache.get(self._key(first)) is not None or cache.get(self._key(second)) is not None
+        if is_cached or size + second.stored_size > self._context.source.policy.max_request:
+            return self._content(first), self._content(second)
+        stored = memoryview(self._stored_bytes(first.stored_start, size + second.stored_size))
+        return self._content(first, stored[:size]), self._content(second, stored[size:])
+
+    def _content(self, frame: FrameEntry, stored: Buffer | None = None) -> bytes:
+        """Return the content of a frame, whose stored bytes are fetched unless they are given."""
         context = self._context
         key = self._key(frame)
         content = context.cache.begin(key)
@@ -216,7 +232,9 @@ class FrameRun:
             context.count(cache_hits=1)
             return content
         try:
-            content = self._whole(frame, self._stored_frame(frame))
+            if stored is None:
+                stored = self._stored_bytes(frame.stored_start, frame.stored_size)
+            content = self._whole(frame, stored)
         finally:
             context.cache.end(key, content)
         return content
@@ -229,11 +247,10 @@ class FrameRun:
         cache, key = self._context.cache, self._key(frame)
         if cache.get(key) is not None or cache.is_under_way(key):
             return False
-        self._decode(frame, self._stored_frame(frame), target)
+        self._decode(frame, self._stored_bytes(frame.stored_start, frame.stored_size), target)
         return True
 
-    def _stored_frame(self, frame: FrameEntry) -> Buffer:
-        start, size = frame.stored_start, frame.stored_size
+    def _stored_bytes(self, start: int, size: int) -> Buffer:
         if start + size <= len(self._head):
             return self._head[start : start + size]
         start += self.offset

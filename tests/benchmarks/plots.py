@@ -65,8 +65,8 @@ def as_svg(results: Sequence[Result], note: str) -> str:
 
     A dot is the median, the bar through it the middle half of the rounds, the upright line the target.
     """
-    shown = [one for one in results if one.unit == "x" and not (one.target and one.target.at_most)]
-    targets = [one.target.value for one in shown if one.target]
+    shown = [one for one in results if one.unit == "x"]
+    targets = [one.target for one in shown if one.target]
     x = _Scale([1, *targets, *(end for one in shown for end in one.quartiles)], LEFT, WIDTH - RIGHT)
     height = TOP + ROW * len(shown) + 40
     parts = []
@@ -89,7 +89,7 @@ def as_svg(results: Sequence[Result], note: str) -> str:
             f'<circle class="{kind}" cx="{x(one.median)}" cy="{y}" r="4.5"/>'
         )
         if one.target:
-            at = x(one.target.value)
+            at = x(one.target)
             parts.append(f'<line class="target" x1="{at}" x2="{at}" y1="{y - 9}" y2="{y + 9}"/>')
         # Not by colour alone.
         mark = " ✗" if one.reached is False else ""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.benchmarks.data import KIB, Data, content_of
 from tests.benchmarks.ranges import place_of_large
-from tests.benchmarks.running import Line, Peer, Result, Target, alternate, compare, timed
+from tests.benchmarks.running import Line, Peer, Result, alternate, compare, timed
 
 __all__ = ["LINES"]
 
@@ -73,7 +73,7 @@ def cat(data: Data) -> list[Result]:
     return compare(
         "`seekwarc cat` of 64 KiB, whole process",
         timed(lambda: output_of(data, command), expected),
-        [Peer("python -c pass", timed(lambda: python(data, "-c", "pass")), Target(5, at_most=True))],
+        [Peer("python -c pass", timed(lambda: python(data, "-c", "pass")), 4, "times")],
     )
 
 
@@ -86,7 +86,7 @@ def imports(data: Data) -> list[Result]:
         assert not loaded & OPTIONAL, f"{code} loads {loaded & OPTIONAL}"
         rounds = alternate([timed(lambda code=code: python(data, "-c", code)), nothing], budget=4)
         beyond = tuple((ours - theirs) * 1e3 for ours, theirs in rounds)
-        results.append(Result(f"`{code}`", "beyond the interpreter", beyond, Target(60, at_most=True), "ms"))
+        results.append(Result(f"`{code}`", "beyond the interpreter", beyond, 60, "ms"))
     return results
 
 
@@ -96,7 +96,7 @@ def memory(data: Data) -> list[Result]:
     for action, doing, most in (("write", "writing", 200), ("read", "ranges read in", 100)):
         peak = float(python(data, "-c", MEMORY, path, action, size))
         what = f"peak memory, {doing} a record of {size / (KIB**3):g} GiB"
-        results.append(Result(what, "", (peak,), Target(most, at_most=True), "MiB"))
+        results.append(Result(what, "", (peak,)(most, at_most=True), "MiB"))
     path.unlink()
     return results
 

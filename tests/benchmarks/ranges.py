@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 import blosc2
@@ -18,7 +19,8 @@ import zstandard
 
 import seekwarc
 from tests.benchmarks.data import ARRAY_FRAME, KIB, MIB, VIDEO_FRAME, Data, content_of
-from tests.benchmarks.running import Line, Peer, Places, Result, Run, Target, compare, timed_reads
+from tests.benchmarks.limit import bare_reader, place_of_large
+from tests.benchmarks.running import Line, Peer, Places, Result, Run, compare, timed_reads
 
 __all__ = ["LINES"]
 
@@ -26,16 +28,13 @@ SLOW = 2
 """Reads of a round of a peer that takes as long for one as others for hundreds."""
 
 
-def truth_of(path: Path) -> Callable[[int, int], bytes]:
+Read = Callable[[int, int], bytes]
+"""Called with start and length."""
+
+
+def truth_of(path: Path) -> Read:
     content = content_of(path)
     return lambda start, length: content[start : start + length]
-
-
-def place_of_large(path: Path) -> tuple[int, int]:
-    """Return offset and length of the large record, as an index would have them."""
-    with seekwarc.open(path) as archive:
-        record = next(record for record in archive if record.type == "response")
-        return record.offset, record.length
 
 
 def warm(*paths: Path) -> None:
@@ -47,15 +46,13 @@ def warm(*paths: Path) -> None:
                 pass
 
 
-def reader_of(
-    stack: ExitStack, path: Path, *, verify: bool = True, **options: int
-) -> Callable[[int, int], bytes]:
+def reader_of(stack: ExitStack, path: Path, *, verify: bool = True, **options: int) -> Read:
     archive = stack.enter_context(seekwarc.open(path, **options))
     payload = archive.record_at(*place_of_large(path)).payload
     return lambda start, length: payload.pread(start, length, verify=verify)
 
 
-def seeking(file: io.IOBase, shift: int = 0) -> Callable[[int, int], bytes]:
+def seeking(file: io.IOBase, shift: int = 0) -> Read:
     """Return what reads a range of a file object, in which what is read begins at `shift`."""
 
     def read(start: int, length: int) -> bytes:
@@ -65,7 +62,12 @@ def seeking(file: io.IOBase, shift: int = 0) -> Callable[[int, int], bytes]:
     return read
 
 
-def pyzstd_reader(stack: ExitStack, path: Path) -> Callable[[int, int], bytes]:
+def limit(read: Read, places: Places, truth: Read, most: float | None = None) -> Peer:
+    """Return the bare calls as a peer that we take `most` times as long as; see `tests.benchmarks.limit`."""
+    return Peer("the limit: one read, libzstd and XXH64", timed_reads(read, places, truth), most, "times")
+
+
+def pyzstd_reader(stack: ExitStack, path: Path) -> Read:
     return seeking(stack.enter_context(pyzstd.SeekableZstdFile(str(path))))
 
 
@@ -82,8 +84,9 @@ def short_unverified(data: Data) -> list[Result]:
             "random 4 KiB of text, verified by neither",
             mine,
             [
-                Peer("pyzstd, same frame size", peer, Target(1.3)),
+                Peer("pyzstd, same frame size", peer, 1.0),
                 Peer("indexed_zstd, same frame size", timed_reads(seeking(indexed), places, truth)),
+                limit(bare_reader(stack, ours, verify=False), places, truth),
             ],
         )
 
@@ -101,9 +104,10 @@ def short(data: Data) -> list[Result]:
                 Peer(
                     "pyzstd, 1 MiB frames",
                     timed_reads(pyzstd_reader(stack, theirs), places, truth),
-                    Target(1.0),
+                    1.0,
                 ),
-                Peer("pyzstd, its default frame", slow, Target(100)),
+                Peer("pyzstd, its default frame", slow, 100),
+                limit(bare_reader(stack, ours), places, truth),
             ],
             budget=30,
         )
@@ -121,8 +125,9 @@ def long(data: Data) -> list[Result]:
                 Peer(
                     "pyzstd, same frame size",
                     timed_reads(pyzstd_reader(stack, theirs), places, truth),
-                    Target(1.9),
-                )
+                    1.8,
+                ),
+                limit(bare_reader(stack, ours), places, truth),
             ],
         )
 
@@ -130,9 +135,9 @@ def long(data: Data) -> list[Result]:
 def video(data: Data) -> list[Result]:
     ours = data.warc(data.video)
     peers = {
-        "pyzstd, 1 MiB frames": (data.seekable(data.video, MIB), 200, Target(3)),
-        "pyzstd, our frame size": (data.seekable(data.video, VIDEO_FRAME), 200, Target(1.2)),
-        "pyzstd, its default frame": (data.seekable(data.video), SLOW, Target(500)),
+        "pyzstd, 1 MiB frames": (data.seekable(data.video, MIB), 200, 3),
+        "pyzstd, our frame size": (data.seekable(data.video, VIDEO_FRAME), 200, 1.0),
+        "pyzstd, its default frame": (data.seekable(data.video), SLOW, 500),
     }
     warm(ours, *(path for path, _, _ in peers.values()))
     places, truth = Places(0, data.size, 64 * KIB, 200), truth_of(data.video)
@@ -141,8 +146,11 @@ def video(data: Data) -> list[Result]:
             "random 64 KiB of video, our defaults, verified by us only",
             timed_reads(reader_of(stack, ours), places, truth),
             [
-                Peer(name, timed_reads(pyzstd_reader(stack, path), places, truth, count=count), target)
-                for name, (path, count, target) in peers.items()
+                *(
+                    Peer(name, timed_reads(pyzstd_reader(stack, path), places, truth, count=count), target)
+                    for name, (path, count, target) in peers.items()
+                ),
+                limit(bare_reader(stack, ours), places, truth, 1.5),
             ],
             budget=25,
         )
@@ -187,17 +195,19 @@ def cold(data: Data) -> list[Result]:
 
         return timed_reads(read, places, truth, count=1)
 
-    return compare(
-        "64 KiB near the payload's end, file opened each time",
-        timed_reads(mine, places, truth),
-        [
-            Peer("FastWARC, .warc.zst", with_fastwarc(data.one_frame), Target(100)),
-            Peer("FastWARC, .warc.gz", with_fastwarc(data.gzipped), Target(100)),
-            Peer("warcio, .warc.zst", with_warcio(data.one_frame), Target(300)),
-            Peer("warcio, .warc.gz", with_warcio(data.gzipped), Target(300)),
-        ],
-        budget=35,
-    )
+    with ExitStack() as stack:
+        return compare(
+            "64 KiB near the payload's end, file opened each time",
+            timed_reads(mine, places, truth),
+            [
+                Peer("FastWARC, .warc.zst", with_fastwarc(data.one_frame), 100),
+                Peer("FastWARC, .warc.gz", with_fastwarc(data.gzipped), 100),
+                Peer("warcio, .warc.zst", with_warcio(data.one_frame), 300),
+                Peer("warcio, .warc.gz", with_warcio(data.gzipped), 300),
+                limit(bare_reader(stack, ours, reopen=True), places, truth),
+            ],
+            budget=35,
+        )
 
 
 def array(data: Data) -> list[Result]:
@@ -223,10 +233,15 @@ def array(data: Data) -> list[Result]:
         for how, verify in (("verified by us only", True), ("verified by neither", False)):
             read = reader_of(stack, ours, verify=verify, cache_size=0)
             mine = timed_reads(lambda start, length, read=read: read(4 * start, 4 * length), values, truth)
+            frames_only = bare_reader(stack, ours, verify=verify)
+            bare = partial(lambda read, start, length: read(4 * start, 4 * length), frames_only)
             results += compare(
                 f"random 64 KiB of an array, {how}",
                 mine,
-                [Peer(name, slices(path)) for name, path in frames.items()],
+                [
+                    *(Peer(name, slices(path)) for name, path in frames.items()),
+                    limit(bare, values, truth),
+                ],
                 budget=6,
             )
         return results
@@ -257,12 +272,12 @@ def inside_gzip(data: Data) -> list[Result]:
                 Peer(
                     "indexed_gzip, index ready, a point each MiB",
                     timed_reads(lambda start, length: indexed.pread(length, shift + start), places, truth),
-                    Target(1.5),
+                    1.5,
                 ),
                 Peer(
                     "rapidgzip, index ready",
                     timed_reads(seeking(rapid, shift), places, truth),
-                    Target(1.5),
+                    1.5,
                 ),
                 Peer(
                     "ourselves in the .gz member, from its beginning",

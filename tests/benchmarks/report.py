@@ -36,7 +36,7 @@ def target(result: Result) -> str:
     if result.target is None:
         return "measured"
     unit = "x" if result.unit == "x" else f" {result.unit}"
-    return f"{'≤' if result.target.at_most else '≥'} {result.target.value:g}{unit}"
+    return f"{'≤' if result.at_most else '≥'} {result.target:g}{unit}"
 
 
 def as_table(results: Sequence[Result]) -> str:

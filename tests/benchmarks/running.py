@@ -19,7 +19,6 @@ __all__ = [
     "Peer",
     "Places",
     "Result",
-    "Target",
     "UnequalError",
     "alternate",
     "compare",
@@ -43,23 +42,18 @@ class UnequalError(Exception):
     """Two tools did not find the same; then their times say nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What a line has to reach."""
-
-    value: float
-    at_most: bool = False
-
-    def reached(self, found: float) -> bool:
-        return found <= self.value if self.at_most else found >= self.value
+Unit = Literal["x", "times", "ms", "MiB"]
+"""What a value is: "x" says how many times as fast as the other we are, the more the better; "times" how many
+times as much we take. Of all but the first, less is better."""
 
 
 class Peer(NamedTuple):
-    """Another tool, and how many times as fast as it we want to be."""
+    """Another tool, and what we want to reach beside it."""
 
     name: str
     run: Run
-    target: Target | None = None
+    target: float | None = None
+    unit: Unit = "x"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +64,8 @@ class Result:
     against: str
     values: tuple[float, ...]
     """One for each round."""
-    target: Target | None = None
-    unit: Literal["x", "ms", "MiB"] = "x"
-    """What the values are; "x" is a ratio."""
+    target: float | None = None
+    unit: Unit = "x"
     ours: float | None = None
     """Median seconds of one unit of work."""
     theirs: float | None = None
@@ -92,9 +85,16 @@ class Result:
         return low, high
 
     @property
+    def at_most(self) -> bool:
+        """Whether less is better."""
+        return self.unit != "x"
+
+    @property
     def reached(self) -> bool | None:
         """Whether the median reaches the target; None without a target."""
-        return self.target.reached(self.median) if self.target else None
+        if self.target is None:
+            return None
+        return self.median <= self.target if self.at_most else self.median >= self.target
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,19 +190,19 @@ def alternate(
 def compare(
     what: str, ours: Run, peers: Sequence[Peer], *, budget: float = BUDGET, least: int = MIN_ROUNDS
 ) -> list[Result]:
-    """Measure us and the peers in turn; a value of 2 says that we take half the time."""
+    """Measure us and the peers in turn."""
     rounds = alternate([ours, *(peer.run for peer in peers)], budget=budget, least=least)
     mine, *others = zip(*rounds, strict=True)
     results = []
     for peer, theirs in zip(peers, others, strict=True):
-        at_most = peer.target is not None and peer.target.at_most
-        pairs = list(zip(mine, theirs, strict=True))
+        pairs = zip(mine, theirs, strict=True)
         results.append(
             Result(
                 what,
                 peer.name,
-                tuple(a / b if at_most else b / a for a, b in pairs),
+                tuple(b / a if peer.unit == "x" else a / b for a, b in pairs),
                 peer.target,
+                peer.unit,
                 ours=statistics.median(mine),
                 theirs=statistics.median(theirs),
             )

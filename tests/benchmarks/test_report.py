@@ -8,11 +8,11 @@ import pytest
 
 from tests.benchmarks.growth import Series
 from tests.benchmarks.report import as_growth_table, as_json, as_table, duration, significant
-from tests.benchmarks.running import Result, Target
+from tests.benchmarks.running import Result
 
 RESULTS = [
-    Result("read", "a | b", (1.0, 2.0, 3.0), Target(2.5), ours=0.001, theirs=0.002, line="r"),
-    Result("memory", "", (150.5,), Target(200, at_most=True), "MiB", line="m"),
+    Result("read", "a | b", (1.0, 2.0, 3.0), 2.5, ours=0.001, theirs=0.002, line="r"),
+    Result("memory", "", (150.5,), 200, "MiB", line="m"),
     Result("array", "other", (1.0, 2.0), line="a"),
 ]
 

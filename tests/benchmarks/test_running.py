@@ -11,7 +11,6 @@ from tests.benchmarks.running import (
     Peer,
     Places,
     Result,
-    Target,
     UnequalError,
     alternate,
     compare,
@@ -48,15 +47,14 @@ def test_ratios_are_those_of_one_round() -> None:
     # The machine becomes slower; who is compared does so in step.
     ours = iter([9, 1, 2, 4, 8])
     theirs = iter([9, 3, 6, 8, 16])
-    (result,) = compare("w", lambda _: next(ours), [Peer("p", lambda _: next(theirs), Target(2.5))], budget=0)
+    (result,) = compare("w", lambda _: next(ours), [Peer("p", lambda _: next(theirs), 2.5)], budget=0)
     assert result.values == (3, 3, 2, 2)
     assert (result.median, result.quartiles, result.reached) == (2.5, (2, 3), True)
     assert (result.ours, result.theirs) == (3, 7)
 
 
-def test_ratios_of_upper_bounds_are_inverted() -> None:
-    target = Target(4, at_most=True)
-    (result,) = compare("w", lambda _: 10.0, [Peer("p", lambda _: 2.0, target)], budget=0)
+def test_times_say_how_many_times_as_much_we_take() -> None:
+    (result,) = compare("w", lambda _: 10.0, [Peer("p", lambda _: 2.0, 4, "times")], budget=0)
     assert result.median == 5
     assert result.reached is False
 
