@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.support import warm
 from tests.support.warm import WarmCommand
 
 ROOT = Path(__file__).parents[1]
@@ -66,6 +67,7 @@ def _how_to_get(component: str) -> str:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests that take long by their nature, too")
     parser.addoption("--large", action="store_true", help="run the tests that take gigabytes, too")
+    parser.addoption("--cold", action="store_true", help="start Python for every command that tests run")
 
 
 def pytest_configure() -> None:
@@ -121,7 +123,7 @@ def samples() -> Path:
 @pytest.fixture(scope="session")
 def warm_command(request: pytest.FixtureRequest) -> Iterator[WarmCommand | None]:
     """The command without the start of Python; None where each run is to be a start of its own."""
-    if request.config.getoption("--slow") or not hasattr(os, "fork"):
+    if request.config.getoption("--cold") or not warm.CAN_FORK:
         yield None
         return
     command = WarmCommand()

@@ -44,7 +44,10 @@ def test_a_name_that_begins_with_a_minus_follows_two(command, crawl, tmp_path, v
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_of_its_own(command, verb) -> None:
-    assert f"usage: seekwarc {verb}" in command(verb, "--help").out
+    # Started by itself: a verb must not need what another has imported.
+    done = subprocess.run([sys.executable, "-m", "seekwarc", verb, "--help"], capture_output=True, check=True)
+    assert f"usage: seekwarc {verb}" in done.stdout.decode()
+    assert (done.stdout, done.stderr) == (command(verb, "--help").stdout, b"")
 
 
 def test_every_file_of_a_verb_is_listed() -> None:

@@ -2,8 +2,8 @@
 
 A process imports every verb once, and forks a child for each run. The child is a process of its own, as the
 command is: it has descriptors, a folder, an environment, and an exit status. What a fork cannot show is what
-happens while Python starts. So tests of signals, terminals and imports start the command themselves, and with
-`--slow`, as CI has it, nothing is forked at all.
+happens while Python starts. So tests of signals, terminals and imports start the command themselves, as does one
+test of every verb, and with `--cold` nothing is forked at all.
 """
 
 from __future__ import annotations
@@ -23,6 +23,13 @@ from typing import Any, BinaryIO
 
 from seekwarc.cli import VERBS, main
 
+try:
+    # Not `os.fork`, which support/windows takes away from everything but this.
+    from posix import fork
+except ImportError:
+    fork = None
+
+CAN_FORK = fork is not None
 MAX_REQUEST = 1 << 20
 
 
@@ -97,7 +104,7 @@ def _serve(connection: socket.socket) -> int:
         importlib.import_module(f"seekwarc.cli.{verb}")
     gc.freeze()
     for request, descriptors in _requests(connection):
-        child = os.fork()
+        child = fork()
         if child == 0:
             connection.close()
             for number, descriptor in enumerate(descriptors):

@@ -133,8 +133,8 @@ def wrap() -> None:
     )
 
 
-if "seekwarc" in sys.orig_argv and sys.stdout is not None:
-    # Not for pytest, which prints more than this code page has.
+if {"seekwarc", "tests.support.warm"} & {*sys.orig_argv} and sys.stdout is not None:
+    # The command. Not for pytest, which prints more than this code page has.
     sys.stdout.reconfigure(encoding="cp1252", newline="\r\n")
 lend_msvcrt()
 take_away()
