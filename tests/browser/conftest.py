@@ -69,30 +69,84 @@ def serve() -> Iterator[Callable[..., Served]]:
         process.communicate()
 
 
+class Pages:
+    """Pages of a browser, one for each kind of window.
+
+    A window of its own for each test would take a second, most of which the browser needs for a new profile and
+    a new process. So a page is used again after what the last test left of it is cleared: its document,
+    cookies, storage, permissions, routes, and where the mouse is. A page that opened others is not.
+    """
+
+    def __init__(self, browser: Any, *, keep: bool) -> None:
+        self.browser = browser
+        self._keep = keep
+        self._kept: dict[str, Any] = {}
+        self._taken: list[tuple[str, Any]] = []
+
+    def take(self, **window: Any) -> Any:
+        """Return a blank page, for this test alone, whose `problems` and `asked` tell what happens in it."""
+        kind = json.dumps(window, sort_keys=True)
+        page = self._kept.pop(kind, None) or self._open(window)
+        page.problems, page.asked = [], []
+        self._taken.append((kind, page))
+        return page
+
+    def give_back(self) -> list[str]:
+        """Blank all pages that were taken; return what failed in them."""
+        taken, self._taken = self._taken, []
+        for kind, page in taken:
+            if self._keep and page.context.pages == [page] and kind not in self._kept and _clear(page):
+                self._kept[kind] = page
+            else:
+                page.context.close()
+        return [problem for _, page in taken for problem in page.problems]
+
+    def _open(self, window: dict[str, Any]) -> Any:
+        context = self.browser.new_context(**window, accept_downloads=True)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and page.problems.append(message.text))
+        page.on("request", lambda request: page.asked.append(request.url))
+        # What is asked for first is fetched, as in a new profile.
+        context.new_cdp_session(page).send("Network.setCacheDisabled", {"cacheDisabled": True})
+        return page
+
+
+def _clear(page: Any) -> bool:
+    """Take away what a test left of a page; False where that cannot be done."""
+    problems = list(page.problems)
+    try:
+        page.unroute_all()
+        if page.url.startswith("http"):
+            page.evaluate("(localStorage.clear(), sessionStorage.clear())")
+        page.context.clear_cookies()
+        page.context.clear_permissions()
+        page.goto("about:blank")
+        page.mouse.move(0, 0)
+    except Exception:  # noqa: BLE001 - whatever is the matter with it, the next test gets another one
+        return False
+    finally:
+        page.problems = problems
+    return True
+
+
 @pytest.fixture(scope="package")
-def chromium() -> Iterator[Any]:
+def pages(request: pytest.FixtureRequest) -> Iterator[Pages]:
     """Debian's browser, driven by Playwright, whose event loop must not outlive this package's tests."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - not needed to skip
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        yield browser
+        yield Pages(browser, keep=not request.config.getoption("--cold"))
         browser.close()
 
 
 @pytest.fixture
-def page(chromium) -> Iterator[Any]:
-    """A page in which no script may fail, and which may contact only the server."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
-    made = context.new_page()
-    made.set_default_timeout(20_000)
-    made.problems = []
-    made.asked = []
-    made.on("pageerror", lambda error: made.problems.append(str(error)))
-    made.on("console", lambda message: message.type == "error" and made.problems.append(message.text))
-    made.on("request", lambda request: made.asked.append(request.url))
-    yield made
-    context.close()
+def page(pages: Pages) -> Iterator[Any]:
+    """A page of the usual size. Its `problems` are errors of scripts; `asked` is what it requested."""
+    yield pages.take(viewport={"width": 1280, "height": 800})
+    pages.give_back()
 
 
 def until(page: Any, expression: str, *, seconds: float = 20) -> None:

@@ -188,10 +188,8 @@ def test_no_script_of_an_archived_page_runs(served, page) -> None:
     assert not [url for url in page.asked if "ours" in url]
 
 
-def test_an_archived_page_never_becomes_a_document(served, chromium) -> None:
+def test_an_archived_page_never_becomes_a_document(served, page) -> None:
     row = served.find("hostile.html")
-    context = chromium.new_context()
-    page = context.new_page()
 
     def as_a_document(route) -> None:
         answer = route.fetch()
@@ -199,13 +197,10 @@ def test_an_archived_page_never_becomes_a_document(served, chromium) -> None:
         route.fulfill(response=answer, headers={**headers, "content-type": "text/html"})
 
     page.route("**/payload", as_a_document)
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{served.address}api/records/{row['id']}/payload")
     assert page.inner_text("h1") == "Hello"
     assert page.title() == "p", "the policy alone keeps its script from running"
-    assert not [url for url in asked if "ours" in url]
-    context.close()
+    assert not [url for url in page.asked if "ours" in url]
 
 
 def test_no_other_server_is_contacted(served, page) -> None:
@@ -339,9 +334,8 @@ def test_frames_light_up_and_lead_to_their_bytes(huge, page) -> None:
 
 
 @pytest.mark.parametrize(("width", "colours"), [(375, "dark"), (1600, "light")])
-def test_nothing_overflows_the_window(served, chromium, width, colours) -> None:
-    context = chromium.new_context(viewport={"width": width, "height": 740}, color_scheme=colours)
-    page = context.new_page()
+def test_nothing_overflows_the_window(served, pages, width, colours) -> None:
+    page = pages.take(viewport={"width": width, "height": 740}, color_scheme=colours)
     for state in ("", "access.log", "things.json", "dot.png", "hostile.html"):
         for tab in ("", "hex", "headers"):
             page.goto("about:blank")
@@ -360,7 +354,7 @@ def test_nothing_overflows_the_window(served, chromium, width, colours) -> None:
     assert (sum(map(int, dark.removeprefix("rgb(").removesuffix(")").split(","))) < 200) == (
         colours == "dark"
     )
-    context.close()
+    pages.give_back()
 
 
 def test_every_control_has_a_name(served, page) -> None:

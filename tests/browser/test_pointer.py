@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 import seekwarc
-from tests.browser.conftest import until
+from tests.browser.conftest import Pages, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "module:playwright")]
 
@@ -70,18 +70,11 @@ class Pointer:
 
 
 @pytest.fixture
-def fresh(chromium, served) -> Iterator[Any]:
-    """Open a page of its own for each act, at one of the sizes."""
-    contexts = []
+def fresh(pages: Pages, served) -> Iterator[Any]:
+    """Open the page as the first thing in a blank window, at one of the sizes."""
 
     def open_at(size: str, address: str = "", *, rows: int = COUNT) -> Pointer:
-        context = chromium.new_context(**SIZES[size], accept_downloads=True)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-        page.problems = []
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and page.problems.append(message.text))
+        page = pages.take(**SIZES[size])
         if rows > COUNT:
             pretend(page, served, rows)
         page.goto(served.address + address)
@@ -91,10 +84,7 @@ def fresh(chromium, served) -> Iterator[Any]:
         return Pointer(page, touch=SIZES[size].get("has_touch", False))
 
     yield open_at
-    problems = [problem for context in contexts for page in context.pages for problem in page.problems]
-    for context in contexts:
-        context.close()
-    assert problems == []
+    assert pages.give_back() == []
 
 
 def pretend(page: Any, served: Any, rows: int) -> None:
