@@ -72,8 +72,8 @@ def serve() -> Iterator[Callable[..., Served]]:
 class Pages:
     """Pages of a browser, one for each kind of window.
 
-    A window of its own for each test would take a second, most of which the browser needs for a new profile and
-    a new process. So a page is used again after what the last test left of it is cleared: its document,
+    A window of its own for each test would take a second, most of which the browser needs for a new profile
+    and a new process. So a page is used again after what the last test left of it is cleared: its document,
     cookies, storage, permissions, routes, and where the mouse is. A page that opened others is not.
     """
 

@@ -15,6 +15,8 @@ from tests.browser.conftest import until
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "ffmpeg", "module:playwright")]
 
 WIDTH, HEIGHT, RATE, SECONDS = 320, 180, 5, 3600
+CLIP_SECONDS = 500
+"""The film repeats after so many, made in a seventh of the time; the places that are looked at differ."""
 LEAST = 200 << 20
 MAX_READ = 0.10
 """Share of the record that playing, and looking at three places, may cost."""
@@ -51,10 +53,13 @@ def films(tmp_path_factory) -> Films:
     folder = tmp_path_factory.mktemp("films")
     made = Films(folder / "front.mp4", folder / "end.mp4")
     picture = f"testsrc2=size={WIDTH}x{HEIGHT}:rate={RATE},noise=alls=24:allf=t"
-    source = ["-f", "lavfi", "-i", picture, "-t", str(SECONDS)]
+    source = ["-f", "lavfi", "-i", picture, "-t", str(CLIP_SECONDS)]
     codec = ["-c:v", "libx264", "-preset", "ultrafast", "-qp", "24", "-g", "20", "-pix_fmt", "yuv420p"]
     command = ["ffmpeg", "-v", "error", "-y"]
-    subprocess.run([*command, *source, *codec, made.end], check=True)
+    clip = folder / "clip.mp4"
+    subprocess.run([*command, *source, *codec, clip], check=True)
+    again = ["-stream_loop", "-1", "-i", clip, "-t", str(SECONDS)]
+    subprocess.run([*command, *again, "-c", "copy", made.end], check=True)
     subprocess.run(
         [*command, "-i", made.end, "-c", "copy", "-movflags", "+faststart", made.front], check=True
     )

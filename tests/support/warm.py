@@ -2,8 +2,8 @@
 
 A process imports every verb once, and forks a child for each run. The child is a process of its own, as the
 command is: it has descriptors, a folder, an environment, and an exit status. What a fork cannot show is what
-happens while Python starts. So tests of signals, terminals and imports start the command themselves, as does one
-test of every verb, and with `--cold` nothing is forked at all.
+happens while Python starts. So tests of signals, terminals and imports start the command themselves, as does
+one test of every verb, and with `--cold` nothing is forked at all.
 """
 
 from __future__ import annotations
