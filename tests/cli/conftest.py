@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 import zstandard
@@ -249,6 +249,12 @@ def wait_for(condition: Callable[[], bool], seconds: float = 20) -> None:
     while not condition():
         assert time.monotonic() < end, "it never came so far"
         time.sleep(0.01)
+
+
+def wait_until_read(pipe: IO[bytes]) -> None:
+    """Wait until the process at the other end of a pipe has taken all that was written to it."""
+    fcntl, termios = map(pytest.importorskip, ("fcntl", "termios"))
+    wait_for(lambda: fcntl.ioctl(pipe.fileno(), termios.FIONREAD, bytes(4)) == bytes(4))
 
 
 def run_on_terminal(*words: object) -> tuple[int, bytes]:

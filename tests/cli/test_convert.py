@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,15 @@ import zstandard
 import seekwarc
 from seekwarc.frames.encoder import FrameEncoder
 from seekwarc.write.output import PathOutput
-from tests.cli.conftest import FILM_URI, FORMS, assert_well_behaved, decompressed, run_on_terminal, wait_for
+from tests.cli.conftest import (
+    FILM_URI,
+    FORMS,
+    assert_well_behaved,
+    decompressed,
+    run_on_terminal,
+    wait_for,
+    wait_until_read,
+)
 from tests.support.foreign import Foreign, gzip_member, some_dictionary, text, warc_header
 from tests.support.writing import noise
 
@@ -477,7 +484,7 @@ def test_a_signal_while_nothing_has_come_yet_is_no_traceback(start, tmp_path, nu
     process = start("convert", "-", tmp_path / "new.warc.zst")
     process.stdin.write(b"W")
     process.stdin.flush()
-    time.sleep(0.5)  # Long enough for Python to start; nothing shows that it waits for its input.
+    wait_until_read(process.stdin)
     process.send_signal(number)
     stderr = process.communicate(timeout=20)[1]
     assert process.returncode == status
@@ -490,7 +497,7 @@ def test_a_signal_ends_a_conversion_into_a_pipe(start, crawl, number, status) ->
     process = start("convert", "-", "-")
     process.stdin.write(crawl.path("warc").read_bytes()[:300_000])
     process.stdin.flush()
-    time.sleep(0.5)  # Nothing shows how far it is before its first output.
+    wait_until_read(process.stdin)
     process.send_signal(number)
     stderr = process.communicate(timeout=20)[1]
     assert process.returncode == status

@@ -8,6 +8,7 @@ one test of every verb, and with `--cold` nothing is forked at all.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -17,6 +18,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO
@@ -114,12 +116,36 @@ def _serve(connection: socket.socket) -> int:
             os.environ.update(request["env"])
             os.chdir(request["cwd"])
             sys.argv[1:] = request["args"]
-            return main()
+            return _run()
         for descriptor in descriptors:
             os.close(descriptor)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         connection.send(b"%d" % status)
     return 0
+
+
+def _run() -> int:
+    """Run the command, and end as Python does but without taking modules apart: that copies their memory.
+
+    Returns:
+        The status, where the end itself is of interest: what was printed cannot be written.
+    """
+    try:
+        status = main()
+    except SystemExit as stop:
+        if not isinstance(stop.code, int):
+            raise
+        status = stop.code
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    gc.collect()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        return status
+    os._exit(status)
 
 
 if __name__ == "__main__":
