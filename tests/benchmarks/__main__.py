@@ -48,9 +48,10 @@ def machine(size: int) -> dict[str, object]:
 
 def lines(wanted: Sequence[str]) -> list[Line]:
     # Imported here: --growth and --instructions need none of the other tools.
-    from tests.benchmarks import archives, processes, ranges, remote  # noqa: PLC0415
+    from tests.benchmarks import archives, frame_sizes, processes, ranges, remote  # noqa: PLC0415
 
-    there = {line.key: line for line in (*ranges.LINES, *archives.LINES, *processes.LINES, *remote.LINES)}
+    modules = (ranges, frame_sizes, archives, processes, remote)
+    there = {line.key: line for module in modules for line in module.LINES}
     if unknown := set(wanted) - set(there):
         print(f"no such line: {' '.join(sorted(unknown))}; there are {' '.join(there)}", file=sys.stderr)
         raise SystemExit(2)

@@ -126,6 +126,14 @@ class Data:
 
         return self._made("array.bin", make)
 
+    def beginning(self, plain: Path) -> Path:
+        """Return a file of its first sixteenth, for what is stored in many ways."""
+
+        def make(path: Path) -> None:
+            path.write_bytes(content_of(plain)[: self.size // 16])
+
+        return self._made(f"{plain.stem}-{self.size // 16 // MIB}-mib.bin", make)
+
     def warc(self, plain: Path, frame_size: int = MIB) -> Path:
         """Return the file as the payload of a record of a .warc.zst that our writer wrote."""
 
