@@ -120,9 +120,12 @@ def lock_for_writing(file: BinaryIO) -> None:
 def default_threads() -> int:
     """Return how many threads compress or decompress unless told: one for each core, four at most.
 
-    Asked once: the answer takes a good part of the time in which a file is opened.
+    Cores that this process may not use, as `taskset` or a container has it, do not count. Asked once: the
+    answer takes a good part of the time in which a file is opened.
     """
-    return min(os.cpu_count() or 1, MAX_DEFAULT_THREADS)
+    allowed: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
+    cores = len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+    return min(cores, MAX_DEFAULT_THREADS)
 
 
 def max_open_files() -> int:

@@ -21,6 +21,7 @@ from seekwarc import system
 from seekwarc.system import (
     SIGPIPE,
     configure_text,
+    default_threads,
     interrupt_after,
     is_broken_pipe,
     lock_for_writing,
@@ -318,3 +319,13 @@ def test_tests_pass_without_posix(suite) -> None:
     done = run_without_posix("-m", "pytest", *options, *paths, cwd=PACKAGE.parent)
     assert " passed" in done.stdout.decode()
     assert done.returncode == 0, done.stdout.decode()[-3000:]
+
+
+def test_cores_that_a_process_may_not_use_do_not_count(monkeypatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3}, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    default_threads.cache_clear()
+    try:
+        assert default_threads() == 1
+    finally:
+        default_threads.cache_clear()

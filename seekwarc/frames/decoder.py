@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Callable
 from typing import Final
 
@@ -108,6 +109,26 @@ class FrameDecoder:
         """
         dictionary = self.dictionary
         return zstandard.ZstdDecompressor(dict_data=dictionary.codec if dictionary else None).decompress
+
+    def decode_many(self, data: bytes, places: array[int], sizes: array[int]) -> list[bytes]:
+        """Decode many whole frames by one call of the codec, which does not hold the interpreter's lock.
+
+        Args:
+            data: Stored bytes with all of them.
+            places: Index and size of each in `data`, one after the other.
+            sizes: Content bytes of each, which the caller has checked against a limit.
+
+        Raises:
+            CodecError: One of them is damaged.
+        """
+        codec: zstandard.ZstdDecompressor | None = getattr(self._contexts, "many", None)
+        if codec is None:
+            dictionary = self.dictionary
+            codec = zstandard.ZstdDecompressor(dict_data=dictionary.codec if dictionary else None)
+            self._contexts.many = codec
+        segments = zstandard.BufferWithSegments(data, places.tobytes())
+        found = codec.multi_decompress_to_buffer(segments, decompressed_sizes=sizes.tobytes(), threads=1)
+        return [found[number].tobytes() for number in range(len(sizes))]
 
     def decode(self, frame: Buffer, header: FrameHeader) -> bytes:
         """Decode a whole frame that states its content size.

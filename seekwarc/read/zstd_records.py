@@ -219,55 +219,66 @@ def _single_frame_records(
 
     This is the loop that most files spend their time in.
     """
-    with closing(_small_frames(file, window, offset, decompress)) as frames:
-        for end, content, followed in frames:
-            file.frames.cache.latest = ((offset, end, len(content)), content)
-            header_end = find_header_end(content)
-            if header_end < 0:
-                break
-            try:
-                header = parse_record_header(content[:header_end], strict=True)
-            except FormatError:
-                break
-            whole = header_end + header.content_length + len(RECORD_END) == len(content)
-            if not whole or not content.endswith(RECORD_END):
-                break
-            size = end - offset
-            if not followed:
-                size = end_of_empty_frames(end, whole_empty_frames_at(file, window, end), offset) - offset
-            yield Record(FrameBody(file, offset, header, end), length=size)
-            offset = end
-    return offset
-
-
-def _small_frames(
-    file: ArchiveFile, window: Window, offset: int, decompress: Decompress
-) -> Generator[tuple[int, bytes, bool], None, None]:
-    """Decode frames as long as they are small: one by one, and after some of them in batches ahead.
-
-    Yields:
-        (offset after the frame, its content, whether a frame that may begin a record stands after it).
-    """
     alone = FRAMES_ALONE if file.frames.threads > 1 else None
     while True:
         count = 0
-        for frame in islice(_one_by_one(file, window, offset, decompress), alone):
-            offset = frame[0]
+        for end, content, followed in islice(_one_by_one(file, window, offset, decompress), alone):
+            record = _record_in(file, window, offset, end, content, followed=followed)
+            if record is None:
+                return offset
+            yield record
+            offset = end
             count += 1
-            yield frame
         if count != alone:
-            return
+            return offset
         # Imported here: most who read do not go through that many.
-        from seekwarc.frames.batch import prefetched_batches  # noqa: PLC0415
+        from seekwarc.frames.batch import frames_ahead  # noqa: PLC0415
 
-        batches = prefetched_batches(Window(file.source), offset, file.decoder, min_content=MAX_BLANK_FRAME)
-        with closing(batches) as ahead:
-            for batch in ahead:
+        ahead = frames_ahead(
+            Window(file.source), offset, file.decoder, file.frames.threads, min_content=MAX_BLANK_FRAME
+        )
+        with closing(ahead):
+            while (batch := ahead.take()) is not None:
                 file.frames.count(decoded=batch.size)
-                *others, offset = batch.ends
-                for end, content in zip(others, batch.contents, strict=False):
-                    yield end, content, True
-                yield offset, batch.contents[-1], batch.followed
+                last = batch.ends[-1]
+                for end, content in zip(batch.ends, batch.contents, strict=True):
+                    record = _record_in(
+                        file, window, offset, end, content, followed=end != last or batch.followed
+                    )
+                    if record is None:
+                        return offset
+                    yield record
+                    offset = end
+
+
+def _record_in(
+    file: ArchiveFile, window: Window, offset: int, end: int, content: bytes, *, followed: bool
+) -> Record | None:
+    """Return the record that a small frame holds, None where it does not hold just one.
+
+    Args:
+        file: The file.
+        window: What comes after the frame is read through.
+        offset: Where the frame begins.
+        end: Where it ends.
+        content: What it holds.
+        followed: Whether a frame that may begin a record stands after it.
+    """
+    file.frames.cache.latest = ((offset, end, len(content)), content)
+    header_end = find_header_end(content)
+    if header_end < 0:
+        return None
+    try:
+        header = parse_record_header(content[:header_end], strict=True)
+    except FormatError:
+        return None
+    whole = header_end + header.content_length + len(RECORD_END) == len(content)
+    if not whole or not content.endswith(RECORD_END):
+        return None
+    size = end - offset
+    if not followed:
+        size = end_of_empty_frames(end, whole_empty_frames_at(file, window, end), offset) - offset
+    return Record(FrameBody(file, offset, header, end), length=size)
 
 
 def _one_by_one(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
 import seekwarc
-from seekwarc.frames.batch import SMALL_FRAME, FrameBatch, prefetched_batches
+from seekwarc.frames.ahead import SMALL_UNIT, UnitBatch
+from seekwarc.frames.batch import frames_ahead
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.scan import Window
 from seekwarc.storage.local import BytesSource
@@ -20,12 +22,10 @@ CONTENTS = [text(random.Random(n).randrange(1, 3000), seed=n) for n in range(150
 FRAMES = [zstd_frame(content) for content in CONTENTS]
 
 
-def batches(data: bytes, offset: int = 0, dictionary: object = None) -> list[FrameBatch]:
-    ahead = prefetched_batches(Window(BytesSource(data)), offset, FrameDecoder(lambda: dictionary))
-    try:
-        return list(ahead)
-    finally:
-        ahead.close()
+def batches(data: bytes, offset: int = 0, dictionary: object = None, threads: int = 3) -> list[UnitBatch]:
+    ahead = frames_ahead(Window(BytesSource(data)), offset, FrameDecoder(lambda: dictionary), threads)
+    with closing(ahead):
+        return list(iter(ahead.take, None))
 
 
 def test_frames_come_in_order_with_their_ends() -> None:
@@ -44,8 +44,8 @@ def test_it_may_begin_anywhere() -> None:
 
 
 STOPS: dict[str, bytes] = {
-    "large": zstd_frame(text(SMALL_FRAME + 1)),
-    "large as stored": zstd_frame(noise(SMALL_FRAME)),
+    "large": zstd_frame(text(SMALL_UNIT + 1)),
+    "large as stored": zstd_frame(noise(SMALL_UNIT)),
     "no size": zstd_frame(b"content", content_size=False),
     "empty": zstd_frame(b""),
     "extension": skippable(0x184D2A50, b"x"),
@@ -101,7 +101,7 @@ def many_kinds(made: Foreign, number: int) -> None:
 def test_iterating_with_threads_gives_what_it_gives_without(change: Callable) -> None:
     made = crawl(change)
     data = made.file_table().bytes()
-    for threads in (1, 2):
+    for threads in (1, 2, 5):
         with seekwarc.open(data, threads=threads) as archive:
             found = [
                 (record.offset, record.length, record.header.raw, record.block.read()) for record in archive

@@ -1,0 +1,158 @@
+"""Batches of small frames or members, decoded by several threads before they are asked for.
+
+Goal: most files are mostly small records of one frame or member each. To decode these one by one costs as
+much in calls as in decoding, and leaves all but one processor idle: a second thread would fight for the
+interpreter's lock after each of them.
+
+Plan: a batch is decoded by one call of the codec, which holds no lock. Whichever thread is free plans the
+next batch, one thread at a time, and then decodes it beside the others. `take` hands the batches over in
+their order, each when it is decoded.
+
+Worst case: a batch that cannot be decoded. It ends the batches, and the caller goes on one by one, which
+finds the damage where it is. An error in planning, such as of the source, is raised after the batches before
+it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from typing import Final
+
+__all__ = ["MAX_BATCHES", "MAX_BATCH_CONTENT", "MAX_BATCH_UNITS", "SMALL_UNIT", "BatchesAhead", "UnitBatch"]
+
+SMALL_UNIT: Final = 64 << 10
+"""Larger frames and members, stored or decoded, are left to others: they may be part of a record that nobody
+wants to read."""
+MAX_BATCH_UNITS: Final = 256
+MAX_BATCH_CONTENT: Final = 256 << 10
+"""What one call decodes, and is copied from right after, should fit into a processor's cache."""
+MAX_BATCHES: Final = 8
+"""Batches that are decoded or wait, unless there are more threads than half of that."""
+
+
+class UnitBatch:
+    """Consecutive small frames or members, and what they hold.
+
+    Args:
+        ends: Offset after each.
+        size: Content bytes in all.
+        followed: Whether another frame or member that may begin a record stands after the last.
+
+    Attributes:
+        contents: What each holds, once the batch was decoded.
+    """
+
+    __slots__ = ("contents", "ends", "error", "followed", "is_done", "size")
+
+    def __init__(self, ends: list[int], size: int, *, followed: bool) -> None:
+        self.ends = ends
+        self.size = size
+        self.followed = followed
+        self.contents: list[bytes] = []
+        self.error: Exception | None = None
+        """What was raised while it was decoded."""
+        self.is_done = False
+
+    def decode(self) -> list[bytes]:
+        """Return what each frame or member holds; nothing where one of them cannot be decoded."""
+        raise NotImplementedError
+
+
+class BatchesAhead:
+    """Decodes batches in threads of its own, a little ahead of the caller. Close it.
+
+    Args:
+        batches: Plans the batches, in order. Never in two threads at a time.
+        threads: How many decode.
+    """
+
+    def __init__(self, batches: Iterator[UnitBatch], threads: int) -> None:
+        self._batches = batches
+        self._planning = threading.Lock()
+        # Reentrant: collecting garbage may close this in the midst of anything.
+        lock = threading.RLock()
+        self._ready = threading.Condition(lock)
+        self._room = threading.Condition(lock)
+        self._planned: deque[UnitBatch] = deque()
+        self._limit = max(MAX_BATCHES, 2 * threads)
+        self._error: Exception | None = None
+        self._is_over = False
+        """Whether no more are planned."""
+        self._workers: list[threading.Thread] = []
+        try:
+            for _ in range(threads):
+                worker = threading.Thread(target=self._work, name="seekwarc-ahead", daemon=True)
+                worker.start()
+                self._workers.append(worker)
+        except RuntimeError:
+            self.close()
+            raise
+
+    def _work(self) -> None:
+        while (batch := self._plan()) is not None:
+            try:
+                batch.contents = batch.decode()
+            except Exception as failure:  # noqa: BLE001 - whatever it is, it is raised where it belongs
+                batch.error = failure
+            with self._ready:
+                batch.is_done = True
+                self._ready.notify()
+
+    def _plan(self) -> UnitBatch | None:
+        """Return the next batch to decode, as soon as there is room for it."""
+        with self._planning:
+            with self._room:
+                while not self._is_over and len(self._planned) >= self._limit:
+                    self._room.wait()
+                if self._is_over:
+                    return None
+            batch = error = None
+            try:
+                batch = next(self._batches, None)
+            except Exception as failure:  # noqa: BLE001 - as above
+                error = failure
+            with self._ready:
+                if self._is_over:
+                    return None
+                if batch is not None:
+                    self._planned.append(batch)
+                    return batch
+                self._error = error
+                self._is_over = True
+                self._ready.notify()
+                return None
+
+    def take(self) -> UnitBatch | None:
+        """Return the next batch, decoded; None after the last, and where one cannot be decoded.
+
+        Raises:
+            SourceError: As from the source, after the batches before that.
+        """
+        with self._ready:
+            while not (self._planned[0].is_done if self._planned else self._is_over):
+                self._ready.wait()
+            batch = self._planned.popleft() if self._planned else None
+            if batch is not None and batch.contents:
+                self._room.notify()
+                return batch
+            error = self._error if batch is None else batch.error
+            self._error = None
+            self._end()
+        if error is not None:
+            raise error
+        return None
+
+    def _end(self) -> None:
+        with self._room:
+            self._is_over = True
+            self._planned.clear()
+            self._room.notify()
+
+    def close(self) -> None:
+        """Stop the threads. Idempotent."""
+        self._end()
+        for worker in self._workers:
+            if worker is not threading.current_thread():
+                worker.join()
