@@ -6,7 +6,7 @@ Source: WARC 1.1, clauses 4 and 5; RFC 3986 (URIs), RFC 2045 (media types), RFC 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import TOKEN
@@ -37,8 +37,7 @@ def without_brackets(text: str) -> str:
     return text[1:-1] if text.startswith("<") and text.endswith(">") else text
 
 
-@dataclass(frozen=True, slots=True)
-class MediaType:
+class MediaType(NamedTuple):
     """A media type; names in lower case.
 
     Attributes:

@@ -9,9 +9,8 @@ import os
 import struct
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 import zstandard
 
@@ -55,7 +54,6 @@ MIN_WINDOW: Final = 1 << 10
 CHECKSUM_SIZE: Final = 4
 
 
-@dataclass(frozen=True)
 class Dictionary:
     """A Zstandard dictionary (RFC 8878, section 5).
 
@@ -75,13 +73,18 @@ class Dictionary:
         True
     """
 
-    data: bytes
-
-    def __post_init__(self) -> None:
-        if len(self.data) < 8 or struct.unpack_from("<I", self.data)[0] != DICTIONARY_MAGIC:
+    def __init__(self, data: bytes) -> None:
+        if len(data) < 8 or struct.unpack_from("<I", data)[0] != DICTIONARY_MAGIC:
             raise FormatError("not a Zstandard dictionary: it does not start with 37 A4 30 EC")
+        self.data = data
         if not self.id:
             raise FormatError("the dictionary's ID is 0, so frames could not name it")
+
+    def __eq__(self, other: object) -> bool:
+        return self.data == other.data if isinstance(other, Dictionary) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.data)
 
     def __reduce__(self) -> tuple[type[Dictionary], tuple[bytes]]:
         # What the codec makes of it cannot be sent to another process, and is made again there.
@@ -165,8 +168,7 @@ class Dictionary:
         return cls(trained.as_bytes())
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDictionary:
+class StoredDictionary(NamedTuple):
     """A dictionary, and how it is stored."""
 
     dictionary: Dictionary

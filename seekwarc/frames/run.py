@@ -21,7 +21,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -46,8 +45,7 @@ PREFETCH_SHARE: Final = 4
 """Prefetched frames take no more than one part in four of the cache."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPlan:
+class ReadPlan(NamedTuple):
     """What a read of some content range costs, told before any frame is fetched.
 
     Example:

@@ -7,20 +7,17 @@ a `ReadPolicy`; the planner has no settings of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 __all__ = ["LOCAL", "REMOTE", "UNKNOWN", "ReadPolicy", "Request", "plan_requests"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadPolicy:
+class ReadPolicy(NamedTuple):
     """How a source wants to be read, which follows from what one request costs there.
 
     Example:
-        >>> from dataclasses import replace
         >>> class Slow(seekwarc.FileSystemSource):
-        ...     policy = replace(seekwarc.FileSystemSource.policy, gap=1 << 20, in_flight=4)
+        ...     policy = seekwarc.FileSystemSource.policy._replace(gap=1 << 20, in_flight=4)
     """
 
     gap: int

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from seekwarc.storage.plan import UNKNOWN, ReadPolicy
@@ -202,7 +201,6 @@ class SourceWrapper(RangeSource):
         self._source.close()
 
 
-@dataclass(slots=True)
 class Stats:
     """What reading an open archive has cost so far.
 
@@ -212,16 +210,27 @@ class Stats:
         ...     part = film.payload.pread(2_000_000, 100)
         ...     print(archive.stats.bytes_decoded < film.payload.size)
         True
+
+    Attributes:
+        requests: Reads of the source. Retries of a remote source are not counted.
+        bytes_fetched: Stored bytes that those reads returned.
+        bytes_decoded: Bytes that a decompressor produced.
+        cache_hits: Frames that were in the cache, already decoded.
     """
 
-    requests: int = 0
-    """Reads of the source. Retries of a remote source are not counted."""
-    bytes_fetched: int = 0
-    """Stored bytes that those reads returned."""
-    bytes_decoded: int = 0
-    """Bytes that a decompressor produced."""
-    cache_hits: int = 0
-    """Frames that were in the cache, already decoded."""
+    __slots__ = ("bytes_decoded", "bytes_fetched", "cache_hits", "requests")
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.bytes_fetched = 0
+        self.bytes_decoded = 0
+        self.cache_hits = 0
+
+    def __repr__(self) -> str:
+        return (
+            f"<Stats: requests={self.requests}, bytes_fetched={self.bytes_fetched}, "
+            f"bytes_decoded={self.bytes_decoded}, cache_hits={self.cache_hits}>"
+        )
 
 
 def read_fully(read: Callable[[int, int], bytes], start: int, stop: int) -> bytes:

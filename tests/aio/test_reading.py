@@ -19,6 +19,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.aio.reading import AsyncReader, AsyncRecord
 from tests.support.foreign import Foreign, text
+from tests.support.leaks import new_threads
 from tests.support.sources import RecordingSource
 from tests.support.writing import HTTP_HEAD, noise
 
@@ -160,9 +161,9 @@ def test_a_closed_archive_reads_nothing_and_keeps_no_thread() -> None:
         with pytest.raises(seekwarc.SeekWarcError, match="closed"):
             await record.block.read()
 
-    before = threading.active_count()
+    before = set(threading.enumerate())
     asyncio.run(main())
-    assert threading.active_count() == before
+    assert new_threads(before) == []
 
 
 # Several files, and indexes.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import io
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ from seekwarc.read.zstd_body import table_reference
 from seekwarc.tools.index import index
 from tests.support.cdx import cdxj_line, many_lines, tabbed_cluster, wacz_cluster
 from tests.support.foreign import Entry, Foreign
+from tests.support.leaks import open_below
 from tests.support.rangeserver import RangeServer
 from tests.support.sources import Pipe, RecordingSource
 from tests.support.writing import KIB, MIB, noise, text
@@ -339,7 +339,6 @@ def test_records_stay_usable_when_many_files_were_opened_since(tmp_path: Path, m
         with seekwarc.open(tmp_path / f"{number}.warc.zst", "w") as out:
             out.write_resource(f"http://example.org/{number}", text(5000, seed=number), "text/plain")
     make_index(tmp_path)
-    open_before = len(os.listdir("/proc/self/fd"))
     with Index(tmp_path / "crawl.cdxj") as found:
         records = [next(found.lookup(f"http://example.org/{number}")).open() for number in range(8)]
         assert [record.payload.read() for record in records] == [
@@ -347,8 +346,8 @@ def test_records_stay_usable_when_many_files_were_opened_since(tmp_path: Path, m
         ]
         del records
         gc.collect()
-        assert len(os.listdir("/proc/self/fd")) <= open_before + 3
-    assert len(os.listdir("/proc/self/fd")) == open_before
+        assert len(open_below(tmp_path)) <= 3
+    assert open_below(tmp_path) == []
 
 
 def test_a_closed_index_gives_nothing_more(crawl: Path) -> None:

@@ -16,6 +16,7 @@ from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.scan import Window
 from seekwarc.storage.local import BytesSource
 from tests.support.foreign import Foreign, skippable, some_dictionary, text, zstd_frame
+from tests.support.leaks import new_threads
 from tests.support.writing import noise
 
 CONTENTS = [text(random.Random(n).randrange(1, 3000), seed=n) for n in range(1500)]
@@ -132,10 +133,10 @@ def test_damage_is_reported_where_it_is(place: int) -> None:
 
 
 def test_stopping_early_leaves_no_thread() -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     with seekwarc.open(b"".join(crawl().bytes() for _ in range(20)), threads=2) as archive:
         records = iter(archive)
         for _ in range(300):
             next(records)
         records.close()
-    assert threading.active_count() == before
+    assert new_threads(before) == []

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from seekwarc.frames.encoder import FrameEncoder, OrderedWork
+from tests.support.leaks import new_threads
 from tests.support.writing import KIB, MIB, noise, small_dictionary, text, walk
 
 
@@ -151,12 +152,12 @@ def test_an_error_in_a_job_reaches_the_caller(threads: int) -> None:
 
 
 def test_closing_drops_what_is_waiting_and_stops_the_threads() -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     work = OrderedWork(3)
     seen: list[int] = []
     for number in range(6):
         work.submit(lambda number=number: number, seen.append)  # type: ignore[misc]
     work.close()
     assert seen == []
-    assert threading.active_count() == before
+    assert new_threads(before) == []
     work.drain()

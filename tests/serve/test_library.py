@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import shutil
 import sqlite3
 
@@ -16,6 +15,7 @@ from seekwarc.serve.cost import View
 from seekwarc.serve.library import MAX_OPEN, Library
 from tests.serve.conftest import FILM, PAGE
 from tests.support.foreign import Foreign, text
+from tests.support.leaks import open_below
 from tests.support.rangeserver import RangeServer, status
 
 
@@ -133,10 +133,11 @@ def test_records_that_share_a_gzip_member_are_only_listed(tmp_path, crawl) -> No
 
 
 def test_a_missing_file_is_an_error_and_closes_the_others(crawl, tmp_path) -> None:
-    before = len(os.listdir("/proc/self/fd"))
+    folders = {path.parent for path in crawl.paths}
+    before = open_below(*folders)
     with pytest.raises(SourceError, match=r"gone\.warc"):
         Library([*crawl.paths, tmp_path / "gone.warc"])
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert open_below(*folders) == before
 
 
 def test_a_limited_number_of_records_stays_open(library) -> None:

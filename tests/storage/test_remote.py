@@ -156,7 +156,7 @@ def test_416_to_everything_is_refused(server: RangeServer) -> None:
 def test_long_ranges_are_requested_in_bounded_parts(
     server: RangeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "REMOTE", replace(remote.REMOTE, max_request=100_000))
+    monkeypatch.setattr(remote, "REMOTE", remote.REMOTE._replace(max_request=100_000))
     assert opened(server).read(START, STOP) == DATA[START:STOP]
     assert [asked.sent for asked in server.asked] == [100_000] * 3
 

@@ -17,6 +17,7 @@ from seekwarc.storage.source import RangeSource
 from seekwarc.tools.copy_inputs import Part, PartTarget, parts_of, table_mode_of
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord
 from tests.support.foreign import DICTIONARY_FRAME, Foreign, skippable, some_dictionary, text, zstd_frame
+from tests.support.leaks import open_below
 from tests.support.sources import Pipe
 from tests.support.writing import header_for, noise, small_dictionary, written
 
@@ -166,21 +167,16 @@ def test_a_broken_pipe_is_an_error() -> None:
 # What is open.
 
 
-def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
-
-
 def test_not_all_files_are_open_at_once(tmp_path: Path) -> None:
     paths = [tmp_path / f"{number}.warc.zst" for number in range(20)]
     for path in paths:
         path.write_bytes(Foreign().record(noise(300_000), cuts=50_000).bytes())
-    before = open_files()
     with parts_of(paths, None, {}) as parts:
-        assert open_files() == before
+        assert open_below(tmp_path) == []
         with closing(parts[0].records(None, lambda source, _: source, "")) as found:
             next(found)
-            assert open_files() == before + 1
-        assert open_files() == before
+            assert len(open_below(tmp_path)) == 1
+        assert open_below(tmp_path) == []
 
 
 def test_progress_covers_each_file_to_its_end(tmp_path) -> None:

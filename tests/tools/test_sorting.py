@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from seekwarc.errors import TargetError
 from seekwarc.tools import sorting
 from seekwarc.tools.sorting import sorted_lines
+from tests.support.leaks import open_below
 
 LINES = st.lists(st.binary(max_size=12).map(lambda data: data.replace(b"\n", b"") + b"\n"), max_size=200)
 
@@ -53,12 +54,11 @@ def test_memory_does_not_grow_with_the_input(tmp_path: Path) -> None:
 
 def test_few_files_are_open_at_a_time_and_none_is_left(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(sorting, "MAX_RUNS", 4)
-    before = len(os.listdir("/proc/self/fd"))
     found = sorted_lines(shuffled(3000), memory=2000, folder=str(tmp_path))
     next(found)
-    assert 1 < len(os.listdir("/proc/self/fd")) - before < 40, "of some 400 runs"
+    assert 1 < len(open_below(tmp_path)) < 40, "of some 400 runs"
     found.close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert open_below(tmp_path) == []
     assert os.listdir(tmp_path) == []
 
 

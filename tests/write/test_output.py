@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 import seekwarc
+from tests.support.leaks import new_threads
 from tests.support.writing import KIB, MIB, URI, Stream, WriteOnly, header_for, noise, text
 
 FRAME = 64 * KIB
@@ -431,12 +432,12 @@ def test_a_file_object_is_written_from_its_position(tmp_path: Path) -> None:
 
 
 def test_no_thread_outlives_the_writer(tmp_path: Path) -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     write_some(tmp_path / "a.warc.zst", threads=4)
     writer = seekwarc.Writer(tmp_path / "b.warc.zst", threads=4)
     writer.write("resource", target_uri=URI, block=text(MIB))
     writer.abort()
     deadline = time.monotonic() + 5
-    while threading.active_count() > before and time.monotonic() < deadline:
+    while new_threads(before) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert threading.active_count() == before
+    assert new_threads(before) == []
