@@ -7,6 +7,9 @@ README.md is the introduction, and spec-notes/ describes the file format.
             print(record.offset, record.type, record.target_uri)
         record = archive.record_at(123_456)
         some_bytes = record.payload.pread(1_000_000_000, 65_536)
+
+`__compiled__` tells whether the hot modules run as machine code, as they do where the package was installed
+with a C compiler at hand, or as Python; they do the same.
 """
 
 from __future__ import annotations
@@ -141,6 +144,8 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+__compiled__: bool
+"""Whether modules that were compiled are running."""
 
 # Each name is imported when it is first used, so that readers do not wait for what writing needs.
 _HOMES = {
@@ -194,9 +199,13 @@ _HOMES = {
 if not TYPE_CHECKING:
     # A type checker that knew of it would take every name, misspelt ones included, for `Any`.
     def __getattr__(name: str) -> Any:  # noqa: ANN401
-        if name not in __all__:
+        if name == "__compiled__":
+            # A function that was compiled has no bytecode.
+            value = not hasattr(import_module("seekwarc.format.zstd").measure_frame, "__code__")
+        elif name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(_HOMES.get(name, "seekwarc.errors")), name)
+        else:
+            value = getattr(import_module(_HOMES.get(name, "seekwarc.errors")), name)
         globals()[name] = value
         return value
 

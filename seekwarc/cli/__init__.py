@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Final
 
-from seekwarc import __version__
+from seekwarc import __compiled__, __version__
 from seekwarc.cli.arguments import Parser, did_you_mean
 from seekwarc.errors import (
     FormatError,
@@ -70,12 +70,13 @@ exit status: 0 fine, 1 damaged data or nothing found, 2 wrong usage or input/out
 
 
 def _parser() -> argparse.ArgumentParser:
+    kind = "compiled" if __compiled__ else "pure Python"
     width = max(map(len, VERBS))
     verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
     parser = Parser("seekwarc", "WARC files with random access inside their records.")
     parser.usage = "seekwarc [--version] VERB ..."
     parser.epilog = f"verbs:\n{verbs}\n\n{EPILOG}"
-    parser.add_argument("--version", action="version", version=f"seekwarc {__version__}")
+    parser.add_argument("--version", action="version", version=f"seekwarc {__version__} ({kind})")
     parser.add_argument("verb", metavar="VERB", help=argparse.SUPPRESS)
     return parser
 

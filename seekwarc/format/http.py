@@ -8,8 +8,6 @@ header lines without a colon are all accepted.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from seekwarc.errors import FormatError
@@ -43,7 +41,6 @@ _INFORMATIONAL = range(100, 200)
 _SWITCHING_PROTOCOLS = 101
 
 
-@dataclass(frozen=True)
 class HttpHead(FieldMapping):
     """Start line and header fields of an HTTP message, a mapping of these fields; see `FieldMapping`.
 
@@ -61,24 +58,44 @@ class HttpHead(FieldMapping):
         (200, 'text/html', False)
     """
 
-    raw: bytes
-    status: int | None
-    start: int = 0
+    __slots__ = ("_fields", "raw", "start", "status")
+
+    def __init__(self, raw: bytes, status: int | None, start: int = 0) -> None:
+        self.raw = raw
+        self.status = status
+        self.start = start
+        self._fields: tuple[tuple[str, str], ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"HttpHead(raw={self.raw!r}, status={self.status!r}, start={self.start!r})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HttpHead):
+            return NotImplemented
+        return (self.raw, self.status, self.start) == (other.raw, other.status, other.start)
+
+    def __hash__(self) -> int:
+        return hash((self.raw, self.status, self.start))
+
+    def __reduce__(self) -> tuple[type[HttpHead], tuple[bytes, int | None, int]]:
+        return HttpHead, (self.raw, self.status, self.start)
 
     @property
     def size(self) -> int:
         """Offset of the body in the block."""
         return self.start + len(self.raw)
 
-    @cached_property
+    @property
     def start_line(self) -> str:
         """Status line or request line, without its line break."""
         return self.raw.split(b"\n", 1)[0].rstrip(b"\r").decode("latin-1")
 
-    @cached_property
+    @property
     def headers(self) -> tuple[tuple[str, str], ...]:
         """Header fields as (name, value), in order."""
-        return tuple(parse_fields(self.raw.partition(b"\n")[2]))
+        if self._fields is None:
+            self._fields = tuple(parse_fields(self.raw.partition(b"\n")[2]))
+        return self._fields
 
     @property
     def _pairs(self) -> tuple[tuple[str, str], ...]:

@@ -90,6 +90,9 @@ class RecordHeader(FieldMapping):
     def __hash__(self) -> int:
         return hash(self.raw)
 
+    def __reduce__(self) -> tuple[type[RecordHeader], tuple[bytes, int]]:
+        return RecordHeader, (self.raw, self.content_length)
+
     @property
     def _pairs(self) -> tuple[tuple[str, str], ...]:
         return self.fields

@@ -18,7 +18,8 @@ from tests.support.foreign import Foreign, gzip_member, warc_header
 
 
 def test_the_version_is_the_packages(command) -> None:
-    assert command("--version").out == f"seekwarc {seekwarc.__version__}\n"
+    kind = "compiled" if seekwarc.__compiled__ else "pure Python"
+    assert command("--version").out == f"seekwarc {seekwarc.__version__} ({kind})\n"
 
 
 @pytest.mark.parametrize("words", [("--help",), ("-h",)])

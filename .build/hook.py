@@ -1,0 +1,93 @@
+"""Compiles the hot modules of a wheel with mypyc, where that is possible; see CONTRIBUTING.md, "Wheels".
+
+A wheel is pure where there is no C compiler, no header of Python, or mypyc fails, whatever the reason; and
+where `SEEKWARC_PURE=1` asks for it. One line says which kind was built. Editable installs are always pure, so
+that edits take effect.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SCRIPT = Path(__file__).with_name("compile_modules.py")
+TIMEOUT = 600
+"""Seconds after which a compiler that does not come to an end is given up."""
+
+
+class CompileHook(BuildHookInterface[Any]):
+    """The build hook that hatchling calls for a wheel."""
+
+    def dependencies(self) -> list[str]:
+        """Return what has to be installed for the build: nothing where the wheel will be pure anyhow."""
+        return [] if self._why_pure() else list(self.config["requires"])
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile the modules, and add what was made to the wheel."""
+        if version == "editable":
+            return
+        problem = self._why_pure() or self._compile(build_data)
+        if problem:
+            self.app.display_info(f"seekwarc: building the pure wheel: {problem}")
+        else:
+            self.app.display_info(f"seekwarc: building the compiled wheel of {len(self._modules)} modules")
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
+        """Remove what was compiled, which the wheel now holds."""
+        folder = getattr(self, "_folder", None)
+        if folder is not None:
+            folder.cleanup()
+
+    @property
+    def _modules(self) -> list[str]:
+        return list(self.config["modules"])
+
+    def _why_pure(self) -> str | None:
+        """Return why there is nothing to compile, None where it is worth trying."""
+        if os.environ.get("SEEKWARC_PURE", "") not in ("", "0"):
+            return "SEEKWARC_PURE is set"
+        if platform.python_implementation() != "CPython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+            return "mypyc supports only CPython with its global lock"
+        header = Path(sysconfig.get_path("include"), "Python.h")
+        if not header.exists() and not Path(sysconfig.get_path("platinclude"), "Python.h").exists():
+            return f"{header} is missing"
+        # On Windows only setuptools knows where to look for the compiler.
+        if sys.platform != "win32":
+            compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+            if shutil.which(compiler) is None:
+                return f"the C compiler {compiler} is missing"
+        return None
+
+    def _compile(self, build_data: dict[str, Any]) -> str | None:
+        """Compile the modules in a temporary folder; return what went wrong."""
+        self._folder = tempfile.TemporaryDirectory(prefix="seekwarc-build-", ignore_cleanup_errors=True)
+        work = Path(self._folder.name)
+        shutil.copytree(Path(self.root, "seekwarc"), work / "seekwarc")
+        command = [sys.executable, str(SCRIPT), *self._modules]
+        try:
+            # In a process of its own: mypyc ends the one that it fails in.
+            done = subprocess.run(  # noqa: S603
+                command, cwd=work, capture_output=True, timeout=TIMEOUT, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"the compiler could not be run: {error}"
+        if done.returncode:
+            lines = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines() or [
+                "no message"
+            ]
+            self.app.display_debug("\n".join(lines))
+            return f"mypyc failed: {lines[-1]}"
+        made = {str(path): str(path.relative_to(work / "made")) for path in (work / "made").rglob("*.*")}
+        build_data["force_include"].update(made)
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+        return None
