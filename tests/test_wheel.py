@@ -1,0 +1,103 @@
+"""Wheels: which kind is built where, and what is in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.needs("module:hatchling"),
+    pytest.mark.needs("module:mypyc"),
+    pytest.mark.needs("module:setuptools"),
+]
+
+COMPILED = tomllib.loads(Path(ROOT, "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"][
+    "wheel"
+]["hooks"]["custom"]["modules"]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of what a wheel is built from."""
+    tree = tmp_path / "tree"
+    ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd")
+    shutil.copytree(ROOT / "seekwarc", tree / "seekwarc", ignore=ignored)
+    shutil.copytree(ROOT / ".build", tree / ".build", ignore=ignored)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tree)
+    return tree
+
+
+def build(tree: Path, **variables: str) -> tuple[str, set[str], str]:
+    """Build a wheel; return its name, the names of what is in it, and what was printed."""
+    before = {path for path in tree.rglob("*") if "__pycache__" not in path.parts}
+    folder = tree.with_name("wheels")
+    environment = {name: value for name, value in os.environ.items() if name not in ("SEEKWARC_PURE", "CC")}
+    done = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        cwd=tree,
+        env={**environment, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert {path for path in tree.rglob("*") if "__pycache__" not in path.parts} == before
+    (wheel,) = folder.iterdir()
+    with zipfile.ZipFile(wheel) as archive:
+        return wheel.name, set(archive.namelist()), done.stdout
+
+
+def sources(tree: Path) -> set[str]:
+    files = (path for path in (tree / "seekwarc").rglob("*") if path.is_file())
+    return {path.relative_to(tree).as_posix() for path in files if "__pycache__" not in path.parts}
+
+
+def assert_pure(tree: Path, name: str, files: set[str]) -> None:
+    assert name.endswith("-py3-none-any.whl")
+    assert {file for file in files if ".dist-info/" not in file} == sources(tree)
+
+
+def test_pure_wheel_where_it_is_asked_for(tree: Path) -> None:
+    name, files, printed = build(tree, SEEKWARC_PURE="1")
+    assert_pure(tree, name, files)
+    assert "building the pure wheel: SEEKWARC_PURE is set" in printed
+
+
+@pytest.mark.posix
+def test_pure_wheel_without_a_compiler(tree: Path) -> None:
+    name, files, printed = build(tree, CC="no-such-compiler")
+    assert_pure(tree, name, files)
+    assert "building the pure wheel: the C compiler no-such-compiler is missing" in printed
+
+
+def test_pure_wheel_where_the_compiler_fails(tree: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken" / "mypyc"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise RuntimeError('out of order')\n")
+    name, files, printed = build(tree, PYTHONPATH=str(broken.parent))
+    assert_pure(tree, name, files)
+    assert "building the pure wheel: mypyc failed: RuntimeError: out of order" in printed
+
+
+def test_compiled_wheel_holds_sources_and_modules(tree: Path) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    name, files, printed = build(tree)
+    assert f"building the compiled wheel of {len(COMPILED)} modules" in printed
+    assert not name.endswith("-any.whl")
+    made = {file for file in files if file.endswith((".so", ".pyd"))}
+    modules = {file.partition(".")[0].replace("/", ".") for file in made}
+    assert modules == {*COMPILED, "seekwarc__mypyc"}
+    assert {file for file in files - made if ".dist-info/" not in file} == sources(tree)
