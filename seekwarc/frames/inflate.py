@@ -42,12 +42,51 @@ class InflaterFactory(Protocol):
         """Make one."""
 
 
+class MembersReader(Protocol):
+    """Inflates one member after the other, each checksum verified."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to `size` bytes of content, nothing at the end."""
+
+
+class ReaderFactory(Protocol):
+    """Makes such readers."""
+
+    def __call__(self, stored: bytearray, /) -> MembersReader:
+        """Make one for members in memory."""
+
+
 class GzipCodec(NamedTuple):
     """A decompressor of gzip members."""
 
     make: InflaterFactory
     errors: tuple[type[Exception], ...]
     """What it raises where a member is damaged."""
+
+    reader: ReaderFactory | None = None
+    """Makes what inflates many members by one call, which does not hold the interpreter's lock."""
+
+    def inflate_members(self, stored: bytearray, size: int) -> bytes:
+        """Return the content of consecutive members, all by one call.
+
+        Args:
+            stored: The members, and nothing else.
+            size: Bytes of content in all, more than 0, which the caller has checked against a limit.
+
+        Returns:
+            Nothing where one of them is damaged, or they hold more or less than that.
+        """
+        if self.reader is None:
+            return b""
+        reader = self.reader(stored)
+        errors: tuple[type[Exception], ...] = (*self.errors, EOFError, OSError)
+        try:
+            content = reader.read(size)
+            # The last member's checksum is looked at when more is asked for.
+            is_all = len(content) == size and not reader.read(1)
+        except errors:
+            return b""
+        return content if is_all else b""
 
     def inflater(self) -> Inflater:
         """Return what decompresses one member."""
@@ -61,4 +100,4 @@ def gzip_codec() -> GzipCodec:
         isal = import_module("isal.isal_zlib")
     except ImportError:
         return GzipCodec(zlib.decompressobj, (zlib.error,))
-    return GzipCodec(isal.decompressobj, (isal.error,))
+    return GzipCodec(isal.decompressobj, (isal.error,), getattr(isal, "_GzipReader", None))

@@ -7,6 +7,7 @@ in any order.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import FormatError, TruncatedError
@@ -30,6 +31,8 @@ SMALL_MEMBER: Final = 64 << 10
 FIRST_STEP: Final = 4 << 10
 """Most members are smaller: what is given to a decompressor after a member's end is copied to no purpose."""
 NEXT_STEP: Final = 32 << 10
+MEMBERS_ALONE: Final = 64
+"""After so many small members threads that inflate what follows are worth their cost."""
 BLANKS: Final = (b"", b"\r", b"\n")
 """What a member without a record begins with."""
 
@@ -80,28 +83,59 @@ def _small_records(file: ArchiveFile, window: Window, offset: int) -> Generator[
     """Yield records as long as each is one small member, and return the offset of what is something else."""
     waiting: tuple[Record, bytes] | None = None
     end, blank = offset, 0
-    while (member := _small_member(window, end)) is not None:
-        begin = end
-        stored_size, content = member
-        end = begin + stored_size
-        file.frames.count(decoded=len(content))
-        if content[:1] in BLANKS and waiting is not None and _is_blank(content, strict=file.strict):
-            # A member without content, or of line breaks alone, as some writers put between records.
-            blank += len(content)
-            if blank <= MAX_BLANK_BYTES:
-                continue
-        header = _header_of(content)
-        if header is None:
-            end = begin
-            break
-        if waiting is not None:
-            yield _with_length(file, *waiting, begin)
-        waiting = Record(MemberBody(file, begin, header, end)), content
-        blank = len(RECORD_END)
+    with closing(_small_members(file, window, offset)) as members:
+        for member_end, content in members:
+            begin, end = end, member_end
+            if content[:1] in BLANKS and waiting is not None and _is_blank(content, strict=file.strict):
+                # A member without content, or of line breaks alone, as some writers put between records.
+                blank += len(content)
+                if blank <= MAX_BLANK_BYTES:
+                    continue
+            header = _header_of(content)
+            if header is None:
+                end = begin
+                break
+            if waiting is not None:
+                yield _with_length(file, *waiting, begin)
+            waiting = Record(MemberBody(file, begin, header, end)), content
+            blank = len(RECORD_END)
     if waiting is not None:
         # What comes next is part of it only where nothing does.
         yield _with_length(file, *waiting, end)
     return end
+
+
+def _small_members(
+    file: ArchiveFile, window: Window, offset: int
+) -> Generator[tuple[int, bytes], None, None]:
+    """Inflate members as long as they are small: one by one, and after some of them in batches ahead.
+
+    Yields:
+        (offset after the member, its content).
+    """
+    threads = file.frames.threads
+    alone = MEMBERS_ALONE if threads > 1 and gzip_codec().reader is not None else None
+    while True:
+        count = 0
+        while count != alone:
+            member = _small_member(window, offset)
+            if member is None:
+                return
+            offset += member[0]
+            count += 1
+            file.frames.count(decoded=len(member[1]))
+            yield offset, member[1]
+        # Imported here: most who read do not go through that many.
+        from seekwarc.frames.members import members_ahead  # noqa: PLC0415
+
+        begin = offset
+        with closing(members_ahead(Window(file.source), offset, threads)) as ahead:
+            while (batch := ahead.take()) is not None:
+                file.frames.count(decoded=batch.size)
+                offset = batch.ends[-1]
+                yield from zip(batch.ends, batch.contents, strict=True)
+        # Of members that cannot be inflated in batches there may be very many.
+        alone = MEMBERS_ALONE if offset > begin else 2 * count
 
 
 def _is_blank(content: bytes, *, strict: bool) -> bool:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import seekwarc
 from seekwarc.frames.ahead import MAX_BATCHES, BatchesAhead, UnitBatch
 from tests.support.foreign import Foreign, text
+from tests.support.threads import seen
 
 
 def names() -> list[str]:
@@ -131,24 +131,6 @@ def test_an_interrupt_while_it_waits_leaves_no_thread() -> None:
 
 
 # As iterating uses it.
-
-
-def seen(data: bytes, threads: int) -> tuple[list[object], str, list[str]]:
-    """Return the records, the error, and the warnings, each with the number of records before it."""
-    found: list[object] = []
-    told: list[str] = []
-    error = ""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("warnings.warn", lambda text, *_, **__: told.append(f"{len(found)}: {text}"))
-        try:
-            with seekwarc.open(data, threads=threads) as archive:
-                for record in archive:
-                    found.append((record.offset, record.header.raw, record.block.read(), record.problem))
-                    if record.has_length:
-                        found.append(record.length)
-        except seekwarc.FormatError as caught:
-            error = f"{type(caught).__name__} {caught}"
-    return found, error, told
 
 
 KINDS: dict[str, Callable[[Foreign, int], object]] = {

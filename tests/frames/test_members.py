@@ -1,0 +1,166 @@
+"""Small gzip members inflated many at a time: exact places, whatever looks like a member."""
+
+from __future__ import annotations
+
+import random
+import struct
+import zlib
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import seekwarc
+from seekwarc.frames.ahead import MAX_BATCH_CONTENT, SMALL_UNIT, UnitBatch
+from seekwarc.frames.members import MAGIC, members_ahead
+from seekwarc.frames.scan import Window
+from seekwarc.storage.local import BytesSource
+from tests.support.foreign import Foreign, gzip_member, text
+from tests.support.threads import seen
+from tests.support.writing import noise
+
+pytest.importorskip("isal")
+
+CONTENTS = [text(random.Random(n).randrange(1, 3000), seed=n) for n in range(1500)]
+MEMBERS = [gzip_member(content) for content in CONTENTS]
+
+
+def batches(data: bytes, offset: int = 0, threads: int = 3) -> list[UnitBatch]:
+    with closing(members_ahead(Window(BytesSource(data)), offset, threads)) as ahead:
+        return list(iter(ahead.take, None))
+
+
+def contents(data: bytes) -> list[bytes]:
+    return [content for batch in batches(data) for content in batch.contents]
+
+
+def stored(content: bytes, *, flags: int = 0, extra: bytes = b"") -> bytes:
+    """Return a member whose content stands in it as it is."""
+    deflate = zlib.compressobj(0, zlib.DEFLATED, -15)
+    trailer = struct.pack("<II", zlib.crc32(content), len(content))
+    head = MAGIC + bytes([flags, 0, 0, 0, 0, 0, 3])
+    return head + extra + deflate.compress(content) + deflate.flush() + trailer
+
+
+def test_members_come_in_order_with_their_ends() -> None:
+    found = batches(b"".join(MEMBERS))
+    assert [content for batch in found for content in batch.contents] == CONTENTS
+    sizes = [len(member) for member in MEMBERS]
+    assert [end for batch in found for end in batch.ends] == [sum(sizes[: n + 1]) for n in range(len(sizes))]
+    assert [batch.followed for batch in found] == [True] * (len(found) - 1) + [False]
+    assert max(batch.size for batch in found) < MAX_BATCH_CONTENT + SMALL_UNIT
+
+
+def test_it_may_begin_anywhere() -> None:
+    found = batches(b"".join(MEMBERS), len(b"".join(MEMBERS[:700])))
+    assert [content for batch in found for content in batch.contents] == CONTENTS[700:]
+
+
+STOPS: dict[str, bytes] = {
+    "large": gzip_member(text(SMALL_UNIT + 1)),
+    "large as stored": gzip_member(noise(SMALL_UNIT)),
+    "bomb": gzip_member(bytes(50 << 20)),
+    "empty": gzip_member(b""),
+    "zeros": bytes(40),
+    "named": stored(b"content", flags=8, extra=b"name\0"),
+    "no member": b"no member at all, but text" * 3,
+}
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_it_ends_before_what_is_no_small_member(stop: str) -> None:
+    found = contents(b"".join(MEMBERS[:10]) + STOPS[stop] + MEMBERS[10])
+    assert found == CONTENTS[: len(found)]
+    assert len(found) <= 10
+
+
+LOOKALIKES: dict[str, Callable[[], bytes]] = {
+    "magic": lambda: MAGIC + bytes(20),
+    "size before it": lambda: struct.pack("<II", 1, 5) + MAGIC + bytes(20),
+    "member": lambda: gzip_member(b"another") * 2,
+    "trailer": lambda: gzip_member(b"another") + MAGIC,
+}
+
+
+@pytest.mark.parametrize("kind", LOOKALIKES)
+@pytest.mark.parametrize("place", [0, 17, 300])
+def test_what_looks_like_a_member_in_a_member_is_none(kind: str, place: int) -> None:
+    inner = text(place) + struct.pack("<I", 200) + LOOKALIKES[kind]() + text(50)
+    found = batches(b"".join(MEMBERS[:3]) + stored(inner) + b"".join(MEMBERS[3:6]))
+    right = [*CONTENTS[:3], inner, *CONTENTS[3:6]]
+    given_out = [content for batch in found for content in batch.contents]
+    assert given_out == right[: len(given_out)]
+
+
+@pytest.mark.parametrize("at", ["content", "checksum", "size"])
+def test_nothing_of_a_batch_with_damage_is_given_out(at: str) -> None:
+    damaged = bytearray(b"".join(MEMBERS))
+    damaged[{"content": -12, "checksum": -8, "size": -4}[at]] ^= 1
+    found = contents(bytes(damaged))
+    assert len(found) < len(CONTENTS)
+    assert found == CONTENTS[: len(found)]
+
+
+# As iterating uses it.
+
+
+def crawl(count: int = 700) -> Foreign:
+    made = Foreign()
+    for number in range(count):
+        made.record(text(number * 37 % 900, seed=number))
+    return made.gzip()
+
+
+@pytest.mark.parametrize("place", [100, 350, 699])
+def test_damage_is_reported_where_it_is(place: int) -> None:
+    made = crawl()
+    data = bytearray(made.bytes())
+    data[made.records[place].stop - 5] ^= 1
+    with seekwarc.open(bytes(data), threads=2) as archive:
+        found = iter(archive)
+        with pytest.raises(seekwarc.ChecksumError) as caught:
+            for put in made.records:
+                assert next(found).offset == put.offset
+        assert caught.value.offset == made.records[place].offset
+
+
+def record(content: bytes) -> bytes:
+    return b"WARC/1.0\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n" % (len(content), content)
+
+
+PARTS: dict[str, Callable[[int], bytes]] = {
+    "small": lambda n: gzip_member(record(text(n * 37 % 900, seed=n))),
+    "large": lambda n: gzip_member(record(text(90_000, seed=n))),
+    "shared": lambda n: gzip_member(record(text(n)) * 2),
+    "hidden": lambda n: stored(record(text(n)) + b"\x10\0\0\0" + MAGIC + bytes(30)),
+    "stored": lambda n: stored(record(struct.pack("<II", 1, 90) + gzip_member(record(text(n))) * 2)),
+    "forged": lambda n: stored(
+        record(text(n))
+        + struct.pack("<II", zlib.crc32(record(text(n))), len(record(text(n))))
+        + gzip_member(record(text(n)))
+    ),
+    "named": lambda n: stored(record(text(n)), flags=8, extra=b"name\0"),
+    "blank": lambda _: gzip_member(b"\r\n"),
+    "empty": lambda _: gzip_member(b""),
+    "zeros": lambda _: bytes(9),
+}
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.sampled_from(sorted(PARTS)), st.integers(1, 4)), max_size=4),
+    st.integers(2, 6),
+    st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), max_size=2),
+    st.booleans(),
+)
+def test_any_number_of_threads_reads_what_one_reads(parts, threads, damage, is_cut) -> None:
+    data = bytearray(b"".join(PARTS["small"](n) for n in range(100)))
+    for kind, count in parts:
+        data += b"".join(PARTS[kind](n) for n in range(count))
+        data += b"".join(PARTS["small"](n) for n in range(150))
+    for place, flips in damage:
+        data[int(place * len(data))] ^= flips
+    file = bytes(data[: len(data) * 3 // 4] if is_cut else data)
+    assert seen(file, threads) == seen(file, 1)
