@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import importlib.util
 import os
 import shutil
@@ -15,7 +17,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import seekwarc
 from tests.support import warm
+from tests.support.rounds import rounds, run_one_in
 from tests.support.warm import WarmCommand
 
 ROOT = Path(__file__).parents[1]
@@ -67,10 +71,32 @@ def _how_to_get(component: str) -> str:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests that take long by their nature, too")
     parser.addoption("--large", action="store_true", help="run the tests that take gigabytes, too")
+    parser.addoption(
+        "--compiled",
+        action="store_true",
+        help="see that the package is compiled; leave out what shows no more",
+    )
     parser.addoption("--cold", action="store_true", help="start Python for every command that tests run")
 
 
-def pytest_configure() -> None:
+SAME_IN_ANY_BUILD = {
+    "tests/browser/": "the page is JavaScript, and what it asks the server for is in tests/serve",
+    "tests/fuzz/test_targets.py::test_a_short_run_of_the_fuzzer": "the fuzzer follows bytecode alone",
+    "tests/test_system.py::test_tests_pass_without_posix": "seekwarc.system is not compiled",
+    "tests/typing/": "type checkers read the sources",
+}
+"""Tests that show no more of a compiled package: `--compiled` leaves them out; the pure one has them."""
+QUICK = 4
+"""Without `--slow`, one in so many examples of properties is tried."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--compiled") and not getattr(seekwarc, "__compiled__", False):
+        pytest.exit(f"{seekwarc.__file__} is not compiled", returncode=pytest.ExitCode.USAGE_ERROR)
+    run_one_in(1 if config.getoption("--slow") else QUICK)
+    # How long an example takes says how busy the machine is: what must be fast is measured by itself.
+    settings.register_profile("unhurried", deadline=None, max_examples=rounds(100))
+    settings.load_profile("unhurried")
     # A shell without job control starts what runs in the background deaf to Ctrl-C, and the programs that
     # tests start and interrupt would be as deaf.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -85,9 +111,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not _is_left_out(item, config)]
 
 
-# How long an example takes says how busy the machine is: what must be fast is measured by itself.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+def pytest_collection(session: pytest.Session) -> None:
+    """Share the work of preparing assertions, which takes a third of a second for a large file of tests.
+
+    Every worker needs every file. As each begins at another one, it finds many prepared by the others.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    if not worker or session.config.args != session.config.getini("testpaths"):
+        return
+    paths = sorted((ROOT / "tests").rglob("test_*.py"))
+    first = len(paths) * int(worker) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    for path in [*paths[first:], *paths[:first]]:
+        # What goes wrong, or skips a file, does so again when it is collected, and is reported then.
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 def pytest_collection_finish() -> None:
@@ -97,6 +134,8 @@ def pytest_collection_finish() -> None:
 
 
 def _is_left_out(item: pytest.Item, config: pytest.Config) -> bool:
+    if config.getoption("--compiled") and item.nodeid.startswith(tuple(SAME_IN_ANY_BUILD)):
+        return True
     # A test that is asked for by its full name runs, whatever its markers.
     if any("::" in argument for argument in config.args):
         return False

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import SAME_IN_ANY_BUILD
 from tests.support.repository import MODULES, PACKAGE
 
 TESTS = Path(__file__).parent
@@ -270,3 +271,10 @@ def test_every_constant_is_used() -> None:
     constant = re.compile(r"^([A-Z_][A-Z0-9_]+)(?:: Final\S*)? =", re.MULTILINE)
     defined = {name for text in texts for name in constant.findall(text)}
     assert {name for name in defined if words[name] == 1} == set()
+
+
+@pytest.mark.parametrize("name", SAME_IN_ANY_BUILD)
+def test_tests_that_run_with_one_build_are_there(name: str) -> None:
+    path, _, function = name.partition("::")
+    assert (TESTS.parent / path).exists()
+    assert not function or f"def {function}" in (TESTS.parent / path).read_text()

@@ -24,6 +24,7 @@ from seekwarc.storage.local import LocalFileSource
 from seekwarc.tools.convert import convert
 from tests.support.foreign import CRLF2, Foreign
 from tests.support.reading import time_limit
+from tests.support.rounds import rounds
 from tests.support.sources import RecordingSource
 from tests.support.writing import (
     DATE,
@@ -291,7 +292,7 @@ def test_it_is_truncated_if_its_last_segment_is(first: str | None, last: str | N
 # What is in it.
 
 
-@settings(max_examples=60)
+@settings(max_examples=rounds(60))
 @given(st.data())
 def test_ranges_equal_slices_of_the_whole(data: st.DataObject) -> None:
     block = data.draw(st.sampled_from([BLOCK, BLOCK[:300], HTTP_HEAD, b"x"]))
@@ -349,7 +350,7 @@ def chunked(body: bytes, *sizes: int) -> bytes:
 CHUNKED_HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-@settings(max_examples=60)
+@settings(max_examples=rounds(60))
 @given(st.data())
 def test_chunks_may_be_cut_anywhere(data: st.DataObject) -> None:
     body = text(data.draw(st.sampled_from([30, 2000, 60_000])))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from seekwarc.format.chunked import MAX_CHUNK_LINE, ChunkedBody, parse_chunk_line, skip_chunks
 from tests.support.chunks import ODD, Reference, bodies, decode, reference, size_line, well_formed
 from tests.support.reading import time_limit
+from tests.support.rounds import rounds
 
 
 def steps(body: bytes, step: int) -> list[int]:
@@ -39,7 +40,7 @@ def test_the_data_come_back_however_the_body_is_cut(made: tuple[bytes, bytes], c
 
 
 @pytest.mark.slow
-@settings(max_examples=400)
+@settings(max_examples=rounds(400))
 @given(bodies(), st.lists(st.integers(0, 5000), max_size=20))
 def test_any_body_in_any_pieces_gives_what_a_naive_decoder_finds(body: bytes, cuts: list[int]) -> None:
     assert_is_as_expected(body, cuts)
@@ -135,7 +136,7 @@ def test_long_lines_byte_by_byte_are_fast(line: bytes) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=rounds(300))
 @given(bodies(), st.integers(0, 10), st.booleans())
 def test_the_line_before_a_chunk(body: bytes, position: int, first: bool) -> None:
     position = min(position, len(body))
@@ -200,7 +201,7 @@ def many_small(draw: st.DrawFn) -> bytes:
     return (body + b"0\r\n\r\n")[: -cut or None] if cut else body + b"0\r\n\r\n"
 
 
-@settings(max_examples=200)
+@settings(max_examples=rounds(200))
 @given(st.one_of(many_small(), bodies()), st.integers(0, 20_000), st.integers(0, 5000))
 def test_skipped_runs_equal_single_chunks(body: bytes, most: int, short: int) -> None:
     line = parse_chunk_line(body, 0, first=True)

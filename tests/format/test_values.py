@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from seekwarc.errors import FormatError
 from seekwarc.format.values import MediaType, decode_words, is_uri, without_brackets
 from tests.support.reading import time_limit
+from tests.support.rounds import rounds
 from tests.support.strategies import TOKEN
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -50,7 +51,7 @@ def uris(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=rounds(300))
 @given(uris())
 def test_uris_of_the_grammar(uri: str) -> None:
     assert is_uri(uri)

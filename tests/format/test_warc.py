@@ -12,6 +12,7 @@ from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end, format_fields, parse_fields
 from seekwarc.format.warc import MAX_HEADER_SIZE, build_record_header, parse_record_header
 from tests.support.reading import time_limit
+from tests.support.rounds import rounds
 from tests.support.strategies import DrawnHeader, field_names, field_values, record_headers
 
 USUAL = (
@@ -225,7 +226,7 @@ odd_lines = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=rounds(300))
 @given(st.lists(odd_lines, max_size=8), st.sampled_from([b"\r\n", b"\n"]))
 @example([b"CONTENT-LENGTH: 12", b"Content-Length: 13"], b"\r\n")
 @example([b"Content-Length: 12 ", b"Content-Length: 13"], b"\r\n")

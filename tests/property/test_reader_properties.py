@@ -21,6 +21,7 @@ import seekwarc
 from tests.support import foreign, strategies
 from tests.support.foreign import Foreign, text
 from tests.support.reading import assert_streams_back, put_contents, time_limit
+from tests.support.rounds import rounds
 from tests.support.sources import Pipe
 from tests.support.writing import noise
 
@@ -36,7 +37,7 @@ def no_hang():
 
 def examples(count: int) -> settings:
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    return settings(max_examples=count, suppress_health_check=slow)
+    return settings(max_examples=rounds(count), suppress_health_check=slow)
 
 
 # Any layout.

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc.format.rules import FIELD_RULES, RECORD_TYPES
+from tests.support.rounds import rounds
 from tests.support.series import assert_conforms, errors_of, files_in, labelled, logical_records
 from tests.support.strategies import (
     DATES,
@@ -94,7 +95,7 @@ OPTIONS = st.fixed_dictionaries(
     }
 )
 ROUND_TRIP = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=rounds(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
@@ -188,7 +189,7 @@ HOSTILE_VALUES = st.one_of(
     target_uri=st.one_of(st.none(), URIS, field_values),
     fields=st.lists(st.tuples(HOSTILE_NAMES, HOSTILE_VALUES), max_size=4),
 )
-@settings(max_examples=300)
+@settings(max_examples=rounds(300))
 def test_any_fields_are_refused_or_written_by_the_standard(
     kind: str, target_uri: str | None, fields: list[tuple[str, str]]
 ) -> None:
@@ -240,7 +241,7 @@ def series_items(draw: st.DrawFn) -> dict[str, Any]:
     ),
     warcinfo=st.one_of(st.none(), st.dictionaries(EXTENSION_NAMES, field_values, min_size=1, max_size=3)),
 )
-@settings(ROUND_TRIP, max_examples=50)
+@settings(ROUND_TRIP, max_examples=rounds(50))
 def test_a_series_comes_back_whole_and_keeps_to_clause_7(
     items: list[dict[str, Any]], options: dict[str, Any], warcinfo: dict[str, str] | None
 ) -> None:

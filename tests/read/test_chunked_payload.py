@@ -22,6 +22,7 @@ from seekwarc.read.chunked_payload import MIN_DISTANCE, WINDOW, ChunkedExtent
 from tests.support.chunks import HTTP, ODD, bodies, chunked, decode, made, random_sizes, reference, response
 from tests.support.foreign import Foreign, text, zstd_frame
 from tests.support.memory import MemoryBody
+from tests.support.rounds import rounds
 from tests.support.sources import Pipe, RecordingSource
 from tests.support.writing import KIB, MIB, RESPONSE, URI, Repeated, noise
 from tests.support.writing import text as pages
@@ -83,7 +84,7 @@ edge_lists = st.lists(st.integers(1, 1500), max_size=12).map(tuple)
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=rounds(300))
 @given(bodies(), edge_lists, reads, st.integers(0, 8))
 def test_any_range_of_any_body_is_what_a_naive_decoder_finds(
     body: bytes, edges: tuple[int, ...], wanted: list[tuple[int, int]], sized_after: int
@@ -114,7 +115,7 @@ def test_bodies_at_the_edges(body: bytes, edges: tuple[int, ...]) -> None:
     assert chunks.deviation == expected_deviation(body)
 
 
-@settings(max_examples=200)
+@settings(max_examples=rounds(200))
 @given(bodies(), st.lists(st.integers(0, 5000), max_size=20), edge_lists)
 def test_random_access_finds_what_reading_in_order_finds(
     body: bytes, cuts: list[int], edges: tuple[int, ...]
@@ -128,7 +129,7 @@ def test_random_access_finds_what_reading_in_order_finds(
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=rounds(300))
 @given(
     bodies(),
     st.lists(st.integers(0, 400), max_size=12),
@@ -153,7 +154,7 @@ def test_a_stream_is_read_in_order_without_going_back(
     assert chunks.deviation == expected_deviation(body)
 
 
-@settings(max_examples=200)
+@settings(max_examples=rounds(200))
 @given(bodies(), edge_lists, st.integers(0, 1500), st.integers(0, 1500))
 def test_a_plan_spans_what_a_read_touches(
     body: bytes, edges: tuple[int, ...], start: int, length: int
@@ -252,7 +253,7 @@ def test_a_million_chunks_of_a_byte() -> None:
     assert sum(stop - start for start, stop in content.looks) <= 2 * WINDOW
 
 
-@settings(max_examples=30)
+@settings(max_examples=rounds(30))
 @given(st.integers(1, 300), st.integers(1, 20_000), st.integers(100, 70_000), st.integers(0, 1000))
 def test_the_map_never_grows_beyond_its_share(low: int, more: int, frame: int, seed: int) -> None:
     data = noise(100_000)
@@ -338,7 +339,7 @@ def test_ranges_in_any_order_in_any_form(form: str) -> None:
             assert payload.problem in expected_problem(body)
 
 
-@settings(max_examples=60)
+@settings(max_examples=rounds(60))
 @given(bodies(), st.sampled_from(sorted(FORMS)), reads)
 def test_any_body_in_any_form(body: bytes, form: str, wanted: list[tuple[int, int]]) -> None:
     data = reference(body).data

@@ -27,6 +27,7 @@ from seekwarc.read.digests import (
 from tests.support.chunks import bodies, chunked, random_sizes, reference
 from tests.support.foreign import Foreign, text
 from tests.support.headers import SPELLINGS
+from tests.support.rounds import rounds
 from tests.support.sources import Pipe
 
 V = DigestVerdict
@@ -202,7 +203,7 @@ def test_a_body_that_is_not_chunked_has_one_digest() -> None:
     assert verdicts(HTTP + b"1\r\na\r\n0\r\n\r\n", (PAYLOAD, sha1(b"a"))) == [V.INVALID]
 
 
-@settings(max_examples=100)
+@settings(max_examples=rounds(100))
 @given(bodies())
 def test_the_digest_of_what_can_be_read_is_valid(body: bytes) -> None:
     data = reference(body).data
@@ -368,7 +369,7 @@ def parsed(block: bytes) -> HttpHead | None:
     return parse_http_head(block, whole=True)
 
 
-@settings(max_examples=200)
+@settings(max_examples=rounds(200))
 @given(
     st.one_of(st.just(HTTP), st.just(CHUNKED), st.just(b"")),
     bodies(),

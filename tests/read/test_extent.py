@@ -19,6 +19,7 @@ from seekwarc.errors import ChecksumError, FormatError, LimitError, RangeError
 from tests.support.chunks import chunked, random_sizes
 from tests.support.foreign import Foreign, text
 from tests.support.memory import MemoryBody
+from tests.support.rounds import rounds
 from tests.support.sources import Pipe
 from tests.support.writing import noise
 
@@ -106,7 +107,7 @@ def test_no_hold_is_kept_of_the_callers_buffer() -> None:
     assert bytes(buffer[:10]) == BYTES[5:15]
 
 
-@settings(max_examples=200)
+@settings(max_examples=rounds(200))
 @given(st.sampled_from(EXTENTS), st.integers(0, 210_000), st.integers(0, 210_000), st.booleans())
 def test_a_range_is_what_stands_there(block, start, length, verify) -> None:
     assert block.pread(start, length, verify=verify) == BLOCK[start : start + length]
@@ -274,7 +275,7 @@ def test_a_long_read_makes_room_as_bytes_come(block, step, monkeypatch) -> None:
 # As a file.
 
 
-@settings(max_examples=50)
+@settings(max_examples=rounds(50))
 @given(
     st.sampled_from(EXTENTS),
     st.lists(
@@ -413,7 +414,7 @@ def test_a_payload_is_read_decoded_in_one_call(n: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=rounds(50))
 @given(st.integers(0, 2 * len(BLOCK)), st.integers(0, 2 * len(BLOCK)))
 def test_ranges_of_a_decoded_payload_are_its_slices(start: int, length: int) -> None:
     with seekwarc.open(gzip_chunked().bytes()) as archive:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import seekwarc
 from seekwarc.read.gzip_members import SMALL_MEMBER
 from tests.support.foreign import Foreign, gzip_member, text
+from tests.support.rounds import rounds
 from tests.support.sources import RecordingSource
 from tests.support.writing import noise
 
@@ -25,7 +26,7 @@ def crawl(sizes: list[int], make: Callable[[int], bytes] = text) -> Foreign:
     return made.gzip()
 
 
-@settings(max_examples=40)
+@settings(max_examples=rounds(40))
 @given(st.lists(st.sampled_from(SIZES), min_size=1, max_size=8), st.sampled_from([text, noise]))
 def test_records_of_any_size_are_as_reading_in_order_has_them(sizes: list[int], make: Callable) -> None:
     made = crawl(sizes, make)

@@ -19,6 +19,7 @@ from seekwarc.read.record import MAX_FIELDS_BLOCK
 from tests.support.chunks import chunked, random_sizes
 from tests.support.foreign import Foreign, text
 from tests.support.headers import ATTRIBUTES
+from tests.support.rounds import rounds
 from tests.support.sources import Pipe, RecordingSource
 from tests.support.writing import noise
 
@@ -529,7 +530,7 @@ heads = st.lists(
 ).map(b"".join)
 
 
-@settings(max_examples=300)
+@settings(max_examples=rounds(300))
 @given(st.one_of(heads, st.binary(max_size=50)), st.integers(0, 60), st.sampled_from([HEADER, REQUEST]))
 def test_any_block_has_a_payload(block: bytes, cut: int, header: bytes) -> None:
     found = []

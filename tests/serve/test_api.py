@@ -20,6 +20,7 @@ from seekwarc.serve.library import Library
 from seekwarc.serve.openapi import DESCRIPTION
 from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, PAGE, response
+from tests.support.rounds import rounds
 
 
 def check(answer, path: str) -> object:
@@ -201,7 +202,7 @@ def test_payloads_are_part_of_the_interface(client, found) -> None:
 words = st.text(max_size=12) | st.integers(-5, 10**20).map(str)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=rounds(60))
 @given(st.data())
 def test_every_answer_matches_the_description(client, data) -> None:
     rows = client.get("/api/records").json["records"]

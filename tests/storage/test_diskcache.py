@@ -17,6 +17,7 @@ from seekwarc.storage import diskcache
 from seekwarc.storage.diskcache import BLOCK, DiskCache
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import Stats
+from tests.support.rounds import rounds
 from tests.support.sources import RecordingSource, RemoteFake
 from tests.support.writing import noise
 
@@ -35,7 +36,7 @@ def files(folder: Path) -> list[Path]:
 ranges = st.lists(st.tuples(st.integers(0, len(DATA)), st.integers(0, len(DATA))).map(sorted), max_size=5)
 
 
-@settings(max_examples=30)
+@settings(max_examples=rounds(30))
 @given(wanted=ranges)
 def test_any_range_is_a_slice(tmp_path_factory: pytest.TempPathFactory, wanted: list[list[int]]) -> None:
     cache = DiskCache(tmp_path_factory.mktemp("cache"))

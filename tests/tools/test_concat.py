@@ -35,6 +35,7 @@ from tests.support.foreign import (
     warc_header,
 )
 from tests.support.joined import assert_right, decompressed, records_in
+from tests.support.rounds import rounds
 from tests.support.sources import Pipe, RecordingSource, ShortFile
 from tests.support.strategies import layouts
 from tests.support.writing import (
@@ -598,7 +599,7 @@ FORMS = st.sampled_from(["bytes", "bytes", "bytes", "gzip", "plain"])
 
 @pytest.mark.slow
 @given(made=st.lists(st.tuples(layouts(), FORMS), min_size=1, max_size=4), threads=st.sampled_from([1, 2]))
-@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=rounds(80), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_any_generated_files_can_be_joined(made: list[tuple[Foreign, str]], threads: int) -> None:
     sources = [m.bytes() if form == "bytes" else getattr(m, form)().bytes() for m, form in made]
     data, done = joined(*sources, threads=threads)
@@ -624,7 +625,7 @@ FLIPS = st.lists(st.tuples(st.floats(0, 1), st.integers(1, 255)), min_size=1, ma
 
 @pytest.mark.slow
 @given(made=st.lists(layouts(), min_size=1, max_size=3), flips=FLIPS)
-@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=rounds(80), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
 def test_damaged_files_are_refused_or_stay_readable(made, flips) -> None:
     data = bytearray(b"".join(m.bytes() for m in made))

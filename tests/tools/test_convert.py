@@ -18,7 +18,7 @@ from seekwarc.frames.encoder import FrameEncoder
 from seekwarc.storage.local import BytesSource
 from seekwarc.storage.streams import PipeSource
 from seekwarc.tools.convert import Conversion, content_digest, convert
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, VECTORS
 from tests.support.foreign import Foreign, gzip_member, text, zstd_frame
 from tests.support.sources import Pipe, RecordingSource
 from tests.support.writing import FailingFile, WriteOnly, noise
@@ -255,7 +255,11 @@ def test_the_digest_of_damage_is_an_error() -> None:
 
 BROKEN = {"warcio-example-trunc.warc": (FormatError, "offset 2560: no WARC record starts here")}
 """Samples that cannot be converted, and why: a block of that one is longer than its Content-Length."""
-READABLE = sorted(path.name for path in SAMPLES.glob("*") if ".warc" in path.name and path.name not in BROKEN)
+READABLE = [
+    pytest.param(name, marks=() if (VECTORS / name).exists() else pytest.mark.needs("samples"))
+    for name in sorted(path.name for path in SAMPLES.glob("*"))
+    if ".warc" in name and name not in BROKEN
+]
 
 
 @pytest.mark.needs("samples")

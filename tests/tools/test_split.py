@@ -22,6 +22,7 @@ from seekwarc.tools.copy_target import Recompressed
 from seekwarc.tools.split import Piece, Splitting, split
 from tests.support.foreign import Foreign, text, warc_header
 from tests.support.joined import FoundRecord, assert_right, decompressed
+from tests.support.rounds import rounds
 from tests.support.sources import Pipe
 from tests.support.strategies import layouts
 from tests.support.writing import (
@@ -508,7 +509,7 @@ def test_a_missing_folder_is_an_error(tmp_path) -> None:
     repeat=st.booleans(),
     infos=st.sets(st.integers(0, 10)),
 )
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=rounds(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_any_generated_file_can_be_split(
     made: list[Foreign], records: int | None, repeat: bool, infos: set[int]
 ) -> None:
