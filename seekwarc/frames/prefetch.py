@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from queue import Empty, Full, Queue
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 __all__ = ["PrefetchWindow", "Prefetcher"]
 
@@ -134,8 +133,7 @@ class Prefetcher(Generic[_T]):
                 self._thread.join(POLL_INTERVAL)
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch(Generic[_T]):
+class _Batch(NamedTuple, Generic[_T]):
     items: list[_T]
     error: Exception | None
     """What was raised after them."""
