@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 __all__ = ["MAX_BATCHES", "MAX_BATCH_CONTENT", "MAX_BATCH_UNITS", "SMALL_UNIT", "BatchesAhead", "UnitBatch"]
@@ -38,26 +38,26 @@ class UnitBatch:
     Args:
         ends: Offset after each.
         size: Content bytes in all.
+        decode: Returns what each holds; nothing where one of them cannot be decoded. Called once.
         followed: Whether another frame or member that may begin a record stands after the last.
 
     Attributes:
         contents: What each holds, once the batch was decoded.
     """
 
-    __slots__ = ("contents", "ends", "error", "followed", "is_done", "size")
+    __slots__ = ("contents", "decode", "ends", "error", "followed", "is_done", "size")
 
-    def __init__(self, ends: list[int], size: int, *, followed: bool) -> None:
+    def __init__(
+        self, ends: list[int], size: int, decode: Callable[[], list[bytes]], *, followed: bool
+    ) -> None:
         self.ends = ends
         self.size = size
+        self.decode = decode
         self.followed = followed
         self.contents: list[bytes] = []
         self.error: Exception | None = None
         """What was raised while it was decoded."""
         self.is_done = False
-
-    def decode(self) -> list[bytes]:
-        """Return what each frame or member holds; nothing where one of them cannot be decoded."""
-        raise NotImplementedError
 
 
 class BatchesAhead:

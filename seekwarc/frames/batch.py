@@ -20,38 +20,26 @@ from seekwarc.frames.scan import Window, frame_start_at
 __all__ = ["frames_ahead"]
 
 
-class FrameBatch(UnitBatch):
-    """Consecutive small frames.
+class _Frames:
+    """Consecutive small frames as they are stored.
 
     Args:
         decoder: Knows the dictionary.
         data: Stored bytes with all of the frames.
         places: Index and size of each in `data`, one after the other.
         sizes: Content bytes of each.
-        ends: Offset in the file after each.
-        followed: See `UnitBatch`.
     """
 
     __slots__ = ("_data", "_decoder", "_places", "_sizes")
 
-    def __init__(
-        self,
-        decoder: FrameDecoder,
-        data: bytes,
-        places: array[int],
-        sizes: array[int],
-        ends: list[int],
-        *,
-        followed: bool,
-    ) -> None:
-        super().__init__(ends, sum(sizes), followed=followed)
+    def __init__(self, decoder: FrameDecoder, data: bytes, places: array[int], sizes: array[int]) -> None:
         self._decoder = decoder
         self._data = data
         self._places = places
         self._sizes = sizes
 
     def decode(self) -> list[bytes]:
-        """See `UnitBatch.decode`."""
+        """See `UnitBatch`."""
         try:
             return self._decoder.decode_many(self._data, self._places, self._sizes)
         except CodecError:
@@ -78,13 +66,13 @@ def frames_ahead(
     return BatchesAhead(_batches(window, offset, decoder, min_content), threads)
 
 
-def _batches(window: Window, offset: int, decoder: FrameDecoder, min_content: int) -> Iterator[FrameBatch]:
+def _batches(window: Window, offset: int, decoder: FrameDecoder, min_content: int) -> Iterator[UnitBatch]:
     while (batch := _next_batch(window, offset, decoder, min_content)) is not None:
         yield batch
         offset = batch.ends[-1]
 
 
-def _next_batch(window: Window, offset: int, decoder: FrameDecoder, min_content: int) -> FrameBatch | None:
+def _next_batch(window: Window, offset: int, decoder: FrameDecoder, min_content: int) -> UnitBatch | None:
     data, begin = window.get(offset, offset + SMALL_UNIT)
     places, sizes = array("Q"), array("Q")
     ends: list[int] = []
@@ -103,7 +91,7 @@ def _next_batch(window: Window, offset: int, decoder: FrameDecoder, min_content:
     if not ends:
         return None
     followed = _has_content(window, ends[-1], min_content)
-    return FrameBatch(decoder, data, places, sizes, ends, followed=followed)
+    return UnitBatch(ends, size, _Frames(decoder, data, places, sizes).decode, followed=followed)
 
 
 def _has_content(window: Window, offset: int, min_content: int) -> bool:

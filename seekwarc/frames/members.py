@@ -44,44 +44,32 @@ SIZE_BYTES: Final = 4
 MARK: Final = os.urandom(TIME.stop - TIME.start)
 
 
-class MemberBatch(UnitBatch):
-    """Consecutive small members.
+class _Members:
+    """Consecutive small members as they are stored.
 
     Args:
         codec: Inflates them.
         stored: All of them.
         places: Index of each in `stored`.
         sizes: Content bytes of each.
-        ends: Offset in the file after each.
-        followed: See `UnitBatch`.
     """
 
     __slots__ = ("_codec", "_places", "_sizes", "_stored")
 
-    def __init__(
-        self,
-        codec: GzipCodec,
-        stored: bytes,
-        places: list[int],
-        sizes: list[int],
-        ends: list[int],
-        *,
-        followed: bool,
-    ) -> None:
-        super().__init__(ends, sum(sizes), followed=followed)
+    def __init__(self, codec: GzipCodec, stored: bytes, places: list[int], sizes: list[int]) -> None:
         self._codec = codec
         self._stored = stored
         self._places = places
         self._sizes = sizes
 
     def decode(self) -> list[bytes]:
-        """See `UnitBatch.decode`."""
+        """See `UnitBatch`."""
         stored = bytearray(self._stored)
         # What waits to be taken holds no stored bytes.
         self._stored = b""
         for place in self._places:
             stored[place + TIME.start : place + TIME.stop] = MARK
-        content = self._codec.inflate_members(stored, self.size)
+        content = self._codec.inflate_members(stored, sum(self._sizes))
         contents: list[bytes] = []
         begin = 0
         for size in self._sizes if content else ():
@@ -104,13 +92,13 @@ def members_ahead(window: Window, offset: int, threads: int) -> BatchesAhead:
     return BatchesAhead(_batches(window, offset), threads)
 
 
-def _batches(window: Window, offset: int) -> Iterator[MemberBatch]:
+def _batches(window: Window, offset: int) -> Iterator[UnitBatch]:
     while (batch := _next_batch(window, offset)) is not None:
         yield batch
         offset = batch.ends[-1]
 
 
-def _next_batch(window: Window, offset: int) -> MemberBatch | None:
+def _next_batch(window: Window, offset: int) -> UnitBatch | None:
     data, begin = window.get(offset, offset + SMALL_UNIT)
     shift = offset - begin
     is_last = shift + len(data) == window.source.size
@@ -133,5 +121,5 @@ def _next_batch(window: Window, offset: int) -> MemberBatch | None:
         index = end
     if not ends:
         return None
-    stored = data[begin:index]
-    return MemberBatch(gzip_codec(), stored, places, sizes, ends, followed=index < len(data) or not is_last)
+    members = _Members(gzip_codec(), data[begin:index], places, sizes)
+    return UnitBatch(ends, size, members.decode, followed=index < len(data) or not is_last)

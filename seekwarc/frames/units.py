@@ -7,7 +7,8 @@ record's size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from typing import Final, Literal, NamedTuple
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
@@ -25,6 +26,7 @@ from seekwarc.frames.inflate import gzip_codec
 from seekwarc.frames.scan import Window, frame_start_at
 
 __all__ = [
+    "MEMBERS_ALONE",
     "WHOLE_FRAME",
     "Compression",
     "EmptyFrame",
@@ -45,6 +47,8 @@ WHOLE_FRAME: Final = 1 << 20
 GZIP_STEP: Final = 32 << 10
 GZIP_PIECE: Final = 256 << 10
 PLAIN_PIECE: Final = 256 << 10
+MEMBERS_ALONE: Final = 64
+"""After so many gzip members threads that inflate small ones ahead are worth their cost."""
 
 
 class Piece(NamedTuple):
@@ -99,8 +103,9 @@ def pieces_from(
     observe: FrameObserver | None = None,
     *,
     strict: bool = False,
-) -> Iterator[Piece | EmptyFrame]:
-    """Yield the content of the units from `offset` to the end of the file.
+    threads: int = 1,
+) -> Generator[Piece | EmptyFrame, None, None]:
+    """Yield the content of the units from `offset` to the end of the file. Close it, for it may have threads.
 
     Args:
         window: What the stored bytes are read through.
@@ -109,29 +114,40 @@ def pieces_from(
         decoder: Decodes Zstandard frames.
         observe: Told of each frame before its content comes.
         strict: Yield no last block of a frame whose checksum is cut off.
+        threads: How many inflate small gzip members ahead, if more than one.
 
     Raises:
         FormatError: When a damaged or cut unit is reached.
     """
     if compression == "gz":
-        return _gzip_pieces(window, offset)
+        # A pipe cannot be read by two, and beyond a limit nothing is to be read ahead.
+        alone = threads < 2 or window.limit is not None or window.source.is_pipe
+        return _gzip_pieces(window, offset, 1 if alone or gzip_codec().reader is None else threads)
     if compression == "none":
         return _plain_pieces(window, offset)
     return _zstd_pieces(window, offset, decoder, observe, strict=strict)
 
 
-def _plain_pieces(window: Window, offset: int) -> Iterator[Piece]:
+def _plain_pieces(window: Window, offset: int) -> Generator[Piece, None, None]:
     while data := window.at_hand(offset, PLAIN_PIECE):
         yield Piece(data, offset, True, offset + len(data))
         offset += len(data)
 
 
-def _gzip_pieces(window: Window, offset: int) -> Iterator[Piece]:
+def _gzip_pieces(window: Window, offset: int, threads: int) -> Generator[Piece, None, None]:
     name = window.source.name
     codec = gzip_codec()
+    count, alone = 0, MEMBERS_ALONE
     data = window.at_hand(offset, GZIP_STEP)
     while data:
         unit = offset
+        if threads > 1 and count == alone:
+            offset = yield from _small_members(window, offset, threads)
+            # Of members that cannot be inflated in batches there may be very many.
+            count, alone = 0, MEMBERS_ALONE if offset > unit else 2 * alone
+            data = window.at_hand(offset, GZIP_STEP)
+            continue
+        count += 1
         if data[:2] != b"\x1f\x8b"[: len(data)]:
             if not data.strip(b"\0"):
                 offset += len(data)
@@ -161,9 +177,22 @@ def _gzip_pieces(window: Window, offset: int) -> Iterator[Piece]:
             data = rest or window.at_hand(offset, GZIP_STEP)
 
 
+def _small_members(window: Window, offset: int, threads: int) -> Generator[Piece, None, int]:
+    """Yield small gzip members, inflated ahead, and return the offset of what is something else."""
+    # Imported here: most who read do not go through that many.
+    from seekwarc.frames.members import members_ahead  # noqa: PLC0415
+
+    with closing(members_ahead(Window(window.source), offset, threads)) as ahead:
+        while (batch := ahead.take()) is not None:
+            for end, content in zip(batch.ends, batch.contents, strict=True):
+                yield Piece(content, offset, True, end)
+                offset = end
+    return offset
+
+
 def _zstd_pieces(
     window: Window, offset: int, decoder: FrameDecoder, observe: FrameObserver | None, *, strict: bool
-) -> Iterator[Piece | EmptyFrame]:
+) -> Generator[Piece | EmptyFrame, None, None]:
     while (start := frame_start_at(window, offset)) is not None:
         magic, header, size = start
         if observe is not None:

@@ -189,7 +189,9 @@ class ArchiveFile:
             if tap is not None:
                 tap(data)
 
-        pieces = pieces_from(window, offset, compression, self.decoder, strict=self.strict)
+        pieces = pieces_from(
+            window, offset, compression, self.decoder, strict=self.strict, threads=self.frames.threads
+        )
         return ContentStream(pieces, plain=compression == "none", tap=count)
 
     def parse_header(self, raw: bytes, offset: int) -> RecordHeader:

@@ -15,7 +15,7 @@ from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END, parse_record_header
 from seekwarc.frames.inflate import gzip_codec
 from seekwarc.frames.scan import Window
-from seekwarc.frames.units import Piece, pieces_from
+from seekwarc.frames.units import MEMBERS_ALONE, Piece, pieces_from
 from seekwarc.read.body import TableStatus, UnitBody
 from seekwarc.read.record import Record
 from seekwarc.read.sequential import streamed_group
@@ -31,8 +31,6 @@ SMALL_MEMBER: Final = 64 << 10
 FIRST_STEP: Final = 4 << 10
 """Most members are smaller: what is given to a decompressor after a member's end is copied to no purpose."""
 NEXT_STEP: Final = 32 << 10
-MEMBERS_ALONE: Final = 64
-"""After so many small members threads that inflate what follows are worth their cost."""
 BLANKS: Final = (b"", b"\r", b"\n")
 """What a member without a record begins with."""
 
@@ -161,9 +159,11 @@ def _small_member(window: Window, offset: int) -> tuple[int, bytes] | None:
         while data:
             content += inflater.decompress(data, SMALL_MEMBER + 1)
             used += len(data)
+            if len(content) > SMALL_MEMBER:
+                return None
             if inflater.eof:
                 return used - len(inflater.unused_data), content
-            if len(content) > SMALL_MEMBER or inflater.unconsumed_tail:
+            if inflater.unconsumed_tail:
                 return None
             data = window.at_hand(offset + used, NEXT_STEP)
     except codec.errors:

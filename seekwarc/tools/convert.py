@@ -75,9 +75,10 @@ def content_digest(source: RangeSource, *, max_dictionary_size: int = MAX_DICTIO
     file = ArchiveFile(source, Stats(), max_dictionary_size=max_dictionary_size)
     window, compression = file.begin()
     digest = hashlib.sha256()
-    for piece in pieces_from(window, 0, compression, file.decoder):
-        if isinstance(piece, Piece):
-            digest.update(piece.data)
+    with closing(pieces_from(window, 0, compression, file.decoder, threads=file.frames.threads)) as pieces:
+        for piece in pieces:
+            if isinstance(piece, Piece):
+                digest.update(piece.data)
     return digest.hexdigest()
 
 

@@ -103,7 +103,12 @@ def examine(
         window = Window(file.source)
         watching = audit(window) if audit is not None and compression == "zst" else None
         pieces = pieces_from(
-            window, offset, compression, file.decoder, watching.observe if watching is not None else None
+            window,
+            offset,
+            compression,
+            file.decoder,
+            watching.observe if watching is not None else None,
+            threads=file.frames.threads,
         )
         ahead = _ahead(watching.watch(pieces) if watching is not None else pieces)
         reached: Iterator[Piece | EmptyFrame] = ahead
@@ -125,6 +130,7 @@ def examine(
             return
         finally:
             ahead.close()
+            pieces.close()
 
 
 class _Walk:

@@ -30,11 +30,12 @@ class Batch(UnitBatch):
     """A batch of one unit, which holds its number."""
 
     def __init__(self, number: int, work: Callable[[], object] = lambda: None) -> None:
-        super().__init__([number + 1], 1, followed=True)
+        super().__init__([number + 1], 1, self.run, followed=True)
+        self.number = number
         self.work = work
 
-    def decode(self) -> list[bytes]:
-        return [str(self.ends[0] - 1).encode()] if self.work() is not False else []
+    def run(self) -> list[bytes]:
+        return [str(self.number).encode()] if self.work() is not False else []
 
 
 def taken(ahead: BatchesAhead) -> list[int]:

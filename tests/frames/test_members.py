@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+import threading
 import zlib
 from collections.abc import Callable
 from contextlib import closing
@@ -14,10 +15,13 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc.frames.ahead import MAX_BATCH_CONTENT, SMALL_UNIT, UnitBatch
+from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.members import MAGIC, members_ahead
 from seekwarc.frames.scan import Window
+from seekwarc.frames.units import Piece, pieces_from
 from seekwarc.storage.local import BytesSource
 from tests.support.foreign import Foreign, gzip_member, text
+from tests.support.sources import Pipe
 from tests.support.threads import seen
 from tests.support.writing import noise
 
@@ -164,3 +168,39 @@ def test_any_number_of_threads_reads_what_one_reads(parts, threads, damage, is_c
         data[int(place * len(data))] ^= flips
     file = bytes(data[: len(data) * 3 // 4] if is_cut else data)
     assert seen(file, threads) == seen(file, 1)
+    assert units(file, threads) == units(file, 1)
+
+
+def units(data: bytes, threads: int) -> tuple[list[tuple[int, bytes, int | None]], str]:
+    """Return beginning, content and end of all members in order, and the error that ends them."""
+    found: list[tuple[int, bytes, int | None]] = []
+    window = Window(BytesSource(data))
+    with closing(pieces_from(window, 0, "gz", FrameDecoder(lambda: None), threads=threads)) as pieces:
+        try:
+            for piece in pieces:
+                assert isinstance(piece, Piece)
+                before = b"" if piece.first else found.pop()[1]
+                found.append((piece.unit, before + piece.data, piece.end))
+        except seekwarc.FormatError as error:
+            # Of a damaged member more or less may come before the damage is noticed.
+            return [unit for unit in found if unit[2] is not None], str(error)
+    return found, ""
+
+
+def test_pieces_left_early_leave_no_thread() -> None:
+    before = threading.active_count()
+    data = b"".join(MEMBERS)
+    with closing(
+        pieces_from(Window(BytesSource(data)), 0, "gz", FrameDecoder(lambda: None), threads=3)
+    ) as pieces:
+        for _ in range(100):
+            next(pieces)
+        assert threading.active_count() == before + 3
+    assert threading.active_count() == before
+
+
+def test_a_pipe_is_read_by_one_thread() -> None:
+    before = threading.active_count()
+    with seekwarc.open(Pipe(crawl().bytes()), threads=3) as archive:
+        for _ in archive:
+            assert threading.active_count() == before
