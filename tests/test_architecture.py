@@ -6,13 +6,14 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import SAME_IN_ANY_BUILD
+from tests.conftest import ROOT, SAME_IN_ANY_BUILD
 from tests.support.repository import MODULES, PACKAGE
 
 TESTS = Path(__file__).parent
@@ -278,3 +279,27 @@ def test_tests_that_run_with_one_build_are_there(name: str) -> None:
     path, _, function = name.partition("::")
     assert (TESTS.parent / path).exists()
     assert not function or f"def {function}" in (TESTS.parent / path).read_text()
+
+
+def bases_of(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield (class, name of a base) of the classes in a file; what the bases are called there is enough."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ClassDef):
+            yield from ((node.name, base.id) for base in node.bases if isinstance(base, ast.Name))
+
+
+def test_compiled_classes_derive_from_compiled_ones() -> None:
+    hook = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
+    compiled = set(hook["wheel"]["hooks"]["custom"]["modules"])
+    assert compiled <= set(MODULES)
+    home = {name: module for module, path in MODULES.items() for name in classes_of(path)}
+    for module, path in MODULES.items():
+        for name, base in bases_of(path):
+            if base in home:
+                assert (module in compiled) == (home[base] in compiled), (
+                    f"{module}: {name} derives from {base}"
+                )
+
+
+def classes_of(path: Path) -> set[str]:
+    return {node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)}

@@ -25,6 +25,19 @@ COMPILED = tomllib.loads(Path(ROOT, "pyproject.toml").read_text())["tool"]["hatc
     "wheel"
 ]["hooks"]["custom"]["modules"]
 
+USE = """
+import pickle, seekwarc
+for name in ("a.warc.zst", "a.warc.gz"):
+    with seekwarc.open(name, "w") as out:
+        for number in range(300):
+            out.write_response(f"http://example.org/{number}", b"page " * number, status=200)
+    with seekwarc.open(name) as archive:
+        records = [(pickle.loads(pickle.dumps(it.http)), it.payload.read()) for it in archive]
+    read = [(head.status, body) for head, body in records if head is not None]
+print(seekwarc.__compiled__, read == [(200, b"page " * number) for number in range(300)])
+"""
+"""Enough records for all ways of reading ahead."""
+
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
@@ -56,6 +69,7 @@ def build(tree: Path, **variables: str) -> tuple[str, set[str], str]:
     assert {path for path in tree.rglob("*") if "__pycache__" not in path.parts} == before
     (wheel,) = folder.iterdir()
     with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "unpacked")
         return wheel.name, set(archive.namelist()), done.stdout
 
 
@@ -101,3 +115,13 @@ def test_compiled_wheel_holds_sources_and_modules(tree: Path) -> None:
     modules = {file.partition(".")[0].replace("/", ".") for file in made}
     assert modules == {*COMPILED, "seekwarc__mypyc"}
     assert {file for file in files - made if ".dist-info/" not in file} == sources(tree)
+    unpacked = tree.with_name("wheels") / "unpacked"
+    done = subprocess.run(
+        [sys.executable, "-c", USE],
+        cwd=unpacked,
+        env={**os.environ, "PYTHONPATH": str(unpacked)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("True True\n", "")
