@@ -83,6 +83,7 @@ SAME_IN_ANY_BUILD = {
     "tests/browser/": "the page is JavaScript, and what it asks the server for is in tests/serve",
     "tests/fuzz/test_targets.py::test_a_short_run_of_the_fuzzer": "the fuzzer follows bytecode alone",
     "tests/test_system.py::test_tests_pass_without_posix": "seekwarc.system is not compiled",
+    "tests/test_wheel.py": "it builds wheels of its own",
     "tests/typing/": "type checkers read the sources",
 }
 """Tests that show no more of a compiled package: `--compiled` leaves them out; the pure one has them."""
