@@ -23,7 +23,7 @@ CORPUS = Path(__file__).parent / "corpus"
 INPUTS = {(path.parent.name, path.name): path for path in sorted(CORPUS.glob("*/*"))}
 MAX_BYTES = 300_000
 """What the corpus may weigh in the repository."""
-SECONDS = rounds(2)
+SECONDS = rounds(5)
 MUTATIONS = {"reader": 40, "tools": 15, "frames": 100, "codings": 60}
 """Mutations of each input: fewer where each takes milliseconds."""
 INTERESTING = [
