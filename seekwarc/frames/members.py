@@ -85,7 +85,7 @@ def members_ahead(window: Window, offset: int, threads: int) -> BatchesAhead:
     that look like such a one.
 
     Args:
-        window: What the stored bytes are read through, by this alone.
+        window: What the stored bytes are read through, by this alone until it is closed.
         offset: Where the first of them begins.
         threads: How many inflate.
     """

@@ -182,7 +182,7 @@ def _small_members(window: Window, offset: int, threads: int) -> Generator[Piece
     # Imported here: most who read do not go through that many.
     from seekwarc.frames.members import members_ahead  # noqa: PLC0415
 
-    with closing(members_ahead(Window(window.source), offset, threads)) as ahead:
+    with closing(members_ahead(window, offset, threads)) as ahead:
         while (batch := ahead.take()) is not None:
             for end, content in zip(batch.ends, batch.contents, strict=True):
                 yield Piece(content, offset, True, end)

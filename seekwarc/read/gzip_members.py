@@ -127,7 +127,8 @@ def _small_members(
         from seekwarc.frames.members import members_ahead  # noqa: PLC0415
 
         begin = offset
-        with closing(members_ahead(Window(file.source), offset, threads)) as ahead:
+        # The same window: what it has read is not read again, and nobody else uses it meanwhile.
+        with closing(members_ahead(window, offset, threads)) as ahead:
             while (batch := ahead.take()) is not None:
                 file.frames.count(decoded=batch.size)
                 offset = batch.ends[-1]
@@ -159,11 +160,9 @@ def _small_member(window: Window, offset: int) -> tuple[int, bytes] | None:
         while data:
             content += inflater.decompress(data, SMALL_MEMBER + 1)
             used += len(data)
-            if len(content) > SMALL_MEMBER:
-                return None
             if inflater.eof:
                 return used - len(inflater.unused_data), content
-            if inflater.unconsumed_tail:
+            if len(content) > SMALL_MEMBER or inflater.unconsumed_tail:
                 return None
             data = window.at_hand(offset + used, NEXT_STEP)
     except codec.errors:

@@ -136,7 +136,7 @@ def record(content: bytes) -> bytes:
 
 PARTS: dict[str, Callable[[int], bytes]] = {
     "small": lambda n: gzip_member(record(text(n * 37 % 900, seed=n))),
-    "large": lambda n: gzip_member(record(text(90_000, seed=n))),
+    "large": lambda n: gzip_member(record(text(200_000, seed=n))),
     "shared": lambda n: gzip_member(record(text(n)) * 2),
     "hidden": lambda n: stored(record(text(n)) + b"\x10\0\0\0" + MAGIC + bytes(30)),
     "stored": lambda n: stored(record(struct.pack("<II", 1, 90) + gzip_member(record(text(n))) * 2)),
