@@ -51,6 +51,7 @@ RECORD_BEGINNING: Final = re.compile(rb"WARC/[0-9]{1,4}\.[0-9]{1,4}[ \t]{0,8}\r{
 """A version line and the name of a field: what is taken for a record where none is expected."""
 
 _VERSION = re.compile(rb"WARC/(\d{1,4}\.\d{1,4})[ \t]*(\r{0,2})\n")
+_END = b"\r\n\r\n"
 _TOO_MANY_RETURNS = b"\r\r"
 _USUAL_VERSIONS = (b"WARC/1.0\r\n", b"WARC/1.1\r\n")
 _CONTENT_LENGTH = re.compile(rb"\n(?i:content-length)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)")
@@ -186,6 +187,15 @@ def edit_header(header: RecordHeader, remove: Iterable[str], add: Iterable[tuple
         raw = field_pattern(name).sub(b"", raw)
     fields = raw.removesuffix(b"\n").removesuffix(b"\r")
     return parse_record_header(fields + format_fields(add) + b"\r\n")
+
+
+def pad_header(header: RecordHeader, size: int) -> RecordHeader:
+    """Return a header of `size` bytes, as long or longer: blanks follow the value of its last field.
+
+    They are not part of the value (clause 4: LWS).
+    """
+    fields = header.raw.removesuffix(_END)
+    return RecordHeader(fields + b" " * (size - len(header.raw)) + _END, header.content_length)
 
 
 def build_record_header(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> RecordHeader:

@@ -28,6 +28,7 @@ __all__ = [
     "measure_frame",
     "parse_frame_header",
     "parse_skippable_header",
+    "raw_frame",
     "skippable_frame",
     "walk_blocks",
 ]
@@ -49,6 +50,8 @@ MAX_SKIPPABLE_DATA: Final = 0xFFFF_FFFF
 _U32 = Struct("<I")
 _SKIPPABLE = Struct("<II")
 _RAW, _RLE, _COMPRESSED, _RESERVED = range(4)
+_CONTENT_SIZES: Final = ((0, 1, 0, 255), (1, 2, 256, 65_791), (2, 4, 65_792, MAX_SKIPPABLE_DATA))
+"""Frame_Content_Size_flag, bytes of Frame_Content_Size, and the sizes that it is used for."""
 
 
 class FrameHeader(NamedTuple):
@@ -203,6 +206,35 @@ def skippable_frame(magic: int, user_data: Buffer) -> bytes:
     if len(user_data) > MAX_SKIPPABLE_DATA:
         raise LimitError(f"a skippable frame holds at most {MAX_SKIPPABLE_DATA} bytes")
     return _SKIPPABLE.pack(magic, len(user_data)) + bytes(user_data)
+
+
+def raw_frame(content: Buffer, checksum: int, dictionary_id: int = 0) -> bytes:
+    """Build a Zstandard frame that stores its content as it is, in raw blocks.
+
+    Its size depends only on how long the content is.
+
+    Args:
+        content: The content, less than 4 GiB.
+        checksum: Content_Checksum: the low 32 bits of the content's XXH64.
+        dictionary_id: Dictionary_ID; 0 for a frame that states none.
+    """
+    size = len(content)
+    view = memoryview(content)
+    flag, width = next(it for it in _CONTENT_SIZES if it[2] <= size <= it[3])[:2]
+    # Single_Segment_Flag, Content_Checksum_Flag, and four bytes for a Dictionary_ID.
+    descriptor = flag << 6 | 0x24 | (3 if dictionary_id else 0)
+    parts: list[Buffer] = [
+        FRAME_MAGIC_BYTES,
+        bytes([descriptor]),
+        _U32.pack(dictionary_id) if dictionary_id else b"",
+        (size - (256 if flag == 1 else 0)).to_bytes(width, "little"),
+    ]
+    for start in range(0, max(size, 1), MAX_BLOCK_SIZE):
+        block = view[start : start + MAX_BLOCK_SIZE]
+        is_last = start + MAX_BLOCK_SIZE >= size
+        parts += [(len(block) << 3 | _RAW << 1 | is_last).to_bytes(3, "little"), block]
+    parts.append(_U32.pack(checksum))
+    return b"".join(parts)
 
 
 def walk_blocks(data: Buffer, position: int) -> tuple[int, bool]:

@@ -35,6 +35,8 @@ GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 LAST_BLOCK: Final = b"\x03\x00"
 """An empty block that is marked as the last."""
 RAW: Final = -15
+MAX_STORED: Final = 0xFFFF
+"""Maximum content of a stored block."""
 POLYNOMIAL: Final = 0xEDB88320
 ONE: Final = 1 << 31
 """x to the power of 0: bits are reflected, as CRC-32 has them."""
@@ -47,7 +49,7 @@ class PlainEncoder:
         """Return one part."""
         return EncodedFrame(bytes(content), len(content), 0)
 
-    encode_smallest = encode
+    encode_smallest = store = encode
 
     def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:  # noqa: ARG002
         """Return one part."""
@@ -71,6 +73,15 @@ class DeflateEncoder:
         return EncodedFrame(data, len(content), zlib.crc32(content))
 
     encode_smallest = encode
+
+    def store(self, content: Buffer) -> EncodedFrame:
+        """Make one part of stored blocks (RFC 1951, section 3.2.4): its size follows from the content's."""
+        view = memoryview(content)
+        parts: list[Buffer] = []
+        for start in range(0, len(view), MAX_STORED):
+            block = view[start : start + MAX_STORED]
+            parts += [struct.pack("<BHH", 0, len(block), len(block) ^ 0xFFFF), block]
+        return EncodedFrame(b"".join(parts), len(view), zlib.crc32(view))
 
     def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:  # noqa: ARG002
         """Make one part: smaller ones would help nobody, as there is no way to find them."""

@@ -11,6 +11,8 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 import zstandard
 
 from seekwarc.format.buffer import Buffer
+from seekwarc.format.zstd import raw_frame
+from seekwarc.frames.decoder import content_checksum
 from seekwarc.frames.dictionary import Dictionary
 
 __all__ = [
@@ -39,6 +41,9 @@ MAX_ADDED: Final = 64
 NOT_WORTH_IT: Final = 0.95
 """A frame that takes more than this share of its content counts as not compressible."""
 
+MAX_ASIDE: Final = 4
+"""Calls beside the jobs that may wait."""
+
 _T = TypeVar("_T")
 
 
@@ -59,6 +64,9 @@ class RecordEncoder(Protocol):
 
     def encode_smallest(self, content: Buffer) -> EncodedFrame:
         """Make one frame, the smallest there is."""
+
+    def store(self, content: Buffer) -> EncodedFrame:
+        """Make one frame that is as long for all content of that length, so that it can be replaced."""
 
     def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:
         """Make one frame, or several of `small_frame` bytes where the content does not compress."""
@@ -122,6 +130,12 @@ class FrameEncoder:
         low = self._encode_all((content,), min(self._level, 1))
         return min(self.encode(content), *low, key=lambda frame: len(frame.data))
 
+    def store(self, content: Buffer) -> EncodedFrame:
+        """Make one frame of raw blocks: it is as long for all content of that length."""
+        checksum = content_checksum(content)
+        dictionary_id = self._dictionary.id if self._dictionary is not None else 0
+        return EncodedFrame(raw_frame(content, checksum, dictionary_id), len(content), checksum)
+
     def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:
         """Make one frame, or several of `small_frame` bytes where the content does not compress.
 
@@ -136,6 +150,9 @@ class FrameEncoder:
         starts = range(0, len(view) - MAX_ADDED, small_frame)
         stops = [*starts[1:], len(view)]
         parts = [view[start:stop] for start, stop in zip(starts, stops, strict=True)]
+        if len(frame.data) > len(content):
+            # The codec found nothing at all, as in most films: it would store each part as it is.
+            return [self.store(part) for part in parts]
         return self._encode_all(parts, min(self._level, 1))
 
 
@@ -145,6 +162,32 @@ class _Waiting(NamedTuple):
     finish: Callable[[], None]
     """Waits for the result and delivers it."""
     is_job: bool
+
+
+class Aside:
+    """Calls made one after the other in a thread beside the jobs, such as to compute a digest.
+
+    Args:
+        pool: The thread; None to make the calls at once in the caller's.
+    """
+
+    def __init__(self, pool: ThreadPoolExecutor | None) -> None:
+        self._pool = pool
+        self._waiting: deque[Future[None]] = deque()
+
+    def call(self, function: Callable[[_T], None], argument: _T) -> None:
+        """Call a function after those before; wait if many calls are waiting, as each holds its argument."""
+        if self._pool is None:
+            function(argument)
+            return
+        while len(self._waiting) >= MAX_ASIDE:
+            self._waiting.popleft().result()
+        self._waiting.append(self._pool.submit(function, argument))
+
+    def finish(self) -> None:
+        """Wait until all calls are done."""
+        while self._waiting:
+            self._waiting.popleft().result()
 
 
 class OrderedWork:
@@ -158,12 +201,12 @@ class OrderedWork:
 
     Args:
         threads: Threads to work in; with one, jobs are done at once in the caller's.
-
     """
 
     def __init__(self, threads: int) -> None:
         self._max_jobs = 2 * threads
         self._pool = ThreadPoolExecutor(threads, "seekwarc-encode") if threads > 1 else None
+        self._aside = ThreadPoolExecutor(1, "seekwarc-aside") if threads > 1 else None
         self._waiting: deque[_Waiting] = deque()
         self._delivered = 0
 
@@ -182,6 +225,10 @@ class OrderedWork:
             self._deliver_one()
         future: Future[_T] = self._pool.submit(job)
         self._waiting.append(_Waiting(lambda: deliver(future.result()), True))
+
+    def aside(self) -> Aside:
+        """Return a way to make calls in one further thread, in order."""
+        return Aside(self._aside)
 
     def mark(self, reached: Callable[[], None]) -> None:
         """Call `reached` once everything that was submitted before is delivered."""
@@ -207,5 +254,6 @@ class OrderedWork:
     def close(self) -> None:
         """Stop the threads; what is still waiting is dropped."""
         self.rollback()
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+        for pool in (self._pool, self._aside):
+            if pool is not None:
+                pool.shutdown(wait=True, cancel_futures=True)

@@ -13,6 +13,7 @@ from typing import BinaryIO, Unpack
 
 from seekwarc import __version__
 from seekwarc.errors import SeekWarcError, SourceError
+from seekwarc.write.block_reader import length_of
 from seekwarc.write.numbering import ExistingSeries
 from seekwarc.write.options import RecordOptions
 from seekwarc.write.writer import Writer
@@ -112,6 +113,7 @@ def pack(
                         target_uri=_uri(path, base_uri),
                         content_type=_content_type(path),
                         date=_changed(file) if isinstance(entry, Path) else None,
+                        length=length_of(file),
                         block=on_progress(path, file),
                     )
             except OSError as error:

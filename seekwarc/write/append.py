@@ -29,8 +29,9 @@ from seekwarc.errors import (
     TruncatedError,
     UnsupportedError,
 )
-from seekwarc.format.warc import RECORD_END, parse_record_header
+from seekwarc.format.warc import MAX_HEADER_SIZE, RECORD_END, parse_record_header
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
+from seekwarc.frames.encoder import MAX_FRAME_SIZE
 from seekwarc.frames.scan import Frame, Window, frames_from
 from seekwarc.frames.units import Compression, skippable_frame_at
 from seekwarc.read.reader import Reader
@@ -43,6 +44,7 @@ from seekwarc.write.unfinished import OpenOutput, unfinished_name
 __all__ = ["AppendOutput", "Continued", "continued", "existing_file"]
 
 CHECKSUM_SIZE: Final = 4
+BLOCK_HEADER_SIZE: Final = 3
 CONVERT: Final = "`seekwarc convert` makes a file that can be continued"
 REPAIR: Final = (
     'repair=True with mode "a" moves it into a file of its own, `seekwarc recover` saves the whole records'
@@ -216,7 +218,7 @@ def _ends(archive: Reader, *, repair: bool) -> tuple[Record, Record, int, int | 
             end = _end_of(before) if before is not None else 0
         places = {end, error.offset or 0}
         if not isinstance(error, TruncatedError) and not any(
-            _is_torn(archive.name, place) for place in places
+            _is_torn(archive.name, place) or _is_incomplete(archive.name, place) for place in places
         ):
             raise
         if not repair:
@@ -258,6 +260,32 @@ def _is_torn(path: str, offset: int) -> bool:
         return not begin.strip(b"\0") and all(
             not data.strip(b"\0") for data in iter(lambda: file.read(STEP), b"")
         )
+
+
+def _is_incomplete(path: str, offset: int) -> bool:
+    """Tell whether the file ends inside a record whose header was just being completed, so that it is torn.
+
+    The writer stores such a header as it is, and completes it before the last frame of the record.
+    """
+    with contextlib.closing(LocalFileSource(path)) as source:
+        window = Window(source)
+        content = 0
+        try:
+            for frame in frames_from(window, offset):
+                if frame.header is None:
+                    return False
+                if not content:
+                    begin = frame.offset + frame.header.size
+                    stored = window.take(begin, min(frame.size, MAX_HEADER_SIZE))
+                    header, end, _ = stored[BLOCK_HEADER_SIZE:].partition(HEADER_END)
+                    wanted = parse_record_header(header + end)
+                content += frame.content_size or 0
+        except TruncatedError:
+            pass  # Inside a frame.
+        except FormatError:
+            return False
+        missing = len(wanted.raw) + wanted.content_length + len(RECORD_END) - content if content else 0
+        return 0 < missing <= MAX_FRAME_SIZE + len(RECORD_END)
 
 
 def _note(found: ExistingFile, window: Window, frame: Frame) -> None:

@@ -36,6 +36,7 @@ from seekwarc.frames.encoder import MAX_FRAME_SIZE, EncodedFrame, OrderedWork
 from seekwarc.write.block_reader import BlockSource
 from seekwarc.write.file_layout import ExistingFile, TableMode
 from seekwarc.write.forms import Form
+from seekwarc.write.header import HeaderCompletion
 from seekwarc.write.output import Output
 from seekwarc.write.spool import (
     BlockShape,
@@ -153,13 +154,27 @@ class RecordAssembly:
         """Append a skippable frame."""
         self.layout.once(next(self._steps), lambda: self.layout.add_skippable(frame))
 
-    def add(self, header: RecordHeader, source: BlockSource, trailer: Trailer) -> Written:
-        """Add a record whose header is complete."""
+    def add(
+        self,
+        header: RecordHeader,
+        source: BlockSource,
+        trailer: Trailer,
+        completion: HeaderCompletion | None = None,
+    ) -> Written:
+        """Add a record.
+
+        Args:
+            header: Its header.
+            source: Its block.
+            trailer: The bytes after it, or a function that is called after the block was read.
+            completion: Makes the final header of a large record, as long as `header`. Only if
+                `layout.can_rewrite`.
+        """
         with self._all_or_nothing():
             written = Written(header, self._output.name, self.flush)
             length = header.content_length
             if length > self._frame_size or len(header.raw) + length + len(RECORD_END) > MAX_FRAME_SIZE:
-                self._add_large(header, source, trailer, written)
+                self._add_large(header, source, trailer, written, completion)
             else:
                 block = source.read(length)
                 self._add_small(header, block, trailer() if callable(trailer) else trailer, written)
@@ -183,7 +198,7 @@ class RecordAssembly:
         Args:
             source: The block.
             http: The HTTP head that it begins with, if it does.
-            on_data: Called with the block, piece by piece.
+            on_data: Called with the block, piece by piece; in another thread, but never twice at once.
             length: Its length, or None if it is not known.
             limits: Maximum sizes of segments; one record takes all of it unless given.
             algorithm: Algorithm of the digests of the segments.
@@ -203,15 +218,17 @@ class RecordAssembly:
         )
         try:
             self._needs_rollback, self._begun = True, self._work.submitted
-            on_data(shape.lead)
+            aside = self._work.aside()
+            aside.call(on_data, shape.lead)
             chunks = source.chunks(shape.first, shape.frame)
             for content, trailing in with_trailer(chunks, lambda: RECORD_END):
                 part = memoryview(content)[: len(content) - trailing]
-                on_data(part)
+                aside.call(on_data, part)
                 self._work.submit(
                     partial(self.encoder.encode_chunk, content, shape.small), partial(block.add, part)
                 )
             self._work.drain()
+            aside.finish()
             block.finish()
             self._begun, self._needs_rollback = None, False
         except BaseException:
@@ -405,7 +422,12 @@ class RecordAssembly:
         return self._tables == "large" and not self.records
 
     def _add_large(
-        self, header: RecordHeader, source: BlockSource, trailer: Trailer, written: Written
+        self,
+        header: RecordHeader,
+        source: BlockSource,
+        trailer: Trailer,
+        written: Written,
+        completion: HeaderCompletion | None,
     ) -> None:
         self._submit_batch()
         layout = self.layout
@@ -434,9 +456,21 @@ class RecordAssembly:
         shape = block_shape(
             source, http, header.content_length, frame_size=self._frame_size, merged=self.merges_first_header
         )
-        heads = _head_contents(header, shape)
-        self._submit_frames(lambda: list(map(self.encoder.encode, heads)))
-        for content, _ in with_trailer(source.chunks(shape.first, shape.frame), end_of_block):
+        first, *others = _head_contents(header, shape)
+        before = self.encoder.store(first) if completion is not None else self.encoder.encode(first)
+        self._submit_frames(lambda: [before, *map(self.encoder.encode, others)])
+        aside = self._work.aside()
+        if completion is not None:
+            aside.call(completion.add, shape.lead)
+        for content, trailing in with_trailer(source.chunks(shape.first, shape.frame), end_of_block):
+            if completion is not None:
+                aside.call(completion.add, memoryview(content)[: len(content) - trailing])
+                if trailing:
+                    aside.finish()
+                    # Before the last frame: a record whose header is not final is never a whole one.
+                    written.header = completion.finish()
+                    after = self.encoder.store(_head_contents(written.header, shape)[0])
+                    self._mark_step(partial(layout.rewrite_first, before, after))
             self._submit_frames(partial(self.encoder.encode_chunk, content, shape.small))
         self._mark_step(end)
         self._begun = None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
+import stat
 from collections.abc import Iterable, Iterator
+from typing import Final, cast
 
 from seekwarc.errors import FormatError
 from seekwarc.format.buffer import Buffer
@@ -11,8 +14,11 @@ from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, parse_http_head
 from seekwarc.format.words import counted
 from seekwarc.storage.streams import ReadableStream, read_some
 
-__all__ = ["Block", "BlockSource", "ReadableStream", "as_stream"]
+__all__ = ["Block", "BlockSource", "ReadableStream", "as_stream", "length_of"]
 
+
+MAX_DOUBTFUL: Final = 64 << 10
+"""No large record is this small."""
 
 Block = Buffer | ReadableStream | Iterable[Buffer]
 """A block: its bytes, a binary file, or an iterable of its pieces in order."""
@@ -52,6 +58,24 @@ def as_stream(block: Block) -> Buffer | ReadableStream:
     if isinstance(block, Iterable):
         return _PiecesStream(iter(block))
     raise _wrong(type(block).__name__)
+
+
+def length_of(block: Block) -> int | None:
+    """Return how many bytes are left of a large file on disk or in memory; None for any other block.
+
+    A file of a type derived from Python's own may read something else than is stored, such as what it
+    decompresses. Files in /proc and /sys state a size of 0 or one page, whatever they hold.
+    """
+    size = 0
+    if type(block) is io.BytesIO:
+        size = block.getbuffer().nbytes
+    elif type(block) in (io.BufferedReader, io.BufferedRandom, io.FileIO):
+        facts = os.fstat(cast("io.FileIO", block).fileno())
+        size = facts.st_size if stat.S_ISREG(facts.st_mode) else 0
+    if size <= MAX_DOUBTFUL:
+        return None
+    left = size - cast("io.FileIO", block).tell()
+    return left if left > MAX_DOUBTFUL else None
 
 
 def _wrong(found: str) -> TypeError:

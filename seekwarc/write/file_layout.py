@@ -17,6 +17,7 @@ from seekwarc.frames.decoder import content_checksum
 from seekwarc.frames.deflate import GZIP_HEADER, combined_crc, gzip_trailer
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import EncodedFrame
+from seekwarc.write.files import FileOutput
 from seekwarc.write.output import Output
 
 __all__ = ["CHECKSUM_OF_NOTHING", "Entry", "ExistingFile", "FileLayout", "MemberLayout", "TableMode"]
@@ -74,6 +75,9 @@ class FileLayout:
         tables: Which seek tables to write.
         existing: What the file holds already.
     """
+
+    HEAD = 0
+    """Bytes of a record before its first frame."""
 
     def __init__(self, output: Output, tables: TableMode, existing: ExistingFile | None = None) -> None:
         self._output = output
@@ -190,6 +194,26 @@ class FileLayout:
                 self._contents.append(content_size)
                 self._checksums.append(checksum)
 
+    @property
+    def can_rewrite(self) -> bool:
+        """Whether the first frame of a record can be replaced before the record is ended."""
+        return isinstance(self._output, FileOutput)
+
+    def rewrite_first(self, before: EncodedFrame, after: EncodedFrame) -> None:
+        """Replace the current record's first frame by another of the same size.
+
+        Doing so again does no harm.
+        """
+        output = self._output
+        if not isinstance(output, FileOutput) or len(before.data) != len(after.data):
+            raise SeekWarcError("a frame that was written cannot be replaced", source=output.name)
+        # As little as possible: a write may be torn by what ends the process.
+        pairs = enumerate(zip(before.data, after.data, strict=True))
+        same = next((index for index, (old, new) in pairs if old != new), len(after.data))
+        output.rewrite(self._record_offset + self.HEAD + same, after.data[same:])
+        if self._tables != "none":
+            self._checksums[self._record_index] = after.checksum
+
     def begin_record(self) -> int:
         """Begin a record, and return its offset."""
         self._record_offset = self.offset
@@ -245,6 +269,8 @@ class FileLayout:
 class MemberLayout(FileLayout):
     """Puts each record into a gzip member of its own (WARC 1.1, annex D)."""
 
+    HEAD = len(GZIP_HEADER)
+
     def begin_record(self) -> int:
         """See `FileLayout.begin_record`."""
         offset = super().begin_record()
@@ -261,6 +287,14 @@ class MemberLayout(FileLayout):
             crc = combined_crc(crc, checksum, added) if size else checksum
             size += added
         self._member = crc, size
+
+    def rewrite_first(self, before: EncodedFrame, after: EncodedFrame) -> None:
+        """See `FileLayout.rewrite_first`."""
+        super().rewrite_first(before, after)
+        crc, size = self._member
+        # A CRC is linear: what changed, moved by as many bytes as follow it, is the change of the whole.
+        changed = combined_crc(before.checksum ^ after.checksum, 0, size - before.content_size)
+        self._member = crc ^ changed, size
 
     def end_record(self, *, large: bool, regular: bool = True) -> int:
         """See `FileLayout.end_record`."""

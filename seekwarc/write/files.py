@@ -77,6 +77,11 @@ class FileOutput:
             self._put(end, waiting)
             self._state = end + len(waiting), bytearray()
 
+    def rewrite(self, offset: int, data: bytes) -> None:
+        """Replace bytes that were written."""
+        self.flush()
+        self._put(offset, data)
+
     def _put(self, offset: int, data: bytes | bytearray) -> None:
         # Not with `_guarded`: this runs for each frame, and a generator would cost two more calls.
         try:

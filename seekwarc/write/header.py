@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
 
 from seekwarc.errors import RuleError
+from seekwarc.format.buffer import Buffer
 from seekwarc.format.header_fields import format_fields
 from seekwarc.format.rules import Severity, check_fields
 from seekwarc.format.warc import RecordHeader, build_record_header
 
-__all__ = ["HeaderDraft", "Headers", "bracketed", "new_id", "pairs_of"]
+__all__ = ["HeaderCompletion", "HeaderDraft", "Headers", "bracketed", "new_id", "pairs_of"]
 
 _UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
@@ -31,6 +33,16 @@ def bracketed(uri: str) -> str:
 def new_id() -> str:
     """Return a new, unique record ID."""
     return f"<urn:uuid:{uuid.uuid4()}>"
+
+
+class HeaderCompletion(Protocol):
+    """Completes a header that states digests of the block after it."""
+
+    def add(self, data: Buffer, /) -> None:
+        """Add the next bytes of the block; called in another thread, but never twice at once."""
+
+    def finish(self) -> RecordHeader:
+        """Return the final header; its size must be that of the header before."""
 
 
 class HeaderDraft:

@@ -12,7 +12,7 @@ from seekwarc.format.dates import WarcDate, format_date
 from seekwarc.format.digest import Digest
 from seekwarc.format.header_fields import format_fields
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
-from seekwarc.write.block_reader import Block, ReadableStream, as_stream
+from seekwarc.write.block_reader import Block, ReadableStream, as_stream, length_of
 from seekwarc.write.header import HeaderDraft, Headers, bracketed, new_id, pairs_of
 from seekwarc.write.message import refuse_message_fields, response_head, with_head
 from seekwarc.write.written import Written
@@ -89,8 +89,9 @@ class TypedWrites(ABC):
 
         WARC-Record-ID, WARC-Date, Content-Length, WARC-Block-Digest and, for an HTTP response,
         WARC-Payload-Digest (of its body without chunked coding) are added unless `headers` has them. A stream
-        is read once and not kept in memory: if the header must state a length or digest that is known only at
-        its end, its *compressed* frames wait in a temporary file.
+        is read once and not kept in memory. If its length is known, as that of a file, its digests are put
+        into the header when the block was written. Otherwise, or with `dedup` or `max_file_size`, its
+        *compressed* frames wait in a temporary file.
 
         Args:
             type: WARC-Type (clause 6): "response", "resource", "request", ...
@@ -99,7 +100,8 @@ class TypedWrites(ABC):
             content_type: Content-Type of the block.
             date: WARC-Date; an aware datetime, or the field's text. The current second unless given.
             record_id: WARC-Record-ID, with or without angle brackets; a random `urn:uuid:` unless given.
-            length: Bytes to take from a stream; all of it unless given.
+            length: Bytes to take from a stream; all of it unless given; of a large file, as much as it
+                holds when writing begins.
             headers: Further fields, in order. They replace those that would be added.
 
         Raises:
@@ -157,9 +159,10 @@ class TypedWrites(ABC):
             common["headers"] = pairs_of(common.get("headers", ()))
             refuse_message_fields(common["headers"])
             head = response_head(status, reason, http_headers, block, length)
+            stored = length_of(block) if length is None else length
             block = with_head(head, block)
-            if length is not None:
-                common["length"] = len(head) + length
+            if stored is not None:
+                common["length"] = len(head) + stored
         elif reason is not None or pairs_of(http_headers):
             raise TypeError("reason and http_headers need status: without it, the block is the whole message")
         kind = content_type or _http_type(target_uri, "response")

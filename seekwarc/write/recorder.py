@@ -1,9 +1,12 @@
 """Completes records and puts them into files: adds digests, finds duplicates, makes segments.
 
-There are three ways into a file. A block of at most one frame is read into memory. A larger one whose digests
+There are four ways into a file. A block of at most one frame is read into memory. A larger one whose digests
 and length are known first (it is in memory, or no digests are wanted) is compressed straight into the file.
-Any other is compressed into a spool first (see `spool`), as is every large one if files have a maximum size,
-since only its compressed size tells which file it goes into, and whether it must be cut into segments.
+So is one of which only the length is known, if what was written can be replaced: its header gets the digests
+just before its last frame is written, in room that was kept for them. Any other is compressed into a spool
+first (see `spool`), as is every one that may turn out to be a duplicate, and every large one if files have a
+maximum size, since only its compressed size tells which file it goes into, and whether it must be cut into
+segments.
 
 Source: WARC 1.1, clauses 5.8, 5.9, 6.7.2 and 7.
 """
@@ -19,12 +22,12 @@ from seekwarc.format.buffer import Buffer
 from seekwarc.format.digest import Digest, Hasher, WrittenAlgorithm
 from seekwarc.format.http import HttpHead, is_http_block, parse_http_head
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
-from seekwarc.format.warc import RECORD_END, RecordHeader
+from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header, pad_header
 from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.format.words import counted
 from seekwarc.read.digests import BlockDigests
 from seekwarc.write.assembly import OWN_TABLE, stored_bound
-from seekwarc.write.block_reader import BlockSource, ReadableStream
+from seekwarc.write.block_reader import BlockSource, ReadableStream, length_of
 from seekwarc.write.dedup import Deduplicator, Original
 from seekwarc.write.header import HeaderDraft, bracketed, new_id
 from seekwarc.write.series import MARGIN, FileSeries
@@ -85,26 +88,38 @@ class Recorder:
         opened = self._open(block, length, draft)
         if len(opened.beginning) <= self._frame_size:
             return self._write_small(draft, opened)
-        if self._files.max_size is not None or not (opened.is_whole or self._can_stream(length)):
-            return self._write_spooled(draft, opened)
         digests = self._digests(draft, opened.http)
-        if opened.is_whole:
-            digests.add(opened.beginning)
-            length = len(opened.beginning)
+        if self._files.max_size is not None or not (opened.is_whole or self._is_ready(opened, digests)):
+            return self._write_spooled(draft, opened)
+        if not opened.is_whole:
+            return self._write_at_once(draft, opened, digests)
+        digests.add(opened.beginning)
         revisit = self._complete(draft, digests, digests.block)
         if revisit is not None:
             return self._write_revisit(revisit, draft, opened)
-        header = draft.header(length or 0)
+        header = draft.header(len(opened.beginning))
         return self._noted(draft, self._files.current.assembly.add(header, opened.source, RECORD_END))
 
-    def _can_stream(self, length: int | None) -> bool:
-        """Tell whether the header can be written before the block has been read."""
-        return self._digest is None and length is not None
+    def _is_ready(self, block: _Block, digests: BlockDigests) -> bool:
+        """Tell whether a record can be written at once, its header completed after its block was read."""
+        if block.length is None or self._digest is None:
+            return block.length is not None
+        may_be_duplicate = self._dedup is not None and digests.payload is not None
+        return not may_be_duplicate and self._files.current.assembly.layout.can_rewrite
+
+    def _write_at_once(self, draft: HeaderDraft, block: _Block, digests: BlockDigests) -> Written:
+        """Write a record of known length; its digests, if it gets any, are known after its block."""
+        assembly, length = self._files.current.assembly, block.length or 0
+        late = _LateHeader(draft, self._digest, digests, length) if self._digest is not None else None
+        header = late.unfinished if late is not None else draft.header(length)
+        return self._noted(draft, assembly.add(header, block.source, RECORD_END, late))
 
     def _open(self, block: Buffer | ReadableStream, length: int | None, draft: HeaderDraft) -> _Block:
-        source = BlockSource(block, length)
         # A block that is already in memory, or small, is looked at as a whole.
         whole = _as_bytes(block, length)
+        if whole is None and length is None:
+            length = length_of(block)
+        source = BlockSource(block, length)
         beginning = source.peek(self._frame_size + 1) if whole is None else whole
         is_whole = whole is not None or len(beginning) <= self._frame_size
         is_http = is_http_block(draft.get("Content-Type"))
@@ -130,14 +145,8 @@ class Recorder:
         self, draft: HeaderDraft, digests: BlockDigests, block: Hasher | None
     ) -> HeaderDraft | None:
         """Add the digests. If the payload was archived before, return the header of a revisit of it."""
-        payload_is_whole = digests.finish()
-        if self._digest is None:
+        if not _add_digests(draft, self._digest, digests, block):
             return None
-        if block is not None:
-            draft.add("WARC-Block-Digest", str(Digest.of(self._digest, block.digest())))
-        if digests.payload is None or not payload_is_whole:
-            return None
-        draft.add("WARC-Payload-Digest", str(Digest.of(self._digest, digests.payload.digest())))
         stated = draft.get("WARC-Payload-Digest")
         if self._dedup is None or stated is None or not digests.payload_size:
             return None
@@ -243,6 +252,59 @@ class Recorder:
             len(block.segments),
             lambda file, number: file.assembly.add_spooled(header(number), block, number),
         )
+
+
+class _LateHeader:
+    """The header of a record whose digests are computed while its block is written.
+
+    Until then it has none, but room for them at its end: so what a crash leaves of the record states nothing
+    wrong, and its Content-Length shows that it is cut off.
+
+    Args:
+        draft: The header without digests and Content-Length.
+        algorithm: Algorithm of the digests.
+        digests: Computes them.
+        length: Bytes of the block.
+
+    Attributes:
+        unfinished: The header without digests.
+        add: Takes the next bytes of the block.
+    """
+
+    def __init__(
+        self, draft: HeaderDraft, algorithm: WrittenAlgorithm, digests: BlockDigests, length: int
+    ) -> None:
+        self._draft = draft
+        self._algorithm: WrittenAlgorithm = algorithm
+        self._digests = digests
+        self._header = draft.header(length)
+        wanted = {"WARC-Block-Digest": digests.block, "WARC-Payload-Digest": digests.payload}
+        self._names = [name for name, hasher in wanted.items() if hasher and draft.get(name) is None]
+        longest = str(Digest.of(algorithm, bytes(hashlib.new(algorithm).digest_size)))
+        self._size = len(edit_header(self._header, (), [(name, longest) for name in self._names]).raw)
+        self.unfinished = pad_header(self._header, self._size)
+        self.add = digests.add
+
+    def finish(self) -> RecordHeader:
+        """Return the header with the digests; a payload whose chunks break off gets none."""
+        _add_digests(self._draft, self._algorithm, self._digests, self._digests.block)
+        found = [(name, value) for name in self._names if (value := self._draft.get(name)) is not None]
+        return pad_header(edit_header(self._header, (), found), self._size)
+
+
+def _add_digests(
+    draft: HeaderDraft, algorithm: WrittenAlgorithm | None, digests: BlockDigests, block: Hasher | None
+) -> bool:
+    """End a block, and add its digests to the header; return whether there is one of its payload."""
+    payload_is_whole = digests.finish()
+    if algorithm is None:
+        return False
+    if block is not None:
+        draft.add("WARC-Block-Digest", str(Digest.of(algorithm, block.digest())))
+    if digests.payload is None or not payload_is_whole:
+        return False
+    draft.add("WARC-Payload-Digest", str(Digest.of(algorithm, digests.payload.digest())))
+    return True
 
 
 def _revisit_of(draft: HeaderDraft, original: Original) -> HeaderDraft | None:

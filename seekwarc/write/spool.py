@@ -1,10 +1,11 @@
 """Large blocks that wait, compressed, until the header that comes before them is known.
 
 A record header states the block's length and digests, and stands before the block; but a stream tells its
-length and its digest only at its end. Reading it twice is not possible, and keeping it in memory is not
-either. So it is compressed as it is read, into the very frames that the file will get, and these wait in a
-temporary file, in memory up to 8 MiB. Once the block has ended, its header is written and the frames are
-copied after it: what is written twice is the compressed data, and nothing is compressed again.
+length and its digest only at its end. Where the length is known, the header can be completed in its place
+(see `recorder`). Otherwise the stream cannot be read twice, nor be kept in memory. So it is compressed as it
+is read, into the very frames that the file will get, and these wait in a temporary file, in memory up to
+8 MiB. Once the block has ended, its header is written and the frames are copied after it: what is written
+twice is the compressed data, and nothing is compressed again.
 
 Where files have a maximum size, the same pass cuts the block into segments (WARC 1.1, clause 7). A segment
 ends with two line breaks, which belong in its last frame; so one frame is always held back until the next one

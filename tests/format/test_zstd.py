@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+import xxhash
 import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from seekwarc.format.zstd import (
     measure_frame,
     parse_frame_header,
     parse_skippable_header,
+    raw_frame,
     skippable_frame,
     walk_blocks,
 )
@@ -177,3 +179,22 @@ def test_a_skippable_frame_cannot_hold_4_gib() -> None:
 
     with pytest.raises(LimitError, match="4294967295"):
         skippable_frame(0x184D2A50, Huge())
+
+
+@pytest.mark.parametrize("dictionary_id", [0, 1, 2_000_000_000])
+@pytest.mark.parametrize("size", [0, 1, 255, 256, 65_791, 65_792, 128 << 10, (128 << 10) + 1, 300_000])
+def test_a_raw_frame_is_what_the_codec_makes_of_noise(size: int, dictionary_id: int) -> None:
+    content = noise(size)
+    checksum = xxhash.xxh64_intdigest(content) & 0xFFFF_FFFF
+    frame = raw_frame(content, checksum, dictionary_id)
+    if not dictionary_id:
+        assert frame == zstandard.ZstdCompressor(write_checksum=True).compress(content)
+    fields = zstandard.get_frame_parameters(frame)
+    assert (fields.content_size, fields.dict_id, fields.has_checksum) == (size, dictionary_id, True)
+    assert len(raw_frame(bytes(size), 0, dictionary_id)) == len(frame)
+
+
+def test_a_raw_frame_that_was_changed_is_damaged() -> None:
+    frame = raw_frame(b"a header", 0)
+    with pytest.raises(zstandard.ZstdError):
+        zstandard.ZstdDecompressor().decompress(frame)

@@ -16,6 +16,7 @@ from seekwarc.frames.deflate import (
     combined_crc,
     gzip_trailer,
 )
+from tests.support.writing import noise
 
 
 @given(first=st.binary(max_size=200), second=st.binary(max_size=200))
@@ -42,3 +43,13 @@ def test_parts_make_a_gzip_member(pieces: list[bytes], level: int) -> None:
 
 def test_plain_content_stays_as_it_is() -> None:
     assert PlainEncoder().encode(memoryview(b"content")).data == b"content"
+
+
+def test_a_stored_part_is_as_long_for_any_content() -> None:
+    encoder = DeflateEncoder(6)
+    for size in (1, 0xFFFF, 0x10000, 200_000):
+        parts = [encoder.store(content) for content in (bytes(size), noise(size))]
+        assert len(parts[0].data) == len(parts[1].data)
+        for part, content in zip(parts, (bytes(size), noise(size)), strict=True):
+            member = GZIP_HEADER + part.data + gzip_trailer(part.checksum, size)
+            assert gzip.decompress(member) == content

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from seekwarc.frames.encoder import FrameEncoder, OrderedWork
+from seekwarc.frames.encoder import MAX_ASIDE, FrameEncoder, OrderedWork
 from tests.support.leaks import new_threads
 from tests.support.writing import KIB, MIB, noise, small_dictionary, text, walk
 
@@ -161,3 +161,59 @@ def test_closing_drops_what_is_waiting_and_stops_the_threads() -> None:
     assert seen == []
     assert new_threads(before) == []
     work.drain()
+
+
+@pytest.mark.parametrize("with_dictionary", [False, True])
+def test_a_stored_frame_is_as_long_for_any_content(with_dictionary: bool) -> None:
+    dictionary = small_dictionary() if with_dictionary else None
+    encoder = FrameEncoder(3, dictionary)
+    contents = text(5000), bytes(5000), noise(5000)
+    frames = [encoder.store(content) for content in contents]
+    assert {len(frame.data) for frame in frames} == {len(frames[0].data)}
+    for frame, content in zip(frames, contents, strict=True):
+        (stored,) = walk(frame.data, dictionary.data if dictionary is not None else None)
+        assert stored.content == content
+        assert stored.trailer == stored.checksum == frame.checksum
+        assert stored.dictionary_id == (dictionary.id if dictionary is not None else 0)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_calls_aside_are_made_in_order_one_at_a_time(threads: int) -> None:
+    work = OrderedWork(threads)
+    aside = work.aside()
+    seen = []
+    for number in range(50):
+        aside.call(seen.append, number)
+    aside.finish()
+    assert seen == list(range(50))
+    work.close()
+
+
+def test_few_calls_aside_ever_wait() -> None:
+    work = OrderedWork(2)
+    aside = work.aside()
+    go, made = threading.Event(), 0
+
+    def call_many() -> None:
+        nonlocal made
+        for _ in range(20):
+            aside.call(go.wait, None)
+            made += 1
+
+    caller = threading.Thread(target=call_many)
+    caller.start()
+    caller.join(0.2)
+    assert made <= MAX_ASIDE
+    go.set()
+    caller.join()
+    assert made == 20
+    work.close()
+
+
+def test_an_error_in_a_call_aside_reaches_the_caller() -> None:
+    work = OrderedWork(2)
+    aside = work.aside()
+    aside.call([].remove, 1)
+    with pytest.raises(ValueError, match="not in list"):
+        aside.finish()
+    work.close()

@@ -162,6 +162,16 @@ def noise(size: int, seed: int = 0) -> bytes:
     return random.Random(seed).randbytes(size)
 
 
+FRAME = 64 * KIB
+FILM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n"
+KILLED_BLOCKS = [
+    FILM_HEAD + noise(200_000, seed=1),
+    FILM_HEAD + text(1000),
+    FILM_HEAD + text(150_000, seed=2) + noise(70_000, seed=3),
+]
+"""What a writer that is killed writes: the first record of a file, and others, large and small."""
+
+
 def header_for(length: int, *fields: tuple[str, str], content_type: str = "text/plain") -> bytes:
     """A record header that never changes."""
     lines = [

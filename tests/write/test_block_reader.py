@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from seekwarc.errors import FormatError
-from seekwarc.write.block_reader import BlockSource
+from seekwarc.write.block_reader import BlockSource, length_of
 from tests.support.writing import HTTP_HEAD, KIB, Stream, text
 
 BLOCK = text(200_000)
@@ -91,3 +93,27 @@ def test_a_block_without_an_http_head_is_kept_too() -> None:
     source = BlockSource(Stream(BLOCK), None)
     assert source.http_head() is None
     assert source.read(len(BLOCK)) == BLOCK
+
+
+def test_the_length_of_a_large_file_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "film.mp4"
+    path.write_bytes(BLOCK)
+    for file in (path.open("rb"), path.open("rb", buffering=0), path.open("r+b"), io.BytesIO(BLOCK)):
+        with file:
+            assert length_of(file) == len(BLOCK)
+            file.seek(10)
+            assert length_of(file) == len(BLOCK) - 10
+            file.seek(0, io.SEEK_END)
+            assert length_of(file) is None
+
+
+def test_the_length_of_other_streams_is_not_known(tmp_path: Path) -> None:
+    path = tmp_path / "film.gz"
+    path.write_bytes(gzip.compress(BLOCK) + bytes(1 << 20))
+
+    class Other(io.BytesIO):
+        pass
+
+    with gzip.open(path) as unzipped, Path("/dev/null").open("rb") as device:
+        for stream in (unzipped, device, Other(BLOCK), Stream(BLOCK), BLOCK, io.BytesIO(BLOCK[:1000])):
+            assert length_of(stream) is None
