@@ -13,7 +13,7 @@ from typing import BinaryIO, Unpack
 
 from seekwarc import __version__
 from seekwarc.errors import SeekWarcError, SourceError
-from seekwarc.write.block_reader import length_of
+from seekwarc.write.block_reader import SizedStream, length_of
 from seekwarc.write.numbering import ExistingSeries
 from seekwarc.write.options import RecordOptions
 from seekwarc.write.writer import Writer
@@ -108,13 +108,13 @@ def pack(
             path = entry if isinstance(entry, Path) else entry.path
             try:
                 with path.open("rb") if isinstance(entry, Path) else nullcontext(entry.stream) as file:
+                    size = length_of(file)
                     record = writer.write(
                         "resource",
                         target_uri=_uri(path, base_uri),
                         content_type=_content_type(path),
                         date=_changed(file) if isinstance(entry, Path) else None,
-                        length=length_of(file),
-                        block=on_progress(path, file),
+                        block=SizedStream(on_progress(path, file), size),
                     )
             except OSError as error:
                 if isinstance(error, SeekWarcError):

@@ -14,7 +14,7 @@ from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, parse_http_head
 from seekwarc.format.words import counted
 from seekwarc.storage.streams import ReadableStream, read_some
 
-__all__ = ["Block", "BlockSource", "ReadableStream", "as_stream", "length_of"]
+__all__ = ["Block", "BlockSource", "ReadableStream", "SizedStream", "as_stream", "length_of"]
 
 
 MAX_DOUBTFUL: Final = 64 << 10
@@ -61,12 +61,14 @@ def as_stream(block: Block) -> Buffer | ReadableStream:
 
 
 def length_of(block: Block) -> int | None:
-    """Return how many bytes are left of a large file on disk or in memory; None for any other block.
+    """Return how many bytes should be left of a large file on disk or in memory; None for any other block.
 
     A file of a type derived from Python's own may read something else than is stored, such as what it
     decompresses. Files in /proc and /sys state a size of 0 or one page, whatever they hold.
     """
     size = 0
+    if isinstance(block, SizedStream):
+        return block.size
     if type(block) is io.BytesIO:
         size = block.getbuffer().nbytes
     elif type(block) in (io.BufferedReader, io.BufferedRandom, io.FileIO):
@@ -91,6 +93,19 @@ class _BytesStream:
     def read(self, size: int) -> bytes:
         data, self._view = bytes(self._view[:size]), self._view[size:]
         return data
+
+
+class SizedStream:
+    """A stream that should hold a number of bytes, but may turn out to hold more or fewer.
+
+    Args:
+        stream: The stream.
+        size: What it should hold; None if that is not known.
+    """
+
+    def __init__(self, stream: Buffer | ReadableStream, size: int | None) -> None:
+        self.size = size
+        self.read = BlockSource(stream, None).read
 
 
 class BlockSource:

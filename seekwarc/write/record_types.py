@@ -12,7 +12,7 @@ from seekwarc.format.dates import WarcDate, format_date
 from seekwarc.format.digest import Digest
 from seekwarc.format.header_fields import format_fields
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
-from seekwarc.write.block_reader import Block, ReadableStream, as_stream, length_of
+from seekwarc.write.block_reader import Block, ReadableStream, SizedStream, as_stream, length_of
 from seekwarc.write.header import HeaderDraft, Headers, bracketed, new_id, pairs_of
 from seekwarc.write.message import refuse_message_fields, response_head, with_head
 from seekwarc.write.written import Written
@@ -100,8 +100,7 @@ class TypedWrites(ABC):
             content_type: Content-Type of the block.
             date: WARC-Date; an aware datetime, or the field's text. The current second unless given.
             record_id: WARC-Record-ID, with or without angle brackets; a random `urn:uuid:` unless given.
-            length: Bytes to take from a stream; all of it unless given; of a large file, as much as it
-                holds when writing begins.
+            length: Bytes to take from a stream; all of it unless given.
             headers: Further fields, in order. They replace those that would be added.
 
         Raises:
@@ -159,10 +158,12 @@ class TypedWrites(ABC):
             common["headers"] = pairs_of(common.get("headers", ()))
             refuse_message_fields(common["headers"])
             head = response_head(status, reason, http_headers, block, length)
-            stored = length_of(block) if length is None else length
+            expected = length_of(block) if length is None else None
             block = with_head(head, block)
-            if stored is not None:
-                common["length"] = len(head) + stored
+            if length is not None:
+                common["length"] = len(head) + length
+            elif expected is not None:
+                block = SizedStream(as_stream(block), len(head) + expected)
         elif reason is not None or pairs_of(http_headers):
             raise TypeError("reason and http_headers need status: without it, the block is the whole message")
         kind = content_type or _http_type(target_uri, "response")

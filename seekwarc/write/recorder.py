@@ -36,6 +36,8 @@ from seekwarc.write.written import Written
 
 __all__ = ["Recorder"]
 
+GROWTH: Final = 110
+"""Size that a file may at least have after it was read, in percent of the size before."""
 MAX_LENGTH: Final = 10**13
 """A length with more digits than that of any block, to estimate the size of a header before it is known."""
 
@@ -50,6 +52,8 @@ class _Block(NamedTuple):
     http: HttpHead | None
     length: int | None
     """Its length; None if it is not known."""
+    expected: int | None = None
+    """The length that it should have, if that is known; it may turn out to have another."""
 
 
 class Recorder:
@@ -102,29 +106,32 @@ class Recorder:
 
     def _is_ready(self, block: _Block, digests: BlockDigests) -> bool:
         """Tell whether a record can be written at once, its header completed after its block was read."""
-        if block.length is None or self._digest is None:
-            return block.length is not None
+        if block.expected is None or block.expected <= self._frame_size:
+            return False
+        if self._digest is None and block.length is not None:
+            return True
         may_be_duplicate = self._dedup is not None and digests.payload is not None
         return not may_be_duplicate and self._files.current.assembly.layout.can_rewrite
 
     def _write_at_once(self, draft: HeaderDraft, block: _Block, digests: BlockDigests) -> Written:
         """Write a record of known length; its digests, if it gets any, are known after its block."""
-        assembly, length = self._files.current.assembly, block.length or 0
-        late = _LateHeader(draft, self._digest, digests, length) if self._digest is not None else None
-        header = late.unfinished if late is not None else draft.header(length)
-        return self._noted(draft, assembly.add(header, block.source, RECORD_END, late))
+        assembly, expected = self._files.current.assembly, block.expected or 0
+        if self._digest is None and block.length is not None:
+            header = draft.header(expected)
+            return self._noted(draft, assembly.add(header, block.source, RECORD_END))
+        late = _LateHeader(draft, self._digest, digests, expected)
+        return self._noted(draft, assembly.add(late.unfinished, block.source, RECORD_END, late))
 
     def _open(self, block: Buffer | ReadableStream, length: int | None, draft: HeaderDraft) -> _Block:
         # A block that is already in memory, or small, is looked at as a whole.
         whole = _as_bytes(block, length)
-        if whole is None and length is None:
-            length = length_of(block)
+        expected = length_of(block) if whole is None and length is None else length
         source = BlockSource(block, length)
         beginning = source.peek(self._frame_size + 1) if whole is None else whole
         is_whole = whole is not None or len(beginning) <= self._frame_size
         is_http = is_http_block(draft.get("Content-Type"))
         http = parse_http_head(beginning, whole=is_whole) if is_http else None
-        return _Block(source, beginning, is_whole, http, length)
+        return _Block(source, beginning, is_whole, http, length, expected)
 
     def _digests(self, draft: HeaderDraft, http: HttpHead | None) -> BlockDigests:
         """Return the digests to compute of a record: of its block and, if it has one, of its payload."""
@@ -262,34 +269,48 @@ class _LateHeader:
 
     Args:
         draft: The header without digests and Content-Length.
-        algorithm: Algorithm of the digests.
+        algorithm: Algorithm of the digests; None to add none.
         digests: Computes them.
-        length: Bytes of the block.
+        length: Bytes that the block should have.
 
     Attributes:
         unfinished: The header without digests.
-        add: Takes the next bytes of the block.
     """
 
     def __init__(
-        self, draft: HeaderDraft, algorithm: WrittenAlgorithm, digests: BlockDigests, length: int
+        self, draft: HeaderDraft, algorithm: WrittenAlgorithm | None, digests: BlockDigests, length: int
     ) -> None:
         self._draft = draft
-        self._algorithm: WrittenAlgorithm = algorithm
+        self._algorithm: WrittenAlgorithm | None = algorithm
         self._digests = digests
-        self._header = draft.header(length)
+        self._length = 0
+        header = draft.header(length)
         wanted = {"WARC-Block-Digest": digests.block, "WARC-Payload-Digest": digests.payload}
         self._names = [name for name, hasher in wanted.items() if hasher and draft.get(name) is None]
-        longest = str(Digest.of(algorithm, bytes(hashlib.new(algorithm).digest_size)))
-        self._size = len(edit_header(self._header, (), [(name, longest) for name in self._names]).raw)
-        self.unfinished = pad_header(self._header, self._size)
-        self.add = digests.add
+        raw = hashlib.new(algorithm).digest_size if algorithm is not None else 0
+        longest = str(Digest.of(algorithm or "sha1", bytes(raw)))
+        whole = edit_header(header, (), [(name, longest) for name in self._names])
+        growth = len(str(length * GROWTH // 100)) - len(str(length))
+        self.unfinished = pad_header(header, len(whole.raw) + growth)
+
+    def add(self, data: Buffer) -> None:
+        """Add the next bytes of the block."""
+        self._length += len(data)
+        self._digests.add(data)
 
     def finish(self) -> RecordHeader:
-        """Return the header with the digests; a payload whose chunks break off gets none."""
+        """Return the header with the digests; a payload whose chunks break off gets none.
+
+        Raises:
+            FormatError: The file that is read grew so much that there is no room for its length.
+        """
+        header = self._draft.header(self._length)
         _add_digests(self._draft, self._algorithm, self._digests, self._digests.block)
         found = [(name, value) for name in self._names if (value := self._draft.get(name)) is not None]
-        return pad_header(edit_header(self._header, (), found), self._size)
+        header = edit_header(header, (), found)
+        if len(header.raw) > len(self.unfinished.raw):
+            raise FormatError(f"the file grew to {counted(self._length, 'byte')} while it was read")
+        return pad_header(header, len(self.unfinished.raw))
 
 
 def _add_digests(

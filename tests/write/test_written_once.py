@@ -16,6 +16,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.tools.pack import pack
 from seekwarc.write import files
+from seekwarc.write.block_reader import SizedStream
 from tests.support.writing import (
     DATE,
     FRAME,
@@ -110,13 +111,53 @@ def test_as_many_bytes_are_written_as_the_file_has(tmp_path: Path, monkeypatch: 
     assert os.path.getsize(path) <= sum(sizes) <= 1.001 * os.path.getsize(path)
 
 
+class Watched:
+    """A file that is not recognized as one."""
+
+    def __init__(self, file: Any) -> None:
+        self.read = file.read
+
+
+class Changing(io.BytesIO):
+    """A file that is longer or shorter than it was."""
+
+    def __init__(self, data: bytes, change: int) -> None:
+        super().__init__(data if change < 0 else data + noise(change, seed=4))
+        self.truncate(len(data) + change)
+
+
+@pytest.mark.usefixtures("without_spool")
+@pytest.mark.parametrize("change", [-200_000, -1, 1, 10_000, 800_000])
+@pytest.mark.parametrize("name", ["a.warc.zst", "a.warc.gz", "a.warc"])
+def test_a_file_that_changes_is_taken_as_it_was_read(name: str, change: int, tmp_path: Path) -> None:
+    path, film = tmp_path / name, noise(950_000)
+    with seekwarc.open(path, "w", frame_size=FRAME) as out:
+        file = Changing(film, change)
+        done = out.write_resource(URI, SizedStream(file, len(film)), "video/mp4")
+    assert done.content_length == len(film) + change
+    assert tools.verify(path).is_sound
+    with seekwarc.open(path, strict=True) as archive:
+        assert next(iter(archive)).block.read() == file.getvalue()
+
+
+def test_a_file_that_grows_out_of_all_bounds_is_refused(tmp_path: Path) -> None:
+    path, film = tmp_path / "a.warc.zst", noise(150_000)
+    with seekwarc.open(path, "w", frame_size=FRAME) as out:
+        write(out, BLOCK)
+        with pytest.raises(seekwarc.FormatError, match="grew to 1150000 bytes while it was read"):
+            out.write_resource(URI, SizedStream(Changing(film, 10**6), len(film)), "video/mp4")
+    assert tools.verify(path).is_sound
+    with seekwarc.open(path) as archive:
+        assert [record.type for record in archive] == ["response"]
+
+
 @pytest.mark.usefixtures("without_spool")
 @pytest.mark.parametrize("how", ["resource", "body", "pack", "watched"])
 def test_the_length_of_a_file_need_not_be_given(how: str, tmp_path: Path) -> None:
     film, path = tmp_path / "film.mp4", tmp_path / "a.warc.zst"
     film.write_bytes(noise(2 * MIB))
     if how in ("pack", "watched"):
-        wraps = {"on_progress": lambda _, file: Stream(file.read())} if how == "watched" else {}
+        wraps = {"on_progress": lambda _, file: Watched(file)} if how == "watched" else {}
         pack([film], path, **wraps)
     else:
         with film.open("rb") as file, seekwarc.open(path, "w") as out:
