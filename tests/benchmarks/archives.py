@@ -203,6 +203,46 @@ def write(data: Data) -> list[Result]:
     return results
 
 
+def write_video(data: Data) -> list[Result]:
+    """Write what does not compress, from a file, as `--size` says: what is written is counted, too."""
+    out, zst = data.folder / "out.warc.zst", data.folder / "out.zst"
+    warm(data.video)
+    written: list[float] = []
+
+    def ours() -> None:
+        before = bytes_to_disk()
+        with (
+            data.video.open("rb") as file,
+            seekwarc.open(out, "w", level=LEVEL, threads=2, existing="overwrite") as archive,
+        ):
+            archive.write_resource("http://example.org/film.mp4", file, "video/mp4")
+        written.append((bytes_to_disk() - before) / out.stat().st_size)
+
+    def command() -> None:
+        subprocess.run(["zstd", "-T2", f"-{LEVEL}", "-q", "-f", data.video, "-o", zst], check=True)
+
+    results = compare(
+        "writing video at level 3, with record and digest",
+        timed(ours),
+        [Peer("zstd -T2 -3", timed(command), 1.5)],
+        budget=60,
+        least=3,
+    )
+    with seekwarc.open(out) as archive:
+        (record,) = archive
+        assert record.content_length == data.size
+        assert [it.verdict for it in record.check_digests()] == ["valid"]
+    out.unlink()
+    zst.unlink()
+    return [*results, Result("bytes written for that", "the size of the file", tuple(written), 1.01, "times")]
+
+
+def bytes_to_disk() -> int:
+    """Bytes that this process has caused to be written to a disk, temporary files included."""
+    facts = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return int(facts["write_bytes"])
+
+
 def size(data: Data) -> list[Result]:
     stored = data.warc(data.text).stat().st_size
     with data.text.open("rb") as file, (data.folder / "out.zst").open("wb") as out:
@@ -259,6 +299,7 @@ LINES = (
     Line("iterate-large", iterate_large),
     Line("ls-large", list_large),
     Line("write", write),
+    Line("write-video", write_video),
     Line("size", size),
     Line("convert", convert),
 )
