@@ -129,23 +129,23 @@ def test_a_writer_killed_at_any_write(name: str, options: dict, appends: bool, t
         assert len(blocks) >= len(old)
         assert not is_whole or (problem is None and len(blocks) == len(old) + len(KILLED_BLOCKS))
         found.add(len(blocks))
-        verified = tools.verify(path)
-        assert verified.is_sound == (problem is None) or not blocks, path
+        assert tools.verify(path).is_sound == (problem is None), path
         if problem is None:
             continue
-        if blocks:
+        # The last member of a .warc.gz may lack its checksum, and the last record of a .warc its line breaks.
+        sure = blocks if name.endswith("zst") else blocks[:-1]
+        if sure:
             saved = path.with_name(f"saved.{name}")
             tools.recover(path, saved)
             kept, problem = read(saved)
             assert problem is None
-            # Of a .warc.gz the checksum of the last member may be missing, and of a .warc the line breaks.
-            assert len(kept) in ([len(blocks)] if name.endswith("zst") else range(len(blocks) - 1, 9))
             assert kept == [*old, *KILLED_BLOCKS][: len(kept)]
+            assert len(kept) == len(sure) if sure is blocks else len(kept) >= len(sure)
         partial = path.with_name(f"partial.{name}")
         try:
             tools.recover(path, partial, partial=True)
         except seekwarc.NotFoundError:
-            assert not blocks
+            assert not sure
         else:
             # Only a .warc.zst shows that a header was torn while it was completed.
             assert tools.verify(partial).is_sound or not name.endswith("zst"), path
@@ -158,6 +158,6 @@ def test_a_writer_killed_at_any_write(name: str, options: dict, appends: bool, t
         continued, problem = read(path.with_name(name))
         assert problem is None
         assert continued[-1] == FILM_HEAD + b"new"
-        assert continued[:-1] == blocks or (name == "a.warc.gz" and continued[:-1] == blocks[:-1]), path
+        assert continued[:-1] in (blocks, sure), path
         assert tools.verify(path.with_name(name)).is_sound
     assert found >= set(range(len(old) or 1, len(old) + len(KILLED_BLOCKS) + 1)), found
