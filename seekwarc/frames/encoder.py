@@ -150,9 +150,6 @@ class FrameEncoder:
         starts = range(0, len(view) - MAX_ADDED, small_frame)
         stops = [*starts[1:], len(view)]
         parts = [view[start:stop] for start, stop in zip(starts, stops, strict=True)]
-        if len(frame.data) > len(content):
-            # The codec found nothing at all, as in most films: it would store each part as it is.
-            return [self.store(part) for part in parts]
         return self._encode_all(parts, min(self._level, 1))
 
 
