@@ -113,7 +113,10 @@ class FrameEncoder:
         return compressor
 
     def _encode_all(self, contents: Iterable[Buffer], level: int) -> list[EncodedFrame]:
-        compressor = self._compressor(level)
+        try:
+            compressor = self._contexts.of_level[level]
+        except (AttributeError, KeyError):
+            compressor = self._compressor(level)
         frames = []
         for content in contents:
             data = compressor.compress(content)
@@ -142,14 +145,14 @@ class FrameEncoder:
         Small frames of such content cost next to nothing in size, and a reader of a short range then has
         less to fetch.
         """
-        frame = self.encode(content)
+        (frame,) = self._encode_all((content,), self._level)
         if len(content) <= small_frame or len(frame.data) <= len(content) * NOT_WORTH_IT:
             return [frame]
         # The lowest effort does: there is little to be gained whatever is tried.
         view = memoryview(content)
         starts = range(0, len(view) - MAX_ADDED, small_frame)
         stops = [*starts[1:], len(view)]
-        parts = [view[start:stop] for start, stop in zip(starts, stops, strict=True)]
+        parts = map(view.__getitem__, map(slice, starts, stops))
         return self._encode_all(parts, min(self._level, 1))
 
 
@@ -236,7 +239,9 @@ class OrderedWork:
     def drain(self) -> None:
         """Wait until everything is delivered."""
         while self._waiting:
-            self._deliver_one()
+            self._waiting[0].finish()
+            self._waiting.popleft()
+            self._delivered += 1
 
     def _deliver_one(self) -> None:
         self._waiting[0].finish()

@@ -47,11 +47,14 @@ class BlockDigests:
         self.transferred = transferred
         self._head_left = http.size if http is not None else 0
         self._chunked = ChunkedBody() if http is not None and http.chunked else None
+        self.size = 0
+        """Bytes of the block so far."""
         self.payload_size = 0
         """Bytes of the payload so far."""
 
     def add(self, data: Buffer) -> None:
         """Add the next bytes of the block."""
+        self.size += len(data)
         if self.block is not None:
             self.block.update(data)
         body = memoryview(data)[self._head_left :]

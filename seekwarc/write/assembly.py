@@ -477,7 +477,7 @@ class RecordAssembly:
 
     def _submit_frames(self, encode: Callable[[], list[EncodedFrame]]) -> None:
         number = next(self._steps)
-        self._work.submit(encode, lambda frames: self.layout.once(number, lambda: self.layout.add(*frames)))
+        self._work.submit(encode, lambda frames: self.layout.once(number, partial(self.layout.add, *frames)))
 
     def _mark_step(self, step: Callable[[], None]) -> None:
         number = next(self._steps)

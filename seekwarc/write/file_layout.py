@@ -171,9 +171,11 @@ class FileLayout:
 
     def add(self, *frames: EncodedFrame) -> None:
         """Append frames of the current record."""
-        for frame in frames:
-            self._output.write(frame.data)
-        self.note([(len(frame.data), frame.content_size, frame.checksum) for frame in frames])
+        if not frames:
+            return
+        data, content_sizes, checksums = zip(*frames, strict=True)
+        self._output.write(data[0] if len(data) == 1 else b"".join(data))
+        self.note([*zip(map(len, data), content_sizes, checksums, strict=True)])
 
     def add_skippable(self, frame: bytes) -> None:
         """Append a frame without content."""

@@ -275,6 +275,7 @@ class _LateHeader:
 
     Attributes:
         unfinished: The header without digests.
+        add: Takes the next bytes of the block.
     """
 
     def __init__(
@@ -283,7 +284,7 @@ class _LateHeader:
         self._draft = draft
         self._algorithm: WrittenAlgorithm | None = algorithm
         self._digests = digests
-        self._length = 0
+        self.add = digests.add
         header = draft.header(length)
         wanted = {"WARC-Block-Digest": digests.block, "WARC-Payload-Digest": digests.payload}
         self._names = [name for name, hasher in wanted.items() if hasher and draft.get(name) is None]
@@ -293,23 +294,19 @@ class _LateHeader:
         growth = len(str(length * GROWTH // 100)) - len(str(length))
         self.unfinished = pad_header(header, len(whole.raw) + growth)
 
-    def add(self, data: Buffer) -> None:
-        """Add the next bytes of the block."""
-        self._length += len(data)
-        self._digests.add(data)
-
     def finish(self) -> RecordHeader:
         """Return the header with the digests; a payload whose chunks break off gets none.
 
         Raises:
             FormatError: The file that is read grew so much that there is no room for its length.
         """
-        header = self._draft.header(self._length)
+        size = self._digests.size
+        header = self._draft.header(size)
         _add_digests(self._draft, self._algorithm, self._digests, self._digests.block)
         found = [(name, value) for name in self._names if (value := self._draft.get(name)) is not None]
         header = edit_header(header, (), found)
         if len(header.raw) > len(self.unfinished.raw):
-            raise FormatError(f"the file grew to {counted(self._length, 'byte')} while it was read")
+            raise FormatError(f"the file grew to {counted(size, 'byte')} while it was read")
         return pad_header(header, len(self.unfinished.raw))
 
 
