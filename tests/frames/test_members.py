@@ -90,7 +90,7 @@ LOOKALIKES: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("kind", LOOKALIKES)
 @pytest.mark.parametrize("place", [0, 17, 300])
-def test_what_looks_like_a_member_in_a_member_is_none(kind: str, place: int) -> None:
+def test_what_looks_like_a_member_inside_one_is_passed_over(kind: str, place: int) -> None:
     inner = text(place) + struct.pack("<I", 200) + LOOKALIKES[kind]() + text(50)
     found = batches(b"".join(MEMBERS[:3]) + stored(inner) + b"".join(MEMBERS[3:6]))
     right = [*CONTENTS[:3], inner, *CONTENTS[3:6]]
