@@ -96,7 +96,7 @@ def memory(data: Data) -> list[Result]:
     for action, doing, most in (("write", "writing", 200), ("read", "ranges read in", 100)):
         peak = float(python(data, "-c", MEMORY, path, action, size))
         what = f"peak memory, {doing} a record of {size / (KIB**3):g} GiB"
-        results.append(Result(what, "", (peak,)(most, at_most=True), "MiB"))
+        results.append(Result(what, "", (peak,), most, "MiB"))
     path.unlink()
     return results
 
