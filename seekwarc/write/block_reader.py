@@ -19,6 +19,8 @@ __all__ = ["Block", "BlockSource", "ReadableStream", "SizedStream", "as_stream",
 
 MAX_DOUBTFUL: Final = 64 << 10
 """No large record is this small."""
+FILES: Final = (io.BufferedReader, io.BufferedRandom, io.FileIO)
+"""What `open` returns."""
 
 Block = Buffer | ReadableStream | Iterable[Buffer]
 """A block: its bytes, a binary file, or an iterable of its pieces in order."""
@@ -63,15 +65,15 @@ def as_stream(block: Block) -> Buffer | ReadableStream:
 def length_of(block: Block) -> int | None:
     """Return how many bytes should be left of a large file on disk or in memory; None for any other block.
 
-    A file of a type derived from Python's own may read something else than is stored, such as what it
-    decompresses. Files in /proc and /sys state a size of 0 or one page, whatever they hold.
+    A file of any type but Python's own may read something else than is stored, such as what it decompresses,
+    and so may a buffer around it. Files in /proc and /sys state a size of 0 or one page, whatever they hold.
     """
     size = 0
     if isinstance(block, SizedStream):
         return block.size
     if type(block) is io.BytesIO:
         size = block.getbuffer().nbytes
-    elif type(block) in (io.BufferedReader, io.BufferedRandom, io.FileIO):
+    elif type(block) in FILES and type(getattr(block, "raw", block)) is io.FileIO:
         facts = os.fstat(cast("io.FileIO", block).fileno())
         size = facts.st_size if stat.S_ISREG(facts.st_mode) else 0
     if size <= MAX_DOUBTFUL:

@@ -114,6 +114,13 @@ def test_the_length_of_other_streams_is_not_known(tmp_path: Path) -> None:
     class Other(io.BytesIO):
         pass
 
+    class Raw(io.RawIOBase):
+        def readable(self) -> bool:
+            return True
+
     with gzip.open(path) as unzipped, Path("/dev/null").open("rb") as device:
-        for stream in (unzipped, device, Other(BLOCK), Stream(BLOCK), BLOCK, io.BytesIO(BLOCK[:1000])):
+        # Its `fileno` is that of the compressed file.
+        buffered = io.BufferedReader(unzipped)
+        streams = (unzipped, buffered, device, io.BufferedReader(Raw()), Other(BLOCK), Stream(BLOCK), BLOCK)
+        for stream in (*streams, io.BytesIO(BLOCK[:1000])):
             assert length_of(stream) is None
