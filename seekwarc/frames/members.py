@@ -110,9 +110,11 @@ def _next_batch(window: Window, offset: int) -> UnitBatch | None:
         end = data.find(MAGIC, index + MIN_MEMBER, index + SMALL_UNIT + len(MAGIC))
         if end < 0 and is_last:
             end = len(data)
+        if not MIN_MEMBER <= end - index <= SMALL_UNIT or data[index + FLAGS]:
+            break
         content_size = int.from_bytes(data[end - SIZE_BYTES : end], "little")
         # A size of 0 may be the zeros that some writers put after a member.
-        if end < 0 or end - index > SMALL_UNIT or data[index + FLAGS] or not 0 < content_size <= SMALL_UNIT:
+        if not 0 < content_size <= SMALL_UNIT:
             break
         places.append(index - begin)
         sizes.append(content_size)

@@ -130,6 +130,18 @@ def test_damage_is_reported_where_it_is(place: int) -> None:
         assert caught.value.offset == made.records[place].offset
 
 
+@pytest.mark.parametrize("left", range(1, 30))
+def test_a_cut_inside_the_last_member_hides_no_other(left: int) -> None:
+    made = crawl()
+    last = made.records[-1]
+    with seekwarc.open(made.bytes()[: last.offset + left], threads=2) as archive:
+        found = iter(archive)
+        for put in made.records[:-1]:
+            assert next(found).offset == put.offset
+        with pytest.raises(seekwarc.TruncatedError):
+            next(found)
+
+
 def record(content: bytes) -> bytes:
     return b"WARC/1.0\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n" % (len(content), content)
 
