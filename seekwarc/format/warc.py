@@ -28,6 +28,7 @@ from seekwarc.format.header_fields import (
 from seekwarc.format.values import decode_words, without_brackets
 
 __all__ = [
+    "HEADER_END",
     "MAX_BLANK_BYTES",
     "MAX_HEADER_SIZE",
     "RECORD_BEGINNING",
@@ -39,6 +40,8 @@ __all__ = [
     "parse_record_header",
 ]
 
+HEADER_END: Final = b"\r\n\r\n"
+"""The end of the last field, and the blank line."""
 RECORD_END: Final = b"\r\n\r\n"
 """What follows every block (clause 4: `warc-record = header CRLF block CRLF CRLF`)."""
 MAX_HEADER_SIZE: Final = 1 << 20
@@ -51,7 +54,6 @@ RECORD_BEGINNING: Final = re.compile(rb"WARC/[0-9]{1,4}\.[0-9]{1,4}[ \t]{0,8}\r{
 """A version line and the name of a field: what is taken for a record where none is expected."""
 
 _VERSION = re.compile(rb"WARC/(\d{1,4}\.\d{1,4})[ \t]*(\r{0,2})\n")
-_END = b"\r\n\r\n"
 _TOO_MANY_RETURNS = b"\r\r"
 _USUAL_VERSIONS = (b"WARC/1.0\r\n", b"WARC/1.1\r\n")
 _CONTENT_LENGTH = re.compile(rb"\n(?i:content-length)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)")
@@ -194,8 +196,8 @@ def pad_header(header: RecordHeader, size: int) -> RecordHeader:
 
     They are not part of the value (clause 4: LWS).
     """
-    fields = header.raw.removesuffix(_END)
-    return RecordHeader(fields + b" " * (size - len(header.raw)) + _END, header.content_length)
+    fields = header.raw.removesuffix(HEADER_END)
+    return RecordHeader(fields + b" " * (size - len(header.raw)) + HEADER_END, header.content_length)
 
 
 def build_record_header(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> RecordHeader:

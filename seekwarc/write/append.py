@@ -29,7 +29,7 @@ from seekwarc.errors import (
     TruncatedError,
     UnsupportedError,
 )
-from seekwarc.format.warc import MAX_HEADER_SIZE, RECORD_END, parse_record_header
+from seekwarc.format.warc import HEADER_END, MAX_HEADER_SIZE, RECORD_END, parse_record_header
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.encoder import MAX_FRAME_SIZE
 from seekwarc.frames.scan import Frame, Window, frames_from
@@ -50,7 +50,6 @@ REPAIR: Final = (
     'repair=True with mode "a" moves it into a file of its own, `seekwarc recover` saves the whole records'
 )
 STEP: Final = 1 << 20
-HEADER_END: Final = b"\r\n\r\n"
 
 
 class Continued(NamedTuple):
