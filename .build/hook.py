@@ -33,9 +33,8 @@ class CompileHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the modules, and add what was made to the wheel."""
-        if version == "editable":
-            return
-        problem = self._why_pure() or self._compile(build_data)
+        editable = "the install is editable" if version == "editable" else None
+        problem = editable or self._why_pure() or self._compile(build_data)
         if problem:
             self.app.display_info(f"seekwarc: building the pure wheel: {problem}")
         else:

@@ -7,6 +7,7 @@ function exists, not what the system is called, so that tests can take a functio
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -16,7 +17,10 @@ import time
 from collections.abc import Callable
 from functools import cache
 from types import ModuleType
-from typing import Any, BinaryIO, Final, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO
+
+if TYPE_CHECKING:
+    import subprocess
 
 try:
     import fcntl as _fcntl
@@ -27,12 +31,15 @@ except ImportError:
 
 __all__ = [
     "HOLDS_OPEN_FILES",
+    "OWN_GROUP",
+    "READS_AT",
     "SIGPIPE",
     "after_fork_in_child",
     "configure_text",
     "default_threads",
     "interrupt_after",
     "is_broken_pipe",
+    "kill_group",
     "lock_for_writing",
     "max_open_files",
     "read_at",
@@ -50,6 +57,9 @@ ITIMER_REAL: Final[int] = getattr(signal, "ITIMER_REAL", 0)
 
 HOLDS_OPEN_FILES: Final = fcntl is None
 """Whether a file can be neither renamed nor removed while somebody has it open, as on Windows."""
+
+OWN_GROUP: Final[dict[str, Any]] = {"start_new_session": True} if hasattr(os, "killpg") else {}
+"""Arguments that start a process whose children `kill_group` can end with it."""
 
 LOCKED_BYTE: Final = 1 << 43
 """Where Windows locks a byte: after the end of any file, as nobody else can read a byte that is locked."""
@@ -74,6 +84,9 @@ def seek_and_read(descriptor: int, size: int, offset: int) -> bytes:
         os.lseek(descriptor, offset, os.SEEK_SET)
         return os.read(descriptor, size)
 
+
+READS_AT: Final = hasattr(os, "pread")
+"""Whether reading at an offset leaves the position of the file where it is."""
 
 read_at: Final[Callable[[int, int, int], bytes]] = getattr(os, "pread", seek_and_read)
 """Reads up to `size` bytes of a descriptor from `offset` on, from any number of threads. Raises OSError."""
@@ -216,3 +229,17 @@ def after_fork_in_child(call: Callable[[], object]) -> None:
     """Have `call` called in each process that is forked from this one; Windows forks none."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=call)
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process that was started with `OWN_GROUP`, and what it has started; on Windows only itself.
+
+    A process that has ended already is passed over; what it has started ends all the same.
+    """
+    kill: Callable[[int, int], None] | None = getattr(os, "killpg", None)
+    if kill is None:
+        process.kill()
+        return
+    number: int = getattr(signal, "SIGKILL", signal.SIGTERM)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        kill(process.pid, number)

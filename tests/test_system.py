@@ -293,7 +293,8 @@ def test_every_module_is_imported_without_posix() -> None:
     modules = [
         ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
         for path in PACKAGE.rglob("*.py")
-        if path.stem not in ("__init__", "__main__", "pywb")
+        # What these import looks which system this is, or is not in the extra `test`.
+        if path.stem not in ("__init__", "__main__", "pywb", "cluster", "dask", "spark")
     ]
     done = run_without_posix("-c", f"import importlib\nfor name in {modules}: importlib.import_module(name)")
     assert (done.returncode, done.stderr.decode()) == (0, "")

@@ -51,13 +51,13 @@ def tree(tmp_path: Path) -> Path:
     return tree
 
 
-def build(tree: Path, **variables: str) -> tuple[str, set[str], str]:
+def build(tree: Path, target: str = "wheel", **variables: str) -> tuple[str, set[str], str]:
     """Build a wheel; return its name, the names of what is in it, and what was printed."""
     before = {path for path in tree.rglob("*") if "__pycache__" not in path.parts}
     folder = tree.with_name("wheels")
     environment = {name: value for name, value in os.environ.items() if name not in ("SEEKWARC_PURE", "CC")}
     done = subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)],
         cwd=tree,
         env={**environment, **variables},
         stdout=subprocess.PIPE,
@@ -87,6 +87,14 @@ def test_pure_wheel_where_it_is_asked_for(tree: Path) -> None:
     name, files, printed = build(tree, SEEKWARC_PURE="1")
     assert_pure(tree, name, files)
     assert "building the pure wheel: SEEKWARC_PURE is set" in printed
+
+
+@pytest.mark.needs("module:editables")
+def test_an_editable_install_is_pure(tree: Path) -> None:
+    name, files, printed = build(tree, target="wheel:editable")
+    assert name.endswith("-py3-none-any.whl")
+    assert not {file for file in files if file.endswith((".so", ".pyd"))}
+    assert "building the pure wheel: the install is editable" in printed
 
 
 @pytest.mark.posix

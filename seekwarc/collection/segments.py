@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import SegmentError
 from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header
 from seekwarc.format.words import counted
@@ -30,6 +31,7 @@ MAX_NAMED: Final = 8
 """Missing segments that a message names."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ResolvedRevisit(Record):
     """A revisit with the payload of the record that it refers to.
 
@@ -51,6 +53,9 @@ class ResolvedRevisit(Record):
         super().__init__(revisit.body)
         self.original = original
 
+    def __getstate__(self) -> dict[str, object]:
+        return {**super().__getstate__(), "original": self.original}
+
     @property
     def http(self) -> HttpHead | None:
         """See `Record.http`; the original's where the revisit holds none."""
@@ -69,6 +74,7 @@ class ResolvedRevisit(Record):
         return (*own, payload) if payload is not None else tuple(own)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class JoinedRecord(Record):
     """A logical record: the blocks of its segments, one after the other (clause 7).
 
@@ -91,6 +97,9 @@ class JoinedRecord(Record):
         super().__init__(SegmentsBody(header, segments))
         self.segments = segments
 
+    def __getstate__(self) -> dict[str, object]:
+        return {**super().__getstate__(), "segments": self.segments}
+
 
 class _Piece(NamedTuple):
     """A part of a read that lies in one segment, or in what stands around the blocks."""
@@ -104,6 +113,7 @@ class _Piece(NamedTuple):
     """Header or line breaks."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class SegmentsBody(RecordBody):
     """The bytes of a logical record: its header, the segments' blocks, two line breaks.
 

@@ -30,6 +30,7 @@ MAX_HTTP_HEAD_SIZE: Final = 64 << 10
 MAX_STATUS_LINE: Final = 128
 """Bytes that suffice to tell whether a status line begins, including the blanks in it."""
 
+_LINE_BREAKS = (b"\r", b"\n")
 _LEADING_BLANK_LINES = re.compile(rb"(?:\r?\n){0,4}")
 _STATUS_LINE = re.compile(rb"(?:HTTP(?:/\d(?:\.[\dxX])?)?|ICY)[ \t]+(\d{3})(?!\d)([^\r\n]*)")
 _REQUEST_LINE = re.compile(rf"({TOKEN})[ \t]+([^\s][^\r\n]*)".encode())
@@ -166,7 +167,7 @@ class HttpHead(FieldMapping):
         values = field_values(self.raw, name)
         if not values:
             return ()
-        named = (coding.strip().lower() for coding in ",".join(values).split(","))
+        named = [coding.strip().lower() for coding in ",".join(values).split(",")]
         return tuple(coding for coding in named if coding not in ("", "identity"))
 
 
@@ -189,8 +190,8 @@ def parse_http_head(block: Buffer, *, whole: bool = False) -> HttpHead | None:
     """
     data = bytes(block[:MAX_HTTP_HEAD_SIZE])
     whole = whole and len(data) == len(block)
-    blank = _LEADING_BLANK_LINES.match(data)
-    start = blank.end() if blank else 0
+    blank = _LEADING_BLANK_LINES.match(data) if data.startswith(_LINE_BREAKS) else None
+    start = blank.end() if blank is not None else 0
     head = _head_at(data, start, whole=whole)
     while head is not None and head.status in _INFORMATIONAL and head.status != _SWITCHING_PROTOCOLS:
         # 100 Continue and its like are followed by the response proper.

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from seekwarc.errors import FormatError
@@ -60,6 +61,8 @@ _W3C_DATE = re.compile(
     re.ASCII,
 )
 _DATE_1_0 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+MAX_REMEMBERED: Final = 100
+"""Characters of a value that is worth remembering; also bounds what is kept of hostile ones."""
 _DIGITS = re.compile(r"[0-9]+")
 _TOKEN = re.compile(TOKEN)
 _DIGEST_VALUE = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z/=]+")
@@ -79,6 +82,13 @@ def _is_digest(value: str) -> bool:
     return bool(_TOKEN.fullmatch(digest.algorithm) and _DIGEST_VALUE.fullmatch(digest.value))
 
 
+def _remembered(check: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Return a check that knows the values it met last: many records of a file share a date and a type."""
+    known = lru_cache(64)(check)
+    return lambda value: known(value) if len(value) <= MAX_REMEMBERED else check(value)
+
+
+@_remembered
 def _is_instant(value: str) -> bool:
     try:
         WarcDate.parse(value)
@@ -87,6 +97,7 @@ def _is_instant(value: str) -> bool:
     return True
 
 
+@_remembered
 def _is_media_type(value: str) -> bool:
     try:
         MediaType.parse(value)

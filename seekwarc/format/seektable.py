@@ -6,7 +6,7 @@ file and how many it decompresses to:
     magic 0x184D2A5E | Frame_Size | entries (8 or 12 bytes each) | count | descriptor | magic 0x8F92EAB1
 
 A table is a hint that the writer of the file left, and may be wrong or forged. `SeekTable.parse` checks its
-form and `anchor` where its first frame would be; spec-notes/seekable-records.md, section 6, lists what else a
+form and `anchor` where its first frame would be; spec-notes/warc-zstd-seekable, section 6, lists what else a
 reader must check.
 """
 
@@ -16,11 +16,11 @@ import re
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from functools import cached_property
 from itertools import accumulate
 from struct import Struct
 from typing import Final, NamedTuple
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, LimitError, TruncatedError
 from seekwarc.format.buffer import Buffer
 from seekwarc.format.words import counted
@@ -125,6 +125,7 @@ NO_TABLE: Final = TableReference(0, 0, "0" * 64)
 """Names no table: with it, a record is scanned even where tables are there."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class SeekTable:
     """The sizes of consecutive frames, with running sums that make them searchable.
 
@@ -156,6 +157,9 @@ class SeekTable:
         self.stored_sizes = stored_sizes
         self.content_sizes = content_sizes
         self.checksums = checksums
+        # Where frames end, from 0 on; filled when first asked for.
+        self._stored_ends = array("Q")
+        self._content_ends = array("Q")
 
     def __len__(self) -> int:
         return len(self.stored_sizes)
@@ -180,30 +184,30 @@ class SeekTable:
     def __getitem__(self, index: int) -> FrameEntry:
         return FrameEntry(
             index,
-            self._stored_ends[index],
+            (self._stored_ends or self._sum_stored())[index],
             self.stored_sizes[index],
-            self._content_ends[index],
+            (self._content_ends or self._sum_content())[index],
             self.content_sizes[index],
             None if self.checksums is None else self.checksums[index],
         )
 
-    @cached_property
-    def _stored_ends(self) -> array[int]:
-        return array("Q", accumulate(self.stored_sizes, initial=0))
+    def _sum_stored(self) -> array[int]:
+        self._stored_ends = array("Q", accumulate(self.stored_sizes, initial=0))
+        return self._stored_ends
 
-    @cached_property
-    def _content_ends(self) -> array[int]:
-        return array("Q", accumulate(self.content_sizes, initial=0))
+    def _sum_content(self) -> array[int]:
+        self._content_ends = array("Q", accumulate(self.content_sizes, initial=0))
+        return self._content_ends
 
     @property
     def stored_size(self) -> int:
         """Bytes that all frames take in the file, the table itself not counted."""
-        return self._stored_ends[-1]
+        return (self._stored_ends or self._sum_stored())[-1]
 
     @property
     def content_size(self) -> int:
         """Bytes that all frames decompress to."""
-        return self._content_ends[-1]
+        return (self._content_ends or self._sum_content())[-1]
 
     def anchor(self, table_offset: int) -> int:
         """Return where the table's first frame starts, given the offset of the table itself.
@@ -221,7 +225,7 @@ class SeekTable:
 
         An empty frame is never the first or last of them. An empty range needs no frame.
         """
-        ends = self._content_ends
+        ends = self._content_ends or self._sum_content()
         stop = min(stop, ends[-1])
         if stop <= start:
             return range(0)
@@ -237,12 +241,14 @@ class SeekTable:
         Returns:
             The table, or None where no frame starts or ends exactly there.
         """
-        first = bisect_left(self._stored_ends, stored_start)
-        if first >= len(self) or self._stored_ends[first] != stored_start:
+        stored_ends = self._stored_ends or self._sum_stored()
+        content_ends = self._content_ends or self._sum_content()
+        first = bisect_left(stored_ends, stored_start)
+        if first >= len(self) or stored_ends[first] != stored_start:
             return None
-        content_stop = self._content_ends[first] + content_size
-        last = bisect_left(self._content_ends, content_stop, first)
-        if last > len(self) or self._content_ends[last] != content_stop:
+        content_stop = content_ends[first] + content_size
+        last = bisect_left(content_ends, content_stop, first)
+        if last > len(self) or content_ends[last] != content_stop:
             return None
         run = slice(first, last)
         return SeekTable(

@@ -14,12 +14,13 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from seekwarc.errors import FormatError
+from seekwarc.errors import FormatError, UnsupportedError
 from seekwarc.format.header_fields import (
     MAX_DIGITS,
     FieldMapping,
     field_pattern,
     field_values,
+    find_header_end,
     format_fields,
     parse_fields,
     unfolded,
@@ -28,6 +29,8 @@ from seekwarc.format.header_fields import (
 from seekwarc.format.values import decode_words, without_brackets
 
 __all__ = [
+    "ARC_FILE",
+    "ARC_MAGIC",
     "HEADER_END",
     "MAX_BLANK_BYTES",
     "MAX_HEADER_SIZE",
@@ -38,6 +41,7 @@ __all__ = [
     "build_record_header",
     "edit_header",
     "parse_record_header",
+    "whole_record_header",
 ]
 
 HEADER_END: Final = b"\r\n\r\n"
@@ -53,10 +57,21 @@ RECORD_MAGIC: Final = b"WARC/"
 RECORD_BEGINNING: Final = re.compile(rb"WARC/[0-9]{1,4}\.[0-9]{1,4}[ \t]{0,8}\r{0,2}\n[!-9;-~]{1,64}[ \t:]")
 """A version line and the name of a field: what is taken for a record where none is expected."""
 
+ARC_MAGIC: Final = b"filedesc"
+ARC_FILE: Final = (
+    "this is an ARC file, the format of web archives before WARC; `seekwarc convert old.arc.gz new.warc.zst` "
+    "makes a WARC file of it, with pip install 'seekwarc[warcio]'"
+)
+"""What to do about it."""
+
 _VERSION = re.compile(rb"WARC/(\d{1,4}\.\d{1,4})[ \t]*(\r{0,2})\n")
 _TOO_MANY_RETURNS = b"\r\r"
 _USUAL_VERSIONS = (b"WARC/1.0\r\n", b"WARC/1.1\r\n")
-_CONTENT_LENGTH = re.compile(rb"\n(?i:content-length)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)")
+_CONTENT_LENGTH = re.compile(
+    # The usual form, and whatever else stands in its place.
+    rb"\n(?i:content-length)[ \t]*+:[ \t]*+"
+    rb"(?:([0-9]{1,%d})\r?\n(?![ \t])|([^\n]*+(?:\n[ \t][^\n]*+)*+))" % MAX_DIGITS
+)
 
 
 class RecordHeader(FieldMapping):
@@ -140,14 +155,11 @@ class RecordHeader(FieldMapping):
         return decode_words(value) if value is not None else None
 
 
-def _content_length(raw: bytes) -> int:
-    field = _CONTENT_LENGTH.search(raw)
+def _unusual_length(field: re.Match[bytes] | None) -> int:
+    """Return the length that a Content-Length field states that is not just digits."""
     if field is None:
         raise FormatError("the record has no Content-Length field")
-    digits = field[1].strip(b" \t\r")
-    if digits.isdigit() and len(digits) <= MAX_DIGITS:
-        return int(digits)
-    value = unfolded(field[1])
+    value = unfolded(field[2])
     length = whole_number(value)
     if length is None:
         raise FormatError(f"Content-Length {value[:40]!r} is not a length")
@@ -164,17 +176,38 @@ def parse_record_header(raw: bytes, *, strict: bool = False) -> RecordHeader:
     Raises:
         FormatError: The bytes do not begin with a WARC version line, are more than 1 MiB, or have no
             usable Content-Length.
+        UnsupportedError: They are of an ARC file.
     """
     if len(raw) > MAX_HEADER_SIZE:
         raise FormatError(f"a record header of {len(raw)} bytes exceeds the limit of {MAX_HEADER_SIZE}")
     if not raw.startswith(_USUAL_VERSIONS):
         version = _VERSION.match(raw)
         if version is None or (strict and version[2] == _TOO_MANY_RETURNS):
+            if raw.startswith(ARC_MAGIC):
+                raise UnsupportedError(ARC_FILE)
             raise FormatError(f"no WARC record starts here: found {raw[:16]!r}")
         if version[2] == _TOO_MANY_RETURNS and b"\n\r\r\n" in raw:
             # The real blank line is CR CR LF too, so `raw` extends into the block.
             raise FormatError("the lines of this record header end with CR CR LF")
-    return RecordHeader(raw, _content_length(raw))
+    field = _CONTENT_LENGTH.search(raw)
+    digits = field[1] if field is not None else None
+    return RecordHeader(raw, int(digits) if digits is not None else _unusual_length(field))
+
+
+def whole_record_header(content: bytes) -> RecordHeader | None:
+    """Return the header of a record that is all of `content`, its end included.
+
+    Returns:
+        None where it is anything else, or has a `RecordHeader.problem`.
+    """
+    end = find_header_end(content)
+    if end < 0 or not content.endswith(RECORD_END):
+        return None
+    try:
+        header = parse_record_header(content[:end], strict=True)
+    except FormatError:
+        return None
+    return header if end + header.content_length + len(RECORD_END) == len(content) else None
 
 
 def edit_header(header: RecordHeader, remove: Iterable[str], add: Iterable[tuple[str, str]]) -> RecordHeader:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import whole_number
 from seekwarc.format.values import MediaType, without_brackets
@@ -25,6 +26,7 @@ __all__ = ["DefinedFields"]
 Value = TypeVar("Value")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class DefinedFields:
     """The defined fields of a record header, each with its type.
 

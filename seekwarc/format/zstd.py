@@ -6,6 +6,7 @@ the magic numbers of WARC use are from "Zstandard Compression for WARC Files 1.0
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -28,7 +29,7 @@ __all__ = [
     "measure_frame",
     "parse_frame_header",
     "parse_skippable_header",
-    "raw_frame",
+    "raw_frames",
     "skippable_frame",
     "walk_blocks",
 ]
@@ -50,8 +51,6 @@ MAX_SKIPPABLE_DATA: Final = 0xFFFF_FFFF
 _U32 = Struct("<I")
 _SKIPPABLE = Struct("<II")
 _RAW, _RLE, _COMPRESSED, _RESERVED = range(4)
-_CONTENT_SIZES: Final = ((0, 1, 0, 255), (1, 2, 256, 65_791), (2, 4, 65_792, MAX_SKIPPABLE_DATA))
-"""Frame_Content_Size_flag, bytes of Frame_Content_Size, and the sizes that it is used for."""
 
 
 class FrameHeader(NamedTuple):
@@ -208,33 +207,38 @@ def skippable_frame(magic: int, user_data: Buffer) -> bytes:
     return _SKIPPABLE.pack(magic, len(user_data)) + bytes(user_data)
 
 
-def raw_frame(content: Buffer, checksum: int, dictionary_id: int = 0) -> bytes:
-    """Build a Zstandard frame that stores its content as it is, in raw blocks.
+def raw_frames(contents: Sequence[Buffer], checksums: Sequence[int], dictionary_id: int = 0) -> list[bytes]:
+    """Build Zstandard frames that store their content as it is, in raw blocks.
 
-    Its size depends only on how long the content is.
+    The size of each depends only on how long its content is.
 
     Args:
-        content: The content, less than 4 GiB.
-        checksum: Content_Checksum: the low 32 bits of the content's XXH64.
-        dictionary_id: Dictionary_ID; 0 for a frame that states none.
+        contents: The content of each, less than 4 GiB.
+        checksums: Content_Checksum of each: the low 32 bits of the content's XXH64.
+        dictionary_id: Dictionary_ID; 0 for frames that state none.
     """
-    size = len(content)
-    view = memoryview(content)
-    flag, width = next(it for it in _CONTENT_SIZES if it[2] <= size <= it[3])[:2]
-    # Single_Segment_Flag, Content_Checksum_Flag, and four bytes for a Dictionary_ID.
-    descriptor = flag << 6 | 0x24 | (3 if dictionary_id else 0)
-    parts: list[Buffer] = [
-        FRAME_MAGIC_BYTES,
-        bytes([descriptor]),
-        _U32.pack(dictionary_id) if dictionary_id else b"",
-        (size - (256 if flag == 1 else 0)).to_bytes(width, "little"),
-    ]
-    for start in range(0, max(size, 1), MAX_BLOCK_SIZE):
-        block = view[start : start + MAX_BLOCK_SIZE]
-        is_last = start + MAX_BLOCK_SIZE >= size
-        parts += [(len(block) << 3 | _RAW << 1 | is_last).to_bytes(3, "little"), block]
-    parts.append(_U32.pack(checksum))
-    return b"".join(parts)
+    frames = []
+    for content, checksum in zip(contents, checksums, strict=True):
+        view = memoryview(content)
+        size = len(view)
+        # Frame_Content_Size_flag, and the field.
+        if size < 256:
+            flag, stated = 0, size.to_bytes(1, "little")
+        elif size < 65_792:
+            flag, stated = 1, (size - 256).to_bytes(2, "little")
+        else:
+            flag, stated = 2, _U32.pack(size)
+        # Single_Segment_Flag, Content_Checksum_Flag, and four bytes for a Dictionary_ID.
+        descriptor = flag << 6 | 0x24 | (3 if dictionary_id else 0)
+        identity = _U32.pack(dictionary_id) if dictionary_id else b""
+        parts: list[Buffer] = [FRAME_MAGIC_BYTES, bytes([descriptor]), identity, stated]
+        for start in range(0, max(size, 1), MAX_BLOCK_SIZE):
+            block = view[start : start + MAX_BLOCK_SIZE]
+            is_last = start + MAX_BLOCK_SIZE >= size
+            parts += [(len(block) << 3 | _RAW << 1 | is_last).to_bytes(3, "little"), block]
+        parts.append(_U32.pack(checksum))
+        frames.append(b"".join(parts))
+    return frames
 
 
 def walk_blocks(data: Buffer, position: int) -> tuple[int, bool]:

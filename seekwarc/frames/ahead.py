@@ -20,13 +20,21 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final
 
-__all__ = ["MAX_BATCHES", "MAX_BATCH_CONTENT", "MAX_BATCH_UNITS", "SMALL_UNIT", "BatchesAhead", "UnitBatch"]
+__all__ = [
+    "MAX_BATCHES",
+    "MAX_BATCH_CONTENT",
+    "MAX_BATCH_UNITS",
+    "SMALL_UNIT",
+    "BatchesAhead",
+    "UnitBatch",
+    "batches_from",
+]
 
 SMALL_UNIT: Final = 64 << 10
 """Larger frames and members, stored or decoded, are left to others: they may be part of a record that nobody
 wants to read."""
-MAX_BATCH_UNITS: Final = 256
-MAX_BATCH_CONTENT: Final = 256 << 10
+MAX_BATCH_UNITS: Final = 512
+MAX_BATCH_CONTENT: Final = 512 << 10
 """What one call decodes, and is copied from right after, should fit into a processor's cache."""
 MAX_BATCHES: Final = 8
 """Batches that are decoded or wait, unless there are more threads than half of that."""
@@ -58,6 +66,18 @@ class UnitBatch:
         self.error: Exception | None = None
         """What was raised while it was decoded."""
         self.is_done = False
+
+
+def batches_from(plan: Callable[[int], UnitBatch | None], offset: int) -> Iterator[UnitBatch]:
+    """Plan batches, each of which begins where the one before it ends.
+
+    Args:
+        plan: Plans the batch that begins at an offset; None after the last.
+        offset: Where the first begins.
+    """
+    while (batch := plan(offset)) is not None:
+        yield batch
+        offset = batch.ends[-1]
 
 
 class BatchesAhead:

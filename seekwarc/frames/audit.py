@@ -1,7 +1,7 @@
 """The frames of a file compared with what WARC-Zstandard asks of them, and with the seek tables.
 
 Source: "Zstandard Compression for WARC Files 1.0", all sections with a "must";
-spec-notes/seekable-records.md, sections 3 to 6.
+spec-notes/warc-zstd-seekable, sections 3 to 6.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from enum import IntEnum
 from typing import Final
 
 import xxhash
 
-from seekwarc.errors import FormatError
+from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.seektable import (
     FOOTER_MAGIC_BYTES,
     FOOTER_SIZE,
@@ -37,12 +38,33 @@ from seekwarc.format.zstd import (
 from seekwarc.frames.scan import Window
 from seekwarc.frames.units import EmptyFrame, Piece
 
-__all__ = ["FrameAudit"]
+__all__ = ["FrameAudit", "FrameKind", "Report"]
 
 GUARANTEED_WINDOW: Final = 8 << 20
 """Window_Size that every decoder must support."""
 
-Report = Callable[[str, int, str], object]
+Report = Callable[[str, int, str, str], object]
+"""Is told a code, an offset, a sentence, and the requirement of the specification that is broken, if any."""
+
+
+class FrameKind(IntEnum):
+    """What a frame is.
+
+    Example:
+        >>> from seekwarc.frames.audit import FrameKind
+        >>> FrameKind.TABLE.name
+        'TABLE'
+    """
+
+    CONTENT = 0
+    EMPTY = 1
+    """A Zstandard frame without content."""
+    EXTENSION = 2
+    DICTIONARY = 3
+    TABLE = 4
+    """A seek table that agrees with its frames."""
+    BROKEN_TABLE = 5
+    """One that does not, that is not usable, or whose frames are damaged."""
 
 
 class FrameAudit:
@@ -53,10 +75,11 @@ class FrameAudit:
     Args:
         window: What the frames are read through.
         dictionary_id: ID of the file's dictionary; 0 where it has none.
-        report: Called with a code, an offset and a sentence for each problem.
+        report: Called for each problem.
 
     Attributes:
         tables: (offset, content size) of each seek table that agrees with its frames, by its anchor.
+        kinds: The `FrameKind` of each frame.
     """
 
     def __init__(self, window: Window, dictionary_id: int, report: Report) -> None:
@@ -71,6 +94,8 @@ class FrameAudit:
         self._content = 0
         self._unit = -1
         self._is_table = False
+        self._kind = FrameKind.CONTENT
+        self.kinds = bytearray()
         self.tables: dict[int, list[tuple[int, int]]] = {}
         self.last_table: tuple[int, int] | None = None
         """Anchor and end of the table that the file ends with, if it does."""
@@ -83,19 +108,21 @@ class FrameAudit:
         self.last_table = None
         self._is_table = magic == SEEK_TABLE_MAGIC
         if header is None:
+            self._kind = FrameKind.EXTENSION
             self._look_at_skippable(offset, magic)
             return
+        self._kind = FrameKind.CONTENT
         if header.content_size is None:
-            self._report("frame-size", offset, "the frame does not state Frame_Content_Size")
+            self._report("frame-size", offset, "the frame does not state Frame_Content_Size", "W7")
         if not header.has_checksum:
-            self._report("frame-checksum", offset, "the frame has no Content_Checksum")
+            self._report("frame-checksum", offset, "the frame has no Content_Checksum", "W8")
         if header.dictionary_id != self._dictionary_id:
             named, there = header.dictionary_id or "none", self._dictionary_id or "none"
             text = f"Dictionary_ID of the frame: {named}; of the file's dictionary: {there}"
-            self._report("frame-dictionary", offset, text)
+            self._report("frame-dictionary", offset, text, "W9")
         if header.window_size > GUARANTEED_WINDOW:
             text = f"the frame needs a window of {header.window_size} bytes; decoders need not support that"
-            self._report("frame-window", offset, text)
+            self._report("frame-window", offset, text, "W10")
 
     def watch(self, pieces: Iterator[Piece | EmptyFrame]) -> Iterator[Piece | EmptyFrame]:
         """Pass pieces on, taking note of what each frame holds."""
@@ -112,6 +139,9 @@ class FrameAudit:
     def _note(self, end: int) -> None:
         if not self._is_table and self._window.take(end - 4, 4) == FOOTER_MAGIC_BYTES:
             self._look_for_hidden(end)
+        if self._kind is FrameKind.CONTENT and not self._content:
+            self._kind = FrameKind.EMPTY
+        self.kinds.append(self._kind)
         self._offsets.append(self._unit)
         self._stored.append(end - self._unit)
         self._contents.append(self._content)
@@ -134,35 +164,56 @@ class FrameAudit:
         text = (
             f"its last {size} bytes look like a seek table of {counted(len(table), 'frame')}, but are not one"
         )
-        self._report("table-place", self._unit, text)
+        self._report("table-place", self._unit, text, "")
 
     def _look_at_skippable(self, offset: int, magic: int) -> None:
         if offset == 0 and magic != DICTIONARY_FRAME_MAGIC:
-            self._report("first-frame", 0, "the file begins with an extension frame")
-        if offset and magic == DICTIONARY_FRAME_MAGIC:
-            self._report("dictionary-place", offset, "a dictionary frame stands after the file's beginning")
-        if offset == 0 and magic == DICTIONARY_FRAME_MAGIC:
-            self._look_at_dictionary()
-        if magic != SEEK_TABLE_MAGIC:
-            return
+            self._report("first-frame", 0, "the file begins with an extension frame", "W15")
+        if magic == DICTIONARY_FRAME_MAGIC:
+            self._kind = FrameKind.DICTIONARY
+            if offset:
+                text = "a dictionary frame stands after the file's beginning"
+                self._report("dictionary-place", offset, text, "W29")
+            else:
+                self._look_at_dictionary()
+        if magic == SEEK_TABLE_MAGIC:
+            self._look_at_table(offset)
+
+    def _look_at_table(self, offset: int) -> SeekTable | None:
+        """Compare a table with its frames, and return it if it can be parsed."""
         size = SKIPPABLE_HEADER_SIZE + parse_skippable_header(self._window.take(offset, 8))[1]
+        requirement = "W17"
         try:
             most = max(MAX_TABLE_SIZE, built_table_size(len(self._offsets)))
             if size > min(max_table_size_at(offset), most):
                 raise FormatError("it lists more frames than there can be before it")
             table = SeekTable.parse(self._window.take(offset, size))
+            requirement = "W18"
             anchor = table.anchor(offset)
         except FormatError as error:
-            self._report("table-form", offset, f"the seek table is not usable: {error.message}")
-            return
+            if isinstance(error, TruncatedError):
+                requirement = ""  # Nothing is known of it.
+            elif not self._ends_in_a_footer(offset, size):
+                text = "the skippable frame has the magic number of seek tables, and is something else"
+                self._report("table-other", offset, text, "")
+                return None
+            self._kind = FrameKind.BROKEN_TABLE
+            self._report("table-form", offset, f"the seek table is not usable: {error.message}", requirement)
+            return None
+        self._kind = FrameKind.BROKEN_TABLE
         self.last_table = (anchor, offset + size)
         if self._offsets and 0 < self._offsets[0] > anchor:
-            return  # It lists frames before damage too, which were not counted.
+            return table  # It lists frames before damage too, which were not counted.
         problem = self._difference(table, anchor)
         if problem is None:
+            self._kind = FrameKind.TABLE
             self.tables.setdefault(anchor, []).append((offset, table.content_size))
         else:
-            self._report("table-frames", offset, f"the seek table does not fit its frames: {problem}")
+            text, requirement = problem
+            self._report(
+                "table-frames", offset, f"the seek table does not fit its frames: {text}", requirement
+            )
+        return table
 
     def _look_at_dictionary(self) -> None:
         head = self._window.take(SKIPPABLE_HEADER_SIZE, MAX_FRAME_HEADER_SIZE)
@@ -170,25 +221,37 @@ class FrameAudit:
             return  # It is not compressed.
         header = parse_frame_header(head)
         if header.content_size is None:
-            self._report("frame-size", 0, "the compressed dictionary does not state Frame_Content_Size")
+            text = "the compressed dictionary does not state Frame_Content_Size"
+            self._report("frame-size", 0, text, "W30")
         if not header.has_checksum:
-            self._report("frame-checksum", 0, "the compressed dictionary has no Content_Checksum")
+            self._report("frame-checksum", 0, "the compressed dictionary has no Content_Checksum", "W30")
 
-    def _difference(self, table: SeekTable, anchor: int) -> str | None:
-        """Tell in what a table differs from the frames between its anchor and itself."""
+    def _ends_in_a_footer(self, offset: int, size: int) -> bool:
+        """Return whether a frame ends as a seek table does, or would but for a damaged magic number."""
+        footer = self._window.take(offset + size - FOOTER_SIZE, FOOTER_SIZE)
+        return (
+            footer.endswith(FOOTER_MAGIC_BYTES) or table_frame_size(footer[:-4] + FOOTER_MAGIC_BYTES) == size
+        )
+
+    def _difference(self, table: SeekTable, anchor: int) -> tuple[str, str] | None:
+        """Tell in what a table differs from the frames before it, and which requirement that breaks."""
+        if not len(table):
+            return "it lists nothing", "W17"
         first = bisect_left(self._offsets, anchor)
         if first == len(self._offsets) or self._offsets[first] != anchor:
-            return f"they begin at {anchor}, where no intact frame does"
+            return f"they begin at {anchor}, where no intact frame does", "W18"
         count = len(self._offsets) - first
         if count != len(table):
-            return f"it lists {counted(len(table), 'frame')}, and there are {count}"
+            return f"it lists {counted(len(table), 'frame')}, and there are {count}", "W18"
         for number in range(count):
             entry = table[number]
             found = (self._stored[first + number], self._contents[first + number])
             listed = (entry.stored_size, entry.content_size)
             if found != listed:
-                return f"frame {number} is listed with (stored, content) sizes {listed}, and has {found}"
+                text = f"frame {number} is listed with (stored, content) sizes {listed}, and has {found}"
+                return text, "W18"
             checksum = self._checksums[first + number]
             if entry.checksum not in (None, checksum):
-                return f"frame {number} is listed with checksum {entry.checksum:08x}, and has {checksum:08x}"
+                text = f"frame {number} is listed with checksum {entry.checksum:08x}, and has {checksum:08x}"
+                return text, "W19"
         return None

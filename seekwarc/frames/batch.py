@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from functools import partial
 
 from seekwarc.errors import FormatError
 from seekwarc.format.zstd import measure_frame
@@ -13,6 +13,7 @@ from seekwarc.frames.ahead import (
     SMALL_UNIT,
     BatchesAhead,
     UnitBatch,
+    batches_from,
 )
 from seekwarc.frames.decoder import CodecError, FrameDecoder
 from seekwarc.frames.scan import Window, frame_start_at
@@ -63,16 +64,10 @@ def frames_ahead(
         threads: How many decode.
         min_content: Frames with no more content than this are left to others.
     """
-    return BatchesAhead(_batches(window, offset, decoder, min_content), threads)
+    return BatchesAhead(batches_from(partial(_next_batch, window, decoder, min_content), offset), threads)
 
 
-def _batches(window: Window, offset: int, decoder: FrameDecoder, min_content: int) -> Iterator[UnitBatch]:
-    while (batch := _next_batch(window, offset, decoder, min_content)) is not None:
-        yield batch
-        offset = batch.ends[-1]
-
-
-def _next_batch(window: Window, offset: int, decoder: FrameDecoder, min_content: int) -> UnitBatch | None:
+def _next_batch(window: Window, decoder: FrameDecoder, min_content: int, offset: int) -> UnitBatch | None:
     data, begin = window.get(offset, offset + SMALL_UNIT)
     places, sizes = array("Q"), array("Q")
     ends: list[int] = []

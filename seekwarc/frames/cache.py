@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from typing import Final
 
 __all__ = ["FrameCache", "FrameKey"]
 
 FrameKey = tuple[int, int, int]
 """[start, stop) of a frame in the file and the bytes that it holds: two tables may disagree about these, and
 only one of them was found right when the frame was decoded."""
+NOTHING: Final[tuple[FrameKey, bytes]] = ((-1, -1, -1), b"")
 
 
 class _Waiter:
@@ -58,7 +60,7 @@ class FrameCache:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self.latest: tuple[FrameKey, bytes] = ((-1, -1, -1), b"")
+        self.latest: tuple[FrameKey, bytes] = NOTHING
         self._size = 0
         self._frames: OrderedDict[FrameKey, bytes] = OrderedDict()
         self._under_way: dict[FrameKey, list[_Waiter]] = {}
@@ -83,6 +85,14 @@ class FrameCache:
     def keep_latest(self) -> None:
         """Keep what was decoded last, which the caller is likely to read again after others were decoded."""
         self.put(*self.latest)
+
+    def clear(self) -> None:
+        """Drop what is kept, and keep nothing from now on."""
+        with self._lock:
+            self.capacity = 0
+            self.latest = NOTHING
+            self._frames.clear()
+            self._size = 0
 
     def begin(self, key: FrameKey) -> bytes | None:
         """Return the content of a frame, or None: then the caller must decode it and call `end`."""

@@ -46,6 +46,7 @@ class FrameContext:
         self._stats = stats
         self._lock = threading.Lock()
         self._local = threading.local()
+        self._is_closed = False
         self._pool: ThreadPoolExecutor | None = None
 
     def count(self, *, decoded: int = 0, cache_hits: int = 0) -> None:
@@ -56,20 +57,23 @@ class FrameContext:
 
     def scratch(self, size: int) -> memoryview:
         """Return a buffer that this thread may use until it asks for the next one."""
-        if size > MAX_SCRATCH:
+        if size > MAX_SCRATCH or self._is_closed:
             return memoryview(bytearray(size))
-        if len(getattr(self._local, "scratch", b"")) < size:
-            self._local.scratch = bytearray(MAX_SCRATCH)
-        return memoryview(self._local.scratch)[:size]
+        # Another thread may close this, and then there is another place for buffers.
+        local = self._local
+        if len(getattr(local, "scratch", b"")) < size:
+            local.scratch = bytearray(MAX_SCRATCH)
+        return memoryview(local.scratch)[:size]
 
     def room(self, size: int) -> memoryview | None:
         """Return another such buffer, for stored bytes; None where they are too many to keep one."""
-        if size > MAX_SCRATCH:
+        if size > MAX_SCRATCH or self._is_closed:
             return None
         # Memory that is used again costs the system no work, as new memory does for each page.
-        if not hasattr(self._local, "room"):
-            self._local.room = bytearray(MAX_SCRATCH)
-        return memoryview(self._local.room)[:size]
+        local = self._local
+        if not hasattr(local, "room"):
+            local.room = bytearray(MAX_SCRATCH)
+        return memoryview(local.room)[:size]
 
     @property
     def pool(self) -> ThreadPoolExecutor:
@@ -83,7 +87,15 @@ class FrameContext:
             return self._pool
 
     def close(self) -> None:
-        """Stop the threads."""
+        """Stop the threads, and give back the memory of frames and buffers.
+
+        A closed archive is a part of cycles. If it took much with it, a worker that reads one after the other
+        would grow until the garbage collector comes, which counts objects and not their bytes.
+        """
+        self.cache.clear()
+        # What other threads have begun to read may go on for a while.
+        self._is_closed = True
+        self._local = threading.local()
         with self._lock:
             if self._pool is not None:
                 self._pool.shutdown(wait=True, cancel_futures=True)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, NamedTuple, Protocol, TypeVar
 
+import xxhash
 import zstandard
 
 from seekwarc.format.buffer import Buffer
-from seekwarc.format.zstd import raw_frame
-from seekwarc.frames.decoder import content_checksum
+from seekwarc.format.zstd import raw_frames
 from seekwarc.frames.dictionary import Dictionary
 
 __all__ = [
@@ -135,9 +135,13 @@ class FrameEncoder:
 
     def store(self, content: Buffer) -> EncodedFrame:
         """Make one frame of raw blocks: it is as long for all content of that length."""
-        checksum = content_checksum(content)
+        return self._store_all((content,))[0]
+
+    def _store_all(self, contents: Sequence[Buffer]) -> list[EncodedFrame]:
         dictionary_id = self._dictionary.id if self._dictionary is not None else 0
-        return EncodedFrame(raw_frame(content, checksum, dictionary_id), len(content), checksum)
+        checksums = [digest & 0xFFFF_FFFF for digest in map(xxhash.xxh64_intdigest, contents)]
+        frames = raw_frames(contents, checksums, dictionary_id)
+        return [*map(EncodedFrame._make, zip(frames, map(len, contents), checksums, strict=True))]
 
     def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:
         """Make one frame, or several of `small_frame` bytes where the content does not compress.
@@ -153,6 +157,9 @@ class FrameEncoder:
         starts = range(0, len(view) - MAX_ADDED, small_frame)
         stops = [*starts[1:], len(view)]
         parts = map(view.__getitem__, map(slice, starts, stops))
+        if len(frame.data) > len(content):
+            # Nothing was found to compress, as in most films: the codec would store each part as it is.
+            return self._store_all([*parts])
         return self._encode_all(parts, min(self._level, 1))
 
 

@@ -17,7 +17,7 @@ Source: RFC 1952, section 2.3.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from seekwarc.frames.ahead import (
@@ -26,6 +26,7 @@ from seekwarc.frames.ahead import (
     SMALL_UNIT,
     BatchesAhead,
     UnitBatch,
+    batches_from,
 )
 from seekwarc.frames.inflate import GzipCodec, gzip_codec
 from seekwarc.frames.scan import Window
@@ -89,13 +90,7 @@ def members_ahead(window: Window, offset: int, threads: int) -> BatchesAhead:
         offset: Where the first of them begins.
         threads: How many inflate.
     """
-    return BatchesAhead(_batches(window, offset), threads)
-
-
-def _batches(window: Window, offset: int) -> Iterator[UnitBatch]:
-    while (batch := _next_batch(window, offset)) is not None:
-        yield batch
-        offset = batch.ends[-1]
+    return BatchesAhead(batches_from(partial(_next_batch, window), offset), threads)
 
 
 def _next_batch(window: Window, offset: int) -> UnitBatch | None:

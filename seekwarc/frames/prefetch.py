@@ -83,9 +83,16 @@ class Prefetcher(Generic[_T]):
         self._unwanted = threading.Event()
         self._done = False
         self._thread = threading.Thread(target=self._work, name="seekwarc-ahead", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:
+            # Ctrl-C while it starts: nobody has this object yet, to close it.
+            self.close()
+            raise
 
     def _work(self) -> None:
+        if self._unwanted.is_set():
+            return  # It was closed before it had started.
         batch: list[_T] = []
         weight = 0
         error = None

@@ -69,12 +69,15 @@ class ReadPlan(NamedTuple):
         return sum(stop - start for start, stop in self.ranges)
 
 
-class _Target(NamedTuple):
+class _Target:
     """The caller's buffer, to be filled with the content from `start` on."""
 
-    start: int
-    out: memoryview
-    verify: bool
+    __slots__ = ("out", "start", "verify")
+
+    def __init__(self, start: int, out: memoryview, *, verify: bool) -> None:
+        self.start = start
+        self.out = out
+        self.verify = verify
 
     def begin(self, frame: FrameEntry) -> int:
         """Return which byte of the frame's content is the first that is wanted."""
@@ -176,7 +179,7 @@ class FrameRun:
         wanted = self.table.locate(start, start + len(out))
         if self._window is not None:
             self._prefetch(self._window.note(wanted.start, wanted.stop))
-        self._fill(wanted, _Target(start, out, verify))
+        self._fill(wanted, _Target(start, out, verify=verify))
 
     def _fill(self, wanted: range, target: _Target) -> None:
         """Fill the target from the cache, from what other threads are decoding, and from the source."""
@@ -225,16 +228,18 @@ class FrameRun:
         """Return the content of a frame, whose stored bytes are fetched unless they are given."""
         context = self._context
         key = self._key(frame)
-        content = context.cache.begin(key)
-        if content is not None:
+        cached = context.cache.begin(key)
+        if cached is not None:
             context.count(cache_hits=1)
-            return content
+            return cached
         try:
             if stored is None:
                 stored = self._stored_bytes(frame.stored_start, frame.stored_size)
             content = self._whole(frame, stored)
-        finally:
-            context.cache.end(key, content)
+        except BaseException:
+            context.cache.end(key, None)
+            raise
+        context.cache.end(key, content)
         return content
 
     def _read_one(self, frame: FrameEntry, target: _Target) -> bool:
@@ -268,7 +273,10 @@ class FrameRun:
     def _numbers(self, runs: Iterable[range]) -> Iterator[int]:
         """Yield the numbers of the frames with content."""
         sizes = self.table.content_sizes
-        return (number for run in runs for number in run if sizes[number])
+        for run in runs:
+            for number in run:
+                if sizes[number]:
+                    yield number
 
     def _spans(self, runs: Iterable[range], skip: int = 0) -> Iterator[tuple[int, int]]:
         """Yield where frames with content are stored, without the first `skip` of them."""

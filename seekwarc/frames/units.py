@@ -13,6 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
 from seekwarc.format.seektable import MAX_TABLE_SIZE, SeekTable, max_table_size_at
+from seekwarc.format.warc import ARC_FILE, ARC_MAGIC
 from seekwarc.format.zstd import (
     MAX_FRAME_HEADER_SIZE,
     SEEK_TABLE_MAGIC,
@@ -85,7 +86,9 @@ def detect(head: bytes, name: str, offset: int = 0) -> Compression:
     magic = int.from_bytes(head[:4], "little")
     if head[:4] == b"\x28\xb5\x2f\xfd" or (len(head) >= 4 and is_skippable(magic)):
         return "zst"
-    if head:
+    if head.startswith(ARC_MAGIC):
+        problem = ARC_FILE
+    elif head:
         what = "not a WARC file" if offset == 0 else "no record starts here"
         problem = f"{what}: found {head[:8]!r}, not WARC/, a gzip member or a Zstandard frame"
     elif offset == 0:

@@ -16,12 +16,12 @@ from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary, load_dic
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
 from seekwarc.frames.units import Compression, Piece, detect, pieces_from
-from seekwarc.read.file_tables import FileTables, own_table_tail
+from seekwarc.read.file_tables import MAX_LINKS, FileTables, own_table_tail
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import RangeSource, Stats
 from seekwarc.system import default_threads
 
-__all__ = ["CACHE_SIZE", "MAGIC_SIZE", "ONE_READ", "ArchiveFile"]
+__all__ = ["CACHE_SIZE", "MAGIC_SIZE", "ONE_READ", "RECORD_HEAD", "ArchiveFile"]
 
 CACHE_SIZE: Final = 32 << 20
 MAGIC_SIZE: Final = 8
@@ -30,6 +30,7 @@ MENDING_PASSES: Final = 4
 ONE_READ: Final = 64 << 10
 """A record known to take no more than this in the file is fetched whole."""
 RECORD_HEAD: Final = 16 << 10
+"""What is fetched of a larger one to read its header."""
 FILE_HEAD: Final = 32 << 10
 FILE_HEAD_AFAR: Final = 64 << 10
 """Has all of a dictionary of the usual size: another round trip would cost more than these bytes."""
@@ -49,6 +50,7 @@ class ArchiveFile:
         relations: Knows how the file's records are related to others; kept for them.
         dictionary: Taken for the file's dictionary, should its own be damaged.
         strict: Refuse what deviates from the format, though it could be read; see `deviates`.
+        max_links: Tables at the end of the file that are loaded, at most.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class ArchiveFile:
         relations: object | None = None,
         dictionary: Dictionary | None = None,
         strict: bool = False,
+        max_links: int = MAX_LINKS,
     ) -> None:
         # What a copy is made with.
         self._options = {
@@ -75,7 +78,9 @@ class ArchiveFile:
             "relations": relations,
             "dictionary": dictionary,
             "strict": strict,
+            "max_links": max_links,
         }
+        self._max_links = max_links
         self.strict = strict
         self.relations = relations
         self._dictionary = dictionary
@@ -150,6 +155,15 @@ class ArchiveFile:
             self._opened = True
             self.source.prefetch([(0, FILE_HEAD_AFAR)], end=tables)
 
+    def prefetch_part(self, start: int, stop: int | None) -> None:
+        """On remote sources, prefetch what reading a part of the file begins with, in one round trip."""
+        if self.source.policy.in_flight > 1:
+            self._opened = True
+            begin = max(start, FILE_HEAD_AFAR)
+            end = begin + FILE_HEAD_AFAR if stop is None else min(begin + FILE_HEAD_AFAR, stop)
+            wanted = [(0, FILE_HEAD_AFAR), (begin, end)] if start < end else [(0, FILE_HEAD_AFAR)]
+            self.source.prefetch(wanted, end=self._tables is None)
+
     def detect(self, window: Window, offset: int) -> Compression:
         """Tell what stands at `offset`."""
         self._compression = detect(window.take(offset, MAGIC_SIZE), self.name, offset)
@@ -171,7 +185,7 @@ class ArchiveFile:
         """The tables at the end of the file, loaded when first needed."""
         with self.lock:
             if self._tables is None:
-                self._tables = FileTables(self.source, limit=self.max_table_size)
+                self._tables = FileTables(self.source, limit=self.max_table_size, max_links=self._max_links)
             return self._tables
 
     def stream(

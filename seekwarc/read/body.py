@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import TruncatedError
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.frames.run import ReadPlan
@@ -58,6 +59,7 @@ def record_size(header: RecordHeader) -> int:
     return len(header.raw) + header.content_length + len(RECORD_END)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class RecordBody(ABC):
     """The decompressed bytes of a record, by range. Positions count from the first byte of its header.
 
@@ -132,6 +134,7 @@ class RecordBody(ABC):
         return TruncatedError(text, source=self.file.name, offset=self.offset)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class UnitBody(RecordBody):
     """A record that is one small frame or gzip member, which is always decoded, and kept, whole.
 

@@ -6,6 +6,7 @@ import io
 import math
 from typing import TYPE_CHECKING, Final, Literal, NoReturn, overload
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, LimitError, RangeError
 from seekwarc.format.values import MediaType
 from seekwarc.format.words import counted
@@ -20,16 +21,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Extent", "ExtentFile"]
 
-MAX_STEP: Final = 32 << 20
-"""Memory that is allocated on the word of a Content-Length alone."""
+MAX_STEP = 32 << 20
+"""Memory that is allocated on the word of a Content-Length alone. Not `Final`: tests set it."""
 EVERYTHING: Final = 1 << 62
-MAX_DECODED: Final = 1 << 30
-"""Bytes that come out of content codings for one call of `read` or `pread`, those before `start` included."""
+MAX_DECODED = 1 << 30
+"""Bytes that come out of content codings for one call of `read` or `pread`, those before `start` included.
+Not `Final`, as above."""
 DECODING_STEP: Final = 256 << 10
 SHORT_READ: Final = 64 << 10
 """Up to this size, an extra copy is cheaper than a zero-copy buffer."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Extent:
     """Bytes of a record that can be read by range, from any thread.
 

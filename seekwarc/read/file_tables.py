@@ -9,14 +9,14 @@ leaves a chain of tables, which is walked backward.
 Worst case: a chain of very many tiny tables, or one that claims gigabytes. `MAX_LINKS` and a budget of bytes
 end the walk; records that no table lists are scanned.
 
-Source: spec-notes/seekable-records.md, sections 4 (file table) and 5 (concatenation).
+Source: spec-notes/warc-zstd-seekable, sections 4 (file table) and 5 (concatenation).
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
@@ -24,7 +24,7 @@ from seekwarc.format.seektable import MAX_TABLE_SIZE, SeekTable, table_frame_siz
 from seekwarc.storage.fetch import TAIL
 from seekwarc.storage.source import RangeSource
 
-__all__ = ["FileTable", "FileTables", "own_table_tail", "read_table_before"]
+__all__ = ["MAX_LINKS", "FileTable", "FileTables", "own_table_tail", "read_table_before"]
 
 LITTLE_DATA: Final = 1 << 20
 STORED_PER_TABLE_BYTE: Final = (128 << 10) // 12
@@ -89,13 +89,16 @@ class FileTables:
     Args:
         source: The file; its size must be known.
         limit: Bytes of all tables that are loaded.
+        max_links: How many are.
     """
 
-    def __init__(self, source: RangeSource, *, limit: int = MAX_TABLE_SIZE) -> None:
+    def __init__(
+        self, source: RangeSource, *, limit: int = MAX_TABLE_SIZE, max_links: int = MAX_LINKS
+    ) -> None:
         self._links: list[FileTable] = []
         end = source.size or 0
         tail = TAIL
-        while end and limit and len(self._links) < MAX_LINKS:
+        while end and limit and len(self._links) < max_links:
             try:
                 found = read_table_before(source, end, floor=0, tail=tail, limit=limit)
                 if found is None:
@@ -113,6 +116,11 @@ class FileTables:
             tail = NEXT_TAIL
 
         self._links.reverse()
+
+    @property
+    def links(self) -> Sequence[FileTable]:
+        """The tables, in file order. Each begins where the one before it ends."""
+        return self._links
 
     def all_frames(self) -> array[int] | None:
         """Return the offsets of all frames with content, None where the tables do not list the whole file."""

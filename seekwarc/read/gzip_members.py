@@ -6,13 +6,14 @@ in any order.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.header_fields import find_header_end
-from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END, parse_record_header
+from seekwarc.compiling import mypyc_attr
+from seekwarc.errors import TruncatedError
+from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END, whole_record_header
+from seekwarc.frames.cache import FrameKey
 from seekwarc.frames.inflate import gzip_codec
 from seekwarc.frames.scan import Window
 from seekwarc.frames.units import MEMBERS_ALONE, Piece, pieces_from
@@ -21,7 +22,6 @@ from seekwarc.read.record import Record
 from seekwarc.read.sequential import streamed_group
 
 if TYPE_CHECKING:
-    from seekwarc.format.warc import RecordHeader
     from seekwarc.read.archive_file import ArchiveFile
 
 __all__ = ["MemberBody", "gzip_records"]
@@ -31,10 +31,9 @@ SMALL_MEMBER: Final = 64 << 10
 FIRST_STEP: Final = 4 << 10
 """Most members are smaller: what is given to a decompressor after a member's end is copied to no purpose."""
 NEXT_STEP: Final = 32 << 10
-BLANKS: Final = (b"", b"\r", b"\n")
-"""What a member without a record begins with."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MemberBody(UnitBody):
     """A record that is one small gzip member."""
 
@@ -73,79 +72,108 @@ def gzip_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator
         FormatError: When damage is reached.
     """
     while offset < (file.source.size or 0):
-        offset = yield from _small_records(file, window, offset)
-        offset = yield from streamed_group(file, window, offset, "gz")
+        records = _MemberRecords(file, offset)
+        yield from _small_records(file, window, records)
+        record = records.release()
+        if record is not None:
+            yield record
+        offset = yield from streamed_group(file, window, records.end, "gz")
 
 
-def _small_records(file: ArchiveFile, window: Window, offset: int) -> Generator[Record, None, int]:
-    """Yield records as long as each is one small member, and return the offset of what is something else."""
-    waiting: tuple[Record, bytes] | None = None
-    end, blank = offset, 0
-    with closing(_small_members(file, window, offset)) as members:
-        for member_end, content in members:
-            begin, end = end, member_end
-            if content[:1] in BLANKS and waiting is not None and _is_blank(content, strict=file.strict):
-                # A member without content, or of line breaks alone, as some writers put between records.
-                blank += len(content)
-                if blank <= MAX_BLANK_BYTES:
-                    continue
-            header = _header_of(content)
-            if header is None:
-                end = begin
-                break
-            if waiting is not None:
-                yield _with_length(file, *waiting, begin)
-            waiting = Record(MemberBody(file, begin, header, end)), content
-            blank = len(RECORD_END)
-    if waiting is not None:
-        # What comes next is part of it only where nothing does.
-        yield _with_length(file, *waiting, end)
-    return end
+def _small_records(file: ArchiveFile, window: Window, records: _MemberRecords) -> Iterator[Record]:
+    """Yield records as long as each is one small member, but for the last one.
 
-
-def _small_members(
-    file: ArchiveFile, window: Window, offset: int
-) -> Generator[tuple[int, bytes], None, None]:
-    """Inflate members as long as they are small: one by one, and after some of them in batches ahead.
-
-    Yields:
-        (offset after the member, its content).
+    Members are inflated one by one, and after some of them in batches ahead.
     """
+    offset = records.end
     threads = file.frames.threads
-    alone = MEMBERS_ALONE if threads > 1 and gzip_codec().reader is not None else None
-    while True:
+    alone = MEMBERS_ALONE if threads > 1 and gzip_codec().reader is not None else -1
+    while not records.is_over:
         count = 0
-        while count != alone:
-            member = _small_member(window, offset)
-            if member is None:
-                return
+        while count != alone and (member := _small_member(window, offset)) is not None:
             offset += member[0]
             count += 1
             file.frames.count(decoded=len(member[1]))
-            yield offset, member[1]
+            record = records.add(offset, member[1])
+            if record is not None:
+                yield record
+            elif records.is_over:
+                break
+        if records.is_over or count != alone:
+            return
         # Imported here: most who read do not go through that many.
         from seekwarc.frames.members import members_ahead  # noqa: PLC0415
 
         begin = offset
         # The same window: what it has read is not read again, and nobody else uses it meanwhile.
         with closing(members_ahead(window, offset, threads)) as ahead:
-            while (batch := ahead.take()) is not None:
+            while not records.is_over and (batch := ahead.take()) is not None:
                 file.frames.count(decoded=batch.size)
                 offset = batch.ends[-1]
-                yield from zip(batch.ends, batch.contents, strict=True)
+                for end, content in zip(batch.ends, batch.contents, strict=True):
+                    record = records.add(end, content)
+                    if record is not None:
+                        yield record
+                    elif records.is_over:
+                        break
         # Of members that cannot be inflated in batches there may be very many.
         alone = MEMBERS_ALONE if offset > begin else 2 * count
+
+
+class _MemberRecords:
+    """Makes records of consecutive small members. Each is held back until it is known what belongs to it.
+
+    Args:
+        file: The file.
+        offset: Where the first member begins.
+
+    Attributes:
+        end: Offset after the last member that belongs to a record.
+        is_over: Whether the member after that is no record, and belongs to none.
+    """
+
+    __slots__ = ("_begin", "_blank", "_file", "_latest", "_waiting", "end", "is_over")
+
+    def __init__(self, file: ArchiveFile, offset: int) -> None:
+        self._file = file
+        self._waiting: Record | None = None
+        self._latest: tuple[FrameKey, bytes] = ((-1, -1, -1), b"")
+        self._blank = 0
+        self._begin = self.end = offset
+        self.is_over = False
+
+    def add(self, end: int, content: bytes) -> Record | None:
+        """Add the next member and return the record before it, if that is known to be complete now."""
+        header = whole_record_header(content)
+        if header is None:
+            if self._waiting is not None and _is_blank(content, strict=self._file.strict):
+                # A member without content, or of line breaks alone, as some writers put between records.
+                self._blank += len(content)
+                if self._blank <= MAX_BLANK_BYTES:
+                    self.end = end
+                    return None
+            self.is_over = True
+            return None
+        complete = self.release()
+        self._begin, self.end = self.end, end
+        self._waiting = Record(MemberBody(self._file, self._begin, header, end))
+        self._latest = ((self._begin, end, len(content)), content)
+        self._blank = len(RECORD_END)
+        return complete
+
+    def release(self) -> Record | None:
+        """Return the record that is held back: what comes next is no part of it."""
+        record = self._waiting
+        if record is not None:
+            self._file.frames.cache.latest = self._latest
+            record.note_length(self.end - self._begin)
+            self._waiting = None
+        return record
 
 
 def _is_blank(content: bytes, *, strict: bool) -> bool:
     """Tell whether a member holds nothing, or line breaks alone, which strict reading refuses."""
     return not content or not (strict or content.strip(b"\r\n"))
-
-
-def _with_length(file: ArchiveFile, record: Record, content: bytes, end: int) -> Record:
-    file.frames.cache.latest = ((record.offset, record.body.stored_end(), len(content)), content)
-    record.note_length(end - record.offset)
-    return record
 
 
 def _small_member(window: Window, offset: int) -> tuple[int, bytes] | None:
@@ -168,16 +196,3 @@ def _small_member(window: Window, offset: int) -> tuple[int, bytes] | None:
     except codec.errors:
         return None
     return None
-
-
-def _header_of(content: bytes) -> RecordHeader | None:
-    """Return the header of a record that is all of `content`."""
-    end = find_header_end(content)
-    if end < 0:
-        return None
-    try:
-        header = parse_record_header(content[:end], strict=True)
-    except FormatError:
-        return None
-    whole = end + header.content_length + len(RECORD_END) == len(content)
-    return header if whole and content.endswith(RECORD_END) else None

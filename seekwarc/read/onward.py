@@ -1,4 +1,11 @@
-"""Iterating on after damage: the next record that can be read is looked for, and iteration goes on there."""
+"""Iterating over part of a file, and on after damage: the next record that can be read is looked for.
+
+A part owns the records whose first byte lies in it. Where it ends another begins, perhaps in another process,
+and nothing may be lost or read twice between them. So an iteration that comes to the end of its part compares
+the record that follows with the one that an iteration from that end finds. Where all parts of a file compare
+well, they hold the same records as one iteration over the file does: the first part begins as that does, and
+each hands over to the next.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +22,21 @@ if TYPE_CHECKING:
 
 __all__ = ["records_past_damage"]
 
+RecordsFrom = Callable[[int], "Iterator[Record]"]
+OnError = Callable[[FormatError], object]
+
 
 def records_past_damage(
     file: ArchiveFile,
     compression: Compression,
-    records_from: Callable[[int], Iterator[Record]],
-    on_error: Callable[[FormatError], object],
+    records_from: RecordsFrom,
+    on_error: OnError,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    on_misfit: OnError | None = None,
 ) -> Iterator[Record]:
-    """Yield the records of a file whatever is damaged in it.
+    """Yield the records of a file, or of a part of it, whatever is damaged in it.
 
     The record in which damage is met has been yielded, if its header could be read: reading its block raises.
 
@@ -32,24 +46,68 @@ def records_past_damage(
         records_from: Iterates the records from an offset on, and raises where it meets damage.
         on_error: Told of each damage, once, before the next record is looked for; file and offset are in the
             error. What it raises ends the iteration.
+        start: Where the first record begins.
+        stop: Where a record begins that is not wanted; the end of the file if None.
+        on_misfit: Told last if `stop` is inside a record; `on_error` unless given.
     """
     search = RecordSearch(file, compression)
     size = file.source.size or 0
-    offset = 0
-    while offset < size:
+    end = size if stop is None else min(stop, size)
+    offset = previous = start
+    while offset < end:
         record: Record | None = None
         try:
             for record in records_from(offset):
+                if record.offset >= end:
+                    break
                 yield record
+                previous = record.offset
+            else:
+                record = None
         except FormatError as error:
             # A record whose length is known is whole: the damage is in what comes after it.
             broken = record if record is not None and not record.has_length else None
             begin = offset
             if record is not None:
                 begin = record.offset if broken is not None else record.offset + max(record.length, 1)
-            on_error(error.located(file.name, begin))
-            header = broken.header if broken is not None else None
-            end = search.next_after(begin, error.offset, header=header, between=broken is None)
-            offset = max(end, begin + 1)
+            offset = begin
+            if begin < end:
+                on_error(error.located(file.name, begin))
+                header = broken.header if broken is not None else None
+                found = search.next_after(begin, error.offset, header=header, between=broken is None)
+                offset = max(found, begin + 1)
         else:
-            return
+            offset = size if record is None else record.offset
+    if end < size:
+        misfit = _misfit(file, records_from, end, offset, previous)
+        if misfit is not None:
+            (on_misfit or on_error)(misfit)
+
+
+def _misfit(
+    file: ArchiveFile, records_from: RecordsFrom, stop: int, following: int, previous: int
+) -> FormatError | None:
+    """Return the error of a part whose end an iteration from there on does not go on from.
+
+    Args:
+        file: The file.
+        records_from: Iterates the records from an offset on.
+        stop: Where the part ends.
+        following: Offset of the record that comes after those of the part; the file's size without one.
+        previous: Offset of the last record of the part.
+    """
+    if following == stop:
+        return None
+    try:
+        first = next(records_from(stop), None)
+    except FormatError:
+        # The part that begins there tells of it.
+        return None
+    if (file.source.size if first is None else first.offset) == following:
+        return None
+    return FormatError(
+        f"a part of the file ends inside this record, at offset {stop}: the seek table or the index that the "
+        "parts were made from is wrong; read the file as a whole",
+        source=file.name,
+        offset=previous,
+    )

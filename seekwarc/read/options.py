@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from seekwarc.errors import FormatError
     from seekwarc.storage.diskcache import DiskCache
 
-__all__ = ["ReadLimits", "ReaderOptions"]
+__all__ = ["OpenOptions", "ReadLimits", "ReaderOptions"]
 
 
 class ReadLimits(TypedDict, total=False):
@@ -20,7 +20,16 @@ class ReadLimits(TypedDict, total=False):
     max_table_size: int
 
 
-class ReaderOptions(ReadLimits, total=False):
+class OpenOptions(ReadLimits, total=False):
+    """How a file is opened, whatever is read from it; each as `Reader` has it."""
+
+    threads: int | None
+    cache_size: int
+    strict: bool
+    disk_cache: DiskCache | None
+
+
+class ReaderOptions(OpenOptions, total=False):
     """How a file is read; each as `Reader` has it.
 
     A function that hands them on takes `**options: Unpack[seekwarc.ReaderOptions]`.
@@ -32,8 +41,4 @@ class ReaderOptions(ReadLimits, total=False):
         5
     """
 
-    threads: int | None
-    cache_size: int
-    strict: bool
     on_error: Literal["raise", "skip"] | Callable[[FormatError], object]
-    disk_cache: DiskCache | None

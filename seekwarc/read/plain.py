@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, RECORD_END, RECORD_MAGIC
@@ -33,6 +34,7 @@ HEADER_READ: Final = 4 << 10
 BLANK_STEP: Final = 64
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PlainBody(RecordBody):
     """A record of a file that is not compressed.
 

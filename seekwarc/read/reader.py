@@ -23,6 +23,7 @@ from seekwarc.storage.source import RangeReadable, Stats
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
+    from datetime import datetime
     from typing import BinaryIO
 
     from seekwarc.format.seektable import TableReference
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Reader"]
 
 _DIGITS: Final = r"[0-9]{1,18}"
+_RECORDS: Final = {"none": plain_records, "gz": gzip_records, "zst": framed_records}
 
 
 class Reader(Closing):
@@ -60,7 +62,7 @@ class Reader(Closing):
             a `FormatWarning` tells of each kind once a file, and `Record.problem` of each record. And use a
             seek table of a local file only after comparing it with all frames of the record, which takes
             some 40 ms for a GiB: a short read by offset would see through all other false tables, but not
-            through one that was made to displace frames (spec-notes/seekable-records.md, section 9).
+            through one that was made to displace frames (spec-notes/warc-zstd-seekable, section 9).
         on_error: What iterating does where it meets damage: "raise"; "skip", to go on with the next record
             that can be found; or a function, which is told of the damage first. The record that is damaged
             has been yielded before, if its header could be read.
@@ -140,6 +142,25 @@ class Reader(Closing):
         return self._file.source.size
 
     @property
+    def version(self) -> str | None:
+        """Text that is another one when the file is replaced; None before the first read, or if unknown.
+
+        Of a local file it is made of size and modification time, of an object it is the ETag.
+        """
+        return self._file.source.version
+
+    def check_unchanged(self) -> None:
+        """Find out whether what was read so far is of one version of the file.
+
+        An object on a server is checked with each request. A local file that is written over while it is read
+        is noticed only here, or where a checksum fails; so is one that grows.
+
+        Raises:
+            SourceChangedError: It may not be.
+        """
+        self._file.source.check_unchanged()
+
+    @property
     def compression(self) -> Compression:
         """What the file is compressed with: "zst", "gz" or "none".
 
@@ -165,20 +186,55 @@ class Reader(Closing):
         """
         file = self._file
         if file.source.is_pipe:
-            return iter(self._in_order(None, tolerant=True))
+            return iter(self.in_order(tolerant=True))
         file.prefetch_file(tables=True)
         window, compression = file.begin()
-        records = {"none": plain_records, "gz": gzip_records, "zst": framed_records}[compression]
         if self._on_error == "raise":
-            return records(file, window)
-        # Imported here: most files are sound.
+            return _RECORDS[compression](file, window)
+        return self._past_damage(compression, 0, None)
+
+    def between(self, start: int, stop: int | None = None) -> Iterator[Record]:
+        """Yield the records whose first byte lies in the stored bytes [start, stop), in file order.
+
+        So parts of a file can be read by several processes; `seekwarc.splits` finds where to cut it. Each
+        record of the file is in one part only, and goes on beyond `stop` if it is longer.
+
+        Args:
+            start: Where a record begins: 0, or an offset as an index has it.
+            stop: Where another record begins; the end of the file if None.
+
+        Raises:
+            FormatError: Damage was reached, unless `on_error` says otherwise, or no record begins at `start`.
+                After the last record also if `stop` is inside a record: another part then begins with
+                what is no record of the file. A function given as `on_error` is told of that, too; "skip"
+                does not pass over it.
+            RangeError: `start` is negative, or after `stop`.
+            SourceError: The stored bytes are unavailable, or a pipe.
+        """
+        file = self._file
+        if start < 0 or (stop is not None and stop < start):
+            raise RangeError(f"[{start}, {stop}) is not a range of stored bytes")
+        if file.source.is_pipe:
+            raise SourceError("a pipe has no parts: it is read once, in order", source=self.name)
+        file.prefetch_part(start, stop)
+        _, compression = file.begin()
+        return self._past_damage(compression, start, stop)
+
+    def _past_damage(self, compression: Compression, start: int, stop: int | None) -> Iterator[Record]:
+        # Imported here: most files are sound, and read as a whole.
         from seekwarc.read.onward import records_past_damage  # noqa: PLC0415
 
-        def records_from(offset: int) -> Iterator[Record]:
-            return records(file, file.window(), offset)
+        file = self._file
 
-        on_error = self._on_error if callable(self._on_error) else lambda _: None
-        return records_past_damage(file, compression, records_from, on_error)
+        def records_from(offset: int) -> Iterator[Record]:
+            return _RECORDS[compression](file, file.window(stop), offset)
+
+        told = self._on_error
+        on_error = told if callable(told) else _raise if told == "raise" else _skip
+        on_misfit = told if callable(told) else _raise
+        return records_past_damage(
+            file, compression, records_from, on_error, start=start, stop=stop, on_misfit=on_misfit
+        )
 
     def records(
         self,
@@ -188,11 +244,13 @@ class Reader(Closing):
         mime: str | Iterable[str] | None = None,
         uri: str | Iterable[str] | None = None,
         min_size: int = 0,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> Iterator[Record]:
         """Yield the records that match all that is given, in file order.
 
-        What the header tells is looked at first: the block of a record whose type, URI or size is another is
-        not touched.
+        What the header tells is looked at first: the block of a record whose type, URI, size or date is
+        another is not touched.
 
         Args:
             type: WARC-Type, or several; see `Selection.of`, as for all of these.
@@ -200,9 +258,11 @@ class Reader(Closing):
             mime: Media type, also as "image/*".
             uri: Target URI, in which `*` stands for any text.
             min_size: Fewest bytes of the block.
+            since: Earliest WARC-Date, with a time zone.
+            until: Latest WARC-Date.
 
         Raises:
-            ValueError: A status is not valid.
+            ValueError: A status is not valid, or a datetime has no time zone.
             FormatError: As iterating does.
 
         Example:
@@ -212,7 +272,9 @@ class Reader(Closing):
         # Imported here: most who read take all.
         from seekwarc.read.selection import Selection  # noqa: PLC0415
 
-        wanted = Selection.of(type=type, status=status, mime=mime, uri=uri, min_size=min_size)
+        wanted = Selection.of(
+            type=type, status=status, mime=mime, uri=uri, min_size=min_size, since=since, until=until
+        )
         return filter(wanted.matches, self)
 
     def sample(self, count: int, *, seed: int | None = None) -> list[Record]:
@@ -238,7 +300,9 @@ class Reader(Closing):
 
         return sampled(self, self.record_at, self._file, self.compression, count, seed=seed)
 
-    def in_order(self, tap: Callable[[bytes], object] | None = None) -> StreamedRecords:
+    def in_order(
+        self, tap: Callable[[bytes], object] | None = None, *, tolerant: bool = False
+    ) -> StreamedRecords:
         """Read the file once from beginning to end, decompressing everything.
 
         What a tool that copies whole files wants: unlike iterating, it does not go on after a Content-Length
@@ -246,13 +310,11 @@ class Reader(Closing):
 
         Args:
             tap: Shown every decompressed byte of the file, in order, before it is parsed.
+            tolerant: Do both all the same, as iterating does.
 
         Raises:
             SourceError: A pipe was iterated before.
         """
-        return self._in_order(tap, tolerant=False)
-
-    def _in_order(self, tap: Callable[[bytes], object] | None, *, tolerant: bool) -> StreamedRecords:
         file = self._file
         if file.source.is_pipe and self._passed:
             raise SourceError("a pipe can be read once only", source=self.name)
@@ -260,6 +322,29 @@ class Reader(Closing):
         file.prefetch_file(tables=False)
         window, compression = file.begin()
         return StreamedRecords(file, window, 0, compression, tap, tolerant=tolerant)
+
+    def in_batches(self, ranges: Iterable[tuple[int, int]]) -> Iterator[int]:
+        """Fetch many stored ranges with few requests, some at a time, for the reads that follow.
+
+        Where many records are read by their places this saves most requests. A local file is not touched.
+
+        Args:
+            ranges: Ranges [start, stop) of the stored file, by ascending start.
+
+        Yields:
+            How many more of the ranges are at hand, until the next batch is asked for.
+
+        Raises:
+            SourceError: The stored bytes are unavailable.
+
+        Example:
+            places = [(record.offset, record.offset + record.length) for record in wanted]
+            left = iter(places)
+            for count in archive.in_batches(places):
+                for start, stop in islice(left, count):
+                    print(archive.record_at(start, stop - start).payload.read())
+        """
+        return self._file.source.in_batches(ranges)
 
     def record_at(
         self,
@@ -310,6 +395,14 @@ class Reader(Closing):
         if record is None:
             raise FormatError("no record starts here", source=self.name, offset=offset)
         return record
+
+
+def _raise(error: FormatError) -> None:
+    raise error
+
+
+def _skip(error: FormatError) -> None:
+    pass
 
 
 def _number(value: int | str) -> int:

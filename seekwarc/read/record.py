@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, Protocol, cast
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import LimitError, SeekWarcError
 from seekwarc.format.header_fields import parse_fields
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, is_http_block, parse_http_head
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["CUT_OFF", "Record", "Relations"]
 
 
+@mypyc_attr(native_class=False)
 class Relations(Protocol):
     """Knows how records of several files are related."""
 
@@ -41,6 +43,7 @@ MAX_FIELDS_BLOCK: Final = 16 << 20
 _FOUND_BY_READING: Final = {"_http": "unknown", "_payload": None}
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Record(DefinedFields):
     """A record: header, block, payload.
 
@@ -74,9 +77,13 @@ class Record(DefinedFields):
         return f"<Record {self.type} at {self.offset}: {self.target_uri or self.id}>"
 
     def __getstate__(self) -> dict[str, object]:
-        _, slots = cast("tuple[None, dict[str, object]]", super().__getstate__())
         # What was found by reading holds on to the open file.
-        return {name: value for name, value in slots.items() if name not in _FOUND_BY_READING}
+        return {
+            "header": self.header,
+            "body": self.body,
+            "_length": self._length,
+            "_problem": self._problem,
+        }
 
     def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in {**_FOUND_BY_READING, **state}.items():
@@ -195,7 +202,8 @@ class Record(DefinedFields):
         Responses, requests and revisits hold one; the payload of other types is their block, whatever that
         is. The block of a revisit whose profile is not known is not looked into (clause 6.7.1).
         """
-        if self._http == "unknown":
+        # Not compared with "unknown": a head would be asked whether it is equal.
+        if isinstance(self._http, str):
             self._http = self._read_http_head() if is_http_block(self.content_type) else None
         return self._http
 

@@ -1,10 +1,11 @@
-"""Which records are wanted: by type, HTTP status, media type, target URI and size."""
+"""Which records are wanted: by type, HTTP status, media type, target URI, size and date."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Selection", "http_media_type", "matches_pattern"]
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STATUS: Final = r"[0-9]{3}|[0-9][xX]{2}"
 
 
@@ -37,6 +39,10 @@ class Selection:
     """Patterns of target URIs."""
     min_size: int = 0
     """Fewest bytes of the block, as Content-Length states them."""
+    since: int | None = None
+    """Earliest WARC-Date, in microseconds since 1970. What comes after the microsecond is cut off a date."""
+    until: int | None = None
+    """Latest WARC-Date."""
 
     @classmethod
     def of(
@@ -47,6 +53,8 @@ class Selection:
         mime: str | Iterable[str] | None = None,
         uri: str | Iterable[str] | None = None,
         min_size: int = 0,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> Self:
         """Make a selection. Of a condition, several alternatives may be given; None is no condition.
 
@@ -56,9 +64,13 @@ class Selection:
             mime: Media type, such as "text/html" or "image/*": see `http_media_type`. In any case.
             uri: Target URI, in which `*` stands for any text: "*/film.mp4". All else is literal.
             min_size: Fewest bytes of the block.
+            since: Earliest WARC-Date; what has no valid date is not wanted then.
+            until: Latest WARC-Date. A date counts as `WarcDate.datetime`: to the microsecond, and where it
+                names only a day, as the beginning of that.
 
         Raises:
-            ValueError: A status is no number of three digits and no class such as "2xx".
+            ValueError: A status is no number of three digits and no class such as "2xx"; a datetime has no
+                time zone.
         """
         statuses = frozenset(str(it).lower() for it in _alternatives(status))
         for it in statuses:
@@ -70,11 +82,18 @@ class Selection:
             tuple(str(it).lower() for it in _alternatives(mime)),
             tuple(map(str, _alternatives(uri))),
             min_size,
+            _microseconds(since),
+            _microseconds(until),
         )
 
     def __bool__(self) -> bool:
         """Whether there is any condition."""
-        return bool(self.types or self.statuses or self.mimes or self.uris or self.min_size)
+        texts = self.types or self.statuses or self.mimes or self.uris
+        return bool(texts or self.min_size) or self._has_dates
+
+    @property
+    def _has_dates(self) -> bool:
+        return self.since is not None or self.until is not None
 
     def matches(self, record: Record) -> bool:
         """Tell whether a record is wanted. The block is only touched for `statuses` and `mimes`.
@@ -89,14 +108,31 @@ class Selection:
             return False
         if self.uris and not _any_matches(self.uris, record.target_uri):
             return False
+        if self._has_dates and not self._has_date(record):
+            return False
         if self.statuses and not self._has_status(record):
             return False
         return not self.mimes or _any_matches(self.mimes, http_media_type(record))
+
+    def _has_date(self, record: Record) -> bool:
+        date = record.date
+        if date is None:
+            return False
+        found = date.nanoseconds // 1000
+        return (self.since is None or found >= self.since) and (self.until is None or found <= self.until)
 
     def _has_status(self, record: Record) -> bool:
         head = record.http
         status = head.status if head is not None else None
         return status is not None and not self.statuses.isdisjoint((f"{status}", f"{status // 100}xx"))
+
+
+def _microseconds(date: datetime | None) -> int | None:
+    if date is None:
+        return None
+    if date.tzinfo is None:
+        raise ValueError(f"the date {date} has no time zone; give it tzinfo=UTC")
+    return (date - _EPOCH) // timedelta(microseconds=1)
 
 
 def http_media_type(record: Record) -> str | None:

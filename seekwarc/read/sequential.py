@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.warc import RECORD_END, RECORD_MAGIC
 from seekwarc.format.words import counted
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["StreamBody", "StreamedRecords", "end_of_empty_frames", "streamed_group", "streamed_length"]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class StreamBody(RecordBody):
     """A record that can only be decompressed from its beginning.
 
@@ -73,14 +75,16 @@ class StreamBody(RecordBody):
         self.last_unit: int | None = None
         """The frame or member that the record ends in, where that goes on with another record."""
 
-    def __getstate__(self) -> tuple[None, dict[str, object]]:
-        _, slots = cast("tuple[None, dict[str, object]]", super().__getstate__())
-        # A copy reads the record from its beginning, in a stream of its own.
-        return None, {**slots, "_stream": None, "_lock": None}
+    def __getstate__(self) -> dict[str, object]:
+        kept = ("file", "offset", "header", "skip", "last_unit", "_compression", "_limit")
+        return {name: getattr(self, name) for name in kept}
 
-    def __setstate__(self, state: tuple[None, dict[str, object]]) -> None:
-        for name, value in state[1].items():
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in state.items():
             setattr(self, name, value)
+        # A copy reads the record from its beginning, in a stream of its own.
+        self._stream = None
+        self._base = 0
         self._lock = threading.Lock()
 
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:

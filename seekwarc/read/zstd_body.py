@@ -13,7 +13,7 @@ Worst case: a table made with intent, whose wrong sizes cancel out, can make a s
 frame of another place in the same record. Comparing all frames shows it: `strict=True`, iteration, and an
 index that names the table (section 6.7) do.
 
-Source: spec-notes/seekable-records.md, section 6.
+Source: spec-notes/warc-zstd-seekable, section 6.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from __future__ import annotations
 import contextlib
 from array import array
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.seektable import NO_TABLE, SeekTable, TableReference
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
@@ -61,6 +62,7 @@ MAX_BLANK_FRAME: Final = 64
 """A frame with no more content than this may hold line breaks alone: no record is that small."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class FrameBody(UnitBody):
     """A record that is one small frame."""
 
@@ -95,6 +97,7 @@ class _Found(NamedTuple):
     """The frames' headers were scanned; a seek table that was used lists just these frames."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ZstdBody(RecordBody):
     """A record of several frames, or of a large one. How these are reached is found when first needed.
 
@@ -128,10 +131,16 @@ class ZstdBody(RecordBody):
         self._table = table
         self._found: _Found | None = None
 
-    def __getstate__(self) -> tuple[None, dict[str, object]]:
-        _, slots = cast("tuple[None, dict[str, object]]", super().__getstate__())
+    def __getstate__(self) -> dict[str, object]:
+        kept = ("file", "offset", "header", "skip", "_length", "_walks", "_table")
+        return {name: getattr(self, name) for name in kept}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
         # What is at hand can be read again, and would make the pickle of a record long.
-        return None, {**slots, "_head": b"", "_found": None}
+        self._head = b""
+        self._found = None
 
     def find(self) -> FrameRun | RecordBody:
         """Return the way to the record's frames, found now if it was not yet.
@@ -142,11 +151,14 @@ class ZstdBody(RecordBody):
         return self._way().way
 
     def _way(self) -> _Found:
-        if self._found is None:
+        found = self._found
+        if found is None:
             with self.file.lock:
-                if self._found is None:
-                    self._found = self._find(record_size(self.header))
-        return self._found
+                # Another thread may have found it meanwhile.
+                found = self._found
+                if found is None:
+                    found = self._found = self._find(record_size(self.header))
+        return found
 
     @property
     def table_status(self) -> TableStatus:
@@ -300,7 +312,10 @@ class ZstdBody(RecordBody):
             raise FormatError(f"the seek table lists {empty} frames of the record without content")
         window = Window(self.file.source, first_read=PEEK)
         if empty:
-            for entry in (table[number] for number, size in enumerate(table.content_sizes) if not size):
+            for number, content_size in enumerate(table.content_sizes):
+                if content_size:
+                    continue
+                entry = table[number]
                 frame = frame_at(window, self.offset + entry.stored_start)
                 if frame is None or (frame.size, frame.content_size) != (entry.stored_size, 0):
                     raise FormatError(NOT_THESE)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end
-from seekwarc.format.warc import RECORD_END, parse_record_header
+from seekwarc.format.warc import RECORD_END, whole_record_header
 from seekwarc.format.zstd import FrameHeader, measure_frame, parse_frame_header
 from seekwarc.frames.decoder import CodecError
 from seekwarc.frames.scan import Window, frame_start_at
@@ -265,15 +265,8 @@ def _record_in(
         followed: Whether a frame that may begin a record stands after it.
     """
     file.frames.cache.latest = ((offset, end, len(content)), content)
-    header_end = find_header_end(content)
-    if header_end < 0:
-        return None
-    try:
-        header = parse_record_header(content[:header_end], strict=True)
-    except FormatError:
-        return None
-    whole = header_end + header.content_length + len(RECORD_END) == len(content)
-    if not whole or not content.endswith(RECORD_END):
+    header = whole_record_header(content)
+    if header is None:
         return None
     size = end - offset
     if not followed:

@@ -13,7 +13,7 @@ any two lines, also within a delivery for an earlier record. Three rules keep th
   `rollback` drops its jobs, delivers all earlier ones, and cuts the output back to its beginning. It runs
   when a record fails, and once more before the next one if it was itself interrupted.
 
-Source: spec-notes/seekable-records.md, section 2.
+Source: spec-notes/warc-zstd-seekable, section 2.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -163,22 +163,22 @@ class RecordAssembly:
     ) -> Written:
         """Add a record.
 
-        Args:
-            header: Its header.
-            source: Its block.
-            trailer: The bytes after it, or a function that is called after the block was read.
-            completion: Makes the final header of a large record, as long as `header`. Only if
-                `layout.can_rewrite`.
+        `completion` makes the final header of a large record, as long as `header`; it needs
+        `layout.can_rewrite`.
         """
-        with self._all_or_nothing():
-            written = Written(header, self._output.name, self.flush)
-            length = header.content_length
-            if length > self._frame_size or len(header.raw) + length + len(RECORD_END) > MAX_FRAME_SIZE:
+        written = Written(header, self._output.name, self.flush)
+        length = header.content_length
+        is_large = length > self._frame_size or len(header.raw) + length + len(RECORD_END) > MAX_FRAME_SIZE
+
+        def place() -> None:
+            if is_large:
                 self._add_large(header, source, trailer, written, completion)
             else:
                 block = source.read(length)
                 self._add_small(header, block, trailer() if callable(trailer) else trailer, written)
             self._count(header)
+
+        self._all_or_nothing(place)
         return written
 
     def spool(
@@ -259,9 +259,11 @@ class RecordAssembly:
             written.place(offset, self.layout.end_record(large=True))
             self._last = written
 
-        with self._all_or_nothing():
+        def place() -> None:
             self.layout.once(next(self._steps), emit)
             self._count(header)
+
+        self._all_or_nothing(place)
         return written
 
     def _count(self, header: RecordHeader) -> None:
@@ -349,13 +351,12 @@ class RecordAssembly:
         if self._needs_rollback:
             self.rollback()
 
-    @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
+    def _all_or_nothing(self, add: Callable[[], None]) -> None:
         """Add a record completely, or leave everything as it was."""
         self._check()
         self._needs_rollback = True
         try:
-            yield
+            add()
         except BaseException:
             # If this fails, adding the next record tries again and raises.
             with contextlib.suppress(SeekWarcError, OSError):

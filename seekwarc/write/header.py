@@ -61,8 +61,7 @@ class HeaderDraft:
             self._first.setdefault(name.lower(), value)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        yield from self._added
-        yield from self._given
+        return iter([*self._added, *self._given])
 
     def add(self, name: str, value: str | None) -> None:
         """Add a field, unless the caller gave one of that name or the value is None."""
@@ -87,8 +86,8 @@ class HeaderDraft:
             RuleError: A field is missing, forbidden, repeated or malformed.
             ValueError: A field is not valid in a header at all.
         """
-        format_fields(self)
-        fields = list(self)
+        fields = [*self._added, *self._given]
+        format_fields(fields)
         for name, value in fields:
             if _UNFIT.search(value):
                 raise RuleError(

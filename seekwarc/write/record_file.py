@@ -142,6 +142,11 @@ class FileMaker:
         self._pending: list[OpenOutput] = []
 
     @property
+    def has_pending(self) -> bool:
+        """Whether there are outputs that no caller has confirmed."""
+        return bool(self._pending)
+
+    @property
     def dictionary_size(self) -> int:
         """Bytes that the dictionary takes in each file."""
         return len(self._dictionary_frame or b"")

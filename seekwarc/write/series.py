@@ -100,14 +100,16 @@ class FileSeries:
 
     def _finish_interrupted(self) -> None:
         """Undo or complete what was interrupted: a new file, a record in segments, a change of files."""
-        self._maker.abort_pending(self._files)
+        if self._maker.has_pending:
+            self._maker.abort_pending(self._files)
         if self._segmenting is not None:
             while len(self._files) > 1:
                 self._abort_last()
             if self._segmenting and not self.current.assembly.is_bare:
                 self.current.assembly.rollback_segment()
             self._segmenting = None
-        self._leave_full()
+        if len(self._files) > 1:
+            self._leave_full()
 
     def _leave_full(self) -> None:
         """Finish all files but the last, which becomes the current one."""

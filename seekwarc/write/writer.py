@@ -1,17 +1,16 @@
 """Writing .warc.zst files whose large records can be read by range.
 
-Source: spec-notes/seekable-records.md, sections 2 to 4.
+Source: spec-notes/warc-zstd-seekable, sections 2 to 4.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVarTuple
 
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.buffer import Buffer
@@ -41,6 +40,8 @@ from seekwarc.write.written import Written
 __all__ = ["Writer", "Written"]
 
 DEFAULT_FRAME_SIZE: Final = 1 << 20
+_Arguments = TypeVarTuple("_Arguments")
+
 MIN_FRAMES: Final = 3
 """A file of a series must have room for a segment of more than one frame."""
 DEFAULT_WARCINFO: Final = [("software", "seekwarc"), ("format", "WARC File Format 1.1")]
@@ -210,8 +211,7 @@ class Writer(TypedWrites):
         self._work.close()
 
     def _write_draft(self, draft: HeaderDraft, block: Buffer | ReadableStream, length: int | None) -> Written:
-        with self._lock, self._turn():
-            return self._recorder.write(draft, block, length)
+        return self._in_turn(self._recorder.write, draft, block, length)
 
     def write_warcinfo(
         self, fields: Headers, *, filename: str | None = None, headers: Headers = ()
@@ -226,8 +226,7 @@ class Writer(TypedWrites):
             headers: Further fields of the record header.
         """
         head = FileHead(pairs_of(fields), self._digest, tuple(pairs_of(headers)), filename)
-        with self._lock, self._turn():
-            return self._files.write_warcinfo(head)
+        return self._in_turn(self._files.write_warcinfo, head)
 
     def write_raw(
         self,
@@ -250,11 +249,16 @@ class Writer(TypedWrites):
             TargetError: The file cannot be written.
         """
         parsed = header if isinstance(header, RecordHeader) else parse_record_header(header)
-        with self._lock, self._turn():
-            if parsed.get("WARC-Type") != "warcinfo":
-                self._files.begin()
-            file = self._files.room_for(stored_bound(len(parsed.raw) + parsed.content_length))
-            return file.assembly.add(parsed, BlockSource(as_stream(block), parsed.content_length), trailer)
+        source = BlockSource(as_stream(block), parsed.content_length)
+        return self._in_turn(self._copy, parsed, source, trailer)
+
+    def _copy(
+        self, header: RecordHeader, source: BlockSource, trailer: bytes | Callable[[], bytes]
+    ) -> Written:
+        if header.get("WARC-Type") != "warcinfo":
+            self._files.begin()
+        file = self._files.room_for(stored_bound(len(header.raw) + header.content_length))
+        return file.assembly.add(header, source, trailer)
 
     def flush(self) -> None:
         """Compress every record so far and hand it to the system: it survives the end of this process.
@@ -298,19 +302,19 @@ class Writer(TypedWrites):
         """Name of the file that is being written."""
         return self._files.current.name
 
-    @contextlib.contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Allow one record at a time: refuse a block that writes records while it is read."""
-        self._check_open()
-        if self._writing:
-            raise SeekWarcError(
-                "a block must not write records of its own while it is read", source=self.name
-            )
-        try:
-            self._writing = True
-            yield
-        finally:
-            self._writing = False
+    def _in_turn(self, write: Callable[[*_Arguments], Written], *arguments: *_Arguments) -> Written:
+        """Write one record at a time: refuse a block that writes records while it is read."""
+        with self._lock:
+            self._check_open()
+            if self._writing:
+                raise SeekWarcError(
+                    "a block must not write records of its own while it is read", source=self.name
+                )
+            try:
+                self._writing = True
+                return write(*arguments)
+            finally:
+                self._writing = False
 
     def _check_open(self) -> None:
         if self._closed:

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end, format_fields, parse_fields
-from seekwarc.format.warc import MAX_HEADER_SIZE, build_record_header, parse_record_header
+from seekwarc.format.warc import (
+    MAX_HEADER_SIZE,
+    build_record_header,
+    parse_record_header,
+    whole_record_header,
+)
 from tests.support.reading import time_limit
 from tests.support.rounds import rounds
 from tests.support.strategies import DrawnHeader, field_names, field_values, record_headers
@@ -145,6 +150,34 @@ def test_content_length_however_it_is_written(line: bytes, newline: bytes) -> No
 def test_an_unusable_content_length_is_refused(value: bytes) -> None:
     with pytest.raises(FormatError, match="Content-Length"):
         parse_record_header(b"WARC/1.1\r\nContent-Length: " + value + b"\r\n\r\n")
+
+
+def test_the_header_of_a_record_that_is_all_of_a_unit() -> None:
+    header = b"WARC/1.1\r\nContent-Length: 3\r\n\r\n"
+    found = whole_record_header(header + b"abc\r\n\r\n")
+    assert found is not None
+    assert (found.raw, found.content_length) == (header, 3)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\r\n\r\n",
+        b"WARC/1.1\r\nContent-Length: 0\r\n",
+        b"WARC/1.1\r\nContent-Length: 0\r\n\r\n",
+        b"WARC/1.1\r\nContent-Length: 3\r\n\r\nabc",
+        b"WARC/1.1\r\nContent-Length: 3\r\n\r\nabc\r\n",
+        b"WARC/1.1\r\nContent-Length: 3\r\n\r\nabcd\r\n\r\n",
+        b"WARC/1.1\r\nContent-Length: 3\r\n\r\nabcdefg",
+        b"WARC/1.1\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n\r\n\r\n",
+        b"WARC/1.1\r\nContent-Length: three\r\n\r\nabc\r\n\r\n",
+        b"WARC/1.1\r\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n",
+    ],
+)
+def test_a_unit_that_is_no_whole_record_has_no_header(content: bytes) -> None:
+    assert whole_record_header(content) is None
 
 
 def test_a_missing_content_length_is_refused() -> None:

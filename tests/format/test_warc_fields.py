@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from ipaddress import IPv4Address, IPv6Address
 
 import pytest
@@ -36,7 +37,7 @@ def fields_of(*pairs: tuple[str, str]) -> DefinedFields:
 def test_there_is_an_attribute_for_every_field_of_the_standard() -> None:
     assert list(ATTRIBUTES) == [rule.name for rule in FIELD_RULES]
     for attribute in [*ATTRIBUTES.values(), "media_type"]:
-        assert isinstance(getattr(DefinedFields, attribute), property)
+        assert inspect.isdatadescriptor(getattr(DefinedFields, attribute))
 
 
 @pytest.mark.parametrize(

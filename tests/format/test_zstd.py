@@ -17,7 +17,7 @@ from seekwarc.format.zstd import (
     measure_frame,
     parse_frame_header,
     parse_skippable_header,
-    raw_frame,
+    raw_frames,
     skippable_frame,
     walk_blocks,
 )
@@ -186,15 +186,15 @@ def test_a_skippable_frame_cannot_hold_4_gib() -> None:
 def test_a_raw_frame_is_what_the_codec_makes_of_noise(size: int, dictionary_id: int) -> None:
     content = noise(size)
     checksum = xxhash.xxh64_intdigest(content) & 0xFFFF_FFFF
-    frame = raw_frame(content, checksum, dictionary_id)
+    (frame,) = raw_frames([content], [checksum], dictionary_id)
     if not dictionary_id:
         assert frame == zstandard.ZstdCompressor(write_checksum=True).compress(content)
     fields = zstandard.get_frame_parameters(frame)
     assert (fields.content_size, fields.dict_id, fields.has_checksum) == (size, dictionary_id, True)
-    assert len(raw_frame(bytes(size), 0, dictionary_id)) == len(frame)
+    assert len(raw_frames([bytes(size)], [0], dictionary_id)[0]) == len(frame)
 
 
 def test_a_raw_frame_that_was_changed_is_damaged() -> None:
-    frame = raw_frame(b"a header", 0)
+    frame = raw_frames([b"a header"], [0])[0]
     with pytest.raises(zstandard.ZstdError):
         zstandard.ZstdDecompressor().decompress(frame)

@@ -33,8 +33,9 @@ def audited(data: bytes, *, begin: int = 0, dictionary: bool = False) -> tuple[F
     """Return the audit, (code, offset) of what it reported, and the content that it passed on."""
     found: Found = []
 
-    def report(code: str, offset: int, message: str) -> None:
+    def report(code: str, offset: int, message: str, requirement: str) -> None:
         assert message
+        assert requirement == "" or requirement[0] == "W"
         found.append((code, offset))
 
     own = Dictionary(some_dictionary().as_bytes()) if dictionary else None
@@ -99,7 +100,7 @@ def test_each_demand_on_a_frame_is_checked(options, code) -> None:
     # Decoded with a dictionary whatever the audit knows of one.
     found: Found = []
     window = Window(RecordingSource(made.bytes()))
-    audit = FrameAudit(window, 0, lambda code, offset, _: found.append((code, offset)))
+    audit = FrameAudit(window, 0, lambda code, offset, *_: found.append((code, offset)))
     own = Dictionary(some_dictionary().as_bytes())
     list(audit.watch(pieces_from(window, 0, "zst", FrameDecoder(lambda: own), audit.observe)))
     assert found == ([(code, frames_of(made)[1])] if code else [])
@@ -123,7 +124,7 @@ def test_a_file_may_not_begin_with_any_extension(magic) -> None:
     codes = [code for code, _ in reported(skippable(magic, b"some data") + zstd_frame(b"x"))]
     assert codes[0] == "first-frame"
     # What has a table's magic number and is none is told too.
-    assert codes[1:] == (["table-form"] if magic == 0x184D2A5E else [])
+    assert codes[1:] == (["table-other"] if magic == 0x184D2A5E else [])
 
 
 # Tables.
@@ -226,10 +227,10 @@ def test_a_table_that_claims_more_than_there_is_is_not_read() -> None:
     source = RecordingSource(data)
     found: Found = []
     window = Window(source)
-    audit = FrameAudit(window, 0, lambda code, offset, _: found.append((code, offset)))
+    audit = FrameAudit(window, 0, lambda code, offset, *_: found.append((code, offset)))
     pieces = audit.watch(pieces_from(window, 0, "zst", FrameDecoder(lambda: None), audit.observe))
     assert len(list(pieces)) == 2
-    assert found == [("table-form", len(FRAMES[0]))]
+    assert found == [("table-other", len(FRAMES[0]))]
     assert source.bytes_asked < 4 << 20
 
 

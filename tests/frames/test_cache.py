@@ -118,6 +118,16 @@ def test_the_cache_keeps_what_was_used_last(steps: list[tuple[int, int]], capaci
         assert cache.get(key(offset)) == model.get(offset)
 
 
+def test_nothing_is_kept_after_it_was_cleared() -> None:
+    cache = FrameCache(100)
+    cache.put(key(1), b"one")
+    cache.latest = (key(2), b"two")
+    assert cache.begin(key(3)) is None
+    cache.clear()
+    cache.end(key(3), b"three")
+    assert [cache.get(key(number)) for number in (1, 2, 3)] == [None, None, None]
+
+
 def test_what_was_read_again_stays_longer() -> None:
     cache = FrameCache(30)
     for offset in (1, 2, 3):

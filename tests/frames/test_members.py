@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import seekwarc
@@ -171,6 +171,7 @@ PARTS: dict[str, Callable[[int], bytes]] = {
     st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), max_size=2),
     st.booleans(),
 )
+@example([("blank", 1), ("shared", 1)], 2, [], False)
 def test_any_number_of_threads_reads_what_one_reads(parts, threads, damage, is_cut) -> None:
     data = bytearray(b"".join(PARTS["small"](n) for n in range(100)))
     for kind, count in parts:
@@ -201,7 +202,8 @@ def units(data: bytes, threads: int) -> tuple[list[tuple[int, bytes, int | None]
 
 def test_pieces_left_early_leave_no_thread() -> None:
     before = threading.active_count()
-    data = b"".join(MEMBERS)
+    # More than may wait to be taken.
+    data = b"".join(MEMBERS) * 5
     with closing(
         pieces_from(Window(BytesSource(data)), 0, "gz", FrameDecoder(lambda: None), threads=3)
     ) as pieces:

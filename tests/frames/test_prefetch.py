@@ -229,3 +229,27 @@ def test_never_more_than_is_allowed() -> None:
 
 def test_long_reads_go_ahead_as_well() -> None:
     assert told(64, (0, 50), (50, 100), (100, 150)) == [[], [100], [150, 151]]
+
+
+@pytest.mark.parametrize("has_begun", [True, False])
+def test_an_interrupt_while_the_thread_starts_leaves_it_not_running(monkeypatch, has_begun: bool) -> None:
+    begun = threading.Event()
+
+    def items() -> Iterator[int]:
+        for number in range(1 << 40):
+            begun.set()
+            yield number
+
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        if has_begun:
+            start(thread)
+            assert begun.wait(60)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    numbers = items()
+    with pytest.raises(KeyboardInterrupt):
+        Prefetcher(numbers, lambda _: 1)
+    numbers.close()  # Which raises where another thread runs it.

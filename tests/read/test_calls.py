@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,8 +23,10 @@ FILM = noise(4 << 20, seed=7)
 COLD = 24
 COLD_OF_TWO_FRAMES = 44
 WARM = 11
-SMALL = 46
+SMALL = 45
+SMALL_MEMBER = 44
 WRITTEN_MIB = 34
+WRITTEN_SMALL = 120
 
 
 class Calls(list[str]):
@@ -91,6 +94,25 @@ def test_a_small_record_with_its_head_and_payload(archive) -> None:
     assert len(calls) <= SMALL, " > ".join(calls)
 
 
+def test_a_small_record_of_a_gz_file(tmp_path) -> None:
+    header = (
+        b"WARC/1.1\r\nWARC-Type: response\r\nContent-Type: application/http\r\nContent-Length: 1019\r\n\r\n"
+    )
+    member = gzip.compress(header + b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 1000 + b"\r\n\r\n")
+    path = tmp_path / "crawl.warc.gz"
+    path.write_bytes(member * 4)
+    with seekwarc.open(path) as archive:
+        records = iter(archive)
+        next(records), next(records)
+        calls = Calls()
+        with calls.counted():
+            record = next(records)
+            assert record.http.status == 200
+            page = record.payload.read()
+    assert page == b"x" * 1000
+    assert len(calls) <= SMALL_MEMBER, " > ".join(calls)
+
+
 def test_a_mib_of_a_large_record_written(tmp_path) -> None:
     counts = []
     for size in (4, 12):
@@ -99,3 +121,13 @@ def test_a_mib_of_a_large_record_written(tmp_path) -> None:
             out.write_resource("http://example.org/film.mp4", BytesIO(FILM * (size // 4)), "video/mp4")
         counts.append(len(calls))
     assert (counts[1] - counts[0]) / 8 <= WRITTEN_MIB
+
+
+def test_a_small_record_written(tmp_path) -> None:
+    page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + b"<p>A page.</p>" * 100
+    with seekwarc.open(tmp_path / "a.warc.zst", "w", threads=1) as out:
+        calls = Calls()
+        for number in range(20):
+            with calls.counted():
+                out.write_response(f"http://example.org/{number}", page)
+    assert len(calls) / 20 <= WRITTEN_SMALL, " > ".join(calls)

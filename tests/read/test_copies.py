@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import pickle
 import threading
+from array import array
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -351,3 +352,36 @@ def test_a_closed_file_gives_its_descriptor_back_at_once(tmp_path: Path) -> None
         list(archive)
         assert descriptors(path) == 1
     assert descriptors(path) == 0
+
+
+@pytest.mark.parametrize("form", ["warc.zst", "warc.gz", "warc"])
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_records_of_every_form_can_be_pickled(tmp_path: Path, form: str, protocol: int) -> None:
+    with seekwarc.open(tmp_path / f"a.{form}", "w") as out:
+        out.write_response("http://example.org/", b"page", status=200)
+        out.write_resource("http://example.org/film", bytes(3 * MIB), "video/mp4")
+        out.write_response("http://example.org/last", b"page", status=404)
+    with seekwarc.open(tmp_path / f"a.{form}") as archive:
+        for record in (*archive, archive.record_at(0)):
+            again = pickle.loads(pickle.dumps(record, protocol))
+            assert type(again) is type(record)
+            assert again.header == record.header
+            assert again.payload.read() == record.payload.read()
+            assert again.length == record.length
+
+
+def test_a_seek_table_can_be_pickled() -> None:
+    table = seekwarc.SeekTable.parse(
+        seekwarc.SeekTable(array("Q", [600, 400]), array("Q", [1000, 7]), array("Q", [1, 2])).build()
+    )
+    for again in (pickle.loads(pickle.dumps(table)), copy.deepcopy(table), copy.copy(table)):
+        assert again == table
+        assert again[1] == table[1]
+
+
+@pytest.mark.parametrize("name", ["Record", "Extent", "SeekTable", "JoinedRecord", "ResolvedRevisit"])
+def test_classes_can_be_derived_from_and_keep_attributes(name: str) -> None:
+    derived = type("Derived", (getattr(seekwarc, name),), {"more": 1, "__init__": lambda _: None})
+    it = derived()
+    it.own = 2
+    assert (it.more, it.own) == (1, 2)

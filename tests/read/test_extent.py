@@ -230,6 +230,36 @@ def test_threads_read_any_ranges_of_one_extent(block) -> None:
     assert block.size == len(BLOCK)
 
 
+def test_threads_that_first_need_a_records_frames_at_once_find_them_once() -> None:
+    file = made()
+    put = file.records[1]
+    with seekwarc.open(file.bytes()) as archive:
+        record = archive.record_at(put.offset, put.length)
+        record.body.file.lock = lock = MeetingLock(2)
+        with ThreadPoolExecutor(2) as pool:
+            found = [pool.submit(record.block.pread, start, 10) for start in (0, 100_000)]
+            assert [it.result() for it in found] == [BLOCK[:10], BLOCK[100_000:100_010]]
+        assert lock.met
+
+
+class MeetingLock:
+    """A lock that is entered once so many threads want it: each has then seen what was before the others."""
+
+    def __init__(self, threads: int) -> None:
+        self._lock = threading.RLock()
+        self._barrier = threading.Barrier(threads, timeout=30)
+        self.met = False
+
+    def __enter__(self) -> None:
+        if not self.met and not self._lock._is_owned():
+            self._barrier.wait()
+            self.met = True
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
 def test_damage_is_found_where_it_is_and_nowhere_else() -> None:
     file = made()
     data = bytearray(file.bytes())

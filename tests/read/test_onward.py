@@ -10,6 +10,7 @@ import pytest
 import seekwarc
 from seekwarc import FormatError
 from tests.support.foreign import Foreign
+from tests.support.sources import Pipe
 from tests.support.writing import noise
 
 COUNT = 12
@@ -90,3 +91,51 @@ def test_what_the_function_raises_ends_the_iteration() -> None:
 def test_another_word_is_refused() -> None:
     with pytest.raises(ValueError, match="on_error is 'ignore'"):
         seekwarc.open(b"", on_error="ignore")
+
+
+# Parts of a file.
+
+
+@pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
+def test_a_part_has_the_records_that_begin_in_it(form: str) -> None:
+    made = crawl(form)
+    offsets = [put.offset for put in made.records]
+    with seekwarc.open(made.bytes()) as archive:
+        for first, last in [(0, COUNT), (0, 1), (3, 7), (4, 5), (5, 5), (COUNT - 1, COUNT)]:
+            stop = offsets[last] if last < COUNT else None
+            found = list(archive.between(offsets[first], stop))
+            assert [record.offset for record in found] == offsets[first:last]
+            assert [record.block.read() for record in found] == [it.block for it in made.records[first:last]]
+
+
+@pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
+def test_a_part_that_begins_inside_a_record_is_an_error(form: str) -> None:
+    made = crawl(form)
+    start = made.records[2].offset + 5
+    with seekwarc.open(made.bytes()) as archive, pytest.raises(FormatError):
+        list(archive.between(start, None))
+    errors: list[FormatError] = []
+    with seekwarc.open(made.bytes(), on_error=errors.append) as archive:
+        assert [it.offset for it in archive.between(start)] == [it.offset for it in made.records[3:]]
+    assert [error.offset for error in errors] == [start]
+
+
+def test_damage_after_a_part_is_not_told() -> None:
+    made = crawl("bytes")
+    data = bytearray(made.bytes())
+    data[made.records[6].offset + 30] ^= 0x55
+    with seekwarc.open(bytes(data)) as archive:
+        assert len(list(archive.between(0, made.records[6].offset))) == 6
+        with pytest.raises(FormatError):
+            list(archive.between(0, made.records[7].offset))
+
+
+@pytest.mark.parametrize(("start", "stop"), [(-1, None), (5, 4)])
+def test_a_part_that_is_no_range_is_refused(start: int, stop: int | None) -> None:
+    with seekwarc.open(crawl("bytes").bytes()) as archive, pytest.raises(seekwarc.RangeError):
+        archive.between(start, stop)
+
+
+def test_a_pipe_has_no_parts() -> None:
+    with seekwarc.open(Pipe(crawl("bytes").bytes())) as archive, pytest.raises(seekwarc.SourceError):
+        archive.between(0, 5)

@@ -6,6 +6,7 @@ import fnmatch
 import io
 import re
 import time
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -110,3 +111,43 @@ def test_no_pattern_takes_long() -> None:
     begin = time.perf_counter()
     assert not matches_pattern("*a" * 200 + "b", "a" * 100_000)
     assert time.perf_counter() - begin < 2
+
+
+DATES = ("2026-11-16T06:00:00.123456789Z", "2026-11-16T06:00:00.123457Z", "2026-11-17", "never")
+
+
+@pytest.fixture(scope="module")
+def dated() -> bytes:
+    return b"".join(
+        f"WARC/1.1\r\nWARC-Type: resource\r\nWARC-Date: {date}\r\nContent-Length: 0\r\n\r\n\r\n\r\n".encode()
+        for date in DATES
+    )
+
+
+INSTANT = datetime(2026, 11, 16, 6, 0, 0, 123456, tzinfo=UTC)
+TICK = timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({"since": INSTANT}, [0, 1, 2]),
+        ({"since": INSTANT.astimezone(timezone(timedelta(hours=-9)))}, [0, 1, 2]),
+        ({"since": INSTANT + TICK}, [1, 2]),
+        ({"until": INSTANT}, [0]),
+        ({"until": INSTANT - TICK}, []),
+        ({"since": INSTANT, "until": INSTANT + TICK}, [0, 1]),
+        ({"until": datetime(2026, 11, 17, tzinfo=UTC)}, [0, 1, 2]),
+        ({"since": datetime.max.replace(tzinfo=UTC)}, []),
+        ({"since": datetime.min.replace(tzinfo=UTC)}, [0, 1, 2]),
+    ],
+)
+def test_dates_count_to_the_microsecond(dated, wanted, expected) -> None:
+    with seekwarc.open(dated) as archive:
+        numbers = {record.offset: number for number, record in enumerate(archive)}
+        assert [numbers[record.offset] for record in archive.records(**wanted)] == expected
+
+
+def test_a_date_without_a_time_zone_is_refused() -> None:
+    with pytest.raises(ValueError, match="no time zone"):
+        Selection.of(since=datetime(2026, 11, 16))  # noqa: DTZ001
