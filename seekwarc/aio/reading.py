@@ -7,13 +7,13 @@ thread until it is done, and the result is dropped.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Final, Unpack
 
 from seekwarc.aio.background import InThreads, Opened, Threads, in_threads
-from seekwarc.cdx.index import Capture, Index, Match
+from seekwarc.cdx.index import Capture, Index, IndexTarget, Match
 from seekwarc.cdx.zipnum import MAX_BLOCK_SIZE
 from seekwarc.collection.collection import Collection
 from seekwarc.format.cdxj import CdxjLine
@@ -172,7 +172,7 @@ class AsyncIndex(Opened[Index]):
 
     def __init__(
         self,
-        target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
+        target: IndexTarget | Sequence[IndexTarget],
         *,
         concurrency: int = CONCURRENCY,
         files: str | os.PathLike[str] | None = None,

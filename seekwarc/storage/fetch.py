@@ -31,6 +31,8 @@ TAIL: Final = 64 << 10
 """Size of the read at the end of an object that finds out its size; formats keep their tables there."""
 MAX_PREFETCHED: Final = 8 << 20
 """Bytes that are kept of earlier calls of `prefetch`."""
+MAX_BATCH: Final = MAX_PREFETCHED // 2
+"""Bytes that are prefetched at a time of ranges that are read one after the other."""
 MAX_WAITING: Final = 64 << 20
 """Bytes that are fetched, or being fetched, and were not taken yet. A single request may be larger."""
 
@@ -98,6 +100,15 @@ class Fetcher(RangeSource):
             self._size = self._source.known_size
         return self._size
 
+    @property
+    def version(self) -> str | None:
+        """See `RangeSource.version`."""
+        return self._source.version
+
+    def check_unchanged(self) -> None:
+        """See `RangeSource.check_unchanged`."""
+        self._source.check_unchanged()
+
     def read(self, start: int, stop: int) -> bytes:
         """See `RangeSource.read`."""
         size = self._size
@@ -160,6 +171,8 @@ class Fetcher(RangeSource):
                 yield request, self._read_into(request, room) or self.read(request.start, request.stop)
 
     def _read_into(self, request: Request, room: Callable[[int], memoryview | None]) -> memoryview | None:
+        if self._has(request.start, request.stop):
+            return None
         out = room(request.stop - request.start)
         if out is None:
             return None
@@ -195,6 +208,32 @@ class Fetcher(RangeSource):
                 if room >= 0:
                     found.append((begin, data))
             self._prefetched = tuple(found)
+
+    def in_batches(self, wanted: Iterable[tuple[int, int]]) -> Iterator[int]:
+        """Prefetch many ranges with few requests, some at a time; a source that is near needs none of it.
+
+        Args:
+            wanted: Ranges [start, stop), by ascending start.
+
+        Yields:
+            How many more of the ranges are at hand. They are until the next batch is asked for.
+        """
+        if not self.is_far:
+            yield sum(1 for _ in wanted)
+            return
+        batch: list[tuple[int, int]] = []
+        size = count = 0
+        for request in plan_requests(wanted, gap=self.policy.gap, max_size=MAX_BATCH // 2):
+            if batch and size + request.stop - request.start > MAX_BATCH:
+                self.prefetch(batch)
+                yield count
+                batch, size, count = [], 0, 0
+            batch.append((request.start, request.stop))
+            size += request.stop - request.start
+            count += request.ranges
+        if batch:
+            self.prefetch(batch)
+            yield count
 
     def _has(self, start: int, stop: int) -> bool:
         return any(begin <= start and stop <= begin + len(data) for begin, data in self._prefetched)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from seekwarc.errors import RangeNotSupportedError, SourceError
+from seekwarc.storage.local import LocalFileSource
 from seekwarc.storage.plan import REMOTE
 from seekwarc.storage.remote_url import shown_url
 from seekwarc.storage.source import RangeSource
@@ -90,7 +91,7 @@ class FileSystemSource(RangeSource):
         return data
 
 
-def file_system_of(file: object) -> FileSystemSource | None:
+def file_system_of(file: object) -> FileSystemSource | LocalFileSource | None:
     """Return the source for a file that was opened with fsspec; None for any other file."""
     file_system: Any = getattr(file, "fs", None)
     path = getattr(file, "path", None)
@@ -100,4 +101,7 @@ def file_system_of(file: object) -> FileSystemSource | None:
         or getattr(file, "compression", None)
     ):
         return None
+    protocol = getattr(file_system, "protocol", None)
+    if "file" in ((protocol,) if isinstance(protocol, str) else protocol or ()):
+        return LocalFileSource(path)
     return FileSystemSource(file_system, path)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import os
+import stat
 import threading
 from functools import partial
+from typing import IO
 
 from seekwarc.errors import SourceChangedError, SourceError
 from seekwarc.storage.openfiles import OPEN_FILES
 from seekwarc.storage.plan import LOCAL
 from seekwarc.storage.source import RangeSource, SmallReads, read_fully
-from seekwarc.system import read_at, read_into_at
+from seekwarc.storage.streams import OpenedElsewhere
+from seekwarc.system import READS_AT, read_at, read_into_at
 
-__all__ = ["BytesSource", "LocalFileSource"]
+__all__ = ["BytesSource", "LocalFileSource", "OpenedFileSource", "is_plain_file"]
 
 
 class _Descriptor:
@@ -68,13 +72,20 @@ class LocalFileSource(RangeSource):
         self._closed = False
         self._descriptor = None
 
+    @property
+    def version(self) -> str:
+        """See `RangeSource.version`: size and modification time."""
+        return f"{self.size} {self._modified}"
+
     def _open(self, path: str) -> tuple[_Descriptor, int, int]:
         try:
             descriptor = _Descriptor(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
         except OSError as error:
             raise SourceError(f"cannot be opened: {error.strerror}", source=self.name) from error
-        status = os.fstat(descriptor.number)
-        return descriptor, status.st_size, status.st_mtime_ns
+        except ValueError as error:
+            # A name that somebody sent may hold a null byte.
+            raise SourceError(f"cannot be opened: {error}", source=self.name) from error
+        return descriptor, *_size_and_time(descriptor)
 
     def _reopen(self) -> _Descriptor:
         with self._lock:
@@ -83,10 +94,7 @@ class LocalFileSource(RangeSource):
             if self._descriptor is None:
                 descriptor, *found = self._open(self._path)
                 if found != [self.size, self._modified]:
-                    raise SourceChangedError(
-                        "the file was changed or replaced since the archive was opened; open it again",
-                        source=self.name,
-                    )
+                    raise self._changed()
                 self._descriptor = descriptor
                 OPEN_FILES.add(self)
                 return descriptor
@@ -115,6 +123,24 @@ class LocalFileSource(RangeSource):
         except OSError as error:
             raise SourceError(f"cannot be read: {error}", source=self.name, offset=start) from error
         return data
+
+    def check_unchanged(self) -> None:
+        """See `RangeSource.check_unchanged`.
+
+        A file that another takes the place of stays as it is for those who have it open. One that is written
+        over, as `cp` and `rsync --inplace` do, does not.
+
+        Raises:
+            SourceChangedError: The file has another size or modification time than when it was opened.
+        """
+        descriptor = self._descriptor or self._reopen()
+        if _size_and_time(descriptor) != (self.size, self._modified):
+            raise self._changed()
+
+    def _changed(self) -> SourceChangedError:
+        return SourceChangedError(
+            "the file was changed or replaced since the archive was opened; open it again", source=self.name
+        )
 
     def small_reads(self) -> SmallReads:
         """See `RangeSource.small_reads`; it takes a fraction of the time of `read`."""
@@ -145,6 +171,41 @@ class LocalFileSource(RangeSource):
     def rest(self) -> None:
         """Close the file until the next read; see `OpenFiles`."""
         self._descriptor = None
+
+
+class OpenedFileSource(OpenedElsewhere, LocalFileSource):
+    """A file on a local disk that the caller has open. Its position stays where it is.
+
+    The source has a descriptor of its own: it can be read after the caller has closed the file.
+
+    Args:
+        file: The file, for which `is_plain_file` is true.
+
+    Raises:
+        OSError: There are too many open files.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.name = str(file.name)
+        self._lock = threading.Lock()
+        self._closed = False
+        self._descriptor = _Descriptor(os.dup(file.fileno()))
+        self.size, self._modified = _size_and_time(self._descriptor)
+
+
+def is_plain_file(file: object) -> bool:
+    """Return whether a file object reads a file on a local disk, all that is in it and nothing else."""
+    raw = file.raw if type(file) is io.BufferedReader else file
+    # A class that derives from these may read something else, and a file that is written too has some of its
+    # bytes in memory.
+    if not READS_AT or type(raw) is not io.FileIO or raw.closed or raw.mode != "rb":
+        return False
+    return stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
+
+
+def _size_and_time(descriptor: _Descriptor) -> tuple[int, int]:
+    status = os.fstat(descriptor.number)
+    return status.st_size, status.st_mtime_ns
 
 
 class BytesSource(RangeSource):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import BinaryIO
 
 from seekwarc.errors import SourceError
-from seekwarc.storage.local import BytesSource, LocalFileSource
+from seekwarc.storage.local import BytesSource, LocalFileSource, OpenedFileSource, is_plain_file
 from seekwarc.storage.plan import UNKNOWN
 from seekwarc.storage.source import RangeReadable, RangeSource
 from seekwarc.storage.streams import FileObjectSource, PipeSource
@@ -33,14 +34,15 @@ def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadabl
     # Before the test for `RangeReadable`, which asks for `size`: of a remote object that is a request.
     if isinstance(target, RangeSource):
         return target
-    if isinstance(target, RangeReadable):
-        return as_source(target)
     from seekwarc.storage.fsspec import file_system_of  # noqa: PLC0415 - seldom used
 
+    # Files of fsspec have the members of `RangeReadable` too.
     if (file := file_system_of(target)) is not None:
         return file
+    if isinstance(target, RangeReadable):
+        return as_source(target)
     if hasattr(target, "read"):
-        return FileObjectSource(target) if target.seekable() else PipeSource(target)
+        return _open_file(target)
     raise TypeError(f"cannot read WARC records from {type(target).__name__}")
 
 
@@ -55,6 +57,14 @@ def _open_name(path: str | os.PathLike[str]) -> RangeSource:
     if os.path.isfile(path) or not os.path.exists(path):
         return LocalFileSource(path)
     return PipeSource(open(path, "rb"), owned=True)
+
+
+def _open_file(file: BinaryIO) -> RangeSource:
+    if is_plain_file(file):
+        # Where too many files are open for a descriptor of its own, the caller's is used.
+        with suppress(OSError):
+            return OpenedFileSource(file)
+    return FileObjectSource(file) if file.seekable() else PipeSource(file)
 
 
 def as_source(target: RangeReadable) -> RangeSource:

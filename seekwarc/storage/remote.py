@@ -179,8 +179,16 @@ class RemoteSource(RangeSource):
         version = self._version
         if version is None or (not version.strong and (version.modified is None or self._signed)):
             return None
+        return f"{self.name} {self.version}"
+
+    @property
+    def version(self) -> str | None:
+        """See `RangeSource.version`: the ETag, or all that the server says if it has no strong one."""
+        version = self._version
+        if version is None:
+            return None
         told = version.etag if version.strong else f"{version.etag or ''} {version.modified}"
-        return f"{self.name} {told} {version.size}"
+        return f"{told} {version.size}"
 
     def read(self, start: int, stop: int) -> bytes:
         """See `RangeSource.read`.

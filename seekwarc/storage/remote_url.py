@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -18,8 +20,14 @@ SCHEMES: Final = ("http", "https", "s3", "gs", "az", "abfs", "abfss")
 REQUEST_TIMEOUT: Final = 30
 """Seconds for one request. Bytes that came in this time are kept."""
 CONNECT_TIMEOUT: Final = 5
+MAX_STORES: Final = 64
+"""Stores that are kept, with their connections, for the next object in them."""
+CONFIGURATION: Final = ("AWS_", "GOOGLE_", "AZURE_")
+"""How names of variables begin that stores are configured by."""
+PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
+_PLAIN_PATH = re.compile(r"(?:(?!\.\.?/)[a-zA-Z0-9._-]+/)*(?!\.\.?$)[a-zA-Z0-9._-]+")
 
 
 def open_store(url: str) -> tuple[ObjectStore, str]:
@@ -39,7 +47,7 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
             f"this URL scheme is not supported; use one of {', '.join(SCHEMES)}", source=shown_url(url)
         )
     try:
-        from obstore import store  # noqa: PLC0415 - heavy, and only installed with the extra `remote`
+        import obstore  # noqa: F401, PLC0415 - heavy, and only installed with the extra `remote`
     except ImportError as error:
         raise SourceError(
             "obstore is needed to read URLs; run pip install 'seekwarc[remote]'", source=shown_url(url)
@@ -57,6 +65,23 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
             "the URL contains credentials; set them in the environment or configuration instead",
             source=shown_url(url),
         )
+    key = url.partition("://")[2].partition("/")[2]
+    if scheme in ("http", "https") and not _PLAIN_PATH.fullmatch(key):
+        # The URL as it is: what a store makes of such a path is for each store to say.
+        key = ""
+    try:
+        return _store(url.removesuffix(key), scheme, frozenset(_configuration())), key
+    except Exception:  # noqa: BLE001 - the text of whatever it is may hold the URL
+        raise SourceError(
+            "the URL is invalid, or its store is not configured", source=shown_url(url)
+        ) from None
+
+
+@lru_cache(MAX_STORES)
+def _store(base: str, scheme: str, _: frozenset[tuple[str, str]]) -> ObjectStore:
+    """Return the store of all objects below a URL: to make one takes longer than many a request."""
+    from obstore import store  # noqa: PLC0415 - see above
+
     options: dict[str, Any] = {
         "client_options": {
             "timeout": f"{REQUEST_TIMEOUT}s",
@@ -69,15 +94,17 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
     }
     if scheme == "s3":
         options |= _aws_options()
-    try:
-        if scheme in ("http", "https"):
-            return store.HTTPStore.from_url(url, **options), ""
-        key = url.partition("://")[2].partition("/")[2]
-        return store.from_url(url.removesuffix(key), **options), key
-    except Exception:  # noqa: BLE001 - the text of whatever it is may hold the URL
-        raise SourceError(
-            "the URL is invalid, or its store is not configured", source=shown_url(url)
-        ) from None
+    if scheme in ("http", "https"):
+        return store.HTTPStore.from_url(base, **options)
+    return store.from_url(base, **options)
+
+
+def _configuration() -> Iterator[tuple[str, str]]:
+    """Yield what the environment says about stores, and whether a file may."""
+    yield "~/.aws", str(os.path.isdir(os.path.expanduser("~/.aws")))
+    for name, value in os.environ.items():
+        if name.startswith(CONFIGURATION) or name.upper() in PROXIES:
+            yield name, value
 
 
 def _aws_options() -> dict[str, Any]:

@@ -104,6 +104,21 @@ class RangeSource(ABC):
         """Cache key of this version of the object; None while it is unknown, or if versions look alike."""
         return None
 
+    @property
+    def version(self) -> str | None:
+        """What another process compares to see that it reads the same bytes; None while it is unknown.
+
+        Unlike `identity` it may be the same of two versions, if nothing tells them apart.
+        """
+        return None
+
+    def check_unchanged(self) -> None:  # noqa: B027 - most sources notice it as they read, or cannot tell
+        """Find out whether what was read so far is of one version.
+
+        Raises:
+            SourceChangedError: It may not be.
+        """
+
     def read_into(self, start: int, out: memoryview) -> int:
         """Fill `out` with the bytes from `start` on; return how many were read, fewer only at the end.
 
@@ -166,6 +181,15 @@ class SourceWrapper(RangeSource):
     def identity(self) -> str | None:
         """See `RangeSource.identity`."""
         return self._source.identity
+
+    @property
+    def version(self) -> str | None:
+        """See `RangeSource.version`."""
+        return self._source.version
+
+    def check_unchanged(self) -> None:
+        """See `RangeSource.check_unchanged`."""
+        self._source.check_unchanged()
 
     def read(self, start: int, stop: int) -> bytes:
         """See `RangeSource.read`."""

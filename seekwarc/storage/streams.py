@@ -9,7 +9,7 @@ from typing import IO, BinaryIO, Final, NoReturn, Protocol
 from seekwarc.errors import SourceError
 from seekwarc.storage.source import RangeSource, read_fully
 
-__all__ = ["FileObjectSource", "PipeSource", "ReadableStream", "read_some"]
+__all__ = ["FileObjectSource", "OpenedElsewhere", "PipeSource", "ReadableStream", "read_some"]
 
 PIPE_STEP: Final = 1 << 20
 """How many bytes of a pipe are discarded at a time when a reader skips some."""
@@ -38,7 +38,7 @@ def read_some(file: ReadableStream, size: int) -> bytes:
     return data
 
 
-class _OpenedElsewhere(RangeSource):
+class OpenedElsewhere(RangeSource):
     """A source that can be reached only through the caller's file object, and so cannot be pickled."""
 
     name: str
@@ -50,7 +50,7 @@ class _OpenedElsewhere(RangeSource):
         )
 
 
-class FileObjectSource(_OpenedElsewhere):
+class FileObjectSource(OpenedElsewhere):
     """A seekable binary file object, which belongs to the caller: closing the source leaves it open."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -72,7 +72,7 @@ class FileObjectSource(_OpenedElsewhere):
         return read_some(self._file, stop - start)
 
 
-class PipeSource(_OpenedElsewhere):
+class PipeSource(OpenedElsewhere):
     """A binary stream that cannot seek: each byte can be read only once, in order.
 
     Args:

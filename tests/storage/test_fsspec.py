@@ -10,6 +10,7 @@ import pytest
 import seekwarc
 from seekwarc.errors import RangeNotSupportedError, SourceError
 from seekwarc.storage.fsspec import FileSystemSource
+from seekwarc.storage.local import LocalFileSource
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.plan import REMOTE
 from seekwarc.storage.streams import FileObjectSource
@@ -99,14 +100,15 @@ def test_files_of_fsspec_are_read_through_their_file_system(tmp_path: Path) -> N
         FileSystemSource(memory, "/dir/a.warc.zst"),
         memory.open("/dir/a.warc.zst"),
         fsspec.open("memory://dir/a.warc.zst"),
-        fsspec.open(f"file://{path}"),
     ]
-    for target in targets:
-        assert isinstance(open_source(target), FileSystemSource)
+    local = [fsspec.open(f"file://{path}"), fsspec.open(str(path)).open()]
+    for target in [*targets, *local]:
+        assert isinstance(open_source(target), LocalFileSource if target in local else FileSystemSource)
         with seekwarc.open(target) as archive:
             assert [record.block.read() for record in archive] == [BLOCK, b"second"]
             record = archive.record_at(made.records[0].offset, made.records[0].length)
             assert record.block.pread(12_345, 100) == BLOCK[12_345:12_445]
+    local[1].close()
     memory.rm("/dir", recursive=True)
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
+import pickle
 from pathlib import Path
 
 import pytest
 
-from seekwarc.errors import SourceError
-from seekwarc.storage.local import BytesSource, LocalFileSource
+from seekwarc.errors import SourceChangedError, SourceError
+from seekwarc.storage.local import BytesSource, LocalFileSource, OpenedFileSource
+from seekwarc.storage.opening import open_source
 from seekwarc.system import read_at
 from tests.support.sources import DATA
 
@@ -45,6 +50,33 @@ def test_a_failing_read_names_file_and_offset(path: Path, monkeypatch: pytest.Mo
     source.close()
 
 
+@pytest.mark.parametrize("name", ["", "a\0b", "\ud800"], ids=["empty", "null", "surrogate"])
+def test_a_name_that_no_file_can_have_is_a_source_error(name: str) -> None:
+    with pytest.raises(SourceError, match="cannot be opened"):
+        LocalFileSource(name)
+
+
+@pytest.mark.posix
+def test_an_open_file_that_another_takes_the_place_of_is_unchanged(path: Path) -> None:
+    source = LocalFileSource(path)
+    path.with_name("new").write_bytes(DATA[::-1])
+    path.with_name("new").replace(path)
+    source.check_unchanged()
+    source.close()
+
+
+def test_a_file_that_is_written_over_is_no_longer_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(DATA)
+    source = LocalFileSource(path)
+    source.check_unchanged()
+    path.write_bytes(DATA)
+    os.utime(path, ns=(1, 1))
+    with pytest.raises(SourceChangedError, match="data: the file was changed or replaced"):
+        source.check_unchanged()
+    source.close()
+
+
 @pytest.mark.parametrize(
     ("start", "size"), [(0, 10), (5, 0), (len(DATA) - 7, 20), (len(DATA), 5), (10**18, 5), (3, 200_000)]
 )
@@ -67,3 +99,76 @@ def test_bytes_fill_the_callers_buffer() -> None:
     assert source.read_into(len(DATA) - 4, memoryview(out)) == 4
     assert out == DATA[-4:] + b"??????"
     assert source.read_into(len(DATA) + 4, memoryview(out)) == 0
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("buffering", [-1, 0])
+def test_an_open_file_keeps_its_position(buffering: int, path: Path) -> None:
+    with path.open("rb", buffering=buffering) as file:
+        assert file.read(5) == DATA[:5]
+        source = open_source(file)
+        assert isinstance(source, OpenedFileSource)
+        assert source.read(1000, 2000) == DATA[1000:2000]
+        assert file.tell() == 5
+        assert file.read(5) == DATA[5:10]
+    # The caller may close the file, and other files may get its number.
+    with path.with_name("other").open("wb"):
+        assert source.read(1000, 2000) == DATA[1000:2000]
+    source.close()
+    with pytest.raises(SourceError, match="the archive is closed"):
+        source.read(0, 1)
+
+
+@pytest.mark.posix
+def test_a_closed_archive_leaves_an_open_file_as_it_was(path: Path) -> None:
+    before = len(os.listdir("/dev/fd"))
+    with path.open("rb") as file:
+        open_source(file).close()
+        assert file.read() == DATA
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_an_archive_of_an_open_file_cannot_be_pickled(path: Path) -> None:
+    with path.open("rb") as file, pytest.raises(TypeError, match="open it by its path"):
+        pickle.dumps(open_source(file))
+
+
+@pytest.mark.parametrize("buffering", [-1, 0])
+def test_what_is_written_to_an_open_file_is_read(buffering: int, tmp_path: Path) -> None:
+    with (tmp_path / "new").open("wb+", buffering=buffering) as file:
+        file.write(DATA)
+        source = open_source(file)
+        assert not isinstance(source, LocalFileSource)
+        assert source.read(0, len(DATA)) == DATA
+
+
+class Upper(io.FileIO):
+    """A file that is not what is stored."""
+
+    def readinto(self, buffer: memoryview) -> int:
+        count = super().readinto(buffer)
+        buffer[:count] = bytes(buffer[:count]).upper()
+        return count
+
+
+def test_a_file_that_changes_what_is_stored_is_asked_itself(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    with io.BufferedReader(Upper(tmp_path / "a")) as file:
+        assert open_source(file).read(0, 3) == b"ABC"
+
+
+@pytest.mark.posix
+def test_without_a_descriptor_left_the_callers_is_used(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: int) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with path.open("rb") as file:
+        monkeypatch.setattr(os, "dup", refuse)
+        assert open_source(file).read(7, 70) == DATA[7:70]
+
+
+def test_a_closed_file_object_is_refused(path: Path) -> None:
+    file = path.open("rb")
+    file.close()
+    with pytest.raises(ValueError, match="closed file"):
+        open_source(file)

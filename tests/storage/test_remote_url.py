@@ -141,3 +141,28 @@ def test_public_buckets_need_no_signature(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
         assert open_source("s3://bucket/a").read(5, 100) == DATA[5:100]
         assert "authorization" not in server.asked[0].headers
+
+
+def test_objects_of_one_store_share_its_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
+    first, second, other = (open_store(f"s3://{name}")[0] for name in ("b/x", "b/y", "c/x"))
+    assert first is second is not other
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    assert open_store("s3://b/x")[0] is not first, "another configuration is another store"
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("http://h.example/a/b_1.warc.zst", "a/b_1.warc.zst"),
+        ("http://h.example/a/../b", ""),
+        ("http://h.example/a/.", ""),
+        ("http://h.example/a//b", ""),
+        ("http://h.example/a/", ""),
+        ("http://h.example/a%20b", ""),
+        ("http://h.example/a?b=c", ""),
+        ("http://h.example/", ""),
+    ],
+)
+def test_only_paths_that_mean_the_same_to_all_are_shortened(url: str, path: str) -> None:
+    assert open_store(url)[1] == path

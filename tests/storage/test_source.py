@@ -9,11 +9,19 @@ from pathlib import Path
 import pytest
 
 from seekwarc.storage.fetch import Fetcher
-from seekwarc.storage.local import BytesSource, LocalFileSource
+from seekwarc.storage.local import BytesSource, LocalFileSource, OpenedFileSource
 from seekwarc.storage.plan import LOCAL, REMOTE, UNKNOWN
 from seekwarc.storage.source import RangeSource, SourceWrapper, Stats
 from seekwarc.storage.streams import FileObjectSource, PipeSource
+from seekwarc.system import READS_AT
 from tests.support.sources import DATA, Pipe, RecordingSource, RemoteFake
+
+
+def opened(path: Path) -> list[RangeSource]:
+    if not READS_AT:
+        return []
+    with path.open("rb") as file:
+        return [OpenedFileSource(file)]
 
 
 def sources(path: Path) -> list[RangeSource]:
@@ -21,6 +29,7 @@ def sources(path: Path) -> list[RangeSource]:
         LocalFileSource(path),
         BytesSource(DATA),
         FileObjectSource(io.BytesIO(DATA)),
+        *opened(path),
         Fetcher(BytesSource(DATA), Stats()),
         RecordingSource(DATA),
     ]

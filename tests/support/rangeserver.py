@@ -26,6 +26,15 @@ class Content:
     etag: str | None = '"first"'
     modified: int | None = EPOCH
 
+    @property
+    def size(self) -> int:
+        """Bytes of it."""
+        return len(self.data)
+
+    def cut(self, start: int, stop: int) -> bytes | memoryview:
+        """Return a range of it."""
+        return memoryview(self.data)[start:stop]
+
 
 @dataclass
 class Asked:
@@ -128,6 +137,7 @@ class RangeServer:
         self.fault = fault
         self.honours_if_match = True
         self.takes_suffixes = True
+        self.answers_head = False
         self.asked: list[Asked] = []
         self._lock = threading.Lock()
         handler = type("Handler", (_Handler,), {"owner": self})
@@ -168,11 +178,17 @@ class RangeServer:
 
     def answer(self, asked: Asked) -> Answer:
         """Tell what is sent for a request."""
-        return self.fault(asked, self._well_answered(asked))
+        return self.fault(asked, self.well_answered(asked, self.content_of(asked.target)))
 
-    def _well_answered(self, asked: Asked) -> Answer:
-        content = self.content
-        size = len(content.data)
+    def content_of(self, _: str) -> Content | None:
+        """Tell what is at a path."""
+        return self.content
+
+    def well_answered(self, asked: Asked, content: Content | None) -> Answer:
+        """Tell what is sent for a request of an object."""
+        if content is None:
+            return Answer(404, {"Content-Type": "text/plain"}, b"nothing is here")
+        size = content.size
         headers = {"Accept-Ranges": "bytes", "Content-Type": "application/warc"}
         if content.etag is not None:
             headers["Etag"] = content.etag
@@ -183,7 +199,7 @@ class RangeServer:
             return Answer(412, headers)
         match = re.fullmatch(r"bytes=([0-9]*)-([0-9]*)", asked.range or "")
         if match is None or match.groups() == ("", ""):
-            return Answer(200, headers, content.data)
+            return Answer(200, headers, content.cut(0, size))
         if not match[1]:
             if not self.takes_suffixes:
                 return Answer(400, headers, b"no suffixes")
@@ -194,7 +210,7 @@ class RangeServer:
         if start >= size:
             return Answer(416, {**headers, "Content-Range": f"bytes */{size}"})
         headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
-        return Answer(206, headers, memoryview(content.data)[start:stop])
+        return Answer(206, headers, content.cut(start, stop))
 
 
 class _Server(ThreadingHTTPServer):
@@ -230,8 +246,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
 
     def do_HEAD(self) -> None:
-        self.owner.note(self)
-        self.send_error(405)
+        asked = self.owner.note(self)
+        if not self.owner.answers_head:
+            self.send_error(405)
+            return
+        asked.status = 200
+        self.send_response(200)
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(len(self.owner.content.data)))
+        self.end_headers()
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""
