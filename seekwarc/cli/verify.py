@@ -5,9 +5,18 @@ it, and makes the exit status 1. Deviations break a rule of the standards but ha
 by kind, with the first of each, and leave the exit status 0 unless --strict is given. `-` is standard input,
 which is first stored in a temporary file. A folder stands for all WARC files in and below it.
 
+With --profile, each .warc.zst is also compared with the specification of seekable records: which class of
+writers it meets ("large", "every" or "none"), and each numbered requirement that it breaks, how often and
+where first. The exit status is then 0 if it meets a class and is not damaged, else 1.
+
+With --report, what was found about each file is added to a report as soon as it is known. The same command
+with the same report skips files that it says are sound and that have not changed since: so it continues after
+an interruption, and checks what is new or was damaged.
+
 seekwarc verify crawl.warc.zst
 seekwarc verify --strict --json *.warc.gz
-seekwarc verify crawls/ --jobs 4 --keep-going
+seekwarc verify crawls/ --jobs 4 --keep-going --report checked.jsonl
+seekwarc verify --profile crawl.warc.zst
 """
 
 from __future__ import annotations
@@ -15,9 +24,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Self
 
-from seekwarc.cli.batch import add_batch_arguments, run_batch
+from seekwarc.cli.batch import absolute, add_batch_arguments, run_batch
 from seekwarc.cli.common import (
     add_limit_arguments,
     human_size,
@@ -31,8 +43,11 @@ from seekwarc.storage.opening import open_source
 from seekwarc.tools.batch import archives_in
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.pipes import searchable
+from seekwarc.tools.profile import ProfileVerifier
+from seekwarc.tools.requirements import Broken, Profile
 from seekwarc.tools.verify import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
 from seekwarc.tools.work import JobContext
+from seekwarc.write.files import unwritable
 
 __all__ = ["add_arguments", "run"]
 
@@ -45,7 +60,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+")
     parser.add_argument("--strict", action="store_true", help="exit with status 1 for deviations too")
     parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="tell which class of writers of seekable records a file meets, and which requirements it breaks",
+    )
+    parser.add_argument(
         "--all", action="store_true", help="print every problem: all damage of a kind, each deviation"
+    )
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        help="add a line of JSON about each file to FILE; skip files that it says are sound, unless changed",
     )
     parser.add_argument("--quiet", action="store_true", help="print problems only, no summary")
     parser.add_argument(
@@ -58,16 +83,85 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     jobs = [Job(name) for name, _ in archives_in(options.files)]
-    work = _Verifying(limit_options(options), options.strict)
-    return run_batch(
-        options,
-        jobs,
-        work,
-        text=lambda result: _result_text(result, options),
-        fields=_fields,
-        on_event=lambda found: _print_problem(found[0], found[1], options),
-        summary=not options.quiet,
-    )
+    with ExitStack() as opened:
+        report = opened.enter_context(_Report(options)) if options.report is not None else None
+        passed = report.passed if report is not None else None
+        work = _Verifying(limit_options(options), options.strict, options.profile, passed)
+        return run_batch(
+            options,
+            jobs,
+            work,
+            text=lambda result: _result_text(result, options),
+            fields=lambda result: _fields(result, options),
+            on_event=lambda found: _print_problem(found[0], found[1], options),
+            on_result=report.add if report is not None else None,
+            skipped=f"sound, as {options.report} says",
+            summary=not options.quiet,
+        )
+
+
+class _Report:
+    """A file of results, one a line, which a later run reads and continues.
+
+    Raises:
+        TargetError: It cannot be written.
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        try:
+            self._file = open(options.report, "a+b")  # noqa: SIM115 - closed by __exit__
+        except OSError as error:
+            raise unwritable(error, options.report) from error
+        self.passed: dict[str, str] = {}
+        """The version of each file that was found to be sound, by its absolute name."""
+        self._file.seek(0)
+        line = b"\n"
+        for line in self._file:
+            self._read(line)
+        if not line.endswith(b"\n"):
+            # A run was killed while it wrote this.
+            self._file.write(b"\n")
+
+    def _read(self, line: bytes) -> None:
+        try:
+            told = json.loads(line)
+            name, version = told["file"], told["version"]
+            passes = told["sound"] is True
+            passes &= not (self._options.strict and told["deviations"])
+            passes &= not self._options.profile or (told["profile"] or {}).get("class") is not None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return
+        if isinstance(name, str):
+            self.passed.pop(name, None)
+            if passes and isinstance(version, str):
+                self.passed[name] = version
+
+    def add(self, job: Job, checked: _Checked) -> None:
+        """Add the result for a file."""
+        told = {"file": absolute(job.source), "version": checked.version}
+        try:
+            self._file.write(json.dumps(told | _fields(checked, self._options)).encode() + b"\n")
+            self._file.flush()
+        except OSError as error:
+            raise unwritable(error, self._options.report) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """The result for one file."""
+
+    verification: Verification
+    profile: Profile | None
+    """None without --profile, and of a file that is no .warc.zst."""
+    version: str | None
+    """Which version of the file was checked, if versions can be told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +170,27 @@ class _Verifying:
 
     limits: ReadLimits
     strict: bool
+    with_profile: bool
+    passed: dict[str, str] | None
+    """Files that are skipped, see `_Report.passed`; None without --report."""
 
-    def __call__(self, job: Job, context: JobContext) -> tuple[Status, Verification]:
+    def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Checked | None]:
         with searchable(open_source(input_target(job.source))) as source:
-            verifier = Verifier(source, on_progress=context.on_progress, **self.limits)
+            if self.passed is not None:
+                # The version of an object is known when something of it was read.
+                source.read_end(1)
+            version = source.version
+            if version is not None and self.passed and self.passed.get(absolute(job.source)) == version:
+                return Status.SKIPPED, None
+            kind = ProfileVerifier if self.with_profile else Verifier
+            verifier = kind(source, on_progress=context.on_progress, **self.limits)
             for problem in verifier:
                 context.emit((problem, verifier.result.codes[problem.code]))
         result = verifier.result
+        profile = verifier.profile if isinstance(verifier, ProfileVerifier) else None
         found = not result.is_sound or (self.strict and result.deviations > 0)
-        return Status.PROBLEMS if found else Status.DONE, result
+        found |= self.with_profile and (profile is None or profile.mode is None)
+        return Status.PROBLEMS if found else Status.DONE, _Checked(result, profile, version)
 
 
 def _print_problem(problem: Problem, count: int, options: argparse.Namespace) -> None:
@@ -119,6 +225,7 @@ def _problem_json(problem: Problem) -> dict[str, object]:
         "severity": problem.severity,
         "code": problem.code,
         "rule": problem.rule or None,
+        "requirement": problem.requirement or None,
         "file": problem.source,
         "offset": problem.offset,
         "id": problem.record_id,
@@ -127,12 +234,14 @@ def _problem_json(problem: Problem) -> dict[str, object]:
     }
 
 
-def _fields(result: Verification | None) -> dict[str, object]:
+def _fields(checked: _Checked | None, options: argparse.Namespace) -> dict[str, object]:
     data: dict[str, object] = {"kind": "file"}
-    if result is None:
+    if checked is None:
         names = ("sound", "compression", "records", "digests", "tables", "stored_size", "lost")
-        return data | dict.fromkeys((*names, "damage", "deviations"))
-    return data | {
+        more = ("profile",) if options.profile else ()
+        return data | dict.fromkeys((*names, "damage", "deviations", *more))
+    result = checked.verification
+    data |= {
         "sound": result.is_sound,
         "compression": result.compression,
         "records": result.records,
@@ -142,6 +251,30 @@ def _fields(result: Verification | None) -> dict[str, object]:
         "lost": result.lost,
         "damage": [_kind_json(kind) for kind in result.of(ProblemSeverity.DAMAGE)],
         "deviations": [_kind_json(kind) for kind in result.of(ProblemSeverity.DEVIATION)],
+    }
+    if options.profile:
+        data["profile"] = _profile_json(checked.profile) if checked.profile is not None else None
+    return data
+
+
+def _profile_json(profile: Profile) -> dict[str, object]:
+    return {
+        "class": profile.mode,
+        "judged_by": profile.judged_by,
+        "broken": [_broken_json(broken) for broken in profile.broken],
+        "advice": [_broken_json(broken) for broken in profile.advice],
+    }
+
+
+def _broken_json(broken: Broken) -> dict[str, object]:
+    requirement = broken.requirement
+    return {
+        "requirement": requirement.number,
+        "section": requirement.section,
+        "text": requirement.text,
+        "count": broken.count,
+        "offset": broken.offset,
+        "message": broken.message,
     }
 
 
@@ -159,17 +292,42 @@ def _kind_json(kind: ProblemKind) -> dict[str, object]:
     }
 
 
-def _result_text(result: Verification, options: argparse.Namespace) -> str | None:
+def _result_text(checked: _Checked, options: argparse.Namespace) -> str | None:
+    result = checked.verification
     name = printable(result.source)
+    of = f"{name}: " if options.quiet else "    "
     deviations = result.of(ProblemSeverity.DEVIATION)
     lines = [] if options.quiet else [f"{name}: {_summary(result, len(deviations))}"]
+    if options.profile:
+        lines += [f"{of}{line}" for line in _profile_lines(checked.profile)]
     for kind in [] if options.all else deviations:
-        of = f"{name}: " if options.quiet else "    "
+        if options.profile and kind.first.requirement:
+            continue  # It is told by its number.
         rule = f" ({kind.first.rule})" if kind.first.rule else ""
         first = f"{kind.first.code}{rule}, first at {kind.first.offset}: {printable(kind.first.message)}"
         lines.append(f"{of}{counted(kind.count, 'deviation')}: {first}")
         lines.append(f"        {kind.first.remedy}")
     return "\n".join(lines) or None
+
+
+def _profile_lines(profile: Profile | None) -> Iterator[str]:
+    """Yield what --profile tells of a file."""
+    if profile is None:
+        yield "class of writers: none, since only a .warc.zst has one"
+        return
+    if profile.mode is not None:
+        yield f'class of writers: "{profile.mode}"'
+    elif profile.broken:
+        numbers = ", ".join(broken.requirement.number for broken in profile.broken)
+        yield f'class of writers: none; as "{profile.judged_by}" it breaks {numbers}'
+    else:
+        yield "class of writers: none, since the file is damaged"
+    for broken in (*profile.broken, *profile.advice):
+        requirement = broken.requirement
+        word = "" if requirement.is_must else " (only a SHOULD)"
+        yield f"{requirement.number}, section {requirement.section}{word}: {requirement.text}"
+        places = counted(broken.count, "place")
+        yield f"    broken in {places}, first at {broken.offset}: {printable(broken.message)}"
 
 
 def _summary(result: Verification, kinds: int) -> str:

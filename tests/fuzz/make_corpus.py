@@ -8,7 +8,6 @@ An input that once broke something goes into `BROKE`, with what it broke for its
 
 from __future__ import annotations
 
-import re
 import struct
 import sys
 import zlib
@@ -17,11 +16,11 @@ from typing import Final
 
 from tests.support import foreign
 from tests.support.foreign import CRLF2, Foreign, gzip_member, seek_table, skippable, text, zstd_frame
+from tests.support.vectors import vectors
 from tests.support.writing import header_for
 
 CORPUS: Final = Path(__file__).parent / "corpus"
-VECTORS: Final = Path(__file__).parents[2] / "spec-notes" / "test-vectors.md"
-_VECTOR = re.compile(r"^```hex name=(\S+) [^\n]*\n([0-9a-f\s]*)^```$", re.MULTILINE)
+TABLE_MAGIC: Final = bytes.fromhex("5e2a4d18")
 
 DIGEST_RECORD = b"WARC/1.1\r\nWARC-Block-Digest: %s\r\nContent-Length: 0\r\n\r\n"
 
@@ -49,10 +48,6 @@ BROKE: Final[dict[str, dict[str, bytes]]] = {
 
 RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n"
 CHUNKED = b"5\r\nabcde\r\n1a;name=value\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\nX: y\r\n\r\n"
-
-
-def vectors() -> dict[str, bytes]:
-    return {name: bytes.fromhex(digits) for name, digits in _VECTOR.findall(VECTORS.read_text())}
 
 
 def files() -> dict[str, bytes]:
@@ -100,7 +95,7 @@ def files() -> dict[str, bytes]:
 
 def small_dictionary() -> bytes:
     """Return the dictionary of the test vectors, which is about as small as one can be."""
-    return vectors()["frame-dictionary"][8:]
+    return next(vector for vector in vectors() if vector.name == "dictionary").data[8:52]
 
 
 def header(length: int, *fields: bytes, kind: bytes = b"response") -> bytes:
@@ -153,15 +148,16 @@ def digests() -> Foreign:
 
 def corpus() -> dict[str, dict[str, bytes]]:
     """Return all inputs by target and name."""
-    spec = vectors()
     layouts = files()
-    whole = {name: data for name, data in spec.items() if name.startswith("file-")} | layouts
+    spec = {f"vector-{vector.name}": vector.data for vector in vectors()}
+    short = {name: data for name, data in spec.items() if len(data) < 450}
+    tables = {name: data[data.rindex(TABLE_MAGIC) :] for name, data in short.items() if "-table-" in name}
     entries = [(20, 300, 1), (9, 0, 2), (4_000_000_000, 4_000_000_000, 3)]
     page = text(600)
     gzipped, deflated = gzip_member(page), zlib.compress(page)
     raw = zlib.compressobj(9, zlib.DEFLATED, -15)
     return {
-        "frames": {name: data for name, data in spec.items() if not name.startswith("table-")}
+        "frames": short
         | {
             "sizes": b"".join(zstd_frame(bytes(size)) for size in (0, 1, 300, 70_000)),
             "no-sizes": b"".join(zstd_frame(bytes(size), content_size=False) for size in (0, 1, 70_000)),
@@ -169,7 +165,7 @@ def corpus() -> dict[str, dict[str, bytes]]:
             "huge-skippable": struct.pack("<II", 0x184D2A50, 0xFFFF_FFFF),
             "dictionary-compressed": layouts["dictionary-compressed"],
         },
-        "table": {name: data for name, data in spec.items() if name.startswith("table-")}
+        "table": tables
         | {
             "large": seek_table(entries),
             "large-no-checksums": seek_table(entries, checksums=False),
@@ -209,8 +205,8 @@ def corpus() -> dict[str, dict[str, bytes]]:
             "cut": b"\0" + gzipped[:-30],
             "empty": b"\3",
         },
-        "reader": whole,
-        "tools": whole,
+        "reader": spec | layouts,
+        "tools": short | layouts,
     }
 
 

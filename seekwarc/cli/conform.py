@@ -1,0 +1,179 @@
+"""Check whether a reader of .warc.zst, of any origin, reads the samples of the specification as it should.
+
+MANIFEST is the samples' manifest.json, or its folder. COMMAND is a small program around the reader:
+
+  COMMAND records FILE                          prints a line of JSON for each record of FILE in order:
+                                                {"offset": 0, "length": 248, "size": 19, "sha256": "..."},
+                                                size and sha256 being those of the block, length null if
+                                                it is unknown
+  COMMAND range FILE OFFSET LENGTH START END    writes bytes START to END (excluded) of the block of the
+                                                record at OFFSET
+
+Its exit status is 0 if it did that; 1 after an error, which it reports on standard error, when all that is
+right was written; 3 if the reader cannot do what was asked for. Examples are in tests/interop/adapters.
+
+seekwarc conform spec-notes/warc-zstd-seekable/samples -- python my_reader.py
+seekwarc conform samples/manifest.json --class seeks --json -- java -jar my-reader.jar
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import groupby
+from typing import Final
+
+from seekwarc.cli.batch import MAX_JOBS, parse_jobs
+from seekwarc.cli.common import printable, progress_is_seen
+from seekwarc.errors import FormatError, SeekWarcError
+from seekwarc.format.words import counted
+from seekwarc.system import default_threads
+from seekwarc.tools.command import Command
+from seekwarc.tools.conform import Answer, judged, meets, questions_about
+from seekwarc.tools.manifest import Manifest, read_manifest
+
+__all__ = ["add_arguments", "run"]
+
+TIMEOUT: Final = 10.0
+MAX_TIMEOUT: Final = 86_400
+"""A day."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the verb takes."""
+    parser.add_argument("manifest", metavar="MANIFEST", help="manifest.json of the samples, or its folder")
+    parser.add_argument("command", metavar="COMMAND", nargs="+", help="after `--`: what runs the reader")
+    parser.add_argument(
+        "--class",
+        dest="reader_class",
+        choices=("reads", "seeks"),
+        default="reads",
+        help="what the exit status tells: whether all records are read and no range is wrong (reads, the "
+        "default), or whether ranges are read too (seeks)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=TIMEOUT,
+        metavar="SECONDS",
+        help=f"end COMMAND after this time, for each question (default: {TIMEOUT:.0f})",
+    )
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=parse_jobs,
+        default=default_threads(),
+        metavar="N",
+        help=f"samples to ask about at the same time, up to {MAX_JOBS} (default: one for each core)",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print a JSON object for each question and one at the end"
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= MAX_TIMEOUT:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    try:
+        manifest = read_manifest(options.manifest)
+    except FormatError as error:
+        # It says nothing of the reader, which status 1 would.
+        raise SeekWarcError(error.message, source=error.source) from error
+    command = Command(options.command, timeout=options.timeout)
+    answers: list[Answer] = []
+    try:
+        for answer in _watched(judged(manifest, command.run, jobs=options.jobs), manifest):
+            answers.append(answer)
+            if options.json:
+                print(json.dumps(_as_json(answer)))
+    finally:
+        command.stop()
+    is_met = meets(answers, options.reader_class)
+    if options.json:
+        counts = Counter(answer.verdict for answer in answers)
+        result = {"kind": "result", "class": options.reader_class, "met": is_met, "verdicts": counts}
+        print(json.dumps({**result, "samples": manifest.version}))
+    else:
+        print("\n".join(_table(manifest, answers)))
+        if is_met:
+            print(f"class {options.reader_class!r} is met")
+    if not is_met:
+        sys.stdout.flush()
+        print(f"seekwarc: class {options.reader_class!r} is not met", file=sys.stderr)
+    return 0 if is_met else 1
+
+
+def _watched(answers: Iterable[Answer], manifest: Manifest) -> Iterator[Answer]:
+    """Show on a terminal how many questions were answered."""
+    with ExitStack() as opened:
+        bar = None
+        if progress_is_seen():
+            # Imported here: it takes longer than most commands.
+            from tqdm import tqdm  # noqa: PLC0415
+
+            total = sum(len(questions_about(sample, "")) for sample in manifest.samples)
+            bar = opened.enter_context(
+                tqdm(total=total, desc="asking", unit="", leave=False, file=sys.stderr)
+            )
+        for answer in answers:
+            if bar is not None:
+                bar.update()
+            yield answer
+
+
+def _as_json(answer: Answer) -> dict[str, object]:
+    fields = {
+        "kind": "answer",
+        "sample": answer.file,
+        "question": answer.question,
+        "verdict": answer.verdict,
+        "allowed": answer.allowed,
+        "message": answer.message or None,
+    }
+    if answer.question == "range":
+        fields |= {"offset": answer.offset, "start": answer.start, "end": answer.stop}
+    return fields
+
+
+def _table(manifest: Manifest, answers: list[Answer]) -> Iterator[str]:
+    """Yield a line for each sample, with what is not right below it, and the totals."""
+    width = max(len(sample.file) for sample in manifest.samples)
+    yield f"{'SAMPLE':<{width}}  {'RECORDS':<13}  RANGES"
+    for file, group in groupby(answers, key=lambda answer: answer.file):
+        records, *ranges = group
+        told = _counts(ranges) or "-"
+        yield f"{file:<{width}}  {records.verdict:<13}  {told}"
+        for answer in (records, *ranges):
+            if not answer.allowed:
+                yield f"    {_place(answer)}: {answer.verdict}: {printable(answer.message) or '-'}"
+    for question, name in (("records", "records"), ("range", "ranges")):
+        some = [answer for answer in answers if answer.question == question]
+        yield f"{name} of {counted(len(manifest.samples), 'sample')}: {_counts(some) or '-'}"
+
+
+def _counts(answers: Iterable[Answer]) -> str:
+    words = Counter(
+        f"{answer.verdict} (allowed)" if answer.allowed and answer.verdict != "right" else str(answer.verdict)
+        for answer in answers
+    )
+    return ", ".join(f"{count} {word}" for word, count in words.most_common())
+
+
+def _place(answer: Answer) -> str:
+    if answer.question == "records":
+        return "records"
+    return f"range {answer.start} to {answer.stop} of the record at {answer.offset}"

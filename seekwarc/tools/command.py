@@ -1,0 +1,176 @@
+"""A program of somebody else's, run again and again with limits on what it takes.
+
+Goal: whatever the program does, each run ends: in time, with a bounded amount of output in memory, and with
+nothing of it left. Plan: it gets a process group of its own, which is killed as a whole; one thread reads
+its standard output up to the limit, another drains its standard error. Worst case: a grandchild that leaves
+the group and keeps the pipes open. Then the threads that wait for them are left alone; they end with it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO, Final
+
+from seekwarc.errors import SeekWarcError
+from seekwarc.system import OWN_GROUP, kill_group
+
+__all__ = ["Command", "Ended"]
+
+MAX_MESSAGE: Final = 8 << 10
+STEP: Final = 64 << 10
+GRACE: Final = 1.0
+"""Seconds to wait for the pipes of a process that was killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    r"""How a run ended.
+
+    Example:
+        >>> from seekwarc.tools.command import Command
+        >>> Command(["echo", "some"], timeout=10).run(["words"], max_output=100).output
+        b'some words\n'
+    """
+
+    status: int | None
+    """Exit status, negative for the signal that ended it; None if it was killed at one of the limits."""
+    output: bytes
+    """Its standard output, no more than the limit."""
+    message: str
+    """The last line of its standard error, if there is one."""
+    is_longer: bool = False
+    """Whether it wrote more than the limit."""
+
+
+class Command:
+    """A program with its first arguments.
+
+    Safe to use from several threads, each of which waits for the run that it began.
+
+    Args:
+        words: The program, and what every run begins with.
+        timeout: Seconds after which a run is ended.
+
+    Example:
+        >>> from seekwarc.tools.command import Command
+        >>> Command(["sleep"], timeout=0.1).run(["60"], max_output=100).status is None
+        True
+    """
+
+    def __init__(self, words: Sequence[str], *, timeout: float) -> None:
+        self._words = list(words)
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._is_stopped = False
+
+    def run(self, arguments: Sequence[str], max_output: int) -> Ended:
+        """Run it to its end, or to a limit.
+
+        Args:
+            arguments: What follows the first arguments.
+            max_output: Bytes of standard output after which it is ended.
+
+        Raises:
+            SeekWarcError: It cannot be started.
+        """
+        deadline = time.monotonic() + self._timeout
+        process = self._start(arguments)
+        output, errors = _Drain(process.stdout, max_output), _Drain(process.stderr, MAX_MESSAGE, cuts=True)
+        status = None
+        try:
+            output.join(deadline)
+            if output.is_complete:
+                with suppress(subprocess.TimeoutExpired):
+                    status = process.wait(max(deadline - time.monotonic(), 0))
+        finally:
+            # What it started may still run, also where it has ended itself.
+            kill_group(process)
+            process.wait()
+            with self._lock:
+                self._running.discard(process)
+            output.close()
+            errors.close()
+        return Ended(status, bytes(output.data), errors.last_line, output.is_longer)
+
+    def stop(self) -> None:
+        """End all runs, and begin no other."""
+        with self._lock:
+            self._is_stopped = True
+            for process in self._running:
+                kill_group(process)
+
+    def _start(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._is_stopped:
+                raise SeekWarcError("the command was stopped")
+            try:
+                process = subprocess.Popen(  # noqa: S603 - to run what the caller names is the purpose
+                    [*self._words, *arguments],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    bufsize=0,
+                    **OWN_GROUP,
+                )
+            except OSError as error:
+                raise SeekWarcError(
+                    f"{self._words[0]}: cannot be run: {error.strerror or error}; give a program and its "
+                    "arguments after `--`"
+                ) from error
+            self._running.add(process)
+            return process
+
+
+class _Drain:
+    """A thread that reads a pipe.
+
+    Args:
+        pipe: The pipe.
+        limit: Bytes to keep.
+        cuts: Whether to keep the last bytes and read on, instead of ending at the limit.
+    """
+
+    def __init__(self, pipe: IO[bytes] | None, limit: int, *, cuts: bool = False) -> None:
+        assert pipe is not None, "the process was started with pipes"
+        self.data = bytearray()
+        self.is_longer = False
+        self.is_complete = False
+        self._pipe = pipe
+        self._limit = limit
+        self._cuts = cuts
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        while data := self._pipe.read(STEP):
+            self.data += data
+            if len(self.data) <= self._limit:
+                continue
+            if not self._cuts:
+                self.is_longer = True
+                del self.data[self._limit :]
+                return
+            del self.data[: -self._limit]
+        self.is_complete = True
+
+    def join(self, deadline: float) -> None:
+        """Wait for the end of the pipe, for the limit, or until the deadline."""
+        self._thread.join(max(deadline - time.monotonic(), 0))
+
+    def close(self) -> None:
+        """Close the pipe, unless somebody else keeps it open and the thread waits."""
+        self._thread.join(GRACE)
+        if not self._thread.is_alive():
+            self._pipe.close()
+
+    @property
+    def last_line(self) -> str:
+        """The last line that is not blank, as text."""
+        lines = self.data.decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")

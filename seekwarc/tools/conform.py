@@ -1,0 +1,294 @@
+"""Judges whether an implementation reads the sample files as the specification asks.
+
+The implementation is a command that answers two questions:
+
+    COMMAND records FILE                            each record as a line of JSON
+    COMMAND range FILE OFFSET LENGTH START END      bytes [START, END) of the block of the record at OFFSET
+
+Source: spec-notes/warc-zstd-seekable/samples/README.md. What it answers is compared with the manifest of the
+samples, and never believed: its output is bounded and parsed with care, and what it wrote before it reported
+an error has to be right too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal
+
+from seekwarc.errors import FormatError
+from seekwarc.format.words import counted
+from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.sequential import StreamedRecords
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import Stats
+from seekwarc.tools.command import Ended
+from seekwarc.tools.manifest import Manifest, Sample, SampleRange, SampleRecord
+
+__all__ = ["Answer", "Ask", "ReaderClass", "Verdict", "judged", "meets", "questions_about"]
+
+REFUSED: Final = 1
+NOT_SUPPORTED: Final = 3
+LINE_SIZE: Final = 4 << 10
+"""Bytes of output that are read for each record that a sample has."""
+FURTHER_LINES: Final = 16
+"""Lines more than those: enough to tell what is wrong."""
+SHOWN: Final = 100
+"""Characters of a wrong line that a message shows."""
+MAX_WAIT: Final = 0.5
+"""Seconds."""
+
+Ask = Callable[[Sequence[str], int], Ended]
+"""Runs the implementation with some arguments, and keeps so many bytes of output; `Command.run` is one."""
+ReaderClass = Literal["reads", "seeks"]
+
+
+class Verdict(StrEnum):
+    """What an answer is.
+
+    Example:
+        >>> from seekwarc.tools.conform import Verdict
+        >>> Verdict("timed out") is Verdict.TIMED_OUT
+        True
+    """
+
+    RIGHT = "right"
+    REFUSED = "refused"
+    """An error was reported, and nothing wrong was written before."""
+    SHORT = "short"
+    """Records or bytes are missing, and no error was reported."""
+    WRONG = "wrong"
+    CRASHED = "crashed"
+    """Ended by a signal, or with an exit status that the protocol does not know."""
+    TIMED_OUT = "timed out"
+    NOT_SUPPORTED = "not supported"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one question about one sample.
+
+    Example:
+        >>> from seekwarc.tools.conform import Answer, Verdict
+        >>> Answer("a.warc.zst", "records", Verdict.RIGHT, allowed=True).message
+        ''
+    """
+
+    file: str
+    question: Literal["records", "range"]
+    verdict: Verdict
+    allowed: bool
+    """Whether a reader of class "seeks" may answer so."""
+    message: str = ""
+    """What is not right."""
+    offset: int | None = None
+    """Of a range: offset of the record, and the bytes [start, stop) of its block."""
+    start: int | None = None
+    stop: int | None = None
+
+
+def questions_about(sample: Sample, path: str) -> list[list[str]]:
+    """Return what is asked about a sample, as the arguments of an implementation."""
+    asked = [["records", path]]
+    for record in sample.records:
+        length = "-" if record.length is None else str(record.length)
+        asked += [
+            ["range", path, str(record.offset), length, str(wanted.start), str(wanted.stop)]
+            for wanted in record.ranges
+        ]
+    return asked
+
+
+def judged(manifest: Manifest, ask: Ask, *, jobs: int = 1) -> Iterator[Answer]:
+    """Ask for the records and the ranges of each sample, and yield the answers in the manifest's order.
+
+    Args:
+        manifest: The samples.
+        ask: Runs the implementation.
+        jobs: How many samples are asked about at a time.
+
+    Raises:
+        SeekWarcError: The implementation cannot be started.
+
+    Example:
+        >>> from seekwarc.tools.command import Ended
+        >>> from seekwarc.tools.conform import judged, meets
+        >>> from seekwarc.tools.manifest import read_manifest
+        >>> def can_do_nothing(words, max_output):
+        ...     return Ended(3, b"", "not supported")
+        >>> meets(judged(read_manifest("samples"), can_do_nothing), "reads")
+        False
+    """
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        pending = [
+            pool.submit(_judge_file, sample, manifest.path(sample), ask) for sample in manifest.samples
+        ]
+        for future in pending:
+            # A signal that comes just before a wait does not end it: Python acts on it between two.
+            while wait([future], MAX_WAIT).not_done:
+                pass
+            yield from future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def meets(answers: Iterable[Answer], reader_class: ReaderClass) -> bool:
+    """Return whether an implementation that answered so is of a class of readers.
+
+    "reads" asks for all records of every sample; of ranges, that none is wrong. It need not know ranges, and
+    may refuse any. "seeks" asks for the ranges too.
+    """
+    may_range = (Verdict.RIGHT, Verdict.REFUSED, Verdict.NOT_SUPPORTED)
+    return all(
+        answer.allowed
+        or (reader_class == "reads" and answer.question == "range" and answer.verdict in may_range)
+        for answer in answers
+    )
+
+
+def _judge_file(sample: Sample, path: str, ask: Ask) -> list[Answer]:
+    first, *others = questions_about(sample, path)
+    ended = ask(first, LINE_SIZE * (len(sample.records) + FURTHER_LINES))
+    verdict, message = _judge_end(ended) or _judge_records(sample, ended)
+    answers = [Answer(sample.file, "records", verdict, verdict is Verdict.RIGHT, message)]
+    ranges = [(record, wanted) for record in sample.records for wanted in record.ranges]
+    for words, (record, wanted) in zip(others, ranges, strict=True):
+        ended = ask(words, wanted.stop - wanted.start)
+        verdict, message = _judge_end(ended) or _judge_range(path, record, wanted, ended)
+        may_refuse = not record.complete or not (sample.valid or record.has_table)
+        allowed = verdict is Verdict.RIGHT or (verdict is Verdict.REFUSED and may_refuse)
+        place = (record.offset, wanted.start, wanted.stop)
+        answers.append(Answer(sample.file, "range", verdict, allowed, message, *place))
+    return answers
+
+
+def _judge_end(ended: Ended) -> tuple[Verdict, str] | None:
+    """Judge a run that gave no answer; None if it gave one."""
+    if ended.is_longer:
+        return Verdict.WRONG, f"it writes more than {counted(len(ended.output), 'byte')}"
+    if ended.status is None:
+        return Verdict.TIMED_OUT, "it did not end in time"
+    if ended.status == NOT_SUPPORTED:
+        return Verdict.NOT_SUPPORTED, ended.message
+    if ended.status not in (0, REFUSED):
+        how = f"exit status {ended.status}" if ended.status > 0 else f"signal {-ended.status}"
+        return Verdict.CRASHED, f"it ended with {how}" + (f": {ended.message}" if ended.message else "")
+    return None
+
+
+def _judge_records(sample: Sample, ended: Ended) -> tuple[Verdict, str]:
+    """Judge the lines, and whether an error was reported where one had to be."""
+    records = sample.records
+    # What comes after damage may be found again, or not.
+    certain = next((i for i, record in enumerate(records) if not record.complete), len(records))
+    delivered = _delivered(records, certain, ended.output)
+    if not isinstance(delivered, int):
+        return delivered
+    told = f"{delivered} of {counted(len(records), 'record')}"
+    if ended.status == 0 and delivered < certain:
+        return Verdict.SHORT, f"only {told}, and no error"
+    if ended.status == 0 and sample.readable != "all":
+        return Verdict.SHORT, "no error is reported, though the file is damaged or cut off"
+    if ended.status == REFUSED and (delivered < certain or sample.readable == "all"):
+        return Verdict.REFUSED, f"an error after {told}: {ended.message or 'without a message'}"
+    return Verdict.RIGHT, ""
+
+
+def _delivered(records: Sequence[SampleRecord], certain: int, output: bytes) -> int | tuple[Verdict, str]:
+    """Return how far in the records the lines lead, or what is wrong with them.
+
+    Args:
+        records: Those of the sample.
+        certain: How many of them come before any damage.
+        output: The lines.
+    """
+    position = 0
+    for number, text in enumerate(filter(bytes.strip, output.split(b"\n")), 1):
+        line = _parsed(text)
+        if line is None:
+            shown = text[:SHOWN].decode(errors="backslashreplace")
+            form = '{"offset": 0, "length": 1, "size": 1, "sha256": "..."}'
+            return Verdict.WRONG, f"line {number} does not have the form {form}: {shown}"
+        found = next((i for i in range(position, len(records)) if _is_same(records[i], line)), None)
+        if found is None:
+            return Verdict.WRONG, f"record {number}: {_difference(records[position:], line)}"
+        if min(found, certain) > position:
+            return Verdict.SHORT, f"the record at {records[position].offset} is missing before others"
+        position = found + 1
+    return position
+
+
+def _parsed(text: bytes) -> dict[str, object] | None:
+    """Parse a line of the answer; None if it has another form."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    numbers = [value.get(name) for name in ("offset", "size")]
+    if value.get("length") is not None:
+        numbers.append(value["length"])
+    is_form = all(isinstance(it, int) and not isinstance(it, bool) for it in numbers)
+    return value if is_form and isinstance(value.get("sha256"), str) else None
+
+
+def _is_same(record: SampleRecord, line: dict[str, object]) -> bool:
+    length = line.get("length")
+    return (line["offset"], line["size"], line["sha256"]) == (record.offset, record.size, record.sha256) and (
+        length in (None, record.length) or record.length is None
+    )
+
+
+def _difference(records: Sequence[SampleRecord], line: dict[str, object]) -> str:
+    """Tell how a line differs from the record that should come next."""
+    if not records:
+        return "there is no further one"
+    record = next((it for it in records if it.offset == line["offset"]), records[0])
+    wanted = {"offset": record.offset, "length": record.length, "size": record.size, "sha256": record.sha256}
+    for name, value in wanted.items():
+        told = line.get(name)
+        if told != value and (name != "length" or None not in (told, value)):
+            return f"{name} is {str(told)[:SHOWN]} instead of {value}"
+    return "it came before"
+
+
+def _judge_range(path: str, record: SampleRecord, wanted: SampleRange, ended: Ended) -> tuple[Verdict, str]:
+    output = ended.output
+    size = wanted.stop - wanted.start
+    is_whole = len(output) == size and hashlib.sha256(output).hexdigest() == wanted.sha256
+    if is_whole or not output:
+        is_right = True
+    else:
+        right = _bytes_of(path, record, wanted)
+        is_right = right is not None and right.startswith(output)
+    if not is_right:
+        return Verdict.WRONG, f"{counted(len(output), 'byte')}, and not those of the block"
+    if ended.status == REFUSED:
+        return Verdict.REFUSED, ended.message or "an error without a message"
+    if is_whole:
+        return Verdict.RIGHT, ""
+    return Verdict.SHORT, f"only {len(output)} of {counted(size, 'byte')}, and no error"
+
+
+def _bytes_of(path: str, record: SampleRecord, wanted: SampleRange) -> bytes | None:
+    """Return the bytes of a range, read without tables; None if they are not those of the manifest."""
+    with closing(ArchiveFile(open_source(path), Stats())) as file:
+        file.warned = True
+        try:
+            compression = file.detect(file.window(), 0)
+            for found in StreamedRecords(file, file.window(), record.offset, compression):
+                if found.offset != record.offset:
+                    return None
+                data = found.block.pread(wanted.start, wanted.stop - wanted.start)
+                if hashlib.sha256(data).hexdigest() == wanted.sha256:
+                    return data
+        except FormatError:
+            return None
+    return None

@@ -1,0 +1,391 @@
+"""Which class of writers a file meets, and which requirements of the specification it breaks.
+
+Goal: say it of any file by any writer, in the pass that verifies it. Plan: the audit of frames keeps where
+each frame lies and what kind it is; once the record after it has begun, the frames of a record are compared
+with its header, HTTP head, body and trailer. A requirement may hold in some modes only, so each mode keeps an
+account of its own, and the mode with the fewest broken requirements is the one that the file is judged by.
+What follows from a broken requirement, such as a record without a table because its table is wrong, is not
+counted too. Worst case: records in millions of frames. They take memory as in `FrameAudit`, and a record's
+frames once more while it is looked at.
+
+Source: spec-notes/warc-zstd-seekable/index.md, sections 2 to 5 and 7.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO, Final, Unpack
+
+from seekwarc.errors import ChecksumError, TruncatedError
+from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, is_http_block, parse_http_head
+from seekwarc.format.seektable import MAX_ENTRIES, SeekTable
+from seekwarc.format.warc import RECORD_END
+from seekwarc.format.zstd import (
+    FRAME_MAGIC_BYTES,
+    MAX_FRAME_HEADER_SIZE,
+    PADDING_MAGIC,
+    SKIPPABLE_HEADER_SIZE,
+    FrameHeader,
+    parse_frame_header,
+    parse_skippable_header,
+)
+from seekwarc.frames.audit import FrameAudit, FrameKind
+from seekwarc.frames.encoder import MAX_FRAME_SIZE, MIN_FRAME_SIZE
+from seekwarc.frames.scan import Window
+from seekwarc.read.options import ReadLimits
+from seekwarc.read.record import Record
+from seekwarc.storage.source import RangeReadable
+from seekwarc.tools.examine import Damage, Intact
+from seekwarc.tools.progress import Progress, no_progress
+from seekwarc.tools.requirements import MODES, Account, Profile
+from seekwarc.tools.verify import Verifier
+
+if TYPE_CHECKING:
+    from seekwarc.write.file_layout import TableMode
+
+__all__ = ["ProfileVerifier"]
+
+MAX_RECORD_TABLE: Final = 1 << 20
+"""Entries (W12)."""
+DICTIONARY_IDS: Final = range(32_768, 1 << 31)
+"""W31."""
+PZSTD: Final = 4
+"""Bytes of User_Data in the skippable frames of pzstd."""
+STEP: Final = 1 << 20
+UNUSED_BITS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """The parts of a record, in bytes."""
+
+    offset: int
+    header: int
+    block: int
+    head: int
+    """HTTP head; 0 without one."""
+    trailer: bytes
+    is_segment: bool
+    is_first: bool
+
+    @property
+    def size(self) -> int:
+        return self.header + self.block + len(self.trailer)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is small for every frame_size."""
+        return self.block <= MIN_FRAME_SIZE and not self.is_segment
+
+
+class _ProfileAudit(FrameAudit):
+    """The audit of frames, which compares them with the records too."""
+
+    def __init__(
+        self,
+        window: Window,
+        dictionary_id: int,
+        report: Callable[[str, int, str, str], object],
+        account: Account,
+    ) -> None:
+        super().__init__(window, dictionary_id, report)
+        self._account = account
+        self._table_of: dict[int, tuple[int, int, int]] = {}
+        """Anchor, content and number of entries of each table that was not passed yet, by its offset."""
+
+    def observe(self, offset: int, magic: int, header: FrameHeader | None) -> None:
+        super().observe(offset, magic, header)
+        if header is None and self._kind is FrameKind.EXTENSION:
+            self._look_at_padding(offset, magic)
+        if header is None and self._kind is FrameKind.DICTIONARY and not offset:
+            self._look_at_dictionary_id()
+
+    def _note(self, end: int) -> None:
+        super()._note(end)
+        if self._content > MAX_FRAME_SIZE:
+            self._account.add("W10", self._unit, f"the frame has {self._content} bytes of content")
+        if self._kind is FrameKind.EMPTY:
+            self._account.add("W14", self._unit, "the Zstandard frame has no content")
+        if self._kind in (FrameKind.TABLE, FrameKind.BROKEN_TABLE):
+            self._account.add("W26", self._unit, "a seek table is there")
+
+    def _look_at_table(self, offset: int) -> SeekTable | None:
+        table = super()._look_at_table(offset)
+        if table is None:
+            return None
+        if self._kind is FrameKind.TABLE:
+            self._table_of[offset] = (offset - table.stored_size, table.content_size, len(table))
+        if table.checksums is None:
+            self._account.add("W20", offset, "the seek table has no checksums")
+        size = SKIPPABLE_HEADER_SIZE + parse_skippable_header(self._window.take(offset, 8))[1]
+        if self._window.take(offset + size - 5, 1)[0] & UNUSED_BITS:
+            self._account.add("W17", offset, "Unused_Bits of the seek table are not 0")
+        return table
+
+    def _look_at_padding(self, offset: int, magic: int) -> None:
+        if magic != PADDING_MAGIC:
+            return  # What others keep in extension frames is their own business.
+        size = parse_skippable_header(self._window.take(offset, 8))[1]
+        if size == PZSTD:
+            self._account.add("W16", offset, "padding of four bytes is what pzstd writes before each frame")
+            return
+        position, end = offset + SKIPPABLE_HEADER_SIZE, offset + SKIPPABLE_HEADER_SIZE + size
+        while data := self._window.take(position, min(STEP, end - position)):
+            if data.strip(b"\0"):
+                self._account.add("W16", offset, "the padding has other bytes than zero")
+                return
+            position += len(data)
+
+    def _look_at_dictionary_id(self) -> None:
+        number = self._dictionary_id
+        head = self._window.take(SKIPPABLE_HEADER_SIZE, MAX_FRAME_HEADER_SIZE)
+        if head.startswith(FRAME_MAGIC_BYTES) and parse_frame_header(head).dictionary_id:
+            self._account.add("W30", 0, "the frame of the dictionary names a dictionary itself")
+        if not number:
+            self._account.add("W30", 0, "the dictionary has no ID")
+        elif number not in DICTIONARY_IDS:
+            self._account.add("W31", 0, f"the dictionary has the ID {number}")
+        self._account.add("W32", 0, "the file has a dictionary")
+
+    def check_record(self, record: _Measured, end: float) -> None:
+        """Compare a record with its frames, and with all others before `end`, where the next one begins."""
+        first = bisect_left(self._offsets, record.offset)
+        stop = bisect_left(self._offsets, end)
+        starts = array("Q")
+        position, number, gap = 0, first, None
+        while number < stop and position < record.size:
+            if self.kinds[number] == FrameKind.CONTENT:
+                starts.append(position)
+                position += self._contents[number]
+            elif gap is None:
+                gap = self._offsets[number]
+            number += 1
+        if position != record.size:
+            return  # It shares a frame.
+        if gap is not None:
+            self._account.add("W5", gap, "a frame without content lies between two frames of a record")
+        self._check_form(record, starts)
+        self._check_tables(record, number, stop, is_large=len(starts) > 1)
+
+    def _check_tables(self, record: _Measured, first: int, stop: int, *, is_large: bool) -> None:
+        """Check what follows the frames of a record: number `first` up to `stop`."""
+        own = None
+        has_broken = False
+        for number in range(first, stop):
+            offset = self._offsets[number]
+            has_broken |= self.kinds[number] == FrameKind.BROKEN_TABLE
+            if self.kinds[number] != FrameKind.TABLE:
+                continue
+            anchor, content, entries = self._table_of.pop(offset)
+            if own is not None or (anchor, content) != (record.offset, record.size):
+                self._account.add("W25", offset, "a seek table is not that of the record before it")
+                continue
+            own = offset
+            if number > first:
+                self._account.add("W5", offset, "other frames lie between a record and its table")
+            if entries > MAX_RECORD_TABLE:
+                self._account.add("W12", offset, f"the record table has {entries} entries")
+        if own is not None and not is_large and record.offset:
+            # At offset 0 it is the file table of a file that held one record.
+            self._account.add("W6", record.offset, "a small record has a record table", ["large"])
+        if own is None and not has_broken:
+            self._account.add("W23", record.offset, "the record has no table")
+            if is_large and not record.is_small:
+                self._account.add("W21", record.offset, "the large record has no table")
+
+    def _check_form(self, record: _Measured, starts: array[int]) -> None:
+        """Check where the frames of a record begin in it.
+
+        Args:
+            record: The record.
+            starts: Position of each frame's content in that of the record.
+        """
+        place = record.offset
+        if record.trailer != RECORD_END:
+            self._account.add("W4", place, f"the record is followed by {record.trailer[:16]!r}")
+        is_cut = len(starts) > 1
+        # In mode "every" a small record is a frame of the header and one of the rest.
+        is_pair = starts[1:3] == array("Q", [record.header] if record.block else [])
+        if not is_pair and (record.is_small or not is_cut):
+            self._account.add("W24", place, f"the frames of the record begin at {_shown(starts)} of it")
+        if not is_cut:
+            return
+        if record.is_first and starts[1] == record.header:
+            self._account.add("W13", place, "the first frame of the file holds a record header alone")
+        if record.is_small:
+            text = f"the record of {record.size} bytes has {len(starts)} frames"
+            self._account.add("W6", place, text)
+            return
+        self._check_cuts(record, starts, is_pair=is_pair)
+
+    def _check_cuts(self, record: _Measured, starts: array[int], *, is_pair: bool) -> None:
+        """Check where a large record is cut."""
+        place, body = record.offset, record.header + record.head
+        modes: list[TableMode] = ["large", "none"] if is_pair else list(MODES)
+        # A record that was the first of its file keeps its form where files are joined.
+        is_first = record.is_first or starts[1] > record.header
+        if is_first:
+            modes.remove("large")
+        agree = list(modes)
+        if starts[1] != record.header:
+            text = f"the first frame holds {starts[1]} bytes; the header has {record.header}"
+            self._account.add("W1", place, text, modes)
+            agree.clear()
+        elif record.head and record.head < record.block and starts[2:3] != array("Q", [body]):
+            text = f"the second frame does not hold the HTTP head of {record.head} bytes"
+            self._account.add("W2", place, text, modes)
+            agree.clear()
+        if is_first and (starts[1] == body if record.head else starts[1] > record.header):
+            agree.append("large")
+        elif is_first and starts[1] != record.header:
+            text = f"the first frame holds {starts[1]} bytes; header and HTTP head have {body}"
+            self._account.add("W13", place, text, ["large"])
+        if record.trailer == RECORD_END and starts[-1] > body - record.head + record.block - (
+            record.block > 0
+        ):
+            self._account.add("W4", place, "the last frame of the record holds bytes of the trailer alone")
+        if not _has_frame_size(starts, body, record.block - record.head):
+            text = f"the frames of the record begin at {_shown(starts)} of it"
+            self._account.add("W3", place, text, agree)
+
+    def check_end(self, size: int) -> None:
+        """Check the frame that the file ends with."""
+        if not self.kinds or len(self.kinds) > MAX_ENTRIES or self.kinds[-1] == FrameKind.BROKEN_TABLE:
+            return
+        if self.last_table == (0, size):
+            return
+        text = "the file does not end with a seek table"
+        if self.last_table is not None:
+            text = f"the seek table that the file ends with begins at {self.last_table[0]}, not at 0"
+        self._account.add("W22", self._offsets[-1], text)
+
+
+def _shown(starts: array[int]) -> str:
+    shown = ", ".join(map(str, starts[:4]))
+    return f"{shown}, ..." if len(starts) > 4 else shown
+
+
+def _has_frame_size(starts: array[int], body: int, size: int) -> bool:
+    """Return whether the body is cut every so many bytes, for some number of them that is allowed.
+
+    Args:
+        starts: Where frames begin in the record, in order.
+        body: Where the body begins in it.
+        size: Bytes of the body.
+    """
+    if size <= MAX_FRAME_SIZE:
+        return True
+    places = set(starts)
+    low, high = (bisect_left(starts, body + it) for it in (MIN_FRAME_SIZE, MAX_FRAME_SIZE + 1))
+    return any(
+        all(it in places for it in range(start, body + size, start - body)) for start in starts[low:high]
+    )
+
+
+class ProfileVerifier(Verifier):
+    """Checks one file as `Verifier` does, and against the requirements of the specification.
+
+    Example:
+        >>> from seekwarc.tools.profile import ProfileVerifier
+        >>> verifier = ProfileVerifier("crawl.warc.zst")
+        >>> for problem in verifier:
+        ...     print(problem.message)
+        >>> verifier.profile.mode
+        'large'
+
+    Args:
+        target: As `Verifier` takes it.
+        on_progress: As `Verifier` takes it.
+        **options: Limits of reading; see `Reader`.
+
+    Attributes:
+        profile: The result, once all problems were yielded. None of a file that is no .warc.zst.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
+        *,
+        on_progress: Progress = no_progress,
+        **options: Unpack[ReadLimits],
+    ) -> None:
+        super().__init__(target, on_progress=on_progress, **options)
+        self.profile: Profile | None = None
+        self._account = Account()
+        self._head = 0
+        self._waiting: _Measured | None = None
+        self._is_first = True
+
+    def _steps(self) -> Iterator[None]:
+        yield from super()._steps()
+        result = self.result
+        if result.compression != "zst":
+            return
+        self._pass(math.inf)
+        if isinstance(self._audit, _ProfileAudit):
+            self._audit.check_end(result.stored_size)
+        is_damaged = any(result.codes[code] for code in ("damage", "dictionary", "empty"))
+        self.profile = self._account.profile(is_damaged=is_damaged)
+
+    def _new_audit(self, window: Window, dictionary_id: int) -> FrameAudit:
+        return _ProfileAudit(window, dictionary_id, self._note_frame, self._account)
+
+    def _note_frame(self, code: str, offset: int, message: str, requirement: str) -> None:
+        super()._note_frame(code, offset, message, requirement)
+        if requirement:
+            self._account.add(requirement, offset, message)
+
+    def _check(self, record: Record, finish: Callable[[], None]) -> None:
+        self._head = 0
+        if record.skip:
+            self._account.add("W11", record.offset, "the record shares its frame")
+            self._account.add("W23", record.offset, "the record has no table")
+        elif is_http_block(record.content_type) and record.content_length:
+            # Before the digests are checked: that passes the block.
+            start = len(record.header.raw)
+            size = min(record.content_length, MAX_HTTP_HEAD_SIZE)
+            some = record.body.read_some(start, start + size, size)
+            head = parse_http_head(some[:size], whole=size == record.content_length)
+            self._head = head.size if head is not None else 0
+        super()._check(record, finish)
+
+    def _end(self, found: Intact) -> None:
+        super()._end(found)
+        record = found.record
+        if record.skip:
+            self._waiting = None  # Nor does the one before it have frames of its own.
+            return
+        self._pass(record.offset)
+        self._waiting = _Measured(
+            record.offset,
+            len(record.header.raw),
+            record.content_length,
+            self._head,
+            found.trailer,
+            is_segment=record.header.get("WARC-Segment-Number") is not None,
+            is_first=self._is_first,
+        )
+        self._is_first = False
+
+    def _add_damage(self, damage: Damage) -> None:
+        super()._add_damage(damage)
+        error = damage.error
+        place = error.offset if error.offset is not None else damage.offset
+        # What is intact before damage between records belongs to the one before.
+        self._pass(damage.offset if damage.header is not None else max(place, damage.offset))
+        self._is_first = False
+        if isinstance(error, TruncatedError) and damage.end >= self.result.stored_size:
+            self._account.add("W27", place, error.message)
+        elif isinstance(error, ChecksumError):
+            self._account.add("W8", place, error.message)
+
+    def _pass(self, end: float) -> None:
+        """Check the last record, now that it is known where what belongs to it ends."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None and isinstance(self._audit, _ProfileAudit):
+            self._audit.check_record(waiting, end)

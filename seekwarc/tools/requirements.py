@@ -1,0 +1,174 @@
+"""The requirements on files of .warc.zst, by number, and an account of those that a file breaks.
+
+Source: spec-notes/warc-zstd-seekable/index.md, sections 2 to 5 and 7.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from seekwarc.write.file_layout import TableMode
+
+__all__ = ["MODES", "REQUIREMENTS", "Account", "Broken", "Profile", "Requirement"]
+
+MODES: Final[tuple[TableMode, ...]] = ("large", "every", "none")
+"""The modes of writers: which records have a seek table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A requirement on files.
+
+    Example:
+        >>> from seekwarc.tools.requirements import REQUIREMENTS
+        >>> REQUIREMENTS["W15"].section
+        '2.6'
+    """
+
+    number: str
+    section: str
+    text: str
+    modes: tuple[TableMode, ...] = MODES
+    """The modes that it holds in."""
+    is_must: bool = True
+    """False if it says SHOULD: a file that breaks it meets its class all the same."""
+
+
+_ALL: Final = (
+    Requirement("W1", "2.1", "the first frame of a large record holds exactly the record header"),
+    Requirement("W2", "2.1", "the second frame of a large record holds exactly its HTTP head"),
+    Requirement("W3", "2.1", "the body of a large record is cut every frame_size bytes, 64 KiB to 8 MiB"),
+    Requirement("W4", "2.1", "CRLF CRLF ends the last frame of a record, with the last byte of the block"),
+    Requirement("W5", "2.1", "the frames of a record, and then its table, follow each other directly"),
+    Requirement("W6", "2.2", "a small record is one frame, without a record table", ("large", "none")),
+    Requirement("W7", "2.3", "every Zstandard frame has Frame_Content_Size"),
+    Requirement("W8", "2.3", "every Zstandard frame has Content_Checksum, and it is right"),
+    Requirement("W9", "2.3", "every Zstandard frame has the Dictionary_ID of the file's dictionary, or none"),
+    Requirement("W10", "2.3", "content and Window_Size of a frame are at most 8 MiB"),
+    Requirement("W11", "2.3", "no frame holds content of two records"),
+    Requirement(
+        "W12", "2.4", "a record table has at most 1,048,576 entries", ("large", "every"), is_must=False
+    ),
+    Requirement("W13", "2.5", "the file's first frame with content holds more than a header", ("large",)),
+    Requirement("W14", "2.6", "no Zstandard frame is without content"),
+    Requirement("W15", "2.6", "the file begins with a Zstandard frame or the dictionary frame"),
+    Requirement(
+        "W16", "2.6", "padding has the magic number 0x184D2A50 and zero bytes, not four", is_must=False
+    ),
+    Requirement("W17", "3", "a seek table is well-formed, and lists something", ("large", "every")),
+    Requirement("W18", "3", "a seek table lists consecutive frames with true sizes", ("large", "every")),
+    Requirement("W19", "3", "the checksums in a seek table are those of the frames", ("large", "every")),
+    Requirement("W20", "3", "seek tables have checksums", ("large", "every"), is_must=False),
+    Requirement("W21", "4.1", "each large record has a record table", ("large",)),
+    Requirement("W22", "4.1", "the file ends with a table of the whole file", ("large",)),
+    Requirement("W23", "4.2", "each record has a record table", ("every",)),
+    Requirement("W24", "4.2", "a small record is a frame of its header, and one of the rest", ("every",)),
+    Requirement("W25", "4.2", "all tables are record tables", ("every",)),
+    Requirement("W26", "4.3", "the file has no seek table", ("none",)),
+    Requirement("W27", "5", "the file ends with a whole frame and a whole record"),
+    Requirement("W28", "5", "files are joined into one with one file table", ("large",), is_must=False),
+    Requirement("W29", "7", "the file has one dictionary frame at most, at its beginning"),
+    Requirement("W30", "7", "the dictionary frame holds one usable dictionary, as the text says"),
+    Requirement("W31", "7", "the dictionary's ID is from 32,768 to 2,147,483,647", is_must=False),
+    Requirement("W32", "4.2", "the file has no dictionary", ("every",), is_must=False),
+)
+REQUIREMENTS: Final = {it.number: it for it in _ALL}
+"""All requirements on files. W28 is one on tools: a file does not show whether it was kept."""
+
+
+@dataclass(slots=True)
+class Broken:
+    """A requirement that a file breaks.
+
+    Example:
+        >>> from seekwarc.tools.requirements import REQUIREMENTS, Broken
+        >>> Broken(REQUIREMENTS["W7"], 0, "the frame does not state Frame_Content_Size").count
+        1
+    """
+
+    requirement: Requirement
+    offset: int
+    """Offset of the first place where it is broken."""
+    message: str
+    """What is wrong there."""
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What the specification says of a file.
+
+    Example:
+        >>> from seekwarc.tools.profile import ProfileVerifier
+        >>> verifier = ProfileVerifier("crawl.warc.zst")
+        >>> problems = list(verifier)
+        >>> verifier.profile.mode, verifier.profile.broken
+        ('large', ())
+    """
+
+    mode: TableMode | None
+    """The class of writers whose requirements the file meets; None if it meets none."""
+    judged_by: TableMode
+    """The mode whose requirements are listed below: the fewest of it are broken, in the fewest places."""
+    broken: tuple[Broken, ...]
+    """Requirements that say MUST, by number."""
+    advice: tuple[Broken, ...]
+    """Those that say SHOULD."""
+
+
+class Account:
+    """The requirements that a file breaks, were it of this mode or that. Safe to use from several threads.
+
+    Example:
+        >>> from seekwarc.tools.requirements import Account
+        >>> account = Account()
+        >>> account.add("W7", 0, "the frame does not state Frame_Content_Size")
+        >>> account.add("W26", 99, "a seek table is there")
+        >>> account.profile(is_damaged=False).judged_by
+        'large'
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[TableMode, dict[str, Broken]] = {mode: {} for mode in MODES}
+        self._lock = threading.Lock()
+
+    def add(self, number: str, offset: int, message: str, modes: Sequence[TableMode] = MODES) -> None:
+        """Note that a requirement is broken, in those of `modes` that it holds in."""
+        requirement = REQUIREMENTS[number]
+        with self._lock:
+            for mode in modes:
+                if mode not in requirement.modes:
+                    continue
+                first = self._found[mode].get(number)
+                if first is None:
+                    self._found[mode][number] = Broken(requirement, offset, message)
+                    continue
+                first.count += 1
+                if offset < first.offset:
+                    first.offset, first.message = offset, message
+
+    def profile(self, *, is_damaged: bool) -> Profile:
+        """Return the result."""
+        must = {mode: self._of(mode, is_must=True) for mode in MODES}
+        judged_by = min(MODES, key=lambda mode: _strangeness(mode, must[mode]))
+        is_met = not must[judged_by] and not is_damaged
+        advice = self._of(judged_by, is_must=False)
+        return Profile(judged_by if is_met else None, judged_by, must[judged_by], advice)
+
+    def _of(self, mode: TableMode, *, is_must: bool) -> tuple[Broken, ...]:
+        found = [it for it in self._found[mode].values() if it.requirement.is_must == is_must]
+        return tuple(sorted(found, key=lambda it: int(it.requirement.number[1:])))
+
+
+def _strangeness(mode: TableMode, broken: Sequence[Broken]) -> tuple[int, int, int]:
+    """Return what is least for the mode that a file is most likely meant to be of.
+
+    Where as much is broken in two of them, that is "large" if there is a file table, else "none".
+    """
+    has_file_table = all(it.requirement.number != "W22" for it in broken)
+    order = {"large": 0 if has_file_table else 2, "none": 1, "every": 3}
+    return len(broken), sum(it.count for it in broken), order[mode]

@@ -1,0 +1,30 @@
+"""An adapter of `seekwarc conform` for this project's own reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from protocol import Record, main
+
+import seekwarc
+
+STEP = 1 << 20
+
+
+class Seekwarc:
+    def records(self, path: str) -> Iterator[Record]:
+        with seekwarc.open(path) as archive:
+            for record in archive:
+                block = record.block
+                pieces = (block.pread(start, STEP) for start in range(0, block.size, STEP))
+                yield Record(record.offset, record.length, pieces)
+
+    def read_range(self, path: str, offset: int, length: int | None, start: int, stop: int) -> bytes:
+        with seekwarc.open(path) as archive:
+            return archive.record_at(offset, length).block.pread(start, stop - start)
+
+
+ADAPTER = Seekwarc()
+
+if __name__ == "__main__":
+    main(ADAPTER)
