@@ -29,6 +29,7 @@ from seekwarc.serve.payload import record_routes, view_of
 from seekwarc.serve.representation import END
 from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.stream import in_thread, while_connected
+from seekwarc.tools.describe import payload_format
 
 __all__ = ["MAX_CELLS", "MAX_ROWS", "api_routes"]
 
@@ -167,6 +168,7 @@ class _Api:
             "codings": list(record.payload.codings) if size is not None else [],
             "block_size": record.content_length,
             "payload_size": size,
+            "payload_format": payload_format(record) if size is not None else None,
             "counting": counting,
             "truncated": (original or record).truncated,
             "problem": problem,

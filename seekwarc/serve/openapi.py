@@ -104,6 +104,7 @@ _SCHEMAS: Final = {
         codings=_list(_text(), "Content codings of the payload, in the order in which they were applied"),
         block_size=_count(),
         payload_size=_count("Null if the payload is unavailable, or its size is being found", null=True),
+        payload_format=_text("What a Blosc2 frame or chunk says of itself", null=True),
         counting={"type": "boolean", "description": "Its chunks are being read to find the size: ask again"},
         truncated=_text(null=True),
         problem=_text("Damage: why the payload is unavailable, or may differ from the original", null=True),

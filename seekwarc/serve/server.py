@@ -54,7 +54,9 @@ class Server(uvicorn.Server):
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until SIGINT or SIGTERM, which is raised again at the end."""
-        super().run([self._listener] if sockets is None else sockets)
+        # uvicorn does so later: a signal that is raised while the event loop is made leaves half a loop.
+        with self.capture_signals():
+            super().run([self._listener] if sockets is None else sockets)
 
     async def on_tick(self, counter: int) -> bool:
         """Close idle connections, then do what uvicorn does at every tick."""

@@ -5,16 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from seekwarc.errors import SeekWarcError
+from seekwarc.format.blosc2 import FRAME_HEAD_SIZE, describe_blosc2
 from seekwarc.format.rules import check_header
 from seekwarc.format.seektable import SeekTable
 from seekwarc.frames.run import ReadPlan
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 
-__all__ = ["SHADES", "FileSummary", "RecordSummary", "describe_file", "describe_record", "frame_picture"]
+__all__ = [
+    "SHADES",
+    "FileSummary",
+    "RecordSummary",
+    "describe_file",
+    "describe_record",
+    "frame_picture",
+    "payload_format",
+]
 
 SHADES = "█▓▒░"
 TYPICAL_RANGE = 64 << 10
+BINARY_TYPES = ("application/octet-stream", "application/vnd.blosc2", "application/x-blosc2")
+"""What servers call a Blosc2 file, which has no type of its own."""
 
 
 @dataclass(slots=True)
@@ -91,6 +103,8 @@ class RecordSummary:
     findings: tuple[str, ...]
     """Rules of the standard that the header breaks."""
     block_size: int
+    payload_format: str | None
+    """What the payload says of itself, if it is a Blosc2 frame or chunk."""
     payload_size: int | None
     """None for a body in chunked transfer coding whose chunks were not read."""
     table_status: str
@@ -126,12 +140,30 @@ def describe_record(record: Record) -> RecordSummary:
         refers_to=record.refers_to_id or record.refers_to_target_uri,
         findings=tuple(f"{it.severity}: {it}" for it in check_header(record.header)),
         block_size=record.content_length,
+        payload_format=payload_format(record),
         payload_size=size,
         table_status=body.table_status,
         table_problem=body.table_problem,
         frames=body.frames,
         example=extent.plan(middle, middle + TYPICAL_RANGE),
     )
+
+
+def payload_format(record: Record) -> str | None:
+    """Say what a payload holds if it is a Blosc2 frame or bare chunk; None if it is anything else.
+
+    Only the beginning of a payload of an unknown type, or of one without a name for it, is read.
+    """
+    payload = record.payload
+    kind = payload.media_type
+    size = payload.known_size
+    if payload.codings or size is None or (kind is not None and kind.essence not in BINARY_TYPES):
+        return None
+    try:
+        return describe_blosc2(payload.pread(0, FRAME_HEAD_SIZE), size)
+    except SeekWarcError:
+        # Damage is for a reader of the payload to meet.
+        return None
 
 
 def frame_picture(table: SeekTable, width: int, shades: str = SHADES) -> str:

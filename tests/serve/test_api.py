@@ -54,6 +54,22 @@ def test_the_summary(client, crawl) -> None:
     assert summary["media_types"]["video/mp4"] >= 2
 
 
+def test_a_blosc2_payload_is_described(tmp_path, portal) -> None:
+    head = bytes.fromhex("05018504801a060000400000840000000000000000000105000000000000000000")[:32]
+    with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
+        out.write_resource("http://e.org/chunk", head + bytes(100), "application/octet-stream")
+        out.write_resource("http://e.org/page", b"<p>", "text/html")
+    with Library([tmp_path / "a.warc.zst"]) as library:
+        library.read()
+        client = Client(application(library), portal)
+        rows = client.get("/api/records").json["records"]
+        chunk, page = (client.get(f"/api/records/{row['id']}") for row in rows[-2:])
+        assert check(chunk, "/records/{record_id}")["payload_format"].startswith(
+            "Blosc2 chunk of 400000 bytes"
+        )
+        assert check(page, "/records/{record_id}")["payload_format"] is None
+
+
 def test_records_are_listed_page_by_page(client) -> None:
     everything = check(client.get("/api/records"), "/records")
     assert everything["total"] == len(everything["records"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import signal
 import socket
 import threading
 import time
@@ -43,6 +44,32 @@ def test_stopping_ends_answers_in_progress(caplog) -> None:
     assert [record for record in caplog.records if record.exc_info] == []
     loop.close()
     listener.close()
+
+
+def test_a_signal_waits_until_the_event_loop_is_made(monkeypatch) -> None:
+    class StoppedError(Exception):
+        pass
+
+    def stop(*_) -> None:
+        raise StoppedError
+
+    begin = asyncio.BaseEventLoop.__init__
+
+    def begin_late(loop: asyncio.BaseEventLoop) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        begin(loop)
+        made.append(loop)
+
+    made: list[asyncio.AbstractEventLoop] = []
+    previous = signal.signal(signal.SIGTERM, stop)
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            monkeypatch.setattr(asyncio.BaseEventLoop, "__init__", begin_late)
+            with pytest.raises(StoppedError):
+                Server(_hello, listener).run()
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    assert [loop.is_closed() for loop in made] == [True]
 
 
 def test_uvicorn_logs_nothing_about_a_broken_answer(caplog) -> None:

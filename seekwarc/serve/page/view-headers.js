@@ -22,6 +22,7 @@ export function headersView({ record }) {
   const element = el("div", { class: "view headers", tabindex: 0, role: "region", "aria-label": "Headers" });
   element.append(section(`WARC/${record.version}`, record.header));
   if (record.http) element.append(section(record.http.start_line, record.http.header));
+  if (record.payload_format) element.append(section("What the payload says of itself", [["Format", record.payload_format]]));
   const place = [["File", record.file], ["Offset", String(record.offset)], ["Length", `${record.length} (${bytes(record.length)} stored)`], ["Frames", FRAMES[record.seek_table] ?? record.seek_table]];
   if (record.seek_table_problem) place.push(["Seek table not used", record.seek_table_problem]);
   element.append(section("Where it is stored", place));

@@ -1,0 +1,42 @@
+"""Texts as Arrow has them, and the package that makes Arrow arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from seekwarc.errors import UnsupportedError
+
+__all__ = ["arrow", "readable", "strings"]
+
+
+def arrow() -> Any:  # noqa: ANN401
+    """Return the module `pyarrow`.
+
+    Raises:
+        UnsupportedError: It is not installed.
+    """
+    # Imported here: it takes a fifth of a second, and nothing else needs it.
+    try:
+        import pyarrow  # noqa: ICN001, PLC0415
+    except ImportError as error:
+        raise UnsupportedError("Arrow and Parquet need: pip install 'seekwarc[arrow]'") from error
+    return pyarrow
+
+
+def strings(pa: Any, values: Sequence[str | None]) -> Any:  # noqa: ANN401
+    """Return texts as an array of strings; see `readable`.
+
+    Args:
+        pa: The module `pyarrow`.
+        values: The texts.
+    """
+    try:
+        return pa.array(values, pa.string())
+    except UnicodeError:
+        return pa.array([it if it is None else readable(it) for it in values], pa.string())
+
+
+def readable(text: str) -> str:
+    """Return a text without surrogates, which stand for bytes that are not UTF-8: U+FFFD replaces them."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
