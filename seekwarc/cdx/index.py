@@ -7,15 +7,15 @@ import heapq
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
-from typing import BinaryIO, Final, Literal, Self, Unpack
+from typing import BinaryIO, Final, Literal, Self, TypeAlias, Unpack, cast
 from urllib.parse import quote, urlsplit
 
-from seekwarc.cdx.lines import SortedLines, StoredLine, StoredLines
+from seekwarc.cdx.lines import IndexLine, SortedLines, StoredLines
 from seekwarc.cdx.nearby import open_nearby
 from seekwarc.cdx.zipnum import MAX_BLOCK_SIZE, ZipNumCluster, is_cluster
 from seekwarc.closing import Closing
@@ -24,6 +24,7 @@ from seekwarc.format.cdxj import CdxjLine, date_digits, date_of_digits, timestam
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.seektable import TableReference
 from seekwarc.format.surt import surt
+from seekwarc.format.words import counted
 from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
@@ -31,14 +32,16 @@ from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource, Stats
 
-__all__ = ["Capture", "Index", "Match", "folder_of", "located"]
+__all__ = ["Capture", "Index", "IndexTarget", "Match", "folder_of", "located"]
 
+IndexTarget: TypeAlias = "str | os.PathLike[str] | bytes | BinaryIO | RangeReadable"
 Match = Literal["exact", "prefix", "host", "domain"]
 
 FIRST_READ: Final = 64 << 10
 MAX_READERS: Final = 8
 """WARC files that are kept open, since the next record is often in one of them."""
 GZIP_MAGIC: Final = b"\x1f\x8b"
+PARQUET_MAGIC: Final = b"PAR1"
 # In a key, ")" ends the host and "," comes before a subdomain. Each of these bytes is the next one in ASCII
 # after a separator, or after the digits, so it ends the range of the keys that continue with one.
 AFTER_HOST: Final = b"*"
@@ -81,15 +84,18 @@ class Capture(CdxjLine):
 
 
 class Index(Closing):
-    """A sorted CDXJ file or ZipNum cluster, in which captures are found by binary search.
+    """A sorted CDXJ file, ZipNum cluster or Parquet files, in which captures are found by binary search.
 
     Safe to use from several threads. Records stay usable until the index is closed. Copies and pickles open
     the index again, as those of a `Reader` do.
 
     Args:
-        target: The CDXJ file, or the index of a cluster (`cluster.idx`, `index.idx`), whose blocks are
-            expected in the same folder: a path, URL, `RangeSource`, or seekable binary file object.
-        files: Folder or URL that the `filename` of a line is relative to; by default that of the index.
+        target: The CDXJ file; the index of a cluster (`cluster.idx`, `index.idx`), whose blocks are
+            expected in the same folder; or a file of a columnar index, as `seekwarc index --parquet` and
+            Common Crawl make it. A path, URL, `RangeSource`, or seekable binary file object. Several Parquet
+            files are one index: their folder, a pattern of paths, or a list of files.
+        files: Folder or URL that the `filename` of a line is relative to; by default that of the index, of
+            several files that of the first.
         max_block_size: Largest block of a cluster to decompress, in bytes.
         **options: Options of the `Reader` of each WARC file.
 
@@ -109,33 +115,40 @@ class Index(Closing):
 
     def __init__(
         self,
-        target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
+        target: IndexTarget | Sequence[IndexTarget],
         *,
         files: str | os.PathLike[str] | None = None,
         max_block_size: int = MAX_BLOCK_SIZE,
         **options: Unpack[ReaderOptions],
     ) -> None:
-        folder = folder_of(target)
-        source = Fetcher(open_source(target), Stats())
+        targets = _targets_of(target)
+        if not targets:
+            raise ValueError("an index of no files")
+        is_folder = isinstance(target, str | os.PathLike) and os.path.isdir(target)
+        folder = os.fspath(cast("str", target)) if is_folder else folder_of(targets[0])
         files = os.fspath(files) if files is not None else folder
-        self._set_up(source, folder, files, options, max_block_size)
-        try:
+        stats = Stats()
+        with ExitStack() as opened:
+            sources = []
+            for one in targets:
+                sources.append(Fetcher(open_source(one), stats))
+                opened.callback(sources[-1].close)
+            self._set_up(tuple(sources), folder, files, options, max_block_size)
             _ = self._lines
-        except BaseException:
-            source.close()
-            raise
+            opened.pop_all()
 
     def _set_up(
         self,
-        source: Fetcher,
+        sources: tuple[Fetcher, ...],
         folder: str | None,
         files: str | None,
         options: ReaderOptions,
         max_block_size: int,
     ) -> None:
-        self.name = source.name
-        self.stats = source.stats
-        self._source = source
+        rest = len(sources) - 1
+        self.name = sources[0].name + (f" and {counted(rest, 'more file')}" if rest else "")
+        self.stats = sources[0].stats
+        self._sources = sources
         self._folder = folder
         self._files = files
         self._max_block_size = max_block_size
@@ -143,13 +156,16 @@ class Index(Closing):
         self._lock = threading.Lock()
         self._readers: OrderedDict[str, Reader] = OrderedDict()
         self._opened = ExitStack()
-        self._opened.callback(source.close)
+        for source in sources:
+            self._opened.callback(source.close)
 
-    def __getstate__(self) -> tuple[Fetcher, str | None, str | None, ReaderOptions, int]:
+    def __getstate__(self) -> tuple[tuple[Fetcher, ...], str | None, str | None, ReaderOptions, int]:
         folders = _absolute(self._folder), _absolute(self._files)
-        return self._source, *folders, self._options, self._max_block_size
+        return self._sources, *folders, self._options, self._max_block_size
 
-    def __setstate__(self, state: tuple[Fetcher, str | None, str | None, ReaderOptions, int]) -> None:
+    def __setstate__(
+        self, state: tuple[tuple[Fetcher, ...], str | None, str | None, ReaderOptions, int]
+    ) -> None:
         self._set_up(*state)
 
     def __copy__(self) -> Self:
@@ -165,6 +181,14 @@ class Index(Closing):
             while self._readers:
                 self._readers.popitem()[1].close()
             self._opened.close()
+
+    def __iter__(self) -> Iterator[Capture]:
+        """Yield all captures, in the order of the index.
+
+        Raises:
+            FormatError, SourceError: As `lookup`.
+        """
+        return self._captures(self._lines.ascending(b""))
 
     def lookup(
         self,
@@ -209,7 +233,7 @@ class Index(Closing):
             return self._captures(self._between(start, stop))
         return self._captures(self._outward(start, stop, date_of_digits(nearest)))
 
-    def _captures(self, lines: Iterator[StoredLine]) -> Iterator[Capture]:
+    def _captures(self, lines: Iterator[IndexLine]) -> Iterator[Capture]:
         for line in lines:
             try:
                 parsed = CdxjLine.parse(line.data)
@@ -218,10 +242,10 @@ class Index(Closing):
             place = line.source, line.offset
             yield Capture(parsed.key, parsed.timestamp, parsed.fields, *place, self._open)
 
-    def _between(self, start: bytes, stop: bytes) -> Iterator[StoredLine]:
+    def _between(self, start: bytes, stop: bytes) -> Iterator[IndexLine]:
         return takewhile(lambda line: line.head < stop, self._lines.ascending(start))
 
-    def _outward(self, start: bytes, stop: bytes, wanted: WarcDate) -> Iterator[StoredLine]:
+    def _outward(self, start: bytes, stop: bytes, wanted: WarcDate) -> Iterator[IndexLine]:
         """Return the lines of one key, nearest to a date first, the later one if two are equally near.
 
         Lines after the date are read forwards and lines before it backwards. Each of the two is ordered by
@@ -229,7 +253,7 @@ class Index(Closing):
         """
         key, space, _ = start.partition(b" ")
 
-        def distance(line: StoredLine) -> int:
+        def distance(line: IndexLine) -> int:
             try:
                 date = date_of_digits(line.head[len(key) + 1 :].decode("ascii"))
             except ValueError as error:
@@ -242,9 +266,20 @@ class Index(Closing):
 
     @cached_property
     def _lines(self) -> SortedLines:
-        source = self._source
+        if len(self._sources) > 1:
+            # Imported here: most indexes are one file.
+            from seekwarc.cdx.parts import JoinedParquet  # noqa: PLC0415
+
+            return JoinedParquet(self._sources)
+        source = self._sources[0]
+        begin = source.read(0, FIRST_READ)
+        if begin.startswith(PARQUET_MAGIC):
+            # Imported here: most indexes are lines.
+            from seekwarc.cdx.parquet import ParquetLines  # noqa: PLC0415
+
+            return ParquetLines(source)
         lines = StoredLines(source)
-        first = source.read(0, FIRST_READ).partition(b"\n")[0]
+        first = begin.partition(b"\n")[0]
         if first.startswith(GZIP_MAGIC):
             raise UnsupportedError(
                 "is compressed and cannot be searched: unpack it, or name the .idx file of its cluster",
@@ -299,6 +334,18 @@ class Index(Closing):
         self, filename: str, offset: int, length: int | None, table: TableReference | None
     ) -> Record:
         return self._reader(filename).record_at(offset, length, table=table)
+
+
+def _targets_of(target: IndexTarget | Sequence[IndexTarget]) -> Sequence[IndexTarget]:
+    """Return the files that a target stands for."""
+    if isinstance(target, list | tuple):
+        return target
+    if not isinstance(target, str | os.PathLike) or os.path.isfile(target) or "://" in os.fspath(target):
+        return [cast("IndexTarget", target)]
+    # Imported here: most indexes are one file.
+    from seekwarc.cdx.parts import parts_of  # noqa: PLC0415
+
+    return [*parts_of(os.fspath(target))]
 
 
 def _bounds(uri: str, match: Match) -> tuple[bytes, bytes]:

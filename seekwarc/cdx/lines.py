@@ -24,7 +24,7 @@ from seekwarc.format.cdxj import MAX_LINE_SIZE, line_head
 from seekwarc.format.words import counted
 from seekwarc.storage.source import RangeSource
 
-__all__ = ["SortedLines", "StoredLine", "StoredLines", "in_order"]
+__all__ = ["IndexLine", "SortedLines", "StoredLine", "StoredLines", "in_order"]
 
 BLOCK: Final = 64 << 10
 MAX_BLOCKS: Final = 16
@@ -68,13 +68,36 @@ class StoredLine:
         return FormatError(message, source=self.source, offset=self.offset)
 
 
+class IndexLine(Protocol):
+    """A line and where it is stored, as `StoredLine` has it; or what can become one, such as a row."""
+
+    @property
+    def data(self) -> bytes:
+        """The line, without its line break."""
+
+    @property
+    def source(self) -> str:
+        """Name of the file that has the line."""
+
+    @property
+    def offset(self) -> int:
+        """Where the line begins in the file; of what is stored with others, where they begin."""
+
+    @property
+    def head(self) -> bytes:
+        """Key and date, by which lines are sorted."""
+
+    def error(self, message: str) -> FormatError:
+        """Return an error with the file and offset of the line."""
+
+
 class SortedLines(Protocol):
     """Lines that are sorted by their bytes, wherever they are stored."""
 
-    def ascending(self, wanted: bytes) -> Iterator[StoredLine]:
+    def ascending(self, wanted: bytes) -> Iterator[IndexLine]:
         """Yield the lines that sort at or after `wanted`, in order."""
 
-    def descending(self, wanted: bytes) -> Iterator[StoredLine]:
+    def descending(self, wanted: bytes) -> Iterator[IndexLine]:
         """Yield the lines that sort before `wanted`, in reverse order."""
 
 

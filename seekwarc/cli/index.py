@@ -1,29 +1,42 @@
-"""Make a CDXJ index of WARC files: one line for each capture, sorted by URI and date.
+"""Make an index of WARC files: one line for each capture, sorted by URI and date.
 
-The lines are those that pywb and cdxj-indexer expect, also for .warc.zst. Only heads are decompressed, unless
-a record states no payload digest. The index goes to standard output unless `-o` names a file. Exit status 1
-means that records are missing from the index; each problem is printed.
+The lines are CDXJ, as pywb and cdxj-indexer expect it, also for .warc.zst; with --parquet they are rows of a
+columnar index with the columns of Common Crawl's, for DuckDB, Spark and Athena. Only heads are decompressed,
+unless a record states no payload digest. The index goes to standard output unless `-o` names a file. Exit
+status 1 means that records are missing from the index; each problem is printed.
 
 A folder stands for all WARC files in and below it. With --to-dir each file gets an index of its own, named
-after the file with .cdxj added; one that exists already, is sound and no older than the file is skipped.
+after the file with .cdxj or .parquet added; one that exists already, is sound and no older than the file is
+skipped. With --to-dir and -o they are merged into one index too, so the same command continues after an
+interruption.
+
+If OUT ends with .idx, it becomes a ZipNum cluster, whose blocks go into a file beside it, OUT.cdx.gz.
 
 seekwarc index crawl-*.warc.zst -o crawl.cdxj
 seekwarc index crawls/ -o crawls.cdxj --jobs 4
+seekwarc index crawls/ --parquet -o crawls.parquet
+seekwarc index crawls/ --to-dir indexes/ -o crawls.idx --jobs 4 --keep-going
 seekwarc index https://example.org/crawl.warc.zst > crawl.cdxj
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
+import hashlib
+import io
 import os
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
+from seekwarc.cdx.index import PARQUET_MAGIC
 from seekwarc.cli.arguments import add_json_argument, add_output_arguments
-from seekwarc.cli.batch import add_batch_arguments, check_age, planned_jobs, run_batch
+from seekwarc.cli.batch import absolute, add_batch_arguments, check_age, planned_jobs, run_batch
 from seekwarc.cli.common import (
     add_limit_arguments,
     existing_option,
@@ -38,12 +51,13 @@ from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.words import counted
 from seekwarc.read.options import ReadLimits
 from seekwarc.tools.batch import archives_in
-from seekwarc.tools.index import Indexing, file_name, index
+from seekwarc.tools.index import Indexing, file_name, index, write_lines
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.sorting import sorted_lines
 from seekwarc.tools.work import JobContext
+from seekwarc.tools.zipnum import index_output
 from seekwarc.write.files import Existing, refuse_same_file
-from seekwarc.write.output import Output, open_output
+from seekwarc.write.output import FileObjectOutput, Output
 
 __all__ = ["add_arguments", "run"]
 
@@ -60,6 +74,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--post-append",
         action="store_true",
         help="distinguish the answers to POST and PUT requests by the request body",
+    )
+    parser.add_argument(
+        "--parquet",
+        action="store_true",
+        help="write a columnar index, as Common Crawl has it (needs pyarrow)",
     )
     parser.add_argument(
         "--dir-root",
@@ -81,47 +100,88 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
-    if options.output is not None and options.to_dir is not None:
-        raise SeekWarcError("-o names one index, --to-dir a folder for many: give only one of them")
     told = _Complaints()
-    if options.to_dir is not None:
-        return _index_each(options, told)
-    target = "-" if options.output is None else options.output
-    jobs = [Job(name, target) for name, _ in archives_in(options.files)]
+    target, options.output = options.output, None
+    if options.dir_root is not None:
+        # Workers have another current folder.
+        options.dir_root = os.path.abspath(options.dir_root)
+    if options.to_dir is None:
+        target = "-" if target is None else target
+        jobs = [Job(name, target) for name, _ in archives_in(options.files)]
+        with _opened(options, jobs, target) as output:
+            return _index_all(options, jobs, output, told)
+    suffix = "parquet" if options.parquet else "cdxj"
+    jobs = planned_jobs(options, lambda name: f"{name}.{suffix}")
+    if target is None:
+        _names(options, jobs)
+        return _index_each(options, jobs, told)
+    with _opened(options, jobs, target) as output:
+        status = _index_each(options, jobs, told)
+        return _merge(options, [job.target or "" for job in jobs], output, status)
+
+
+@contextmanager
+def _opened(options: argparse.Namespace, jobs: list[Job], target: str) -> Iterator[Output]:
+    """Open one index of all files, after a look at what could go wrong later. The block may commit it."""
     _names(options, jobs)
     for job in jobs:
         refuse_same_file(job.source, target)
-    output = open_output(output_target(target), existing=existing_option(options))
+        if options.to_dir is not None and absolute(job.target or "") == absolute(target):
+            raise SeekWarcError(f"{target} is to be the index of {job.source} and of all files: rename one")
+    output = index_output(output_target(target), existing=existing_option(options), parquet=options.parquet)
     try:
-        with tempfile.TemporaryDirectory(".partial", ".index.", output.spool_directory) as folder:
-            parts = {job.source: os.path.join(folder, str(number)) for number, job in enumerate(jobs)}
-            work = _Indexing.of(options, parts)
-            status = run_batch(
-                options, jobs, work, text=lambda _: None, fields=_fields, on_event=told, summary=False
-            )
-            made = [part for part in parts.values() if os.path.exists(part)]
-            if not made or (len(made) < len(parts) and not options.keep_going):
-                output.abort()
-                return status
-            count = 0
-            for line in sorted_lines(_lines_of(made), folder=output.spool_directory):
-                output.write(line)
-                count += 1
-            output.commit()
-    except BaseException:
+        yield output
+    finally:
+        # That of a file that has its name does nothing.
         output.abort()
-        raise
+
+
+def _index_each(options: argparse.Namespace, jobs: list[Job], told: _Complaints) -> int:
+    """Make an index of each file."""
+    return run_batch(options, jobs, _Indexing.of(options), text=_text, fields=_fields, on_event=told)
+
+
+def _index_all(options: argparse.Namespace, jobs: list[Job], output: Output, told: _Complaints) -> int:
+    """Make the lines of each file in a temporary folder, and one index of them."""
+    with tempfile.TemporaryDirectory(".partial", ".index.", output.spool_directory) as folder:
+        work = _Indexing.of(options, parts=folder)
+
+        def store(job: Job, done: _Indexed) -> None:
+            if done.lines is not None:
+                with open(_part_of(folder, job), "wb") as file:
+                    shutil.copyfileobj(gzip.GzipFile(fileobj=io.BytesIO(done.lines)), file)
+
+        status = run_batch(
+            options,
+            jobs,
+            work,
+            text=lambda _: None,
+            fields=_fields,
+            on_event=told,
+            on_result=store,
+            summary=False,
+        )
+        return _merge(options, [_part_of(folder, job) for job in jobs], output, status)
+
+
+def _merge(options: argparse.Namespace, parts: list[str], output: Output, status: int) -> int:
+    """Write one index of those of all files, if there are enough of them; return the exit status."""
+    made = [part for part in parts if os.path.exists(part)]
+    if not made or (len(made) < len(parts) and not options.keep_going):
+        return status
+    lines = sorted_lines(_lines_of(made), folder=output.spool_directory)
+    count = write_lines(lines, output, parquet=options.parquet)
+    output.commit()
     if output.spool_directory is not None and not options.json:
-        report(f"{target}: {counted(count, 'capture')}", target=target)
+        report(f"{output.name}: {counted(count, 'capture')}", target=output.name)
     return status
 
 
-def _index_each(options: argparse.Namespace, told: _Complaints) -> int:
-    """Make an index of each file."""
-    options.output = None
-    jobs = planned_jobs(options, lambda name: f"{name}.cdxj")
-    _names(options, jobs)
-    return run_batch(options, jobs, _Indexing.of(options, None), text=_text, fields=_fields, on_event=told)
+def _part_of(folder: str, job: Job) -> str:
+    """Return where the lines of a file go until they are merged."""
+    return os.path.join(
+        folder, hashlib.sha256(absolute(job.source).encode(errors="surrogateescape")).hexdigest()
+    )
 
 
 def _names(options: argparse.Namespace, jobs: list[Job]) -> None:
@@ -141,13 +201,25 @@ def _names(options: argparse.Namespace, jobs: list[Job]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class _Indexed:
+    """The result for one file."""
+
+    done: Indexing
+    lines: bytes | None
+    """Its lines, compressed with gzip, if they are sent."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Indexing:
     """The work on one file; see `tools.work.Work`."""
 
-    parts: dict[str, str] | None
-    """Where the lines of each file go; None if each gets an index of its own."""
+    parts: str | None
+    """Folder for the lines of each file; None if each gets an index of its own."""
+    sends: bool
+    """Whether the lines of each file come back in its result, from workers that may not see the folder."""
     post_append: bool
     stated_digests: bool
+    parquet: bool
     dir_root: str | None
     stdin_name: str | None
     limits: ReadLimits
@@ -156,11 +228,13 @@ class _Indexing:
     """Whether an existing index is skipped if it is sound and no older than its file."""
 
     @classmethod
-    def of(cls, options: argparse.Namespace, parts: dict[str, str] | None) -> _Indexing:
+    def of(cls, options: argparse.Namespace, *, parts: str | None = None) -> _Indexing:
         return cls(
             parts=parts,
+            sends=parts is not None and options.dask is not None,
             post_append=options.post_append,
             stated_digests=options.stated_digests,
+            parquet=options.parquet,
             dir_root=options.dir_root,
             stdin_name=options.stdin_name,
             limits=limit_options(options),
@@ -168,11 +242,17 @@ class _Indexing:
             skips=parts is None and not options.force,
         )
 
-    def __call__(self, job: Job, context: JobContext) -> tuple[Status, Indexing | None]:
+    def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Indexed | None]:
         name = self.stdin_name if job.source == "-" else file_name(job.source, self.dir_root)
         sources = {name or "": input_target(job.source)}
-        if self.parts is not None:
-            done = self._index(sources, self.parts[job.source], context)
+        lines = None
+        if self.sends:
+            packed = io.BytesIO()
+            with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1) as file:
+                done = self._index(sources, FileObjectOutput(cast("BinaryIO", file)), context)
+            lines = packed.getvalue()
+        elif self.parts is not None:
+            done = self._index(sources, _part_of(self.parts, job), context)
         else:
             target = job.target or ""
             if self.skips and os.path.lexists(target):
@@ -184,7 +264,7 @@ class _Indexing:
                 return Status.SKIPPED, None
             with context.output(target, self.existing) as output:
                 done = self._index(sources, output, context)
-        return Status.PROBLEMS if done.problems else Status.DONE, done
+        return Status.PROBLEMS if done.problems else Status.DONE, _Indexed(done, lines)
 
     def _index(
         self, sources: dict[str, str | BinaryIO], target: str | Output, context: JobContext
@@ -195,6 +275,8 @@ class _Indexing:
             on_problem=context.emit,
             post_append=self.post_append,
             stated_digests=self.stated_digests,
+            parquet=self.parquet and self.parts is None,
+            details=self.parquet,
             on_progress=context.on_progress,
             **self.limits,
         )
@@ -203,13 +285,32 @@ class _Indexing:
 def _lines_of(paths: Iterable[str]) -> Iterator[bytes]:
     for path in paths:
         with open(path, "rb") as file:
-            yield from file
+            if _is_parquet(file):
+                # Imported here: few indexes are columnar.
+                from seekwarc.tools.parquet import lines_in  # noqa: PLC0415
+
+                yield from lines_in(path)
+            else:
+                yield from file
+
+
+def _is_parquet(file: BinaryIO) -> bool:
+    is_parquet = file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+    file.seek(0)
+    return is_parquet
 
 
 def _is_sound(path: str) -> bool:
-    """Tell whether an index is whole: its lines can be parsed and are sorted."""
+    """Tell whether an index is whole: its lines can be parsed and are sorted, or its rows read."""
     before = b""
     with open(path, "rb") as file:
+        if _is_parquet(file):
+            from seekwarc.tools.parquet import lines_in  # noqa: PLC0415
+
+            try:
+                return all(lines_in(path))
+            except FormatError:
+                return False
         for line in file:
             try:
                 CdxjLine.parse(line)
@@ -221,15 +322,15 @@ def _is_sound(path: str) -> bool:
     return True
 
 
-def _fields(done: Indexing | None) -> dict[str, object]:
+def _fields(indexed: _Indexed | None) -> dict[str, object]:
     return {
-        "captures": done.lines if done is not None else None,
-        "problems": done.problems if done is not None else None,
+        "captures": indexed.done.lines if indexed is not None else None,
+        "problems": indexed.done.problems if indexed is not None else None,
     }
 
 
-def _text(done: Indexing) -> str:
-    return counted(done.lines, "capture")
+def _text(indexed: _Indexed) -> str:
+    return counted(indexed.done.lines, "capture")
 
 
 class _Complaints:

@@ -1,4 +1,4 @@
-"""Making CDXJ indexes: a sorted line for each capture in WARC files.
+"""Making CDXJ and columnar indexes: a sorted line for each capture in WARC files.
 
 The lines are those of cdxj-indexer, for .warc.zst, .warc.gz and .warc. Only the HTTP head of large records is
 decompressed, unless the header states no digest of the payload. Lines of large records have an additional
@@ -7,13 +7,15 @@ field, which locates the record's seek table if that agrees with the frames.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final, TypeAlias, Unpack
+from urllib.parse import urljoin
 
 from seekwarc.collection.record_index import with_next
 from seekwarc.errors import FormatError
@@ -32,10 +34,11 @@ from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.batch import base_name
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.sorting import MEMORY, sorted_lines
+from seekwarc.tools.zipnum import index_output
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.output import Output, committed
 
-__all__ = ["Indexing", "file_name", "index", "lines_of"]
+__all__ = ["Indexing", "file_name", "index", "lines_of", "write_lines"]
 
 INDEXED: Final = ("response", "revisit", "resource", "metadata")
 FIELDS_BLOCK: Final = "application/warc-fields"
@@ -43,6 +46,9 @@ METHODS_WITH_BODY: Final = ("POST", "PUT")
 UNSTATED_BODY: Final = 8 << 10
 """Bytes of a request body that are used if there is no Content-Length."""
 STEP: Final = 1 << 20
+MAX_COUNTED: Final = 64 << 10
+"""Largest block in chunked transfer coding whose payload is measured for a columnar index."""
+REDIRECTS: Final = (301, 302, 303, 307, 308)
 
 _TYPE_END = re.compile(r"[;\s]")
 
@@ -72,19 +78,23 @@ def index(
     on_problem: OnProblem,
     post_append: bool = False,
     stated_digests: bool = False,
+    parquet: bool = False,
+    details: bool = False,
     existing: Existing = "error",
     memory: int = MEMORY,
     on_progress: Progress = no_progress,
     **limits: Unpack[ReadLimits],
 ) -> Indexing:
-    """Write the CDXJ index of files. It gets its name when it is finished.
+    """Write the index of files. It gets its name when it is finished.
 
     Args:
         sources: The files, as a `Reader` opens them, by the names that the lines give them.
-        target: The index.
+        target: The index; a path that ends with ".idx" gets a ZipNum cluster.
         on_problem: Called with each problem. Records before damage are indexed.
         post_append: Distinguish requests by their body; see `lines_of`.
         stated_digests: See `lines_of`.
+        parquet: Write a columnar index, in Parquet.
+        details: Write lines that a columnar index can be made of.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         memory: Bytes of lines to hold in memory; more are sorted in temporary files.
         on_progress: Wraps each source that is read, to report progress.
@@ -109,16 +119,43 @@ def index(
         for name, source in sources.items():
             with closing(Reader(on_progress(open_source(source), name), **limits)) as archive:
                 found = lines_of(
-                    archive, name, on_problem=count, post_append=post_append, stated_digests=stated_digests
+                    archive,
+                    name,
+                    on_problem=count,
+                    post_append=post_append,
+                    stated_digests=stated_digests,
+                    details=details or parquet,
                 )
                 yield from (line.build() for line in found)
 
-    written = 0
-    with committed(target, existing=existing) as output:
-        for line in sorted_lines(lines(), memory=memory, folder=output.spool_directory):
-            output.write(line)
-            written += 1
+    with committed(index_output(target, existing=existing, parquet=parquet)) as output:
+        written = write_lines(
+            sorted_lines(lines(), memory=memory, folder=output.spool_directory), output, parquet=parquet
+        )
     return Indexing(written, problems)
+
+
+def write_lines(lines: Iterable[bytes], output: Output, *, parquet: bool) -> int:
+    """Write the sorted lines of an index, and return how many they are.
+
+    Args:
+        lines: The lines; with details, where they become a columnar index.
+        output: Where they go. It is not committed.
+        parquet: Write a columnar index, in Parquet.
+
+    Raises:
+        TargetError: They cannot be written.
+    """
+    if parquet:
+        # Imported here: few indexes are columnar.
+        from seekwarc.tools.parquet import write_parquet  # noqa: PLC0415
+
+        return write_parquet(lines, output)
+    written = 0
+    for line in lines:
+        output.write(line)
+        written += 1
+    return written
 
 
 def file_name(source: str, root: str | None = None) -> str:
@@ -146,6 +183,7 @@ def lines_of(
     on_problem: OnProblem,
     post_append: bool = False,
     stated_digests: bool = False,
+    details: bool = False,
 ) -> Iterator[CdxjLine]:
     """Yield the line of each response, revisit, resource and metadata record that has a URI, in file order.
 
@@ -160,6 +198,8 @@ def lines_of(
             consecutive records with the same URI, and the second must name the first in WARC-Concurrent-To.
         stated_digests: Omit the digest if the header states none. Otherwise it is computed by reading all of
             the payload: the SHA-1 of an HTTP body as it was transferred, as warcio does it.
+        details: Add what a columnar index has besides: the record's ID and type, where a redirect leads,
+            character set, size and place of the payload, number of frames, what a revisit refers to.
 
     Raises:
         SourceError: The file cannot be read.
@@ -175,7 +215,7 @@ def lines_of(
 
     def described(record: Record) -> _Draft:
         draft = _Draft(record)
-        draft.read(report, post_append=post_append, stated_digests=stated_digests)
+        draft.read(report, post_append=post_append, stated_digests=stated_digests, details=details)
         return draft
 
     try:
@@ -207,13 +247,15 @@ class _Draft:
     """Fields of a response that describe its request."""
     is_paired: bool = False
 
-    def read(self, on_problem: OnProblem, *, post_append: bool, stated_digests: bool) -> None:
+    def read(self, on_problem: OnProblem, *, post_append: bool, stated_digests: bool, details: bool) -> None:
         record = self.record
         try:
             if post_append and record.type == "request":
                 self.request = _sent_by(record)
             elif _is_indexed(record):
                 self.fields = dict(_described(record, stated_digests=stated_digests))
+                if details:
+                    self.fields |= _details(record)
         except FormatError as error:
             # Damage within the record; iteration shows whether the file can be read further.
             on_problem(error.located(record.source, record.offset))
@@ -284,6 +326,36 @@ def _described(record: Record, *, stated_digests: bool) -> Iterator[tuple[str, s
         digest = _made_digest(record, head, stated_only=stated_digests)
     if digest is not None:
         yield "digest", digest
+
+
+def _details(record: Record) -> dict[str, str]:
+    """Return what a columnar index has besides, by the names that `cdx.columnar` knows."""
+    head = record.http
+    payload = record.payload
+    if payload.known_size is None and record.content_length <= MAX_COUNTED:
+        payload.look_ahead(MAX_COUNTED)
+    redirect = head.get("Location") if head is not None and head.status in REDIRECTS else None
+    if redirect is not None and record.target_uri is not None:
+        # A URL that cannot be parsed is kept as it stands.
+        with contextlib.suppress(ValueError):
+            redirect = urljoin(record.target_uri, redirect)
+    detected = record.identified_payload_type
+    charset = head.charset if head is not None else None
+    frames = record.body.frames
+    found: dict[str, object] = {
+        "redirect": redirect,
+        "mime-detected": detected.essence if detected is not None else None,
+        "charset": charset.upper() if charset is not None else None,
+        "truncated": record.truncated,
+        "recordId": record.id,
+        "recordType": record.type,
+        "payloadSize": payload.known_size,
+        "payloadOffset": len(record.header.raw) + (head.size if head is not None else 0),
+        "frames": len(frames) if frames is not None else None,
+        "refersToUri": record.refers_to_target_uri,
+        "refersToDate": record.header.get("WARC-Refers-To-Date"),
+    }
+    return {name: str(value) for name, value in found.items() if value is not None}
 
 
 def _made_digest(record: Record, head: HttpHead | None, *, stated_only: bool) -> str | None:

@@ -1,11 +1,17 @@
-"""Indexes made without seekwarc: CDXJ lines, and ZipNum clusters of both forms."""
+"""Indexes: CDXJ lines and ZipNum clusters made without seekwarc, and Parquet in small row groups."""
 
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from seekwarc.tools.parquet import write_parquet
+from seekwarc.write.output import FileObjectOutput
 
 
 def cdxj_line(key: str, timestamp: str, **fields: Any) -> bytes:
@@ -58,3 +64,12 @@ def wacz_cluster(folder: Path, lines: list[bytes], *, per_block: int = 10) -> Pa
     (folder / "index.cdx.gz").write_bytes(stored)
     (folder / "index.idx").write_bytes(index)
     return folder / "index.idx"
+
+
+def columnar(lines: list[bytes], monkeypatch: pytest.MonkeyPatch, *, group: int = 150) -> bytes:
+    """Return lines as Parquet, in row groups of so many."""
+    monkeypatch.setattr("seekwarc.tools.parquet.GROUP_ROWS", group)
+    monkeypatch.setattr("seekwarc.tools.parquet.BATCH_ROWS", min(group, 1024))
+    file = io.BytesIO()
+    write_parquet(lines, FileObjectOutput(file))
+    return file.getvalue()

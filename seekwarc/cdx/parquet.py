@@ -1,0 +1,408 @@
+"""Lines of an index that is a Parquet file: ours, or Common Crawl's columnar index.
+
+Goal: the captures of a key from a file of many million rows, local or remote, with few bytes read.
+
+Plan: rows are sorted by key, and the footer of the file has the least and the greatest key of each row group.
+Of the groups that may hold a key, the columns of key and date are read; only where rows are wanted, the other
+columns that a line of CDXJ needs are read too. Each row becomes such a line, so all that knows lines of an
+index works as it does with other indexes.
+
+Worst case: keys without statistics, so that the keys of all groups are read. What a file may ask for is
+bounded before it is read: its footer, the rows of a group and the bytes of its columns. Texts stay encoded
+as indices into dictionaries, so that a small page with one long text a million times takes little memory.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from seekwarc.cdx.columnar import KEY, NEEDED, READ, TIME, line_of, timestamp_at
+from seekwarc.errors import FormatError, LimitError, SeekWarcError, SourceError
+from seekwarc.format.arrow import arrow
+from seekwarc.format.words import counted
+from seekwarc.storage.fetch import Fetcher
+
+__all__ = ["ParquetLines", "StoredRow"]
+
+MAGIC: Final = b"PAR1"
+MAX_FOOTER: Final = 64 << 20
+MAX_GROUP_ROWS: Final = 4 << 20
+MAX_GROUP_SIZE: Final = 1 << 30
+"""Bytes of the wanted columns of a row group, decompressed. Common Crawl's groups have some 100 MB."""
+MAX_GROUPS: Final = 2
+"""Row groups whose keys, or other columns, are kept."""
+WINDOW: Final = 64
+"""Rows that become Python values at a time."""
+TAIL: Final = 64 << 10
+"""Bytes that are read of the end of a file: they have all of most footers."""
+AFTER_KEY: Final = b"!"
+"""Sorts after the blank that follows a key."""
+END: Final = 8
+"""The length of the footer, and the magic bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A row of an index, as a line; see `IndexLine`. Other columns than key and date are read when needed."""
+
+    head: bytes
+    source: str
+    offset: int
+    """Where the row group begins in the file."""
+    _read: Callable[[], bytes]
+
+    @property
+    def data(self) -> bytes:
+        """The line, without its line break.
+
+        Raises:
+            FormatError: The row is malformed.
+        """
+        return self._read()
+
+    def error(self, message: str) -> FormatError:
+        """Return an error with the file and offset of the row."""
+        return FormatError(message, source=self.source, offset=self.offset)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """A row group."""
+
+    number: int
+    rows: int
+    first: bytes | None
+    """No key sorts before this; None if that is unknown."""
+    last: bytes | None
+    """No key sorts after this."""
+    offset: int
+    ranges: dict[str, tuple[int, int]]
+    """Where each column is stored, [start, stop)."""
+    sizes: dict[str, int]
+    """Bytes of each column, decompressed."""
+
+
+class ParquetLines:
+    """The rows of a Parquet file as sorted lines; see `SortedLines`. Safe to use from several threads.
+
+    Args:
+        source: The file. Its size must be known.
+
+    Raises:
+        SourceError: It is a pipe, or cannot be read.
+        FormatError: It is no Parquet file, or no index.
+        LimitError: Its footer is too large.
+        UnsupportedError: pyarrow is not installed.
+    """
+
+    def __init__(self, source: Fetcher) -> None:
+        if source.size is None:
+            raise SourceError("a pipe cannot be searched; store it in a file first", source=source.name)
+        self.name = source.name
+        self._source = source
+        self._lock = threading.Lock()
+        self._pa = arrow()
+        with self._reading():
+            self._file = self._opened(source.size)
+            self._columns = self._checked_columns()
+            self._groups = [*self._described(source.size)]
+        self._keys = lru_cache(MAX_GROUPS)(self._read_keys)
+        self._others = lru_cache(MAX_GROUPS)(self._read_others)
+
+    def ascending(self, wanted: bytes) -> Iterator[StoredRow]:
+        """See `SortedLines.ascending`.
+
+        Raises:
+            FormatError: The file is damaged or hostile, or its rows are not sorted, as far as they are read.
+        """
+        key = wanted.partition(b" ")[0]
+        before = b""
+        for group in self._groups:
+            if group.last is not None and group.last < key:
+                continue
+            for row in self._rows(group, range(self._first_at(group, wanted), group.rows)):
+                if row.head < before:
+                    raise self._unsorted(row)
+                before = row.head
+                yield row
+
+    def descending(self, wanted: bytes) -> Iterator[StoredRow]:
+        """See `SortedLines.descending`.
+
+        Raises:
+            FormatError: The file is damaged or hostile, or its rows are not sorted, as far as they are read.
+        """
+        key = wanted.partition(b" ")[0]
+        after: StoredRow | None = None
+        for group in reversed(self._groups):
+            if group.first is not None and group.first > key:
+                continue
+            for row in self._rows(group, reversed(range(self._first_at(group, wanted)))):
+                if after is not None and row.head > after.head:
+                    raise self._unsorted(after)
+                after = row
+                yield row
+
+    def least(self, wanted: bytes) -> bytes | None:
+        """Return what no row at or after `wanted` sorts before, as the footer says; None: no row."""
+        key = wanted.partition(b" ")[0]
+        for group in self._groups:
+            if group.last is None or group.last >= key:
+                return max(wanted, group.first or b"")
+        return None
+
+    def greatest(self, wanted: bytes) -> bytes | None:
+        """Return what no row before `wanted` sorts after, as the footer says; None: no row."""
+        key = wanted.partition(b" ")[0]
+        for group in reversed(self._groups):
+            if group.first is None or group.first <= key:
+                return wanted if group.last is None else min(wanted, group.last + AFTER_KEY)
+        return None
+
+    def forget(self) -> None:
+        """Give up what is kept in memory of row groups."""
+        self._keys.cache_clear()
+        self._others.cache_clear()
+
+    def _rows(self, group: _Group, numbers: Iterable[int]) -> Iterator[StoredRow]:
+        heads = self._keys(group)
+        for number in numbers:
+            with self._reading(group.offset):
+                key, timestamp = heads.at(number)
+
+            def read(number: int = number, key: str = key, timestamp: str = timestamp) -> bytes:
+                return self._line(group, number, key, timestamp)
+
+            yield StoredRow(f"{key} {timestamp}".encode(), self.name, group.offset, read)
+
+    def _first_at(self, group: _Group, wanted: bytes) -> int:
+        with self._reading(group.offset):
+            return self._keys(group).first_at(wanted)
+
+    def _line(self, group: _Group, number: int, key: str, timestamp: str) -> bytes:
+        with self._reading(group.offset):
+            row = self._others(group).at(number)
+            return line_of(key, timestamp, row).build().rstrip(b"\n")
+
+    def _unsorted(self, row: StoredRow) -> FormatError:
+        return row.error(f"the index is not sorted by {KEY} and {TIME}: {row.head[:200]!r} is out of order")
+
+    def _read_keys(self, group: _Group) -> _Heads:
+        with self._reading(group.offset):
+            table = self._read(group, (KEY, TIME))
+            pa = self._pa
+            times = table.column(TIME).cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+            return _Heads(pa.table({KEY: table.column(KEY), TIME: times}))
+
+    def _read_others(self, group: _Group) -> _Window:
+        return _Window(self._read(group, self._columns))
+
+    def _read(self, group: _Group, columns: Iterable[str]) -> Any:  # noqa: ANN401
+        names = list(columns)
+        size = sum(group.sizes[name] for name in names)
+        if group.rows > MAX_GROUP_ROWS or size > MAX_GROUP_SIZE:
+            raise LimitError(
+                f"a row group has {counted(group.rows, 'row')} and {size} bytes, beyond the limits of "
+                f"{MAX_GROUP_ROWS} and {MAX_GROUP_SIZE}; write the index with smaller row groups"
+            )
+        with self._lock:
+            # In one round trip: pyarrow would read one column after the other.
+            if self._source.policy.in_flight > 1:
+                self._source.prefetch(group.ranges[name] for name in names)
+            table = self._file.read_row_group(group.number, columns=names, use_threads=False)
+        if table.num_rows != group.rows:
+            raise FormatError(f"a row group has {table.num_rows} rows, not the {group.rows} of the footer")
+        return table
+
+    def _opened(self, size: int) -> Any:  # noqa: ANN401
+        import pyarrow.parquet as pq  # noqa: PLC0415 - heavy
+
+        tail = self._source.read(max(size - TAIL, 0), size)
+        if len(tail) < END or not tail.endswith(MAGIC):
+            raise FormatError("the Parquet file is cut off or damaged: it does not end as one does")
+        footer = int.from_bytes(tail[-END : -len(MAGIC)], "little") + END
+        if footer > min(MAX_FOOTER, size):
+            raise LimitError(f"the footer has {footer} bytes, beyond the limit of {min(MAX_FOOTER, size)}")
+        if footer > len(tail):
+            tail = self._source.read(size - footer, size - len(tail)) + tail
+        file = self._pa.PythonFile(_SourceFile(self._source, size, tail), mode="r")
+        metadata = pq.read_metadata(file)
+        names = metadata.schema.to_arrow_schema().names
+        if len(set(names)) < len(names):
+            raise FormatError("two columns have the same name")
+        texts = [name for name in names if name in (KEY, *READ) and name not in _EXPECTED]
+        return pq.ParquetFile(file, metadata=metadata, read_dictionary=texts)
+
+    def _checked_columns(self) -> tuple[str, ...]:
+        """Return the columns to read besides key and date.
+
+        Raises:
+            FormatError: A needed column is missing, or one has another type than it should.
+        """
+        types = self._pa.types
+        schema = self._file.schema_arrow
+        for name in NEEDED:
+            if name not in schema.names:
+                raise FormatError(f"this is no index of captures: it has no column {name}")
+        for name in (KEY, TIME, *READ):
+            if name not in schema.names:
+                continue
+            kind = schema.field(name).type
+            if types.is_dictionary(kind):
+                kind = kind.value_type
+            expected = _EXPECTED.get(name, ("is_string", "is_large_string"))
+            if not any(getattr(types, check)(kind) for check in expected):
+                raise FormatError(f"the column {name} has the type {kind}, which an index does not have")
+        return tuple(name for name in READ if name in schema.names)
+
+    def _described(self, size: int) -> Iterator[_Group]:
+        """Yield what the footer says of each row group.
+
+        Raises:
+            FormatError: It contradicts itself.
+        """
+        metadata = self._file.metadata
+        wanted = {KEY, TIME, *self._columns}
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            ranges: dict[str, tuple[int, int]] = {}
+            sizes: dict[str, int] = {}
+            first = last = None
+            for place in range(group.num_columns):
+                column = group.column(place)
+                name = column.path_in_schema
+                if name not in wanted:
+                    continue
+                start = column.data_page_offset
+                if column.has_dictionary_page and column.dictionary_page_offset is not None:
+                    start = min(start, column.dictionary_page_offset)
+                stop = start + column.total_compressed_size
+                amount = column.total_uncompressed_size
+                if not 0 <= start <= stop <= size or min(amount, group.num_rows) < 0:
+                    raise FormatError(f"the footer has a column {name} at [{start}, {stop}) of {size} bytes")
+                ranges[name] = start, stop
+                sizes[name] = amount
+                if name == KEY and column.is_stats_set and column.statistics.has_min_max:
+                    first, last = (_bytes(it) for it in (column.statistics.min, column.statistics.max))
+            if wanted - ranges.keys():
+                raise FormatError(f"a row group has no column {min(wanted - ranges.keys())}")
+            yield _Group(number, group.num_rows, first, last, ranges[KEY][0], ranges, sizes)
+
+    @contextmanager
+    def _reading(self, offset: int | None = None) -> Iterator[None]:
+        """Turn what pyarrow raises about the file into errors that name it."""
+        try:
+            yield
+        except SeekWarcError as error:
+            raise error.located(self.name, offset) from error.__cause__
+        except (self._pa.ArrowException, OSError, ValueError, OverflowError, TypeError, KeyError) as error:
+            text = str(error).partition("\n")[0][:200]
+            raise FormatError(
+                f"the Parquet file is damaged or not supported: {text}", source=self.name, offset=offset
+            ) from error
+
+
+_EXPECTED: Final = {
+    TIME: ("is_timestamp",),
+    "fetch_status": ("is_integer",),
+    "warc_record_id": ("is_fixed_size_binary",),
+    **dict.fromkeys(
+        ("warc_record_offset", "warc_record_length", "payload_size", "payload_offset", "frames"),
+        ("is_integer",),
+    ),
+}
+"""Checks of `pyarrow.types`, one of which a column must pass; the others are strings."""
+
+
+class _Heads:
+    """Keys and dates of a row group."""
+
+    def __init__(self, table: Any) -> None:  # noqa: ANN401
+        self._size: int = table.num_rows
+        self._window = _Window(table)
+
+    def at(self, number: int) -> tuple[str, str]:
+        """Return the key and the date of a row.
+
+        Raises:
+            FormatError: One of them is missing or malformed.
+        """
+        row = self._window.at(number)
+        key, time = row[KEY], row[TIME]
+        if not isinstance(key, str) or not isinstance(time, int) or " " in key:
+            raise FormatError(f"row {number} of a row group has no valid {KEY} or {TIME}")
+        return key, timestamp_at(time)
+
+    def first_at(self, wanted: bytes) -> int:
+        """Return the number of the first row whose head does not sort before `wanted`."""
+        low, high = 0, self._size
+        while low < high:
+            middle = (low + high) // 2
+            key, timestamp = self.at(middle)
+            if f"{key} {timestamp}".encode() < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+
+class _Window:
+    """The rows of a table as Python values, some at a time."""
+
+    def __init__(self, table: Any) -> None:  # noqa: ANN401
+        self._table = table
+        self._rows: tuple[int, list[dict[str, object]]] = (0, [])
+
+    def at(self, number: int) -> dict[str, object]:
+        """Return a row."""
+        start, rows = self._rows
+        if not start <= number < start + len(rows):
+            start = number - number % WINDOW
+            rows = self._table.slice(start, WINDOW).to_pylist()
+            self._rows = start, rows
+        return rows[number - start]
+
+
+class _SourceFile(io.RawIOBase):
+    """A source as a file for pyarrow, which reads it under a lock."""
+
+    def __init__(self, source: Fetcher, size: int, tail: bytes) -> None:
+        super().__init__()
+        self._source = source
+        self._size = size
+        self._tail = tail
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._position = offset + (0, self._position, self._size)[whence]
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def read(self, size: int = -1) -> bytes:
+        start = self._position
+        stop = self._size if size < 0 else min(start + size, self._size)
+        begin = self._size - len(self._tail)
+        if start >= begin:
+            data = self._tail[start - begin : stop - begin]
+        else:
+            data = self._source.read(start, stop) if stop > start else b""
+        self._position += len(data)
+        return data
+
+
+def _bytes(value: str | bytes) -> bytes:
+    return value.encode() if isinstance(value, str) else value

@@ -1,0 +1,131 @@
+"""Writing the lines of an index as a columnar index, in Parquet.
+
+Rows come sorted by key and date, and the file says so. Row groups have some ten thousand rows: a lookup reads
+the keys of one group, and the other columns of that group where a key is there. A larger group would make
+the file a little smaller, and each lookup cost more.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+import seekwarc
+from seekwarc.cdx.columnar import COLUMNS, KEY, TIME, columnar_schema, row_of
+from seekwarc.cdx.parquet import ParquetLines
+from seekwarc.format.arrow import arrow, strings
+from seekwarc.format.cdxj import CdxjLine
+from seekwarc.storage.fetch import Fetcher
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import Stats
+from seekwarc.write.output import Output
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["lines_in", "write_parquet"]
+
+GROUP_ROWS: Final = 16 << 10
+GROUP_BYTES: Final = 64 << 20
+BATCH_ROWS: Final = 1024
+"""Rows that are Python values at a time."""
+BATCH_BYTES: Final = 8 << 20
+LEVEL: Final = 3
+UNIQUE: Final = (KEY, "url", "url_path", "url_query", "content_digest", "warc_record_id", "seek_table")
+"""Columns whose values hardly repeat: a dictionary of them would only take room."""
+
+
+def write_parquet(lines: Iterable[bytes], output: Output) -> int:
+    """Write an index, and return how many rows it has.
+
+    Args:
+        lines: Sorted lines of CDXJ, with the details of `tools.index.lines_of`.
+        output: Where it goes. It is not committed.
+
+    Raises:
+        UnsupportedError: pyarrow is not installed.
+        FormatError: A line is malformed.
+        TargetError: The index cannot be written.
+    """
+    pa = arrow()
+    import pyarrow.parquet as pq  # noqa: PLC0415 - heavy
+
+    schema = columnar_schema()
+    places = {name: place for place, name in enumerate(COLUMNS)}
+    rows = 0
+    with pq.ParquetWriter(
+        pa.PythonFile(_OutputFile(output), mode="w"),
+        schema,
+        compression="zstd",
+        compression_level=LEVEL,
+        use_dictionary=[name for name in COLUMNS if name not in UNIQUE],
+        sorting_columns=[pq.SortingColumn(places[KEY]), pq.SortingColumn(places[TIME])],
+        write_page_index=True,
+        store_schema=False,
+    ) as writer:
+        group: list[Any] = []
+        count = size = 0
+        remaining = iter(lines)
+        while batch := _batch(pa, schema, remaining):
+            group.append(batch)
+            count += batch.num_rows
+            size += batch.nbytes
+            if count >= GROUP_ROWS or size >= GROUP_BYTES:
+                writer.write_table(pa.Table.from_batches(group, schema), row_group_size=count)
+                rows += count
+                group, count, size = [], 0, 0
+        writer.add_key_value_metadata({"writer": f"seekwarc {seekwarc.__version__}"})
+        if group:
+            writer.write_table(pa.Table.from_batches(group, schema), row_group_size=count)
+    return rows + count
+
+
+def _batch(pa: Any, schema: pa.Schema, lines: Iterable[bytes]) -> pa.RecordBatch | None:  # noqa: ANN401
+    rows = []
+    size = 0
+    for line in islice(lines, BATCH_ROWS):
+        rows.append(row_of(CdxjLine.parse(line)))
+        size += len(line)
+        if size >= BATCH_BYTES:
+            break
+    if not rows:
+        return None
+    arrays = [
+        strings(pa, values) if pa.types.is_string(field.type) else pa.array(values, field.type)
+        for field, values in zip(schema, zip(*rows, strict=True), strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def lines_in(path: str) -> Iterator[bytes]:
+    """Yield the lines of a columnar index, with their line breaks.
+
+    Raises:
+        FormatError: It is damaged.
+    """
+    with closing(Fetcher(open_source(path), Stats())) as source:
+        for row in ParquetLines(source).ascending(b""):
+            yield row.data + b"\n"
+
+
+class _OutputFile(io.RawIOBase):
+    """An output as a file for pyarrow, which closes it without ending the output."""
+
+    def __init__(self, output: Output) -> None:
+        super().__init__()
+        self._output = output
+        self._position = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def write(self, data: Any) -> int:  # noqa: ANN401
+        self._output.write(bytes(data))
+        self._position += len(data)
+        return len(data)
