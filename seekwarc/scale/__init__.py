@@ -1,0 +1,1 @@
+"""Many files on many machines: parts of files that workers read, records as tables; knows no engine."""

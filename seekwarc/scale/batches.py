@@ -1,0 +1,209 @@
+"""Records as Arrow record batches, which pyarrow, polars, duckdb, Dask and Spark all take.
+
+Goal: a table of the records of many files, whatever they hold. Only what the wanted columns need is read, one
+bad record costs one row, and memory does not follow the largest record.
+
+Worst case: a batch is made when its rows weigh `batch_bytes`. A row weighs at most what a header (1 MiB), an
+HTTP head (64 KiB) and `max_payload` do, so a batch is larger by one row at most.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, TypeAlias, Unpack
+
+from seekwarc.errors import RangeError, SeekWarcError
+from seekwarc.format.arrow import arrow
+from seekwarc.read.options import OpenOptions
+from seekwarc.read.selection import Selection
+from seekwarc.scale.columns import batch_of, checked_columns, schema_of, wanted_of
+from seekwarc.scale.rows import OnError, Row, Rows
+from seekwarc.scale.split import Split
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Batches", "OnError", "batches"]
+
+BATCH_ROWS: Final = 16 << 10
+BATCH_BYTES: Final = 16 << 20
+MAX_BATCH_BYTES: Final = 1 << 30
+"""More could be more text than an Arrow string column can hold, 2 GiB."""
+MAX_PAYLOAD: Final = 1 << 20
+Source: TypeAlias = "str | os.PathLike[str] | Split"
+
+
+def batches(
+    sources: Source | Iterable[Source],
+    columns: Iterable[str] | None = None,
+    *,
+    max_payload: int = MAX_PAYLOAD,
+    decoded: bool = False,
+    on_error: OnError = "row",
+    type: str | Iterable[str] | None = None,  # noqa: A002
+    status: int | str | Iterable[int | str] | None = None,
+    mime: str | Iterable[str] | None = None,
+    uri: str | Iterable[str] | None = None,
+    min_size: int = 0,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    batch_rows: int = BATCH_ROWS,
+    batch_bytes: int = BATCH_BYTES,
+    **options: Unpack[OpenOptions],
+) -> Batches:
+    """Return the records of files as a table that is read when it is iterated; see `Batches` for its columns.
+
+    Args:
+        sources: Paths, URLs, or parts of files that `splits` made; one, or several.
+        columns: Names of the columns wanted, in their order; all if None. What no column needs is not read:
+            without `payload`, a large record costs its first frame.
+        max_payload: Bytes of a payload; the `payload` of a larger one is null, and is not read.
+        decoded: Undo the content codings (gzip, deflate, br, zstd) of payloads. `max_payload` counts decoded
+            bytes then, `payload_size` those that are stored.
+        on_error: What becomes of a record that cannot be read, of damage between records, and of a file that
+            cannot be opened: a row that says so ("row"), nothing ("skip"), or an exception ("raise").
+            Unless it is "raise", reading goes on at the next record that is found.
+        type: Only records of this WARC-Type, or several; see `Reader.records`, as for the next six.
+        status: Only with this HTTP status.
+        mime: Only with this media type.
+        uri: Only with this target URI.
+        min_size: Only with a block of so many bytes.
+        since: Only with this WARC-Date or a later one.
+        until: Only with this WARC-Date or an earlier one.
+        batch_rows: Rows of a batch at most.
+        batch_bytes: Bytes of a batch, about: it is complete with the row that reaches them. 1 GiB at most.
+        **options: As `Reader` has them.
+
+    Raises:
+        ValueError: Unknown column, `on_error` or status, or limit that is out of range; part of a payload;
+            datetime without a time zone.
+        UnsupportedError: pyarrow is not installed (`pip install 'seekwarc[arrow]'`).
+    """
+    selection = Selection.of(
+        type=type, status=status, mime=mime, uri=uri, min_size=min_size, since=since, until=until
+    )
+    if on_error not in ("row", "skip", "raise"):
+        raise ValueError(f'on_error is {on_error!r}, not "row", "skip" or "raise"')
+    if max_payload < 0 or batch_rows < 1 or not 1 <= batch_bytes <= MAX_BATCH_BYTES:
+        raise ValueError(
+            f"max_payload {max_payload}, batch_rows {batch_rows} or batch_bytes {batch_bytes} is out of range"
+        )
+    if isinstance(sources, str | os.PathLike | Split):
+        sources = [sources]
+    return Batches(
+        tuple(_part(it) for it in sources),
+        checked_columns(columns),
+        selection,
+        max_payload=max_payload,
+        decoded=decoded,
+        on_error=on_error,
+        batch_rows=batch_rows,
+        batch_bytes=batch_bytes,
+        options=options,
+    )
+
+
+def _part(source: Source) -> Split:
+    """Return a source as a part of a file, which may be all of it."""
+    if not isinstance(source, Split):
+        return Split(os.fspath(source), "records", 0)
+    if source.kind != "records":
+        raise RangeError(f"a part of a payload holds no records: {source}")
+    return source
+
+
+class Batches:
+    """The records of files as a stream of Arrow record batches; `batches` makes it.
+
+    `pyarrow.table`, `polars.DataFrame`, `duckdb.from_arrow` and whatever else knows the Arrow C stream
+    interface take it as it is. Each iteration reads the files again. It can be pickled.
+
+    The columns, in their order; a value is null where the record has none:
+
+    - filename: the path or URL that was given, of a split its `url`;
+    - offset, length: where the record is stored in the file, in bytes (int64);
+    - record_id, type, target_uri, content_type, payload_digest, truncated: the fields of the WARC header;
+    - date: WARC-Date (timestamp in microseconds, UTC);
+    - http_status (int16), http_mime: status and media type that the HTTP head states;
+    - payload_size: bytes of the payload as it is stored (int64). Null of a body in chunked transfer coding
+      that was not read to its end: if `payload` is wanted, one that has more than `max_payload` bytes; if it
+      is not, one whose block has more than 64 KiB;
+    - payload (large binary): null if it has more than `max_payload` bytes;
+    - headers, http_headers: lists of structs of name and value;
+    - error: what is wrong, null in a row that is fine. Columns that could not be read are null then. Where
+      the offset leads to another record, which shares the frame or gzip member, this says so.
+
+    In texts that are not UTF-8, U+FFFD stands for what is not. filename, offset and length are the reference
+    by which a payload that was too large, or was not wanted, is read later.
+
+    Attributes:
+        schema: Names and types of the columns, a `pyarrow.Schema`.
+
+    Example:
+        >>> import pyarrow
+        >>> table = pyarrow.table(seekwarc.batches("crawl.warc.zst", ["type", "payload_size"]))
+        >>> table.num_rows, table.column("payload_size").to_pylist()[-1]
+        (5, 0)
+    """
+
+    def __init__(
+        self,
+        sources: tuple[Split, ...],
+        columns: tuple[str, ...],
+        selection: Selection,
+        *,
+        max_payload: int,
+        decoded: bool,
+        on_error: OnError,
+        batch_rows: int,
+        batch_bytes: int,
+        options: OpenOptions,
+    ) -> None:
+        self.schema: pa.Schema = schema_of(columns)
+        self._sources = sources
+        self._columns = columns
+        self._selection = selection
+        self._max_payload = max_payload
+        self._decoded = decoded
+        self._on_error = on_error
+        self._batch_rows = batch_rows
+        self._batch_bytes = batch_bytes
+        self._options = options
+
+    def __repr__(self) -> str:
+        return f"<Batches of {len(self._sources)} sources: {', '.join(self._columns)}>"
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the batches as an Arrow C stream, in a capsule."""
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """Return the batches as a `pyarrow.RecordBatchReader`."""
+        return arrow().RecordBatchReader.from_batches(self.schema, iter(self))
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yield the batches.
+
+        Raises:
+            FormatError: Damage was met, with `on_error="raise"`. Rows before it have been yielded.
+            SourceError: The stored bytes are unavailable, with `on_error="raise"`.
+        """
+        rows: list[Row] = []
+        weight = 0
+        wanted = wanted_of(self._columns, max_payload=self._max_payload, decoded=self._decoded)
+        for source in self._sources:
+            try:
+                for row in Rows(source, wanted, self._selection, self._on_error, self._options):
+                    rows.append(row)
+                    weight += row.weight
+                    if len(rows) >= self._batch_rows or weight >= self._batch_bytes:
+                        complete, rows, weight = rows, [], 0
+                        yield batch_of(self.schema, complete)
+            except SeekWarcError:
+                if rows:
+                    yield batch_of(self.schema, rows)
+                raise
+        if rows:
+            yield batch_of(self.schema, rows)

@@ -1,0 +1,161 @@
+"""Many ranges of many records, with few requests.
+
+Goal: programs that read arrays, Parquet files or thousands of pages ask for all ranges at once. One request
+each would be slow, and servers refuse storms of them.
+
+Plan: small records are fetched whole, with their neighbours, and then read. Of the others the headers and
+seek tables are fetched first, for these say where the ranges are stored; then the stored ranges are.
+What lies near each other in the file is one request, several requests are in flight at a time, and a few
+megabytes are held.
+
+Worst case: ranges far from each other, which cost a request each, as they do one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain, groupby, islice
+from typing import Final, TypeVar
+
+from seekwarc.errors import SourceError
+from seekwarc.read.archive_file import RECORD_HEAD
+from seekwarc.read.file_tables import own_table_tail
+from seekwarc.read.reader import Reader
+
+__all__ = ["WantedRange", "read_ranges"]
+
+SMALL_RECORD: Final = 64 << 10
+"""Stored bytes up to which a record is fetched whole."""
+MAX_SPAN: Final = 4 << 20
+"""Stored bytes above which a range is read by itself: it makes large requests of its own."""
+
+Outcome = bytes | Exception
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRange:
+    """A range of a record."""
+
+    file: str
+    """Name of the file that has the record."""
+    offset: int
+    """Where the record begins in the file."""
+    length: int | None
+    """Stored bytes up to the next record, where known."""
+    read: Callable[[], bytes]
+    """Reads the range."""
+    span: Callable[[], tuple[int, int] | None]
+    """Returns where it is stored, from the first to the last byte; None where that is unknown."""
+
+
+def read_ranges(
+    wanted: Sequence[WantedRange], reader_of: Callable[[str], Reader]
+) -> Iterator[tuple[WantedRange, Outcome]]:
+    """Read ranges, each with its own success or error.
+
+    Args:
+        wanted: The ranges.
+        reader_of: Returns the reader of a file.
+
+    Yields:
+        Each range and its bytes, or what was raised, in any order.
+    """
+    by_file = sorted(wanted, key=lambda it: (it.file, it.offset, it.length or 0))
+    for file, ranges in groupby(by_file, lambda it: it.file):
+        small, spans, others = [], [], []
+        for it in ranges:
+            if it.length is not None and it.length <= SMALL_RECORD:
+                small.append(it)
+                spans.append((it.offset, it.offset + it.length))
+            else:
+                others.append(it)
+        yield from _fetched(reader_of, file, small, spans)
+        yield from _planned(reader_of, file, others)
+
+
+def _planned(
+    reader_of: Callable[[str], Reader], file: str, wanted: Sequence[WantedRange]
+) -> Iterator[tuple[WantedRange, Outcome]]:
+    """Read ranges of records that are too large to be fetched whole."""
+    records = [list(ranges) for _, ranges in groupby(wanted, lambda it: (it.offset, it.length))]
+    heads = (part for ranges in records for part in _head_and_table(ranges[0]))
+    # A single record has its head and its table fetched together anyway.
+    opened = _at_hand(reader_of, file, records, heads, each=2) if len(records) > 1 else [records]
+    placed: list[tuple[tuple[int, int], int]] = []
+    others: list[WantedRange] = []
+    for it in chain.from_iterable(chain.from_iterable(opened)):
+        try:
+            span = it.span()
+        except Exception as error:  # noqa: BLE001 - what one record does never stops the others
+            yield it, error
+            continue
+        if span is None or span[1] - span[0] > MAX_SPAN:
+            yield it, _outcome(it)
+        else:
+            placed.append((span, len(others)))
+            others.append(it)
+    placed.sort()
+    yield from _fetched(
+        reader_of, file, [others[number] for _, number in placed], [span for span, _ in placed]
+    )
+
+
+def _head_and_table(wanted: WantedRange) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return where a record's header is stored, and its seek table, if its length tells where that may be."""
+    head = wanted.offset, wanted.offset + RECORD_HEAD
+    if wanted.length is None:
+        return head, head
+    end = wanted.offset + wanted.length
+    return head, (end - own_table_tail(wanted.length), end)
+
+
+def _fetched(
+    reader_of: Callable[[str], Reader],
+    file: str,
+    wanted: Sequence[WantedRange],
+    spans: Sequence[tuple[int, int]],
+) -> Iterator[tuple[WantedRange, Outcome]]:
+    """Read ranges whose stored bytes are known, by ascending start, a batch at a time."""
+    for batch in _at_hand(reader_of, file, wanted, spans):
+        # Backwards: for a reader that goes forward, frames would be fetched that nobody asked for.
+        for it in reversed(batch):
+            yield it, _outcome(it)
+
+
+def _at_hand(
+    reader_of: Callable[[str], Reader],
+    file: str,
+    items: Sequence[T],
+    spans: Iterable[tuple[int, int]],
+    *,
+    each: int = 1,
+) -> Iterator[Sequence[T]]:
+    """Yield items in batches, as their stored bytes come.
+
+    Args:
+        reader_of: Returns the reader of a file.
+        file: Name of the file.
+        items: The items.
+        spans: Where they are stored, by ascending start.
+        each: How many of the spans are those of one item.
+    """
+    left = iter(items)
+    if items:
+        # Where a request fails, each of the others has an error of its own, or none where the next succeeds.
+        with suppress(SourceError):
+            count = 0
+            for more in reader_of(file).in_batches(spans):
+                count += more
+                yield list(islice(left, count // each))
+                count %= each
+    yield list(left)
+
+
+def _outcome(wanted: WantedRange) -> Outcome:
+    try:
+        return wanted.read()
+    except Exception as error:  # noqa: BLE001 - see above
+        return error

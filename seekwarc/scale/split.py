@@ -1,0 +1,88 @@
+"""`Split`: a part of a file, or of one record's payload, that one worker reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, Self
+
+from seekwarc.errors import FormatError, RangeError
+from seekwarc.storage.remote_url import shown_url
+
+__all__ = ["Split"]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A part of a file that is read by itself, by any process: small, hashable, and made of plain values.
+
+    `seekwarc.splits` makes them and `seekwarc.read_split` reads them.
+
+    Raises:
+        RangeError: The numbers are no ranges, or the fields are not those of the kind.
+
+    Example:
+        >>> split = next(seekwarc.splits("crawl.warc.zst"))
+        >>> split.kind, split.start, split.stop
+        ('records', 0, None)
+        >>> seekwarc.Split.from_json(split.to_json()) == split
+        True
+    """
+
+    url: str
+    """What `seekwarc.open` takes: a URL, or an absolute path."""
+    kind: Literal["records", "payload"]
+    start: int
+    """Of records: those whose first byte is in the stored bytes [start, stop). Of a payload: bytes
+    [start, stop) of it."""
+    stop: int | None = None
+    """None for the end of the file or of the payload."""
+    record: int | None = None
+    """Of a payload: offset of its record in the stored file."""
+    length: int | None = None
+    """Of a payload: stored length of its record."""
+    identity: str | None = None
+    """Version of the file (`Reader.version`): one that was replaced since is refused."""
+    note: str | None = None
+    """Why the split is larger than was asked for, where that could be helped."""
+
+    def __repr__(self) -> str:
+        # A signed URL is a secret.
+        what = f"{self.kind} [{self.start}, {'' if self.stop is None else self.stop})"
+        record = f" of the record at {self.record}" if self.record is not None else ""
+        return f"<Split of {shown_url(self.url)}: {what}{record}>"
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("records", "payload"):
+            raise RangeError(f"kind of a split is {self.kind!r}, not 'records' or 'payload'")
+        if self.start < 0 or (self.stop is not None and self.stop < self.start):
+            raise RangeError(f"a split cannot hold the bytes [{self.start}, {self.stop})")
+        is_placed = (self.record or 0) >= 0 and (self.length is None or self.length > 0)
+        if (self.record is not None) != (self.kind == "payload") or not is_placed:
+            raise RangeError(
+                f"a split of {self.kind} cannot be of the record at {self.record} with length {self.length}"
+            )
+
+    def to_json(self) -> dict[str, str | int | None]:
+        """Return the fields, all of which JSON can hold."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """Make a split of what `to_json` returned, perhaps elsewhere.
+
+        Raises:
+            FormatError: It is no such value.
+        """
+        known = {field.name: str(field.type) for field in fields(cls)}
+        if not isinstance(value, Mapping) or not value.keys() <= known.keys():
+            raise FormatError(f"not a split: {str(value)[:100]}")
+        for name, found in value.items():
+            kind = int if "int" in known[name] else str
+            # True is an int, and no offset.
+            if not (type(found) is kind or (found is None and "None" in known[name])):
+                raise FormatError(f"field {name!r} of a split cannot be {found!r:.100}")
+        try:
+            return cls(**value)
+        except (TypeError, RangeError) as error:
+            raise FormatError(f"not a split: {error}") from error
