@@ -19,6 +19,8 @@ import pytest
 import zstandard
 
 import seekwarc
+from seekwarc.scale.columns import COLUMNS
+from tests.support.rangeserver import RangeServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("wget", "ffmpeg")]
 
@@ -136,7 +138,7 @@ def crawled(site: tuple[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     return made
 
 
-def test_the_film_is_large_and_varied(crawled: Crawled) -> None:
+def the_film_is_large_and_varied(crawled: Crawled) -> None:
     size = crawled.film.stat().st_size
     assert size >= MIN_FILM
     with crawled.film.open("rb") as film:
@@ -149,7 +151,7 @@ def film_record(archive: seekwarc.Reader, uri: str) -> seekwarc.Record:
     return next(r for r in archive if r.type == "response" and r.target_uri == uri)
 
 
-def test_ranges_of_the_film_are_the_bytes_of_its_file(crawled: Crawled) -> None:
+def ranges_of_the_film_are_the_bytes_of_its_file(crawled: Crawled) -> None:
     size = crawled.film.stat().st_size
     chance = random.Random(5)
     starts = [0, size // 2, size - 65536, *(chance.randrange(size - 65536) for _ in range(20))]
@@ -161,7 +163,7 @@ def test_ranges_of_the_film_are_the_bytes_of_its_file(crawled: Crawled) -> None:
             assert payload.pread(start, 65536) == film.read(65536)
 
 
-def test_a_range_costs_little(crawled: Crawled) -> None:
+def a_range_costs_little(crawled: Crawled) -> None:
     with seekwarc.open(crawled.zst) as archive:
         record = film_record(archive, crawled.film_uri)
         offset, length = record.offset, record.length
@@ -181,7 +183,23 @@ def test_a_range_costs_little(crawled: Crawled) -> None:
             print(f"64 KiB from the middle, length {known}: {stats}, {seconds * 1e3:.1f} ms")
 
 
-def test_the_command_reads_a_range(crawled: Crawled) -> None:
+def columns_without_payload_fetch_two_percent_of_it(crawled: Crawled) -> None:
+    import pyarrow as pa  # noqa: PLC0415
+
+    columns = [name for name in COLUMNS if name != "payload"]
+    with RangeServer(crawled.zst.read_bytes()) as server:
+        found = pa.table(seekwarc.batches(server.url, columns))
+        fetched, requests = sum(asked.sent for asked in server.asked), len(server.asked)
+    size = crawled.zst.stat().st_size
+    print(f"{found.num_rows} rows: {fetched} of {size} bytes ({fetched / size:.2%}) in {requests} requests")
+    with seekwarc.open(crawled.zst) as archive:
+        assert found["record_id"].to_pylist() == [record.id for record in archive]
+        assert found["payload_size"].to_pylist() == [record.payload.size for record in archive]
+    assert found["error"].null_count == found.num_rows
+    assert fetched < 0.02 * size
+
+
+def the_command_reads_a_range(crawled: Crawled) -> None:
     middle = crawled.film.stat().st_size // 2
     words = ("cat", crawled.zst, "--uri", crawled.film_uri, "--range", f"{middle}+100000")
     begin = time.perf_counter()
@@ -218,12 +236,11 @@ def zstandard_digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def test_the_whole_stream_is_what_wget_wrote(crawled: Crawled) -> None:
+def the_whole_stream_is_what_wget_wrote(crawled: Crawled) -> None:
     assert zstandard_digest(crawled.zst) == gzip_digest(crawled.gz)
 
 
-@pytest.mark.needs("module:fastwarc")
-def test_fastwarc_finds_the_same_records(crawled: Crawled) -> None:
+def fastwarc_finds_the_same_records(crawled: Crawled) -> None:
     from fastwarc.warc import ArchiveIterator  # noqa: PLC0415
 
     def seen(path: Path) -> list[tuple]:
@@ -243,7 +260,7 @@ def test_fastwarc_finds_the_same_records(crawled: Crawled) -> None:
         assert [dict(fields)["WARC-Record-ID"] for fields, _, _ in of_zstd] == [f"<{r.id}>" for r in archive]
 
 
-def test_every_page_and_image_is_there(crawled: Crawled) -> None:
+def every_page_and_image_is_there(crawled: Crawled) -> None:
     found = set()
     with seekwarc.open(crawled.zst) as archive:
         for record in archive:
@@ -253,3 +270,22 @@ def test_every_page_and_image_is_there(crawled: Crawled) -> None:
                 assert record.payload.read() == path.read_bytes()
                 found.add(name)
     assert len(found) == PAGES + 3
+
+
+CHECKS = [
+    the_film_is_large_and_varied,
+    ranges_of_the_film_are_the_bytes_of_its_file,
+    a_range_costs_little,
+    columns_without_payload_fetch_two_percent_of_it,
+    the_command_reads_a_range,
+    the_whole_stream_is_what_wget_wrote,
+    fastwarc_finds_the_same_records,
+    every_page_and_image_is_there,
+]
+
+
+@pytest.mark.needs("module:obstore", "module:pyarrow", "module:fastwarc")
+def test_a_crawl_with_a_film_becomes_seekable(crawled: Crawled) -> None:
+    # One test: pytest-xdist would give several to several workers, each of which would crawl the site.
+    for check in CHECKS:
+        check(crawled)

@@ -1,0 +1,58 @@
+"""`warcio.capture_http` into .warc.zst. Importing this replaces `http.client.HTTPConnection`, as warcio does.
+
+So import it before what uses that, such as requests.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import warcio.capture_http as theirs
+
+from seekwarc.compat.warcio.warcwriter import BufferWARCWriter, WARCWriter
+
+__all__ = ["capture_http"]
+
+_ORIGINAL = theirs.capture_http
+
+
+@contextmanager
+def capture_http(
+    warc_writer: Any = None,  # noqa: ANN401 - as warcio has it
+    filter_func: Any = None,  # noqa: ANN401
+    append: bool = True,  # noqa: FBT001, FBT002
+    record_ip: bool = True,  # noqa: FBT001, FBT002
+    **kwargs: Any,  # noqa: ANN401
+) -> Iterator[Any]:
+    """Record the HTTP traffic of a `with` block; arguments are those of warcio.
+
+    Args:
+        warc_writer: A writer, or a path, where `.zst` at its end makes a .warc.zst; in memory unless given.
+        filter_func: Called with (request, response, recorder); returns the two records that are written.
+        append: Continue a file that exists, instead of refusing it.
+        record_ip: Write WARC-IP-Address.
+        **kwargs: Options of a `WARCWriter`.
+
+    Yields:
+        The writer.
+
+    Raises:
+        FileExistsError: The file exists, and `append` is False.
+
+    Example:
+        from seekwarc.compat.warcio.capture_http import capture_http
+        import requests
+
+        with capture_http("example.warc.zst"):
+            requests.get("http://example.org/")
+    """
+    with ExitStack() as stack:
+        if warc_writer is None:
+            warc_writer = BufferWARCWriter(**{"gzip": False, **kwargs})
+        elif isinstance(warc_writer, str | os.PathLike):
+            file = stack.enter_context(open(warc_writer, "ab" if append else "xb"))
+            warc_writer = stack.enter_context(WARCWriter(file, **kwargs))
+        yield stack.enter_context(_ORIGINAL(warc_writer, filter_func, record_ip=record_ip))

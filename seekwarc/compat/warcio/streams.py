@@ -1,0 +1,169 @@
+"""The bytes of a record as files that warcio's programs read: seekable, and read when they are asked for."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from seekwarc.compat.warcio.errors import as_load_error
+from seekwarc.errors import FormatError
+from seekwarc.read.extent import Extent
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = ["CheckedFile", "DecodedPayload", "PayloadFile", "buffered"]
+
+BUFFER_SIZE: Final = 64 << 10
+"""Each read of a record takes a lock or two, and programs read by 16 KiB or by lines."""
+STEP: Final = 256 << 10
+
+
+class PayloadFile(io.RawIOBase):
+    """Part of a record as a raw, read-only binary file, whose errors are warcio's too.
+
+    Args:
+        open_file: Opens the file at its beginning. Called again to go back, where it goes forward only.
+        on_end: Called when its end is read.
+    """
+
+    def __init__(
+        self, open_file: Callable[[], io.RawIOBase], on_end: Callable[[], object] | None = None
+    ) -> None:
+        super().__init__()
+        self._open_file = open_file
+        self._file: io.RawIOBase | None = None
+        self._on_end = on_end
+
+    @property
+    def file(self) -> io.RawIOBase:
+        """The file that is read, opened when it is first needed."""
+        if self._file is None:
+            self._file = self._open_file()
+        return self._file
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Fill `buffer` from the current position on; 0 at the end.
+
+        Raises:
+            LoadError: The record is damaged there.
+        """
+        with memoryview(buffer).cast("B") as view:
+            if self.closed:
+                raise ValueError("I/O operation on closed file")
+            try:
+                count = self.file.readinto(view) or 0
+            except FormatError as error:
+                raise as_load_error(error) from error
+            if not count and len(view) and self._on_end is not None:
+                self._on_end()
+            return count
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move the position, as `io.IOBase.seek`.
+
+        Raises:
+            LoadError: The end of a chunked body was asked for, and the record is damaged before it.
+        """
+        try:
+            return self.file.seek(offset, whence)
+        except FormatError as error:
+            raise as_load_error(error) from error
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self.file.tell()
+
+
+class DecodedPayload(PayloadFile):
+    """A payload with its content coding undone. To go back is to decode it from its beginning again."""
+
+    _position = 0
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """See `PayloadFile.readinto`."""
+        count = super().readinto(buffer)
+        self._position += count
+        return count
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move the position, as `io.IOBase.seek`; not beyond the end, which is where decoding finds it."""
+        if whence == io.SEEK_END:
+            self._pass(None)
+        target = offset + (0 if whence == io.SEEK_SET else self._position)
+        if target < 0:
+            raise ValueError(f"cannot seek to position {target}")
+        if target < self._position:
+            self._file, self._position = None, 0
+        self._pass(target)
+        return self._position
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
+
+    def _pass(self, position: int | None) -> None:
+        room = bytearray(STEP)
+        while position is None or self._position < position:
+            size = STEP if position is None else min(STEP, position - self._position)
+            with memoryview(room)[:size] as view:
+                if not self.readinto(view):
+                    return
+
+
+class CheckedFile(PayloadFile):
+    """A payload whose bytes go through the digests of its record the first time they are read, in order.
+
+    Args:
+        extent: The payload.
+        verifier: warcio's `DigestVerifyingReader`, which has been shown what comes before.
+    """
+
+    def __init__(self, extent: Extent, verifier: Any) -> None:  # noqa: ANN401 - warcio has no types
+        super().__init__(extent.open)
+        self._extent = extent
+        self._verifier = verifier
+        self._shown = 0
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """See `PayloadFile.readinto`.
+
+        Raises:
+            ArchiveLoadFailed: A digest is wrong, and `check_digests` was "raise".
+        """
+        begin = self.tell()
+        count = super().readinto(buffer)
+        if begin <= self._shown < begin + count:
+            with memoryview(buffer).cast("B") as view:
+                self._show(bytes(view[self._shown - begin : count]))
+        return count
+
+    def finish(self) -> None:
+        """Show the digests what has not been read yet.
+
+        Raises:
+            ArchiveLoadFailed: A digest is wrong, and `check_digests` was "raise"; or the record is damaged.
+        """
+        try:
+            while data := self._extent.pread(self._shown, STEP):
+                self._show(data)
+        except FormatError as error:
+            raise as_load_error(error) from error
+
+    def _show(self, data: bytes) -> None:
+        self._shown += len(data)
+        self._verifier._update(data)  # noqa: SLF001 - its `read` calls it with what it has read
+
+
+def buffered(file: io.RawIOBase) -> io.BufferedReader:
+    """Return a file that reads as many bytes as it is asked for, and lines."""
+    return io.BufferedReader(file, BUFFER_SIZE)

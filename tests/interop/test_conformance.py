@@ -1,0 +1,59 @@
+"""What other readers, and this one, make of the samples of the specification."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from seekwarc.tools.conform import Answer, meets
+from tests.interop.implementations import IMPLEMENTATIONS, PAGE, answers_of, cells, samples
+
+pytestmark = pytest.mark.posix
+NAMES = [it.name for it in IMPLEMENTATIONS]
+
+
+def kept() -> dict[str, dict[str, str]]:
+    """Return what the page says, by implementation and sample."""
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in PAGE.read_text().splitlines()
+        if line.startswith("|") and "---" not in line
+    ]
+    head, *rows = rows
+    names = [cell.partition(" ")[0] for cell in head[1:]]
+    return {
+        name: {row[0]: cell for row in rows for cell in [row[number]]} for number, name in enumerate(names, 1)
+    }
+
+
+def told(answers: list[Answer]) -> dict[str, str]:
+    classes = {f'class "{it}"': "yes" if meets(answers, it) else "no" for it in ("reads", "seeks")}
+    return classes | {file.removesuffix(".warc.zst"): cell for file, cell in cells(answers).items()}
+
+
+@pytest.mark.parametrize(
+    "implementation",
+    [
+        pytest.param(it, marks=[pytest.mark.needs(f"module:{it.module}")], id=it.name)
+        for it in IMPLEMENTATIONS
+    ],
+)
+@pytest.mark.slow
+def test_page_of_results_is_up_to_date(implementation) -> None:
+    """What the page says is compared, not the versions: a new one that does the same changes nothing."""
+    answers = answers_of(implementation, samples())
+    assert told(answers) == kept()[implementation.name], "python -m tests.interop.implementations writes it"
+
+
+def test_page_names_all_implementations_and_samples() -> None:
+    page = kept()
+    assert list(page) == NAMES
+    names = [sample.file.removesuffix(".warc.zst") for sample in samples().samples]
+    assert all(list(column) == ['class "reads"', 'class "seeks"', *names] for column in page.values())
+    assert re.search(r"FastWARC \d+\.\d+\.\d+ \| pyzstd \d", PAGE.read_text()), "versions are named"
+
+
+def test_this_reader_meets_both_classes() -> None:
+    page = kept()["seekwarc"]
+    assert page['class "reads"'] == page['class "seeks"'] == "yes"
