@@ -1,0 +1,173 @@
+"""Records as a Dask dataframe or bag, whose partitions are parts of files.
+
+A file of 30 GB is many partitions: files are cut as `seekwarc.splits` does it. The dataframe has the columns
+of `seekwarc.batches`; those that no later step uses are not read, which Dask finds out by itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
+
+import dask.bag
+import dask.dataframe
+import pandas as pd
+
+from seekwarc.compat.targets import urls_of
+from seekwarc.read.options import OpenOptions
+from seekwarc.read.record import Record
+from seekwarc.scale.batches import MAX_PAYLOAD, Batches, OnError, batches
+from seekwarc.scale.columns import checked_columns
+from seekwarc.scale.split import Split
+from seekwarc.scale.splits import TARGET_BYTES, read_records, splits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["read_warc", "records"]
+
+LABEL: Final = "read-warc"
+
+
+def read_warc(
+    urls: str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Split],
+    columns: Iterable[str] | None = None,
+    *,
+    target_bytes: int = TARGET_BYTES,
+    max_payload: int = MAX_PAYLOAD,
+    decoded: bool = False,
+    on_error: OnError = "row",
+    type: str | Iterable[str] | None = None,  # noqa: A002
+    status: int | str | Iterable[int | str] | None = None,
+    mime: str | Iterable[str] | None = None,
+    uri: str | Iterable[str] | None = None,
+    min_size: int = 0,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    **options: Unpack[OpenOptions],
+) -> dask.dataframe.DataFrame:
+    """Return the records of files as a dataframe, whose partitions are parts of files.
+
+    Its columns have Arrow types. What a worker holds in memory is one partition of the columns that are used:
+    about `target_bytes` if `payload` is among them, as it is stored, so choose less where it compresses well.
+
+    Args:
+        urls: Paths, URLs, patterns of either (`s3://bucket/*.warc.zst`), or what `seekwarc.splits` made;
+            one, or several.
+        columns: Names of the columns wanted; all if None. See `seekwarc.Batches`.
+        target_bytes: Stored bytes of a partition, about.
+        max_payload: See `seekwarc.batches`, as for the following.
+        decoded: Undo content codings of payloads.
+        on_error: What becomes of what cannot be read: "row", "skip" or "raise".
+        type: Only records of this WARC-Type, or several.
+        status: Only with this HTTP status.
+        mime: Only with this media type.
+        uri: Only with this target URI.
+        min_size: Only with a block of so many bytes.
+        since: Only with this WARC-Date or a later one.
+        until: Only with this WARC-Date or an earlier one.
+        **options: Options of `seekwarc.open`.
+
+    Raises:
+        ValueError: Unknown column, or an argument that is out of range.
+        FileNotFoundError: Nothing matches a pattern.
+
+    Example:
+        pages = read_warc("s3://bucket/*.warc.zst", type="response")
+        pages[pages.http_status == 200].payload_size.sum().compute()
+    """
+    names = checked_columns(columns)
+    wanted = {
+        "max_payload": max_payload,
+        "decoded": decoded,
+        "on_error": on_error,
+        "type": type,
+        "status": status,
+        "mime": mime,
+        "uri": uri,
+        "min_size": min_size,
+        "since": since,
+        "until": until,
+        **options,
+    }
+    read = _Partition({name: _sendable(value) for name, value in wanted.items()})
+    parts = _parts(urls, target_bytes, options)
+    # The types of no rows are those of any.
+    meta = _frame(batches((), names, **read.wanted))
+    made: dask.dataframe.DataFrame = dask.dataframe.from_map(
+        read, parts, columns=list(names), meta=meta, enforce_metadata=False, label=LABEL
+    )
+    return made
+
+
+class _Partition:
+    """Reads a part. The argument `columns` is how Dask says which columns are used."""
+
+    def __init__(self, wanted: dict[str, Any]) -> None:
+        self.wanted = wanted
+
+    def __call__(self, part: Split, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        return _frame(batches(part, columns, **self.wanted))
+
+
+def _frame(found: Batches) -> pd.DataFrame:
+    return found.to_reader().read_all().to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def _sendable(value: Any) -> Any:  # noqa: ANN401
+    """Return an argument so that each of many partitions can use it: a generator can be used once."""
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
+
+
+def _parts(
+    urls: str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Split],
+    target_bytes: int,
+    options: OpenOptions,
+) -> list[Split]:
+    given: Iterable[str | os.PathLike[str] | Split] = [urls] if isinstance(urls, str | os.PathLike) else urls
+    made: list[Split] = []
+    names: list[str] = []
+    for it in given:
+        if isinstance(it, Split):
+            made.append(it)
+        else:
+            names += urls_of(it)
+    return [*made, *splits(names, target_bytes=target_bytes, **options)]
+
+
+def records(
+    urls: str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Split],
+    *,
+    target_bytes: int = TARGET_BYTES,
+    on_error: Literal["raise", "skip"] = "raise",
+    **options: Unpack[OpenOptions],
+) -> dask.bag.Bag:
+    """Return the records of files as a bag, whose partitions are parts of files.
+
+    Its items are open records: use what you need of each in the bag's first step, `map`, `filter` or
+    `map_partitions`, which reads one after the other. A record itself does not leave its worker well, since
+    where it goes it opens its file again.
+
+    Args:
+        urls: As for `read_warc`.
+        target_bytes: Stored bytes of a partition, about.
+        on_error: Raise where a file is damaged, or go on at the next record that is found.
+        **options: Options of `seekwarc.open`.
+
+    Raises:
+        FileNotFoundError: Nothing matches a pattern.
+
+    Example:
+        sizes = records("s3://bucket/*.warc.zst").map(lambda record: record.payload.size)
+        sizes.sum().compute()
+    """
+    parts = dask.bag.from_sequence(_parts(urls, target_bytes, options), partition_size=1)
+    made: dask.bag.Bag = parts.map_partitions(_records_of, on_error=on_error, **options)
+    return made
+
+
+def _records_of(parts: Iterable[Split], **options: Any) -> Iterator[Record]:  # noqa: ANN401
+    for part in parts:
+        yield from read_records(part, **options)
