@@ -16,7 +16,7 @@ from seekwarc.cli.common import printable, progress_is_seen, report, watch
 from seekwarc.errors import SeekWarcError, SourceError, TargetError
 from seekwarc.format.words import counted
 from seekwarc.system import default_threads
-from seekwarc.tools.batch import jobs_into, run
+from seekwarc.tools.batch import Pool, jobs_into, run
 from seekwarc.tools.outcome import Job, Outcome, Status
 from seekwarc.tools.work import Work
 
@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 __all__ = [
+    "MAX_JOBS",
+    "absolute",
     "add_batch_arguments",
     "as_json",
     "check_age",
+    "parse_jobs",
     "planned_jobs",
     "renamed",
     "run_batch",
@@ -34,6 +37,8 @@ __all__ = [
 ]
 
 MAX_JOBS: Final = 256
+MAX_FAILED: Final = 20
+"""Failed files that are listed at the end."""
 _SUFFIX = re.compile(r"\.(gz|zstd?)$", re.IGNORECASE)
 
 STATUS_WORDS: Final = {
@@ -62,26 +67,35 @@ def add_batch_arguments(parser: argparse.ArgumentParser, *, made: str | None = N
     group.add_argument(
         "-j",
         "--jobs",
-        type=_jobs,
+        type=parse_jobs,
         default=1,
         metavar="N",
         help="files to process at the same time (default: 1)",
+    )
+    group.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="let the workers of the Dask cluster at this address (tcp://host:8786) process the files; they "
+        "open each FILE, and DIR, by the same name",
     )
     group.add_argument(
         "-k", "--keep-going", action="store_true", help="continue with the other files after one has failed"
     )
 
 
-def _jobs(text: str) -> int:
+def parse_jobs(text: str) -> int:
+    """Parse how many files are processed at the same time, for argparse."""
     if not re.fullmatch(r"[0-9]{1,3}", text) or not 1 <= int(text) <= MAX_JOBS:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {MAX_JOBS}")
     return int(text)
 
 
-def threads_of_each(options: argparse.Namespace) -> int:
-    """Return how many threads a job may have: the cores are shared among the jobs."""
-    jobs: int = options.jobs
-    return max(1, default_threads() // jobs)
+def threads_of_each(options: argparse.Namespace) -> int | None:
+    """Return how many threads a job may have, since jobs share the cores; None if it may have all of them."""
+    if options.dask is not None:
+        # A cluster has a worker thread for each core.
+        return 1
+    return max(1, default_threads() // options.jobs) if options.jobs > 1 else None
 
 
 def renamed(name: str, suffix: str) -> str:
@@ -168,6 +182,8 @@ def run_batch(
     text: Callable[[Any], str | None],
     fields: Callable[[Any], dict[str, object]],
     on_event: Callable[[Any], object] = print,
+    on_result: Callable[[Job, Any], object] | None = None,
+    skipped: str = "exists already",
     summary: bool = True,
 ) -> int:
     """Process files, and print the outcome of each.
@@ -179,6 +195,8 @@ def run_batch(
         text: Returns the line to print for a result, or None.
         fields: Returns the JSON fields of a result, or of None if it failed.
         on_event: Prints what is found along the way.
+        on_result: Called with each result, in this process.
+        skipped: What is printed about a file that is skipped.
         summary: Whether to print a count of outcomes at the end, if there are several files.
 
     Returns:
@@ -186,23 +204,48 @@ def run_batch(
     """
     folder = getattr(options, "to_dir", None)
     many = folder is not None or len(jobs) > 1
-    if options.jobs > 1 and any(job.source == "-" for job in jobs) and len(jobs) > 1:
-        raise SeekWarcError("standard input can be read by one process only: leave out --jobs")
+    pool = None
+    if options.dask is not None:
+        pool = _cluster(options)
+        jobs = [Job(absolute(job.source), job.target and absolute(job.target)) for job in jobs]
+        folder = folder and absolute(folder)
+    if (pool is not None or (options.jobs > 1 and len(jobs) > 1)) and any(it.source == "-" for it in jobs):
+        option = "--jobs" if pool is None else "--dask"
+        raise SeekWarcError(f"standard input can be read by one process only: leave out {option}")
+    shows_bar = many or pool is not None
     with ExitStack() as opened:
-        bar = opened.enter_context(_bar(jobs)) if many and progress_is_seen() else None
-        told = _Told(text, fields, on_event, bar, show_json=options.json, show_names=many)
+        bar = opened.enter_context(_bar(jobs)) if shows_bar and progress_is_seen() else None
+        told = _Told(
+            text, fields, on_event, on_result, bar, skipped=skipped, show_json=options.json, show_names=many
+        )
         status = run(
             jobs,
             work,
             told,
             processes=options.jobs,
+            pool=pool,
             keep_going=options.keep_going,
             folder=folder,
-            on_progress=None if many else watch,
+            on_progress=None if shows_bar else watch,
         )
     if many and summary and not options.json:
         told.print_summary()
     return status
+
+
+def absolute(name: str) -> str:
+    """Return the absolute path of a file; a URL, or `-` for a standard stream, as it is."""
+    return name if "://" in name or name == "-" else os.path.abspath(name)
+
+
+def _cluster(options: argparse.Namespace) -> Pool:
+    if options.jobs > 1:
+        raise SeekWarcError("--jobs is for processes of this machine, --dask for a cluster: give only one")
+    try:
+        from seekwarc.compat.cluster import Cluster  # noqa: PLC0415
+    except ImportError as error:
+        raise SeekWarcError(f"--dask needs {error.name}: pip install 'seekwarc[dask]'") from error
+    return Cluster(options.dask)
 
 
 def _bar(jobs: Sequence[Job]) -> tqdm[Any]:
@@ -223,8 +266,10 @@ class _Told:
         text: Callable[[Any], str | None],
         fields: Callable[[Any], dict[str, object]],
         on_event: Callable[[Any], object],
+        on_result: Callable[[Job, Any], object] | None,
         bar: tqdm[Any] | None,
         *,
+        skipped: str,
         show_json: bool,
         show_names: bool,
     ) -> None:
@@ -233,8 +278,11 @@ class _Told:
         self._text = text
         self._fields = fields
         self._on_event = on_event
+        self._on_result = on_result
+        self._skipped = skipped
         self._bar = bar
         self._counts: Counter[Status] = Counter()
+        self._failed: list[Outcome] = []
 
     def on_event(self, job: Job, event: object) -> None:  # noqa: ARG002
         with self._beside_the_bar():
@@ -246,8 +294,11 @@ class _Told:
 
     def on_outcome(self, outcome: Outcome) -> None:
         self._counts[outcome.status] += 1
+        if self._on_result is not None and outcome.result is not None:
+            self._on_result(outcome.job, outcome.result)
         with self._beside_the_bar():
             if outcome.failure is not None:
+                self._failed.append(outcome)
                 text = outcome.failure.message + outcome.failure.way_out
                 report(f"seekwarc: {printable(text)}", target="-")
             line = self._json(outcome) if self._show_json else self._line(outcome)
@@ -264,7 +315,7 @@ class _Told:
         job = outcome.job
         names = f"{printable(job.source)} -> {printable(job.target)}" if job.target else printable(job.source)
         if outcome.status is Status.SKIPPED:
-            return f"{names}: exists already"
+            return f"{names}: {printable(self._skipped)}"
         if outcome.status in (Status.FAILED, Status.NOT_RUN):
             return None
         text = self._text(outcome.result)
@@ -277,10 +328,16 @@ class _Told:
         return self._bar.external_write_mode(file=sys.stderr)
 
     def print_summary(self) -> None:
-        """Print how many files there were, by outcome."""
+        """Print how many files there were, by outcome, and which of them failed."""
         total = sum(self._counts.values())
         files = counted(total, "file")
         each = ", ".join(
             f"{self._counts[status]} {text}" for status, text in STATUS_WORDS.items() if self._counts[status]
         )
         print(f"{files}: {each}" if total else "nothing to do: every file found exists already")
+        # What was printed about each may be thousands of lines ago.
+        for outcome in self._failed[:MAX_FAILED] if total > 1 else []:
+            kind = outcome.failure.kind if outcome.failure is not None else ""
+            print(f"    failed: {printable(outcome.job.source)} ({kind})")
+        if len(self._failed) > MAX_FAILED:
+            print(f"    and {len(self._failed) - MAX_FAILED} more")

@@ -1,7 +1,7 @@
 """Print a record, or any byte range of it, decompressing only the frames that hold the range.
 
 The payload of a revisit is that of the record it refers to, and the payload of a segmented record is joined
-from all segments; `--with` names other files that may hold them. With `--index`, a CDXJ index leads to the
+from all segments; `--with` names other files that may hold them. With `--index`, an index leads to the
 file and the offset, also of the record that a revisit refers to.
 
 seekwarc cat crawl.warc.zst 3117 --range 1000000000+65536
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--index",
         metavar="INDEX",
-        help="sorted CDXJ file, or index of a ZipNum cluster, to look --uri up in",
+        help="sorted CDXJ file, index of a ZipNum cluster, or Parquet file, to look --uri up in",
     )
     group.add_argument(
         "--date",

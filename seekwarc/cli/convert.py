@@ -3,7 +3,8 @@
   seekwarc convert crawl.warc.gz crawl.warc.zst
   seekwarc convert crawls/ --to-dir seekable/ --jobs 4 --keep-going --json > report.jsonl
 
-SRC is a .warc, .warc.gz or .warc.zst, recognized by its content. The compression of DST follows from its
+SRC is a .warc, .warc.gz or .warc.zst, recognized by its content; or, with the extra `warcio`, an ARC file
+(.arc, .arc.gz), whose records get headers of WARC. The compression of DST follows from its
 name, or from --to. An existing DST is refused unless --force is given. The new file is decompressed and
 compared with SRC before it gets its name. `-` is standard input or standard output.
 
@@ -20,7 +21,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 from seekwarc.cli.arguments import add_json_argument, add_no_verify_argument, add_output_arguments
@@ -44,13 +45,20 @@ from seekwarc.cli.common import (
     output_target,
     writer_options,
 )
-from seekwarc.errors import FormatError, SeekWarcError, SourceError, TargetExistsError
+from seekwarc.errors import (
+    FormatError,
+    SeekWarcError,
+    SourceError,
+    TargetExistsError,
+    UnsupportedError,
+)
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL
 from seekwarc.frames.units import Compression
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
+from seekwarc.tools.arc import is_arc
 from seekwarc.tools.convert import Conversion, convert, holds_same
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.train import Gain, GainMeter, train
@@ -96,8 +104,8 @@ def run(options: argparse.Namespace) -> int:
     if trains:
         options.dictionary = None
     settings = writer_options(options)
-    if options.jobs > 1 and compression == "zst":
-        settings.setdefault("threads", threads_of_each(options))
+    if compression == "zst" and (threads := threads_of_each(options)) is not None:
+        settings.setdefault("threads", threads)
     work = _Converting(
         compression=compression,
         settings=settings,
@@ -141,10 +149,26 @@ class _Converting:
             return Status.SKIPPED, None
         source, target = input_target(job.source), output_target(name)
         refuse_same_file(job.source, target)
+        if is_arc(source):
+            try:
+                from seekwarc.compat.warcio.arc import warc_of_arc  # noqa: PLC0415 - it needs warcio
+            except ImportError as error:
+                text = "this is an ARC file, and to convert it needs: pip install 'seekwarc[warcio]'"
+                raise UnsupportedError(text, source=job.source) from error
+
+            with warc_of_arc(job.source, on_progress=context.on_progress) as warc:
+                made = self._convert(job, warc, target, context)
+            size = os.path.getsize(job.source)
+            return Status.DONE, replace(made, conversion=replace(made.conversion, source_size=size))
+        return Status.DONE, self._convert(job, source, target, context)
+
+    def _convert(
+        self, job: Job, source: str | BinaryIO, target: str | BinaryIO, context: JobContext
+    ) -> _Made:
         settings = dict(self.settings)
         gains: tuple[Gain, ...] = ()
         if self.trains:
-            self._check_before_training(job)
+            self._check_before_training(job, source)
             training = train([source], level=self.level, on_progress=context.on_progress, **self.limits)
             settings["dictionary"], gains = training.dictionary, training.gains
         dictionary = settings.get("dictionary")
@@ -162,7 +186,7 @@ class _Converting:
             )
         if meter is not None and dictionary is not None:
             gains = meter.gains(dictionary, self.level)
-        return Status.DONE, _Made(done, dictionary, gains)
+        return _Made(done, dictionary, gains)
 
     def _check_existing(self, source: str, target: str, context: JobContext) -> None:
         """Check that an existing target was made from this source, and is whole.
@@ -180,11 +204,11 @@ class _Converting:
                 f"exists already, and is not a conversion of {source}; --force replaces it", source=target
             )
 
-    def _check_before_training(self, job: Job) -> None:
+    def _check_before_training(self, job: Job, source: str | BinaryIO) -> None:
         """Raise before a long training what the conversion would raise after it."""
         if self.compression != "zst":
             raise SeekWarcError(f"a file of compression {self.compression!r} takes no dictionary")
-        if _is_pipe(input_target(job.source)):
+        if _is_pipe(source):
             raise SourceError(
                 "a pipe cannot be read twice, to train and to convert: store it in a file, or "
                 "make a dictionary from other files with `seekwarc train`",

@@ -195,6 +195,7 @@ def _more(about: RecordSummary) -> list[tuple[str, str | None]]:
     """Return the lines that not every record has."""
     return [
         ("HTTP", about.http),
+        ("format", about.payload_format),
         ("coding", ", ".join(about.codings)),
         ("truncated", about.truncated),
         ("segment", about.segment),

@@ -1,8 +1,8 @@
-"""Look up the captures of a URI in a CDXJ index, by binary search: only a few blocks of a large one are read.
+"""Look up the captures of a URI in an index, by binary search: only a few blocks of a large one are read.
 
-INDEX is a sorted CDXJ file (`-`: standard input), or the index of a ZipNum cluster (cluster.idx, index.idx),
-here or remote. Dates are 4 to 14 digits (2026, 20261121093000) or 2026-11-21T09:30:00Z. Exit status 1 means
-that there is no such capture.
+INDEX is a sorted CDXJ file (`-`: standard input), the index of a ZipNum cluster (cluster.idx, index.idx), or
+a columnar index in Parquet, here or remote, or a folder of those. Dates are 4 to 14 digits (2026,
+20261121093000) or 2026-11-21T09:30:00Z. Exit status 1 means that there is no such capture.
 
 seekwarc lookup crawl.cdxj http://example.org/ --from 2025 --to 2026
 seekwarc lookup crawl.cdxj http://example.org/ --closest 20261121 --limit 1

@@ -91,8 +91,8 @@ def run(options: argparse.Namespace) -> int:
     if options.source_dictionary is not None:
         dictionary = dictionary_at(options.source_dictionary, **limits).dictionary
     settings = writer_options(options)
-    if options.jobs > 1:
-        settings.setdefault("threads", threads_of_each(options))
+    if (threads := threads_of_each(options)) is not None:
+        settings.setdefault("threads", threads)
     work = _Recovering(
         partial=options.partial,
         source_dictionary=dictionary,

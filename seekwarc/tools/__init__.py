@@ -133,6 +133,7 @@ def index(
     *,
     on_problem: Callable[[FormatError], object] | None = None,
     post_append: bool = False,
+    parquet: bool = False,
     existing: Existing = "error",
     **limits: Unpack[ReadLimits],
 ) -> Indexing:
@@ -143,10 +144,12 @@ def index(
 
     Args:
         sources: Paths or URLs of the files; the lines name them without their folders.
-        target: The index.
+        target: The index; a path that ends with ".idx" gets a ZipNum cluster, whose blocks are in a file
+            beside it that ends with ".cdx.gz".
         on_problem: Called with each problem that keeps records out of the index. Without it the first
             problem is raised, and no index is written.
         post_append: Distinguish responses to POST and PUT requests by the body that was sent.
+        parquet: Write a columnar index in Parquet instead, with the columns of Common Crawl's. Needs pyarrow.
         existing: Whether a file that has the target's name is refused or replaced.
         **limits: Limits of reading; see `Reader`.
 
@@ -169,7 +172,13 @@ def index(
         if named.setdefault(name, source) is not source:
             raise ValueError(f"two files have the name {name}: index them one by one, or rename one")
     return run(
-        named, target, on_problem=on_problem or refuse, post_append=post_append, existing=existing, **limits
+        named,
+        target,
+        on_problem=on_problem or refuse,
+        post_append=post_append,
+        parquet=parquet,
+        existing=existing,
+        **limits,
     )
 
 

@@ -1,7 +1,7 @@
 """Work on many files, one after another or several at a time: plan it, run it, report on each file.
 
 The plan is made before anything is written, and refused if names collide. `work.attempt` works on one file,
-in this process or in others (`tools.workers`), so both do the same.
+in this process, in others (`tools.workers`) or on other machines (`compat.cluster`), so all do the same.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
 from seekwarc.errors import SourceError, TargetError
@@ -18,7 +18,7 @@ from seekwarc.tools.outcome import Job, Outcome, Status
 from seekwarc.tools.progress import Progress, counting
 from seekwarc.tools.work import JobContext, Report, Work, attempt
 
-__all__ = ["archives_in", "base_name", "jobs_into", "run"]
+__all__ = ["Pool", "archives_in", "base_name", "jobs_into", "run"]
 
 MAX_LISTED: Final = 3
 """Maximum number of collisions in a message."""
@@ -134,12 +134,22 @@ def _refuse_collisions(jobs: Sequence[Job], folder: str) -> None:
             )
 
 
+class Pool(Protocol):
+    """Other processes, which work on several files at a time."""
+
+    def __call__(
+        self, jobs: Sequence[Job], work: Work, report: Report, *, keep_going: bool, folder: str | None
+    ) -> Iterator[Outcome]:
+        """Yield the outcome for each file as soon as it is known; for the arguments see `run`."""
+
+
 def run(
     jobs: Sequence[Job],
     work: Work,
     report: Report,
     *,
     processes: int = 1,
+    pool: Pool | None = None,
     keep_going: bool = False,
     folder: str | None = None,
     on_progress: Progress | None = None,
@@ -151,6 +161,7 @@ def run(
         work: Works on one file.
         report: Receives events, progress and outcomes, always in this process.
         processes: Number of files that are worked on at a time; 1 for all of them in this process.
+        pool: Works on the files instead of `processes`.
         keep_going: Continue with the other files after one failed. Otherwise no further one is begun.
         folder: Folder of the targets. Other processes keep unfinished files in a hidden folder in it, which
             is removed however they end.
@@ -160,13 +171,13 @@ def run(
     Returns:
         The highest exit status of an outcome: 0, 1 or 2.
     """
-    if processes > 1 and len(jobs) > 1:
+    if pool is None and processes > 1 and len(jobs) > 1:
         # Imported only when needed: it takes a while.
         from seekwarc.tools.workers import run_in_processes  # noqa: PLC0415
 
-        outcomes = run_in_processes(
-            jobs, work, report, processes=min(processes, len(jobs)), keep_going=keep_going, folder=folder
-        )
+        pool = partial(run_in_processes, processes=min(processes, len(jobs)))
+    if pool is not None:
+        outcomes = pool(jobs, work, report, keep_going=keep_going, folder=folder)
     else:
         outcomes = _run_here(jobs, work, report, keep_going=keep_going, on_progress=on_progress)
     worst = 0

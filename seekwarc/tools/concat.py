@@ -1,6 +1,6 @@
 """Joining files: frames are copied where possible, and the other records compressed again.
 
-Source: "Zstandard Compression for WARC Files 1.0", section Combining files; spec-notes/seekable-records.md,
+Source: "Zstandard Compression for WARC Files 1.0", section Combining files; spec-notes/warc-zstd-seekable,
 section 5.
 """
 

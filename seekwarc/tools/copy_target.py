@@ -1,6 +1,6 @@
 """A new .warc.zst file made of records of other files, whose frames are copied where possible.
 
-How a copied record is made to fit into its new file (spec-notes/seekable-records.md, sections 2 to 5):
+How a copied record is made to fit into its new file (spec-notes/warc-zstd-seekable, sections 2 to 5):
 
 - Its seek table is made again from its frames, and so is the one at the end of the file.
 - The first record of a file that ends in a table must not have its header in a frame of its own if it has

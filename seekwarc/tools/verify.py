@@ -1,6 +1,6 @@
 """Checking whole files: structure, frames, seek tables, the rules of the standard, digests.
 
-Source: "Zstandard Compression for WARC Files 1.0"; WARC 1.1, clauses 4 to 7; spec-notes/seekable-records.md.
+Source: "Zstandard Compression for WARC Files 1.0"; WARC 1.1, clauses 4 to 7; spec-notes/warc-zstd-seekable.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ DEVIATIONS: Final = {
     "frame-window": CONVERT,
     "first-frame": CONVERT,
     "dictionary-place": "files with dictionaries cannot be joined with `cat`: use `seekwarc concat`",
+    "table-other": "readers pass over it, if it was not a seek table before it was damaged",
     "table-end": "generic seekable readers misread the file; `seekwarc concat FILE -o NEW` mends that",
     "shared": CONVERT,
     "trailer": "readers cope with it; only writing the record again mends it",
@@ -102,6 +103,8 @@ class Problem:
     message: str
     rule: str = ""
     """For a header: the field and how it breaks its rule, such as "WARC-Date form"."""
+    requirement: str = ""
+    """The requirement of the specification that a frame breaks, such as "W7"."""
 
     @property
     def severity(self) -> ProblemSeverity:
@@ -257,7 +260,7 @@ class Verifier:
             if self._audit is not None:
                 # After damage, a new audit begins.
                 result.tables += sum(map(len, self._audit.tables.values()))
-            self._audit = FrameAudit(window, dictionary.id if dictionary else 0, self._note)
+            self._audit = self._new_audit(window, dictionary.id if dictionary else 0)
             return self._audit
 
         for stretch in examine(file, compression, self._check, audit):
@@ -272,11 +275,25 @@ class Verifier:
             self._note("empty", 0, "no record could be read")
         yield
 
+    def _new_audit(self, window: Window, dictionary_id: int) -> FrameAudit:
+        return FrameAudit(window, dictionary_id, self._note_frame)
+
+    def _note_frame(self, code: str, offset: int, message: str, requirement: str) -> None:
+        """Note a problem of a frame. It comes from another thread."""
+        self._note(code, offset, message, requirement=requirement)
+
     def _note(
-        self, code: str, offset: int, message: str, record: Record | None = None, rule: str = ""
+        self,
+        code: str,
+        offset: int,
+        message: str,
+        record: Record | None = None,
+        rule: str = "",
+        *,
+        requirement: str = "",
     ) -> None:
         record_id = record.id if record is not None else None
-        problem = Problem(code, self._file.name, offset, record_id, message, rule)
+        problem = Problem(code, self._file.name, offset, record_id, message, rule, requirement)
         with self._counting:
             self.result.kinds.setdefault((code, rule), ProblemKind(problem)).count += 1
         if self._found.qsize() < MAX_WAITING:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,10 +14,10 @@ from typing import BinaryIO, Protocol
 from seekwarc.errors import SeekWarcError
 from seekwarc.tools.outcome import MEMORY, Failure, Job, Outcome, Status
 from seekwarc.tools.progress import Progress
-from seekwarc.write.files import Existing
+from seekwarc.write.files import Existing, unwritable
 from seekwarc.write.output import Output, PathOutput, open_output
 
-__all__ = ["JobContext", "Report", "Work", "attempt"]
+__all__ = ["JobContext", "Report", "Work", "attempt", "hidden_folder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,29 @@ class Report(Protocol):
 
     def on_outcome(self, outcome: Outcome) -> None:
         """Called when work on a file has ended, or will not begin."""
+
+
+@contextmanager
+def hidden_folder(folder: str | None) -> Iterator[str | None]:
+    """Make a hidden folder for the unfinished files of other processes, and remove it however the block ends.
+
+    So these processes need not clean up, and can be killed at any time.
+
+    Args:
+        folder: The folder of the finished files, which it is made in; None if no files are made.
+
+    Raises:
+        TargetError: It cannot be made.
+    """
+    if folder is None:
+        yield None
+        return
+    try:
+        made = tempfile.TemporaryDirectory(prefix=".seekwarc-", suffix=".partial", dir=folder)
+    except OSError as error:
+        raise unwritable(error, folder) from error
+    with made as name:
+        yield name
 
 
 def attempt(job: Job, work: Work, context: JobContext) -> Outcome:

@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-import tempfile
 import threading
 import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Final
@@ -27,8 +25,7 @@ from typing import Final
 from seekwarc.errors import FormatWarning
 from seekwarc.tools.outcome import DIED, Failure, Job, Outcome, Status
 from seekwarc.tools.progress import counting
-from seekwarc.tools.work import JobContext, Report, Work, attempt
-from seekwarc.write.files import unwritable
+from seekwarc.tools.work import JobContext, Report, Work, attempt, hidden_folder
 
 __all__ = ["run_in_processes"]
 
@@ -60,19 +57,13 @@ def run_in_processes(
     keep_going: bool,
     folder: str | None,
 ) -> Iterator[Outcome]:
-    """Yield the outcome for each file as soon as it is known; see `batch.run`."""
-    with ExitStack() as opened:
-        hidden = None
-        if folder is not None:
-            try:
-                hidden = opened.enter_context(
-                    tempfile.TemporaryDirectory(prefix=".seekwarc-", suffix=".partial", dir=folder)
-                )
-            except OSError as error:
-                raise unwritable(error, folder) from error
+    """Yield the outcome for each file as soon as it is known; see `batch.Pool`."""
+    with hidden_folder(folder) as hidden:
         crew = _Crew(work, report, hidden)
-        opened.callback(crew.kill)
-        yield from crew.run(jobs, processes, keep_going=keep_going)
+        try:
+            yield from crew.run(jobs, processes, keep_going=keep_going)
+        finally:
+            crew.kill()
 
 
 class _Worker:

@@ -7,12 +7,10 @@ import io
 import json
 import os
 import re
-import signal
 import struct
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +19,6 @@ from typing import IO, Any
 import pytest
 import zstandard
 
-from seekwarc.cli import main
 from tests.support.foreign import Foreign, Put, text
 from tests.support.writing import noise
 
@@ -91,15 +88,6 @@ def start() -> Iterator[Callable[..., subprocess.Popen]]:
         process.kill()
         with process:
             pass
-
-
-@pytest.fixture
-def run_main() -> Iterator[Callable[..., int]]:
-    """Run the command within this process, where what it uses can be replaced."""
-    handler = signal.getsignal(signal.SIGTERM)
-    with warnings.catch_warnings():
-        yield lambda *args: main([str(arg) for arg in args])
-    signal.signal(signal.SIGTERM, handler)
 
 
 @pytest.fixture

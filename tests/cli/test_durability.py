@@ -233,13 +233,21 @@ def places(bench, tmp_path_factory) -> Callable[[str], list[Place]]:
     @cache
     def places(name: str) -> list[Place]:
         ending = bench.try_in(tmp_path_factory.mktemp("watched") / "new", name, watch=True)
-        every = [Place(file, line, turn) for file, line, times in ending.passed for turn in {1, times}]
+        every = [
+            Place(file, line, turn) for file, line, times in ending.passed for turn in turns(file, times)
+        ]
         near = [place for place in every if place.file in MAKE_FILES]
         assert len(near) > 5
         chance = random.Random(name)
         return chance.sample(near, min(MAX_PLACES, len(near))) + chance.sample(every, MAX_PLACES)
 
     return places
+
+
+def turns(file: str, times: int) -> set[int]:
+    """The first and the last time that a line is passed."""
+    # What was parsed is remembered, such as the date of this second: a second run may parse less.
+    return {1} if file.startswith("format/") else {1, times}
 
 
 @pytest.mark.parametrize("name", VERBS)

@@ -156,3 +156,96 @@ def test_options_reach_the_reader(command, tmp_path) -> None:
     path.write_bytes(Foreign().record(bytes(9 << 20), content_size=False, window_log=24).bytes())
     assert "window" in command("index", path, "--max-window", "1M", status=1).stderr
     command("index", path)
+
+
+def test_indexes_of_files_are_kept_and_merged(command, crawl, tmp_path) -> None:
+    sources = (crawl.path("warc"), crawl.zst)
+    command("index", *sources, "-o", tmp_path / "plain.cdxj")
+    words = ("index", *sources, "--to-dir", tmp_path / "each")
+    answer = command(*words, "-o", tmp_path / "all.cdxj")
+    assert answer.out.endswith(f"2 files: 2 done\n{tmp_path}/all.cdxj: 6 captures\n")
+    assert sorted(os.listdir(tmp_path / "each")) == ["crawl.warc.cdxj", "crawl.warc.zst.cdxj"]
+    (tmp_path / "each/crawl.warc.cdxj").unlink()
+    answer = command(*words, "-o", tmp_path / "again.cdxj")
+    assert "2 files: 1 done, 1 skipped\n" in answer.out, "only what is missing is read again"
+    plain = (tmp_path / "plain.cdxj").read_bytes()
+    assert (tmp_path / "all.cdxj").read_bytes() == (tmp_path / "again.cdxj").read_bytes() == plain
+
+
+def test_files_that_fail_are_missing_only_if_one_says_so(command, crawl, tmp_path) -> None:
+    words = (
+        "index",
+        crawl.zst,
+        tmp_path / "none.warc",
+        "--to-dir",
+        tmp_path / "each",
+        "-o",
+        tmp_path / "all",
+    )
+    answer = command(*words, status=2)
+    assert not (tmp_path / "all").exists()
+    answer = command(*words, "--keep-going", status=2)
+    assert f"    failed: {tmp_path}/none.warc (io)\n" in answer.out
+    assert len(lines_of((tmp_path / "all").read_bytes())) == 3
+
+
+def test_the_name_of_the_index_makes_it_a_cluster(command, crawl, tmp_path) -> None:
+    answer = command("index", crawl.path("warc"), crawl.zst, "-o", tmp_path / "all.idx")
+    assert answer.out == f"{tmp_path}/all.idx: 6 captures\n"
+    assert sorted(os.listdir(tmp_path)) == ["all.cdx.gz", "all.idx"]
+    assert command("lookup", tmp_path / "all.idx", FILM_URI, "--json").out.count(FILM_URI) == 2
+    assert "exists" in command("index", crawl.zst, "-o", tmp_path / "all.idx", status=2).stderr
+
+
+def test_an_index_is_not_also_that_of_one_file(command, crawl, tmp_path) -> None:
+    words = ("--to-dir", tmp_path, "-o", f"{tmp_path}/crawl.warc.zst.cdxj")
+    assert "of all files" in command("index", crawl.zst, *words, status=2).stderr
+
+
+# Columnar indexes.
+
+
+def test_a_columnar_index_is_looked_up_like_any_other(command, crawl, tmp_path) -> None:
+    target = tmp_path / "out.parquet"
+    answer = command("index", "--parquet", crawl.path("warc"), crawl.zst, "-o", target)
+    assert answer.out == f"{target}: 6 captures\n"
+    assert os.listdir(tmp_path) == ["out.parquet"]
+    lines = lines_of(command("lookup", target, FILM_URI, "--cdxj").stdout)
+    put = crawl.put(3, "warc.zst")
+    assert sorted(it.filename for it in lines) == ["crawl.warc", "crawl.warc.zst"]
+    found = next(it for it in lines if it.filename == "crawl.warc.zst")
+    assert (found.offset, found.length) == (put.offset, put.length)
+    expected = command("cat", crawl.zst, "--uri", FILM_URI).stdout
+    assert (
+        command("cat", "--index", target, "--uri", FILM_URI, "--files", crawl.zst.parent).stdout == expected
+    )
+    assert command("index", "--parquet", crawl.zst).stdout.endswith(b"PAR1")
+
+
+def test_each_file_gets_a_columnar_index_once(command, crawl, tmp_path) -> None:
+    arguments = ("index", "--parquet", crawl.zst, "--to-dir", tmp_path, "--json")
+    assert '"captures": 3' in command(*arguments).out
+    target = tmp_path / f"{crawl.zst.name}.parquet"
+    made = target.read_bytes()
+    assert "skipped" in command(*arguments).out
+    target.write_bytes(made[:-9])
+    assert "damaged" in command(*arguments, status=2).stderr
+    command(*arguments, "--force")
+    assert target.stat().st_size == len(made)
+
+
+def test_a_damaged_columnar_index_gives_no_traceback(command, tmp_path) -> None:
+    target = tmp_path / "out.parquet"
+    target.write_bytes(b"PAR1" * 30)
+    stderr = command("lookup", target, FILM_URI, status=1).stderr
+    assert "out.parquet" in stderr
+    assert "Traceback" not in stderr
+
+
+def test_columnar_indexes_of_files_are_merged(command, crawl, tmp_path) -> None:
+    folder, target = tmp_path / "each", tmp_path / "all.parquet"
+    command("index", "--parquet", crawl.path("warc"), crawl.zst, "--to-dir", folder, "-o", target)
+    assert sorted(os.listdir(folder)) == ["crawl.warc.parquet", "crawl.warc.zst.parquet"]
+    assert len(lines_of(command("lookup", target, "org", "--match", "domain", "--cdxj").stdout)) == 6
+    cluster = tmp_path / "all.idx"
+    assert "cluster" in command("index", "--parquet", crawl.zst, "-o", cluster, status=2).stderr

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+import seekwarc
 from tests.cli.conftest import FILM_URI, FORMS, FRAME, HTTP_HEAD
 from tests.support.chunks import made
 from tests.support.foreign import Foreign, text
@@ -216,3 +217,18 @@ def test_a_body_of_many_chunks_is_described_without_its_size(command, tmp_path) 
     counted = command("info", path, offset, "--range", "-10:").out
     assert "500000 bytes" in counted
     assert "payload range -10:" in counted
+
+
+def test_a_blosc2_payload_is_described(command, tmp_path) -> None:
+    chunk = bytes.fromhex("05018504801a06000040000084000000000000000001050000000000000000000000")[
+        :32
+    ] + bytes(100)
+    path = tmp_path / "chunk.warc.zst"
+    with seekwarc.open(path, "w") as out:
+        kind = "application/octet-stream"
+        offset = out.write_resource("http://e.org/api/chunk/a?nchunk=0", chunk, kind).offset
+        other = out.write_resource("http://e.org/other", b"x" * 132, kind).offset
+    text = "Blosc2 chunk of 400000 bytes: items of 4, blocks of 16384, zstd, shuffle"
+    assert f"format       {text}" in command("info", path, offset).out
+    assert command("info", "--json", path, offset).json["payload_format"] == text
+    assert command("info", "--json", path, other).json["payload_format"] is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from seekwarc.tools.verify import REMEDIES
 from tests.cli.conftest import FORMS, Answer, assert_well_behaved, run_on_terminal
 from tests.support.foreign import Foreign, text, warc_header
+from tests.support.vectors import SAMPLES
 from tests.support.writing import noise
 
 MANY = 25
@@ -167,6 +169,7 @@ def test_json_tells_damage_from_deviations(command, crawl, many_damages, many_pr
         "severity": "damage",
         "code": "digest",
         "rule": None,
+        "requirement": None,
         "file": str(many_damages),
         "offset": 0,
         "id": first["id"],
@@ -340,3 +343,99 @@ def test_a_full_disk_under_standard_output_is_reported(start, crawl, damaged, qu
     assert_well_behaved(process.returncode, stderr)
     assert process.returncode == 2
     assert b"No space left on device" in stderr
+
+
+# The profile.
+
+
+def test_profile_names_the_class_of_a_file(command, crawl) -> None:
+    answer = command("verify", "--profile", crawl.zst)
+    assert answer.out.splitlines()[1:] == ['    class of writers: "large"']
+    assert command("verify", "--profile", "-", stdin=crawl.zst.read_bytes()).out == answer.out.replace(
+        str(crawl.zst), "<stdin>"
+    )
+
+
+def test_profile_tells_each_broken_requirement_and_its_place(command) -> None:
+    path = SAMPLES / "large-first-header-bare.warc.zst"
+    lines = command("verify", "--profile", path, status=1).out.splitlines()
+    assert lines[1:] == [
+        '    class of writers: none; as "large" it breaks W13',
+        "    W13, section 2.5: the file's first frame with content holds more than a header",
+        "        broken in 1 place, first at 0: the first frame of the file holds a record header alone",
+    ]
+    assert command("verify", path).status == 0, "it is no damage"
+
+
+def test_profile_tells_what_should_be_too(command) -> None:
+    out = command("verify", "--profile", SAMPLES / "every-dictionary.warc.zst").out
+    assert 'class of writers: "every"\n    W32, section 4.2 (only a SHOULD)' in out
+
+
+def test_profile_of_several_files_in_json(command, crawl) -> None:
+    path = SAMPLES / "foreign-no-content-size.warc.zst"
+    lines = command(
+        "verify", "--profile", "--json", crawl.zst, path, crawl.path("warc.gz"), status=1
+    ).json_lines
+    right, wrong, gz = [line for line in lines if line["kind"] == "file"]
+    assert right["profile"] == {"class": "large", "judged_by": "large", "broken": [], "advice": []}
+    assert right["status"] == "done"
+    assert wrong["profile"]["class"] is None
+    [broken] = wrong["profile"]["broken"]
+    assert (broken["requirement"], broken["section"], broken["offset"]) == ("W7", "2.3", 0)
+    assert broken["count"] > 1
+    assert wrong["status"] == "problems"
+    assert gz["profile"] is None
+    assert "profile" not in command("verify", "--json", path).json_lines[-1]
+
+
+@pytest.mark.slow
+def test_profile_in_other_processes_is_the_same(command) -> None:
+    here = command("verify", "--profile", SAMPLES, status=1).out
+    there = command("verify", "--profile", SAMPLES, "--jobs", "2", status=1).out
+    assert sorted(here.splitlines()) == sorted(there.splitlines())
+
+
+def test_profile_of_a_missing_file_is_an_error(command, tmp_path) -> None:
+    [line] = command("verify", "--profile", "--json", tmp_path / "none.warc.zst", status=2).json_lines
+    assert (line["status"], line["profile"]) == ("failed", None)
+
+
+def test_a_report_is_continued(command, crawl, tmp_path) -> None:
+    cut = tmp_path / "cut.warc"
+    cut.write_bytes(crawl.path("warc").read_bytes()[:-10])
+    report = tmp_path / "report.jsonl"
+    words = ("verify", crawl.zst, crawl.path("warc"), cut, "--keep-going", "--report", report)
+    assert "2 done, 1 done with problems" in command(*words, status=1).out
+    told = [json.loads(line) for line in report.read_bytes().splitlines()]
+    assert {it["file"]: it["sound"] for it in told} == {
+        str(crawl.zst): True,
+        str(crawl.path("warc")): True,
+        str(cut): False,
+    }
+    # A run that was killed leaves half a line.
+    report.write_bytes(report.read_bytes() + report.read_bytes()[:50])
+    answer = command(*words, status=1)
+    assert f"{crawl.zst}: sound, as {report} says\n" in answer.out
+    assert "1 done with problems, 2 skipped" in answer.out
+    cut.write_bytes(crawl.path("warc").read_bytes())
+    assert "3 files: 1 done, 2 skipped" in command(*words).out, "it was mended"
+    os.utime(crawl.zst, (0, 0))
+    assert "3 files: 1 done, 2 skipped" in command(*words).out, "it was changed"
+    assert "3 files: 3 skipped" in command(*words).out
+    assert "3 files: 3 skipped" not in command(*words, "--profile", status=1).out, "more is asked"
+
+
+@pytest.mark.parametrize(
+    "line", [b"no json", b"[]", b'{"file": 1, "version": [], "sound": true}', b"[" * 9999]
+)
+def test_a_report_of_anything_harms_nothing(command, crawl, tmp_path, line) -> None:
+    report = tmp_path / "report.jsonl"
+    report.write_bytes(line)
+    command("verify", crawl.zst, "--report", report)
+    assert json.loads(report.read_bytes().splitlines()[-1])["sound"] is True
+
+
+def test_a_report_that_cannot_be_written_is_refused(command, crawl, tmp_path) -> None:
+    stderr = command("verify", crawl.zst, "--report", tmp_path / "none" / "x", status=2).stderr
+    assert "cannot be written" in stderr

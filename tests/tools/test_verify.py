@@ -224,6 +224,10 @@ CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "extension first": ("first-frame", lambda: Foreign().extension().record(BLOCK).bytes()),
     "late dictionary": ("dictionary-place", dictionary_in_the_middle),
     "table, footer": ("table-form", lambda: with_a_wrong_table(None, footer_magic=1)),
+    "table, other use of its magic number": (
+        "table-other",
+        lambda: Foreign().record(BLOCK).extension(0x184D2A5E, b"some data").record(BLOCK).bytes(),
+    ),
     "table, reserved bits": ("table-form", lambda: with_a_wrong_table(None, descriptor=0x84)),
     "table, count": ("table-form", lambda: with_a_wrong_table(None, count=3)),
     "table, count that wraps": ("table-form", lambda: with_a_wrong_table(None, count=0x1555_555A)),

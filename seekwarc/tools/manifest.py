@@ -1,0 +1,284 @@
+"""The manifest of the sample files: what is in each of them, and what a reader has to make of it.
+
+Source: spec-notes/warc-zstd-seekable/samples/README.md. A manifest may come from anywhere: every field is
+checked before it is used, and an error names its place in the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
+
+from seekwarc.errors import FormatError, SourceError
+
+if TYPE_CHECKING:
+    from seekwarc.write.file_layout import TableMode
+
+__all__ = ["Manifest", "Sample", "SampleRange", "SampleRecord", "read_manifest"]
+
+MANIFEST: Final = "manifest.json"
+SPECIFICATION: Final = "warc-zstd-seekable"
+MAX_MANIFEST: Final = 16 << 20
+MAX_RANGE: Final = 64 << 20
+"""A longer range, which would be held in memory, is refused."""
+MAX_NUMBER: Final = 1 << 63
+STEP: Final = 1 << 20
+
+Readable = Literal["all", "some", "none"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRange:
+    """A range [start, stop) of a record's block.
+
+    Example:
+        >>> from seekwarc.tools.manifest import SampleRange
+        >>> SampleRange(10, 20, "ab" * 32).stop
+        20
+    """
+
+    start: int
+    stop: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRecord:
+    """A record that a reader which ignores tables delivers.
+
+    Example:
+        >>> from seekwarc.tools.manifest import SampleRecord
+        >>> SampleRecord(0, 248, 20, "ab" * 32, complete=True, has_table=False, ranges=()).size
+        20
+    """
+
+    offset: int
+    length: int | None
+    size: int
+    """Bytes of the block."""
+    sha256: str
+    """SHA-256 of the block."""
+    complete: bool
+    """False if it is cut off or damaged: an error must be reported."""
+    has_table: bool
+    """Whether a reader may seek in it by a table."""
+    ranges: tuple[SampleRange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A sample file.
+
+    Example:
+        >>> from seekwarc.tools.manifest import read_manifest
+        >>> manifest = read_manifest("samples")
+        >>> [sample.mode for sample in manifest.samples]
+        ['large', None, None]
+    """
+
+    file: str
+    """Its name in the folder of the manifest."""
+    size: int
+    sha256: str
+    title: str
+    valid: bool
+    """Whether it meets all requirements on files."""
+    mode: TableMode | None
+    """The writer's conformance class that it meets."""
+    breaks: tuple[str, ...]
+    """The requirements that it breaks, such as "W7"."""
+    readable: Readable
+    """What of it can be read in order, without tables."""
+    records: tuple[SampleRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Sample files and where they are.
+
+    Example:
+        >>> from seekwarc.tools.manifest import read_manifest
+        >>> manifest = read_manifest("samples/manifest.json")
+        >>> with open(manifest.path(manifest.samples[0]), "rb") as file:
+        ...     magic = file.read(4)
+    """
+
+    folder: str
+    version: str
+    """Version of the specification that the samples are of."""
+    samples: tuple[Sample, ...]
+
+    def path(self, sample: Sample) -> str:
+        """Return the absolute path of a sample."""
+        return os.path.join(self.folder, sample.file)
+
+    def check_files(self) -> None:
+        """Check that each file is there, and is the one that the manifest describes.
+
+        Raises:
+            SourceError: A file cannot be read.
+            FormatError: A file has other bytes.
+        """
+        for sample in self.samples:
+            path = self.path(sample)
+            try:
+                with open(path, "rb") as file:
+                    size, digest = os.fstat(file.fileno()).st_size, hashlib.sha256()
+                    while size == sample.size and (data := file.read(STEP)):
+                        digest.update(data)
+            except OSError as error:
+                raise SourceError(f"cannot be read: {error.strerror or error}", source=path) from error
+            if size != sample.size or digest.hexdigest() != sample.sha256:
+                raise FormatError(
+                    "this sample is not the one that its manifest describes: get both again", source=path
+                )
+
+
+def read_manifest(path: str | os.PathLike[str]) -> Manifest:
+    """Read a manifest, and check that the samples beside it are those that it describes.
+
+    Args:
+        path: The file, or the folder in which it is called manifest.json.
+
+    Raises:
+        SourceError: The file or a sample cannot be read.
+        FormatError: It is not a manifest, and the message names the place; or a sample has other bytes.
+    """
+    name = os.path.abspath(path)
+    if os.path.isdir(name):
+        name = os.path.join(name, MANIFEST)
+    try:
+        with open(name, "rb") as file:
+            data = file.read(MAX_MANIFEST + 1)
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror or error}", source=name) from error
+    if len(data) > MAX_MANIFEST:
+        raise FormatError(f"a manifest has at most {MAX_MANIFEST} bytes, and this file more", source=name)
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"not a manifest, which is a JSON object: {error}", source=name) from error
+    try:
+        manifest = _manifest(_Place(value), os.path.dirname(name))
+    except FormatError as error:
+        raise error.located(name, None) from None
+    manifest.check_files()
+    return manifest
+
+
+class _Place:
+    """A value of the manifest, and where it is."""
+
+    def __init__(self, value: object, name: str = "") -> None:
+        self._value = value
+        self._name = name
+
+    def wrong(self, what: str) -> FormatError:
+        """Return the error that this value is not what it has to be."""
+        shown = json.dumps(self._value)
+        shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
+        return FormatError(f"the manifest is not valid: {self._name or 'it'} is not {what}, but {shown}")
+
+    def member(self, key: str) -> _Place:
+        """Return a member of an object."""
+        if not isinstance(self._value, dict):
+            raise self.wrong("an object")
+        name = f"{self._name}.{key}" if self._name else key
+        if key not in self._value:
+            raise FormatError(f"the manifest is not valid: {name} is missing")
+        return _Place(self._value[key], name)
+
+    def items(self) -> Iterator[_Place]:
+        """Yield the items of an array."""
+        if not isinstance(self._value, list):
+            raise self.wrong("an array")
+        for number, item in enumerate(self._value):
+            yield _Place(item, f"{self._name}[{number}]")
+
+    def text(self, form: str = ".+", what: str = "a string") -> str:
+        """Return a string of the given form, a regular expression."""
+        if not isinstance(self._value, str) or not re.fullmatch(form, self._value, re.DOTALL):
+            raise self.wrong(what)
+        return self._value
+
+    def number(self, least: int = 0, most: int = MAX_NUMBER) -> int:
+        """Return an integer from `least` to `most`."""
+        value = self._value
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise self.wrong(f"an integer from {least} to {most}")
+        return value
+
+    def flag(self) -> bool:
+        """Return true or false."""
+        if not isinstance(self._value, bool):
+            raise self.wrong("true or false")
+        return self._value
+
+    def one_of(self, *values: str) -> str:
+        """Return one of some strings."""
+        if self._value not in values:
+            raise self.wrong(f"one of {', '.join(values)}")
+        return self._value
+
+    def optional(self, read: Callable[[_Place], T]) -> T | None:
+        """Return what `read` makes of the value, None of null."""
+        return None if self._value is None else read(self)
+
+    def sha256(self) -> str:
+        """Return a SHA-256."""
+        return self.text("[0-9a-f]{64}", "a SHA-256, 64 hexadecimal digits in lower case")
+
+
+def _manifest(place: _Place, folder: str) -> Manifest:
+    place.member("specification").one_of(SPECIFICATION)
+    samples = tuple(map(_sample, place.member("files").items()))
+    if not samples:
+        raise FormatError("the manifest is not valid: files is empty")
+    seen: set[str] = set()
+    for number, sample in enumerate(samples):
+        if sample.file in seen:
+            raise FormatError(f"the manifest is not valid: files[{number}].file is named before")
+        seen.add(sample.file)
+    return Manifest(folder, place.member("version").text(), samples)
+
+
+def _sample(place: _Place) -> Sample:
+    mode = place.member("mode").optional(lambda it: it.one_of("large", "every", "none"))
+    name = r"[\w+-][\w.+-]*"  # In the folder of the manifest, and nowhere else.
+    return Sample(
+        file=place.member("file").text(name, "the name of a file beside the manifest"),
+        size=place.member("size").number(),
+        sha256=place.member("sha256").sha256(),
+        title=place.member("title").text(),
+        valid=place.member("valid").flag(),
+        mode=cast("TableMode | None", mode),
+        breaks=tuple(it.text("W[0-9]+", "a requirement") for it in place.member("breaks").items()),
+        readable=cast("Readable", place.member("readable").one_of("all", "some", "none")),
+        records=tuple(map(_record, place.member("records").items())),
+    )
+
+
+def _record(place: _Place) -> SampleRecord:
+    table = place.member("table").optional(lambda it: it.member("offset").number())
+    size = place.member("size").number()
+    return SampleRecord(
+        offset=place.member("offset").number(),
+        length=place.member("length").optional(_Place.number),
+        size=size,
+        sha256=place.member("sha256").sha256(),
+        complete=place.member("complete").flag(),
+        has_table=table is not None,
+        ranges=tuple(_range(it, size) for it in place.member("ranges").items()),
+    )
+
+
+def _range(place: _Place, size: int) -> SampleRange:
+    start = place.member("start").number(0, size)
+    stop = place.member("end").number(start, min(start + MAX_RANGE, size))
+    return SampleRange(start, stop, place.member("sha256").sha256())

@@ -1,0 +1,147 @@
+"""`seekwarc conform`, as the author of another reader runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import run_on_terminal
+from tests.support.conformance import READER, make_samples
+
+
+@pytest.fixture
+def samples_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "samples"
+    folder.mkdir()
+    make_samples(folder)
+    return folder
+
+
+def script(folder: Path, code: str) -> tuple[object, ...]:
+    path = folder.parent / "reader.py"
+    path.write_text(code)
+    return ("--", sys.executable, "-S", path)
+
+
+@pytest.fixture
+def good(samples_folder: Path) -> tuple[object, ...]:
+    return script(samples_folder, READER)
+
+
+def test_a_right_reader_meets_both_classes(command, samples_folder, good) -> None:
+    out = command("conform", samples_folder, *good).out
+    assert out.splitlines()[0].split() == ["SAMPLE", "RECORDS", "RANGES"]
+    assert out.splitlines()[1].split() == ["sound.warc.zst", "right", "3", "right"]
+    assert out.endswith("class 'reads' is met\n")
+    assert command("conform", samples_folder, "--class", "seeks", *good).out.endswith(
+        "class 'seeks' is met\n"
+    )
+
+
+def test_json_has_an_object_for_each_question_and_the_result(command, samples_folder, good) -> None:
+    *answers, result = command("conform", samples_folder, "--json", *good).json_lines
+    assert [it["question"] for it in answers] == [
+        "records",
+        *["range"] * 3,
+        "records",
+        *["range"] * 2,
+        "records",
+    ]
+    assert all(it["kind"] == "answer" and it["allowed"] for it in answers)
+    assert answers[1].keys() == answers[0].keys() | {"offset", "start", "end"}
+    assert result["kind"] == "result"
+    assert (result["class"], result["met"], result["samples"]) == ("reads", True, "1.3")
+    assert sum(result["verdicts"].values()) == len(answers) == 8
+
+
+def test_a_reader_that_lies_is_shown_what_it_said(command, samples_folder) -> None:
+    code = (
+        "import sys\nprint('nonsense' if sys.argv[1] == 'records' else '??')\n"
+        "print('\\x1b[2J', file=sys.stderr)\nsys.exit(1)"
+    )
+    lies = script(samples_folder, code)
+    done = command("conform", samples_folder, *lies, status=1)
+    out = done.out
+    assert "    records: wrong: line 1 does not have the form" in out
+    assert "not those of the block" in out
+    assert "\x1b" not in out
+    assert done.stderr == "seekwarc: class 'reads' is not met\n"
+
+
+def test_not_supported_is_no_crash(command, samples_folder) -> None:
+    out = command("conform", samples_folder, *script(samples_folder, "import sys; sys.exit(3)"), status=1).out
+    assert "ranges of 3 samples: 5 not supported" in out
+
+
+def test_a_reader_that_hangs_is_ended(command, samples_folder) -> None:
+    hangs = script(samples_folder, "import time; time.sleep(600)")
+    out = command("conform", samples_folder, "--timeout", "0.2", *hangs, status=1).out
+    assert "records of 3 samples: 3 timed out" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "required: MANIFEST, COMMAND"),
+        (("samples",), "required: COMMAND"),
+        (("samples", "--", "no-such-program"), "no-such-program: cannot be run: No such file"),
+        (("samples", "--", "samples"), "samples: cannot be run: "),
+        (("missing", "--", "true"), "missing: cannot be read"),
+        (("samples/sound.warc.zst", "--", "true"), "not a manifest"),
+        (("samples", "--timeout", "0", "--", "true"), "'0' is not a number of seconds"),
+        (("samples", "--timeout", "nan", "--", "true"), "'nan' is not a number of seconds"),
+        (("samples", "--class", "writes", "--", "true"), "invalid choice: 'writes'"),
+        (("samples", "--jobs", "0", "--", "true"), "'0' is not a number from 1 to 256"),
+    ],
+)
+def test_wrong_usage_is_explained(command, samples_folder, words, message) -> None:
+    assert message in command("conform", *words, status=2, cwd=samples_folder.parent).stderr
+
+
+def test_a_broken_manifest_is_told_with_the_place(command, samples_folder, good) -> None:
+    manifest = json.loads((samples_folder / "manifest.json").read_text())
+    manifest["files"][1]["size"] = "large"
+    (samples_folder / "manifest.json").write_text(json.dumps(manifest))
+    error = command("conform", samples_folder, *good, status=2).stderr
+    assert "files[1].size is not an integer" in error
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("sent", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+def test_interrupting_ends_the_reader(start, samples_folder, sent) -> None:
+    """The reader holds a pipe, whose end shows that no process has it any more."""
+    pipe = samples_folder.parent / "pipe"
+    os.mkfifo(pipe)
+    code = (
+        f"import signal, time\nsignal.signal(2, signal.SIG_IGN)\nheld = open({str(pipe)!r}, 'wb', 0)\n"
+        "held.write(b'x')\ntime.sleep(600)\n"
+    )
+    hangs = script(samples_folder, code)
+    process = start("conform", samples_folder, "--timeout", "500", "--jobs", "1", *hangs)
+    with pipe.open("rb") as held:
+        assert held.read(1) == b"x"
+        process.send_signal(sent)
+        assert process.wait(60) == 128 + sent
+        assert held.read() == b""
+    assert process.stderr.read() == b"seekwarc: stopped\n"
+
+
+@pytest.mark.posix
+def test_progress_is_shown_on_a_terminal(samples_folder, good) -> None:
+    status, shown = run_on_terminal("conform", samples_folder, *good)
+    assert status == 0
+    assert b"asking:" in shown
+    assert b"/8 " in shown
+
+
+@pytest.mark.posix
+def test_a_closed_pipe_ends_it_quietly(start, samples_folder, good) -> None:
+    process = start("conform", samples_folder, "--json", *good)
+    process.stdout.close()
+    assert process.wait(60) in (0, 141)
+    assert process.stderr.read() == b""

@@ -1,0 +1,254 @@
+"""Which class of writers a file meets: each requirement broken on purpose, and what is written here."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Callable, Iterator
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+import seekwarc
+from seekwarc import tools
+from seekwarc.tools import profile as profile_module
+from seekwarc.tools.profile import ProfileVerifier
+from seekwarc.tools.requirements import REQUIREMENTS, Profile
+from tests.support.foreign import Foreign, some_dictionary, text, warc_header
+from tests.support.vectors import Vector, vectors
+from tests.support.writing import HTTP_HEAD, KIB, RESPONSE, header_for, noise, small_dictionary, written
+
+FRAME = 64 * KIB
+BIG = text(3 * FRAME)
+HUGE = b"a" * 17_000_000
+VECTORS = vectors()
+MODES = ("large", "every", "none")
+
+
+def profile_of(data: bytes) -> Profile:
+    verifier = ProfileVerifier(data)
+    for _ in verifier:
+        pass
+    assert verifier.profile is not None
+    return verifier.profile
+
+
+def broken(profile: Profile) -> set[str]:
+    return {it.requirement.number for it in profile.broken}
+
+
+def advice(profile: Profile) -> set[str]:
+    return {it.requirement.number for it in profile.advice}
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.name)
+def test_samples_break_what_they_are_said_to_break(vector: Vector) -> None:
+    profile = profile_of(vector.data)
+    assert (profile.mode, broken(profile)) == (vector.mode, set(vector.breaks))
+
+
+# Each requirement, broken on purpose.
+
+
+def cut_record(made: Foreign, block: bytes = BIG, *places: int, kind: str | None = None) -> Foreign:
+    """Put a record that is cut after its header and at places of its block."""
+    header = (
+        warc_header(len(block), len(made.records))
+        if kind is None
+        else header_for(len(block), content_type=kind)
+    )
+    cuts = tuple(len(header) + place for place in (0, *places))
+    return made.record(block, header=header, cuts=cuts)
+
+
+def small_first(**options: object) -> Foreign:
+    return Foreign(**options).record(b"small")
+
+
+def http_not_alone() -> Foreign:
+    return cut_record(small_first(), HTTP_HEAD + BIG, kind=RESPONSE).table().file_table()
+
+
+def no_frame_size() -> Foreign:
+    return cut_record(small_first(), HUGE, 3_000_000, 8_900_000).table().file_table()
+
+
+def trailer_alone() -> Foreign:
+    return cut_record(small_first(), BIG, FRAME, len(BIG)).table().file_table()
+
+
+def trailer_and_last_byte_apart() -> Foreign:
+    made = small_first()
+    header = warc_header(len(BIG), 1)
+    return (
+        made.record(BIG, header=header, cuts=(len(header), len(header) + len(BIG) + 2)).table().file_table()
+    )
+
+
+def two_frames_over_the_limit() -> Foreign:
+    return Foreign().record(HUGE)
+
+
+def table_after_padding() -> Foreign:
+    return cut_record(small_first(), BIG, FRAME).extension().table().file_table()
+
+
+def small_in_one_frame_with_table() -> Foreign:
+    return Foreign().record(b"one").record(b"two", table=True).record(b"three")
+
+
+def every(*, dictionary: bool = False) -> Foreign:
+    made = Foreign()
+    if dictionary:
+        made.dictionary(compressed=False)
+    return cut_record(cut_record(made, b"small").table(), BIG, FRAME).table()
+
+
+def small_id() -> Foreign:
+    data = bytearray(some_dictionary().as_bytes())
+    data[4:8] = struct.pack("<I", 5)
+    return (
+        Foreign()
+        .dictionary(compressed=False, dictionary=zstandard.ZstdCompressionDict(bytes(data)))
+        .record(b"a")
+    )
+
+
+BREAKING: dict[str, tuple[Callable[[], Foreign], set[str]]] = {
+    "W2": (http_not_alone, {"W2"}),
+    "W3": (no_frame_size, {"W3"}),
+    "W4": (trailer_alone, {"W4"}),
+    "W4, trailer in two frames": (trailer_and_last_byte_apart, {"W4"}),
+    "W5": (table_after_padding, {"W5"}),
+    "W6": (lambda: small_in_one_frame_with_table().file_table(), {"W6"}),
+    "W10": (two_frames_over_the_limit, {"W10"}),
+    "W16": (lambda: small_first().extension(data=b"text").extension(data=b"more text"), {"W16"}),
+    "W20": (lambda: cut_record(small_first(), BIG).table(checksums=False).file_table(), {"W20"}),
+    "W24": (lambda: every().record(b"one frame", table=True), {"W24"}),
+    "W25": (lambda: every().file_table(), {"W25"}),
+    "W26": (small_in_one_frame_with_table, {"W26"}),
+    "W31": (small_id, {"W31"}),
+    "W32": (lambda: every(dictionary=True), {"W32"}),
+}
+
+
+@pytest.mark.parametrize("case", BREAKING)
+def test_what_is_broken_on_purpose_is_told(case: str) -> None:
+    make, expected = BREAKING[case]
+    profile = profile_of(make().bytes())
+    assert broken(profile) | advice(profile) == expected
+    must = {number for number in expected if REQUIREMENTS[number].is_must}
+    assert broken(profile) == must
+    assert (profile.mode is None) == bool(must)
+
+
+def test_too_long_a_table_is_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = cut_record(small_first(), BIG, FRAME).table().file_table().bytes()
+    assert advice(profile_of(data)) == set()
+    monkeypatch.setattr(profile_module, "MAX_RECORD_TABLE", 2)
+    assert advice(profile_of(data)) == {"W12"}
+
+
+def test_every_requirement_on_files_is_broken_by_some_test() -> None:
+    tried = {number for vector in VECTORS for number in vector.breaks} | {"W12"}
+    tried |= {number for _, expected in BREAKING.values() for number in expected}
+    assert set(REQUIREMENTS) - tried == {"W28"}, "which is a requirement on tools"
+
+
+def test_count_and_first_place_are_told() -> None:
+    made = Foreign().record(b"a")
+    places = []
+    for number in range(3):
+        places.append(len(made.data))
+        made.record(b"%d" % number, content_size=False)
+    [found] = profile_of(made.bytes()).broken
+    assert (found.requirement.number, found.count, found.offset) == ("W7", 3, places[0])
+
+
+# What is written here.
+
+BLOCKS = [text(300_000), b"small", b"", noise(500_000), text(FRAME), text(FRAME + 1), b"last"]
+
+
+def records(first: int) -> Iterator[dict]:
+    for block in BLOCKS[first:] + BLOCKS[:first]:
+        yield {"block": block}
+    yield {"type": "response", "block": HTTP_HEAD + text(200_000), "content_type": RESPONSE}
+    yield {"type": "response", "block": HTTP_HEAD + b"page", "content_type": RESPONSE}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("with_dictionary", [False, True])
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(it, marks=pytest.mark.slow) for it in range(1, len(BLOCKS)))]
+)
+def test_files_of_the_writer_meet_their_class(mode: str, with_dictionary: bool, first: int) -> None:
+    dictionary = small_dictionary() if with_dictionary else None
+    data, _ = written(*records(first), tables=mode, frame_size=FRAME, dictionary=dictionary)
+    profile = profile_of(data)
+    assert (profile.mode, profile.broken) == (mode, ())
+    assert advice(profile) == ({"W32"} if with_dictionary and mode == "every" else set())
+
+
+@pytest.mark.parametrize("first", [0, 3])
+def test_http_records_may_come_first(first: int) -> None:
+    several = list(records(0))
+    order = several[-2:] if first == 0 else several[-1:] + several[-2:-1]
+    for mode in MODES:
+        data, _ = written(*order, tables=mode, frame_size=FRAME)
+        assert profile_of(data).mode == mode
+
+
+def test_appended_files_stay_in_their_class(tmp_path) -> None:
+    path = tmp_path / "a.warc.zst"
+    for mode in ("w", "a", "a"):
+        with seekwarc.open(path, mode, frame_size=FRAME) as out:
+            out.write_resource("http://example.org/", BIG, "text/plain")
+            out.write_resource("http://example.org/", b"small", "text/plain")
+    assert profile_of(path.read_bytes()).mode == "large"
+
+
+@pytest.mark.parametrize("form", ["gz", "none"])
+def test_other_compressions_have_no_class(form: str) -> None:
+    made = Foreign().record(b"a")
+    verifier = ProfileVerifier((made.gzip() if form == "gz" else made.plain()).bytes())
+    assert list(verifier) == []
+    assert verifier.profile is None
+
+
+# Files that are not what they seem.
+
+
+@given(st.data())
+def test_any_damage_is_survived(data: st.DataObject) -> None:
+    vector = data.draw(st.sampled_from(VECTORS))
+    stored = bytearray(vector.data)
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(stored) - 1))
+        stored[place] = data.draw(st.integers(0, 255))
+    del stored[data.draw(st.integers(len(stored) // 2, len(stored))) :]
+    verifier = ProfileVerifier(bytes(stored))
+    problems = list(verifier)
+    profile = verifier.profile
+    if profile is not None and profile.mode is not None:
+        assert not any(it.code in ("damage", "empty", "dictionary") for it in problems)
+        assert not profile.broken
+
+
+def test_a_file_that_cannot_be_read_has_no_class() -> None:
+    for data in (b"", b"WARC/1.1", b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18" + bytes(4)):
+        verifier = ProfileVerifier(io.BytesIO(data))
+        list(verifier)
+        assert verifier.profile is None or verifier.profile.mode is None
+
+
+@pytest.mark.parametrize("first", range(len(BLOCKS)))
+def test_joined_files_meet_their_class(first: int, tmp_path) -> None:
+    paths = []
+    for number in range(2):
+        paths.append(tmp_path / f"{number}.warc.zst")
+        paths[-1].write_bytes(written(*records(first), frame_size=FRAME)[0])
+    tools.concat(paths, tmp_path / "all.warc.zst")
+    assert profile_of((tmp_path / "all.warc.zst").read_bytes()).mode == "large"
