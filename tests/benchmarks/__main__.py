@@ -3,6 +3,11 @@
     python -m tests.benchmarks                  the table of spec-notes/benchmarks.md: ten minutes on two
                                                 cores, and the time to make the data, the first time
     python -m tests.benchmarks --growth         sizes, seek tables, numbers of records, threads: a minute
+    python -m tests.benchmarks --files          bytes and requests of records that are read as files
+    python -m tests.benchmarks --tables         records as tables, beside what others write
+    python -m tests.benchmarks --dropin         programs that read through warcio, and with ours in its place
+    python -m tests.benchmarks --scale          parts of files, read by one process and by two; planning and
+                                                gathering: 4 GiB with --size 4096
     python -m tests.benchmarks --instructions   hot paths under valgrind, against the counts that are kept
 
 Needs `pip install -e '.[bench]'`, and zstd (or valgrind) of the operating system.
@@ -27,7 +32,7 @@ from pathlib import Path
 from tests.benchmarks import growth, instructions
 from tests.benchmarks.plots import as_growth_svg, as_svg
 from tests.benchmarks.report import as_growth_table, as_json, as_table
-from tests.benchmarks.running import Line, Result
+from tests.benchmarks.running import Line, Result, package
 
 PEERS = ("pyzstd", "FastWARC", "warcio", "blosc2", "indexed_gzip", "rapidgzip", "zstandard", "xxhash")
 MIN_SIZE = 64
@@ -41,6 +46,7 @@ def machine(size: int) -> dict[str, object]:
         "python": platform.python_version(),
         "architecture": platform.machine(),
         "MiB": size,
+        "package": package(),
         "zstd": command.partition(" v")[2].partition(",")[0],
         **{name: metadata.version(name) for name in PEERS},
     }
@@ -86,6 +92,38 @@ def measure_growth(folder: Path, target: Path) -> int:
     return 0 if all(one.fine for one in series) else 1
 
 
+def measure_files(folder: Path, size: int) -> int:
+    from tests.benchmarks.files import as_files_table, measure  # noqa: PLC0415
+
+    print(as_files_table(measure(folder, size)))
+    return 0
+
+
+def measure_tables(folder: Path, daft: Path | None) -> int:
+    from tests.benchmarks.tables import as_tables_table, measure  # noqa: PLC0415
+
+    print(as_tables_table(measure(folder, daft=daft)))
+    return 0
+
+
+def measure_dropin(folder: Path) -> int:
+    from tests.benchmarks.dropin import as_dropin_table, measure  # noqa: PLC0415
+
+    print(as_dropin_table(measure(folder)))
+    return 0
+
+
+def measure_scale(folder: Path, size: int) -> int:
+    from tests.benchmarks.scale import Figure, as_scale_table, measure  # noqa: PLC0415
+
+    figures: list[Figure] = []
+    for figure in measure(folder, size, counts=(10, 100, 1_000, 10_000), clips=10_000):
+        print(figure, file=sys.stderr, flush=True)
+        figures.append(figure)
+    print(as_scale_table(figures))
+    return 0
+
+
 def save(target: Path, measured: dict[str, object], table: str, plot: str) -> None:
     target.write_text(json.dumps(measured, indent=1) + "\n")
     target.with_suffix(".md").write_text(table)
@@ -100,6 +138,11 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--growth", action="store_true", help="measure how cost grows instead")
+    parser.add_argument("--files", action="store_true", help="count what reading records as files fetches")
+    parser.add_argument("--tables", action="store_true", help="measure tables of records, beside others")
+    parser.add_argument("--daft", type=Path, metavar="PYTHON", help="with --tables: a Python that has Daft")
+    parser.add_argument("--dropin", action="store_true", help="measure what reads through warcio instead")
+    parser.add_argument("--scale", action="store_true", help="measure work on parts of files instead")
     parser.add_argument("--instructions", action="store_true", help="count instructions instead")
     parser.add_argument("--update", action="store_true", help="with --instructions: keep the new counts")
     parser.add_argument("--size", type=int, default=1024, metavar="MIB", help="of the large payloads (1024)")
@@ -119,13 +162,26 @@ def main() -> int:
     if options.size < MIN_SIZE:
         parser.error(f"--size must be at least {MIN_SIZE}")
     options.folder.mkdir(parents=True, exist_ok=True)
-    if options.growth:
-        return measure_growth(options.folder, options.json or options.folder / "growth.json")
     try:
-        measure(options.folder, options.size, options.only, options.json or options.folder / "results.json")
+        return measured(options)
     except ModuleNotFoundError as error:
         print(f"{error}; pip install -e '.[bench]'", file=sys.stderr)
         return 2
+
+
+def measured(options: argparse.Namespace) -> int:
+    """Measure what is asked for; return the exit status."""
+    if options.growth:
+        return measure_growth(options.folder, options.json or options.folder / "growth.json")
+    if options.scale:
+        return measure_scale(options.folder, options.size)
+    if options.files:
+        return measure_files(options.folder, options.size)
+    if options.tables:
+        return measure_tables(options.folder, options.daft)
+    if options.dropin:
+        return measure_dropin(options.folder)
+    measure(options.folder, options.size, options.only, options.json or options.folder / "results.json")
     return 0
 
 

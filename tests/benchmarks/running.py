@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, NamedTuple, TypeVar
 
+from seekwarc.format import warc
+
 __all__ = [
     "Line",
     "Peer",
@@ -22,6 +24,7 @@ __all__ = [
     "UnequalError",
     "alternate",
     "compare",
+    "package",
     "timed",
     "timed_reads",
 ]
@@ -155,6 +158,11 @@ def timed_reads(
         return seconds / len(starts)
 
     return run
+
+
+def package() -> str:
+    """Return which package is measured: "compiled" or "pure"."""
+    return "pure" if warc.__file__.endswith(".py") else "compiled"
 
 
 def timed(work: Callable[[], Found], expected: Found | None = None) -> Run:
