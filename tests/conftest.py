@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import settings
 
 import seekwarc
+from seekwarc.cli import main
 from tests.support import warm
 from tests.support.rounds import rounds, run_one_in
 from tests.support.warm import WarmCommand
@@ -41,8 +43,14 @@ PROGRAMS = {
     "zsh": "apt-get install zsh",
     "fish": "apt-get install fish",
     "wayback": "install pywb in a virtual environment of its own, whose bin folder is last in PATH",
+    "wacz": "install wacz beside seekwarc[warcio] in an environment whose bin folder is last in PATH",
+    "warcit": "install warcit and setuptools<80 as wacz, beside it",
 }
 """Programs that tests use, and how each is installed."""
+ENGINES = {
+    f"module:{name}" for name in ("dask", "distributed", "duckdb", "polars", "pysail", "pyspark", "ray")
+}
+"""Components of the extra `engines`."""
 FILES = {
     "samples": (SAMPLES is MORE_SAMPLES, "files by other tools, which SEEKWARC_SAMPLES names the folder of"),
     "standard": (STANDARD.is_file(), "the text of WARC 1.1, in ../seeds beside the folder SEEKWARC_SAMPLES"),
@@ -64,7 +72,8 @@ def _how_to_get(component: str) -> str:
     if component in FILES:
         return f"needs {FILES[component][1]}; they are not part of this repository"
     if component.startswith("module:"):
-        return f"needs the Python package {component.removeprefix('module:')}: pip install -e '.[test]'"
+        extra = "engines" if component in ENGINES else "test"
+        return f"needs the Python package {component.removeprefix('module:')}: pip install -e '.[{extra}]'"
     return f"needs the program {component}: {PROGRAMS[component]}"
 
 
@@ -81,7 +90,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 SAME_IN_ANY_BUILD = {
     "tests/browser/": "the page is JavaScript, and what it asks the server for is in tests/serve",
-    "tests/test_examples.py::test_public_class_has_an_example": "mypyc keeps no docstrings of classes",
     "tests/fuzz/test_targets.py::test_a_short_run_of_the_fuzzer": "the fuzzer follows bytecode alone",
     "tests/test_system.py::test_tests_pass_without_posix": "seekwarc.system is not compiled",
     "tests/test_wheel.py": "it builds wheels of its own",
@@ -170,6 +178,15 @@ def warm_command(request: pytest.FixtureRequest) -> Iterator[WarmCommand | None]
     command = WarmCommand()
     yield command
     command.close()
+
+
+@pytest.fixture
+def run_main() -> Iterator[Callable[..., int]]:
+    """Run the command within this process, where what it uses can be replaced."""
+    handler = signal.getsignal(signal.SIGTERM)
+    with warnings.catch_warnings():
+        yield lambda *args: main([str(arg) for arg in args])
+    signal.signal(signal.SIGTERM, handler)
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ TESTS = Path(__file__).parent
 
 FLOOR = {
     "closing": 0,
+    "compiling": 0,
     "errors": 0,
     "system": 0,
     "format": 1,
@@ -31,8 +32,10 @@ FLOOR = {
     "cdx": 6,
     "write": 6,
     "aio": 7,
+    "scale": 7,
     "": 8,
     "tools": 9,
+    "compat": 10,
     "serve": 10,
     "cli": 11,
 }
@@ -49,6 +52,7 @@ HEAVY = {
     "multiprocessing",
     "numpy",
     "obstore",
+    "pyarrow",
     "sqlite3",
     "ssl",
     "starlette",
@@ -67,6 +71,7 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc": "the public face: used by nearly every test",
     "seekwarc.__main__": "one call; every test of the command goes through it",
     "seekwarc.closing": "used by the tests of every class that is closed",
+    "seekwarc.compiling": "a decorator that does nothing; tests of the compiled package need it",
     "seekwarc.errors": "classes that the tests of what raises them use",
     "seekwarc.format": "a docstring",
     "seekwarc.format.buffer": "a type",
@@ -82,7 +87,11 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.write.record_file": "tested by tests/write/test_series.py and test_interrupted.py",
     "seekwarc.aio": "a docstring",
     "seekwarc.aio.background": "tested by tests/aio/test_reading.py",
+    "seekwarc.compat": "a docstring",
+    "seekwarc.compat.warcio": "names of its modules, which their tests use",
+    "seekwarc.compat.warcio.__main__": "tested as tests/compat/warcio/test_main.py",
     "seekwarc.tools": "tested as tests/tools/test_init.py",
+    "seekwarc.scale": "a docstring",
     "seekwarc.serve": "a docstring",
     "seekwarc.cli": "tested as tests/cli/test_main.py",
 }
@@ -127,7 +136,18 @@ def test_imports_never_go_up(module: str) -> None:
 
 def test_the_public_face_shows_the_lower_floors_only() -> None:
     imported = {part_of(name) for _, name in imports_of(MODULES["seekwarc"]) if name.startswith("seekwarc")}
-    assert imported <= {"errors", "format", "storage", "frames", "read", "collection", "cdx", "write", "aio"}
+    assert imported <= {
+        "errors",
+        "format",
+        "storage",
+        "frames",
+        "read",
+        "collection",
+        "cdx",
+        "write",
+        "aio",
+        "scale",
+    }
 
 
 def test_imports_of_the_floor_itself_go_round_in_no_circle() -> None:
@@ -216,7 +236,21 @@ def sort_key(name: str) -> tuple[int, str]:
     return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
 
 
-@pytest.mark.parametrize("module", MODULES)
+OF_ENGINES = {
+    "seekwarc.compat.cluster": "module:distributed",
+    "seekwarc.compat.dask": "module:dask",
+    "seekwarc.compat.spark": "module:pyspark",
+}
+"""What is needed to import a module, and is not in the extra `test`."""
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        pytest.param(name, marks=pytest.mark.needs(OF_ENGINES[name]) if name in OF_ENGINES else ())
+        for name in MODULES
+    ],
+)
 def test_what_a_file_offers_is_there(module: str) -> None:
     if module in EDGES:
         return
@@ -281,25 +315,65 @@ def test_tests_that_run_with_one_build_are_there(name: str) -> None:
     assert not function or f"def {function}" in (TESTS.parent / path).read_text()
 
 
-def bases_of(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield (class, name of a base) of the classes in a file; what the bases are called there is enough."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ClassDef):
-            yield from ((node.name, base.id) for base in node.bases if isinstance(base, ast.Name))
+def compiled_modules() -> list[str]:
+    hook = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
+    modules: list[str] = hook["wheel"]["hooks"]["custom"]["modules"]
+    return modules
+
+
+def test_generators_of_compiled_modules_are_used_up_at_once() -> None:
+    """mypyc makes a list of a generator expression: it may only be what a call consumes."""
+    for name in compiled_modules():
+        nodes = list(ast.walk(ast.parse(MODULES[name].read_text())))
+        consumed = {id(it) for node in nodes if isinstance(node, ast.Call) for it in node.args}
+        for node in nodes:
+            assert not isinstance(node, ast.GeneratorExp) or id(node) in consumed, (name, node.lineno)
+
+
+def test_what_a_compiled_module_found_to_be_none_is_not_read_again_as_that() -> None:
+    """mypyc still takes it for None, and raises TypeError if another thread has set it meanwhile."""
+    for name in compiled_modules():
+        for test in ast.walk(ast.parse(MODULES[name].read_text())):
+            if isinstance(test, ast.If) and (found := attribute_found_none(test.test)) is not None:
+                assert not is_read_first(found, test.body), (name, test.lineno, found)
+
+
+def attribute_found_none(test: ast.expr) -> str | None:
+    """Return the attribute that a condition finds to be None."""
+    match test:
+        case ast.Compare(left=ast.Attribute(), ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
+            return ast.unparse(test.left)
+    return None
+
+
+def is_read_first(attribute: str, body: list[ast.stmt]) -> bool:
+    """Return whether an attribute is read in a body before it is set there."""
+    for statement in body:
+        uses = [it for it in ast.walk(statement) if isinstance(it, ast.Attribute)]
+        contexts = [type(it.ctx) for it in uses if ast.unparse(it) == attribute]
+        if contexts:
+            return ast.Load in contexts
+    return False
 
 
 def test_compiled_classes_derive_from_compiled_ones() -> None:
-    hook = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
-    compiled = set(hook["wheel"]["hooks"]["custom"]["modules"])
+    compiled = set(compiled_modules())
     assert compiled <= set(MODULES)
-    home = {name: module for module, path in MODULES.items() for name in classes_of(path)}
-    for module, path in MODULES.items():
-        for name, base in bases_of(path):
-            if base in home:
-                assert (module in compiled) == (home[base] in compiled), (
-                    f"{module}: {name} derives from {base}"
-                )
+    home = {node.name: module for module, path in MODULES.items() for node in classes_of(path)}
+    nodes = [node for path in MODULES.values() for node in classes_of(path)]
+    open_to_all = {node.name for node in nodes if MARK in ",".join(map(ast.unparse, node.decorator_list))}
+    for node in nodes:
+        # What the bases are called there is enough.
+        for base in {it.id for it in node.bases if isinstance(it, ast.Name)} & set(home):
+            is_compiled, is_base_compiled = (home[name] in compiled for name in (node.name, base))
+            assert is_compiled == is_base_compiled or (not is_compiled and base in open_to_all), (
+                f"{home[node.name]}: {node.name} derives from {base}"
+            )
 
 
-def classes_of(path: Path) -> set[str]:
-    return {node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)}
+MARK = "allow_interpreted_subclasses=True"
+"""Of a compiled class that others may derive from which are not."""
+
+
+def classes_of(path: Path) -> list[ast.ClassDef]:
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)]

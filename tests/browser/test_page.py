@@ -303,6 +303,15 @@ def test_headers_are_shown(served, page) -> None:
     assert "text/html" in text
 
 
+def test_a_blosc2_payload_says_what_it_is(serve, page, tmp_path) -> None:
+    chunk = bytes.fromhex("05018504801a060000400000840000000000000000000105000000000000000000")[:32]
+    with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
+        out.write_resource("http://e.org/chunk", chunk + bytes(100), "application/octet-stream")
+    page.goto(serve(tmp_path / "a.warc.zst").link("chunk", tab="headers"))
+    until(page, "document.querySelectorAll('.headers h3').length >= 3")
+    assert "Blosc2 chunk of 400000 bytes: items of 4, blocks of 16384" in page.inner_text(".headers")
+
+
 @pytest.mark.slow
 def test_any_position_in_ten_gibibytes_is_shown_in_hex(huge, page) -> None:
     at = 7 * FRAME * 100 + 4096

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import struct
+import threading
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -117,12 +118,14 @@ class _Text:
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
         self._made = bytearray()
+        self._lock = threading.Lock()
 
     def first(self, size: int) -> bytes:
-        while len(self._made) < size:
-            numbers = self._rng.choices(NUMBERS, k=64)
-            self._made += b"".join(map(add, self._rng.choices(WORDS, k=64), numbers))
-        return bytes(memoryview(self._made)[:size])
+        with self._lock:
+            while len(self._made) < size:
+                numbers = self._rng.choices(NUMBERS, k=64)
+                self._made += b"".join(map(add, self._rng.choices(WORDS, k=64), numbers))
+            return bytes(memoryview(self._made)[:size])
 
 
 _text_of = lru_cache(maxsize=32)(_Text)
