@@ -68,6 +68,11 @@ if TYPE_CHECKING:
     from seekwarc.read.options import ReaderOptions
     from seekwarc.read.reader import Reader
     from seekwarc.read.record import Record, Relations
+    from seekwarc.scale.batches import Batches, batches
+    from seekwarc.scale.gather import gather
+    from seekwarc.scale.payload import PayloadPart
+    from seekwarc.scale.split import Split
+    from seekwarc.scale.splits import read_split, splits
     from seekwarc.storage.diskcache import DiskCache
     from seekwarc.storage.fsspec import FileSystemSource
     from seekwarc.storage.plan import ReadPolicy
@@ -86,6 +91,7 @@ __all__ = [
     "AsyncReader",
     "AsyncRecord",
     "AsyncWriter",
+    "Batches",
     "Capture",
     "ChecksumError",
     "Collection",
@@ -110,6 +116,7 @@ __all__ = [
     "MemoryIndex",
     "NotFoundError",
     "Original",
+    "PayloadPart",
     "RangeError",
     "RangeNotSupportedError",
     "RangeSource",
@@ -128,6 +135,7 @@ __all__ = [
     "SourceChangedError",
     "SourceError",
     "SourceTimeoutError",
+    "Split",
     "Stats",
     "TableMode",
     "TableStatus",
@@ -139,8 +147,12 @@ __all__ = [
     "Writer",
     "WriterOptions",
     "Written",
+    "batches",
     "check_header",
+    "gather",
     "open",
+    "read_split",
+    "splits",
 ]
 
 __version__ = "0.1.0"
@@ -156,6 +168,7 @@ _HOMES = {
     "AsyncReader": "seekwarc.aio.reading",
     "AsyncRecord": "seekwarc.aio.reading",
     "AsyncWriter": "seekwarc.aio.writer",
+    "Batches": "seekwarc.scale.batches",
     "Capture": "seekwarc.cdx.index",
     "Collection": "seekwarc.collection.collection",
     "Deduplicator": "seekwarc.write.dedup",
@@ -175,6 +188,7 @@ _HOMES = {
     "MediaType": "seekwarc.format.values",
     "MemoryIndex": "seekwarc.collection.record_index",
     "Original": "seekwarc.write.dedup",
+    "PayloadPart": "seekwarc.scale.payload",
     "RangeSource": "seekwarc.storage.source",
     "ReadPlan": "seekwarc.frames.run",
     "ReadPolicy": "seekwarc.storage.plan",
@@ -185,6 +199,7 @@ _HOMES = {
     "RecordIndex": "seekwarc.collection.record_index",
     "ResolvedRevisit": "seekwarc.collection.segments",
     "SeekTable": "seekwarc.format.seektable",
+    "Split": "seekwarc.scale.split",
     "Stats": "seekwarc.storage.source",
     "TableMode": "seekwarc.write.file_layout",
     "TableStatus": "seekwarc.read.body",
@@ -192,7 +207,11 @@ _HOMES = {
     "Writer": "seekwarc.write.writer",
     "WriterOptions": "seekwarc.write.options",
     "Written": "seekwarc.write.written",
+    "batches": "seekwarc.scale.batches",
     "check_header": "seekwarc.format.rules",
+    "gather": "seekwarc.scale.gather",
+    "read_split": "seekwarc.scale.splits",
+    "splits": "seekwarc.scale.splits",
 }
 
 

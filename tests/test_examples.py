@@ -15,6 +15,7 @@ import pytest
 import seekwarc
 from seekwarc import tools
 from seekwarc.serve.served import ServedRecord
+from tests.support.conformance import make_samples
 from tests.support.repository import MODULES
 
 FILM = random.Random(4).randbytes(3 << 20)
@@ -24,7 +25,7 @@ HTML, VIDEO = {"Content-Type": "text/html"}, {"Content-Type": "video/mp4"}
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the files that examples speak of: a crawl, its index, and a series with a large record."""
+    """Make what examples speak of: a crawl, its index, a series with a large record, samples."""
     folder = tmp_path_factory.mktemp("examples")
     with seekwarc.open(folder / "crawl.warc.zst", "w", dedup=seekwarc.Duplicates()) as out:
         out.write_warcinfo({"software": "crawler/1.0"})
@@ -49,6 +50,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tools.index([folder / "crawl.warc.zst"], folder / "crawl.cdxj")
     with seekwarc.open(folder / "large.warc.zst", "w", max_file_size=4 << 20) as out:
         out.write_resource("http://example.org/film.mp4", FILM * 2, "video/mp4", record_id="urn:x:5")
+    make_samples(folder / "samples")
     return folder
 
 

@@ -19,6 +19,7 @@ from tests.support.repository import FENCE
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 CHAPTERS = sorted((ROOT / "seekwarc").glob("*/README.md"))
+NOTES = [*sorted((ROOT / "spec-notes").rglob("*.md")), ROOT / ".github" / "CONTRIBUTING.md"]
 MIN_EXAMPLES = 5
 
 
@@ -121,7 +122,7 @@ def anchors_of(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", [README, *CHAPTERS], ids=lambda page: page.parent.name)
+@pytest.mark.parametrize("page", [README, *CHAPTERS, *NOTES], ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for target, anchor in LINK.findall(page.read_text()):
         there = (page.parent / target).resolve() if target else page

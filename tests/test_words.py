@@ -21,6 +21,7 @@ INSTEAD = {
     r"\b[Ww]hoever\b": "the caller, a reader of ...",
     r"\btwice does no harm\b": "is idempotent",
     r"\bfor nothing\b": "costs no I/O",
+    r"(?m)^(?:<<<<<<<|>>>>>>>) ": "one of the two versions",
 }
 """Each expression, and what an experienced engineer would write."""
 CONSTANTS = re.compile(
