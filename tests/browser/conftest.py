@@ -153,5 +153,5 @@ def until(page: Any, expression: str, *, seconds: float = 20) -> None:
     """Wait until a JavaScript expression holds: the page's policy refuses Playwright's own way to wait."""
     end = time.monotonic() + seconds
     while not page.evaluate(expression):
-        assert time.monotonic() < end, f"never true: {expression}"
+        assert time.monotonic() < end, f"never true: {expression}, on\n{page.inner_text('body')[-1500:]}"
         page.wait_for_timeout(40)

@@ -339,13 +339,37 @@ def test_any_position_in_ten_gibibytes_is_shown_in_hex(huge, page) -> None:
 
 
 def test_frames_light_up_and_lead_to_their_bytes(huge, page) -> None:
-    page.goto(huge.link("huge.bin", tab="hex"))
+    # No other test reads this frame: what the server still has in memory is not fetched.
+    page.goto(huge.link("huge.bin", tab="hex", at=900 * FRAME))
     until(page, "/[1-9] fetched/.test(document.querySelector('.frames-caption')?.textContent)")
     page.focus(".frames-slider")
     page.keyboard.press("End")
     until(page, "/frames? /i.test(document.querySelector('.frames-slider').getAttribute('aria-valuetext'))")
     page.keyboard.press("Enter")
     until(page, "parseInt(document.querySelector('.offset').textContent, 16) > 9 * 2 ** 30")
+
+
+def test_a_cost_that_is_answered_late_is_asked_for_again(huge, page) -> None:
+    page.goto(huge.address)
+    page.evaluate(
+        """() => {
+          const [ask, wait] = [window.fetch, (ms) => new Promise((done) => setTimeout(done, ms))];
+          let late = false;
+          window.fetch = async (path, options) => {
+            if (path.includes("/block")) await wait(400);
+            const answer = await ask(path, options);
+            if (path.startsWith("api/views/") && !late) {
+              late = true;
+              await wait(4000);
+            }
+            return answer;
+          };
+        }"""
+    )
+    page.evaluate(
+        "hash => location.hash = hash", huge.link("", tab="hex", at=300 * FRAME, part="block").split("#")[1]
+    )
+    until(page, "/[1-9] fetched/.test(document.querySelector('.frames-caption')?.textContent)")
 
 
 @pytest.mark.parametrize(("width", "colours"), [(375, "dark"), (1600, "light")])

@@ -32,6 +32,7 @@ export class Cost {
   }
 
   async ask() {
+    const begun = performance.now();
     try {
       const cost = await json(`api/views/${this.view}`);
       if (this.closed) return;
@@ -41,7 +42,8 @@ export class Cost {
     } catch {
       // The view that reads shows the error.
     }
-    this.timer = !this.closed && performance.now() < this.until ? setTimeout(() => this.ask(), QUICK) : 0;
+    // What counts is when it was requested: a late answer may be from before what was read since.
+    this.timer = !this.closed && begun < this.until ? setTimeout(() => this.ask(), QUICK) : 0;
   }
 
   close() {
