@@ -93,8 +93,19 @@ def run(options: argparse.Namespace) -> int:
             found += 1
             sys.stdout.write(show(capture) + "\n")
         if not found:
-            raise NotFoundError(f"no such capture of {options.uri}", source=index.name)
+            raise NotFoundError(f"no such capture of {options.uri}{_hint(options)}", source=index.name)
     return 0
+
+
+def _hint(options: argparse.Namespace) -> str:
+    """Say what a URI with an asterisk probably means: CDX servers take one for a pattern."""
+    if options.match != "exact":
+        return ""
+    if options.uri.endswith("*"):
+        return f"; for all URIs that begin so, use {options.uri.rstrip('*')} --match prefix"
+    if options.uri.startswith("*."):
+        return f"; for all URIs of a domain, use {options.uri.removeprefix('*.')} --match domain"
+    return ""
 
 
 def _limit(text: str) -> int:

@@ -130,6 +130,19 @@ def test_what_is_not_there_is_not_found(command, index) -> None:
 
 
 @pytest.mark.parametrize(
+    ("uri", "hint"),
+    [
+        ("http://example.org/*", "http://example.org/ --match prefix"),
+        ("*.example.org", "example.org --match domain"),
+    ],
+)
+def test_an_asterisk_is_answered_with_what_it_means(command, index, uri, hint) -> None:
+    answer = command("lookup", index, uri, status=1)
+    assert hint in answer.stderr
+    assert command("lookup", index, *hint.split()).out
+
+
+@pytest.mark.parametrize(
     "words",
     [
         ("--limit", "0"),

@@ -108,9 +108,9 @@ def test_an_asterisk_stands_for_any_text(pattern, text) -> None:
 
 
 def test_no_pattern_takes_long() -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert not matches_pattern("*a" * 200 + "b", "a" * 100_000)
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
 
 
 DATES = ("2026-11-16T06:00:00.123456789Z", "2026-11-16T06:00:00.123457Z", "2026-11-17", "never")

@@ -499,17 +499,17 @@ def test_closing_ends_a_wait_before_a_retry(server: RangeServer, monkeypatch: py
 
 
 def test_closing_ends_a_request_that_hangs(server: RangeServer) -> None:
-    server.fault = delayed(3)
+    server.fault = delayed(10)
     source = opened(server)
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(source.read, 0, 10)
         while not server.asked:
-            pass
+            time.sleep(0.01)
         begin = time.monotonic()
         source.close()
         with pytest.raises(SourceError, match="closed"):
             reading.result(timeout=10)
-        assert time.monotonic() - begin < 1
+        assert time.monotonic() - begin < 5
 
 
 def test_ctrl_c_ends_a_command_whose_server_hangs(server: RangeServer) -> None:
