@@ -44,7 +44,7 @@ def whole_number(text: str) -> int | None:
     return int(text) if _NUMBER.fullmatch(text) else None
 
 
-def find_header_end(data: bytes | bytearray, start: int = 0) -> int:
+def find_header_end(data: Buffer, start: int = 0) -> int:
     """Return the index after the blank line that ends a header, or -1 if `data` has no blank line yet."""
     blank_line = _BLANK_LINE.search(data, start)
     return blank_line.end() if blank_line is not None else -1

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from seekwarc.errors import FormatError, UnsupportedError
+from seekwarc.format.buffer import Buffer
 from seekwarc.format.header_fields import (
     MAX_DIGITS,
     FieldMapping,
@@ -194,17 +195,17 @@ def parse_record_header(raw: bytes, *, strict: bool = False) -> RecordHeader:
     return RecordHeader(raw, int(digits) if digits is not None else _unusual_length(field))
 
 
-def whole_record_header(content: bytes) -> RecordHeader | None:
+def whole_record_header(content: Buffer) -> RecordHeader | None:
     """Return the header of a record that is all of `content`, its end included.
 
     Returns:
         None where it is anything else, or has a `RecordHeader.problem`.
     """
     end = find_header_end(content)
-    if end < 0 or not content.endswith(RECORD_END):
+    if end < 0 or content[-len(RECORD_END) :] != RECORD_END:
         return None
     try:
-        header = parse_record_header(content[:end], strict=True)
+        header = parse_record_header(bytes(content[:end]), strict=True)
     except FormatError:
         return None
     return header if end + header.content_length + len(RECORD_END) == len(content) else None

@@ -6,7 +6,8 @@ interpreter's lock after each of them.
 
 Plan: a batch is decoded by one call of the codec, which holds no lock. Whichever thread is free plans the
 next batch, one thread at a time, and then decodes it beside the others. `take` hands the batches over in
-their order, each when it is decoded.
+their order, each when it is decoded. Until the next one is, the caller's thread decodes others: a thread more
+than there are processors would take its time from the others.
 
 Worst case: a batch that cannot be decoded. It ends the batches, and the caller goes on one by one, which
 finds the damage where it is. An error in planning, such as of the source, is raised after the batches before
@@ -50,19 +51,20 @@ class UnitBatch:
         followed: Whether another frame or member that may begin a record stands after the last.
 
     Attributes:
-        contents: What each holds, once the batch was decoded.
+        contents: What each holds, once the batch was decoded. They are parts of one buffer: of a record that
+            nobody reads only the header is ever copied.
     """
 
     __slots__ = ("contents", "decode", "ends", "error", "followed", "is_done", "size")
 
     def __init__(
-        self, ends: list[int], size: int, decode: Callable[[], list[bytes]], *, followed: bool
+        self, ends: list[int], size: int, decode: Callable[[], list[memoryview]], *, followed: bool
     ) -> None:
         self.ends = ends
         self.size = size
         self.decode = decode
         self.followed = followed
-        self.contents: list[bytes] = []
+        self.contents: list[memoryview] = []
         self.error: Exception | None = None
         """What was raised while it was decoded."""
         self.is_done = False
@@ -81,28 +83,31 @@ def batches_from(plan: Callable[[int], UnitBatch | None], offset: int) -> Iterat
 
 
 class BatchesAhead:
-    """Decodes batches in threads of its own, a little ahead of the caller. Close it.
+    """Decodes batches in threads of its own, a little ahead of the caller, and in the caller's. Close it.
 
     Args:
         batches: Plans the batches, in order. Never in two threads at a time.
-        threads: How many decode.
+        threads: How many decode, that of the caller among them; at least one more.
     """
 
     def __init__(self, batches: Iterator[UnitBatch], threads: int) -> None:
         self._batches = batches
-        self._planning = threading.Lock()
         # Reentrant: collecting garbage may close this in the midst of anything.
         lock = threading.RLock()
         self._ready = threading.Condition(lock)
-        self._room = threading.Condition(lock)
+        """What the caller waits on."""
+        self._turn = threading.Condition(lock)
+        """What the other threads wait on."""
         self._planned: deque[UnitBatch] = deque()
         self._limit = max(MAX_BATCHES, 2 * threads)
         self._error: Exception | None = None
+        self._is_planning = False
+        """Whether some thread plans a batch."""
         self._is_over = False
         """Whether no more are planned."""
         self._workers: list[threading.Thread] = []
         try:
-            for _ in range(threads):
+            for _ in range(max(threads - 1, 1)):
                 worker = threading.Thread(target=self._work, name="seekwarc-ahead", daemon=True)
                 worker.start()
                 self._workers.append(worker)
@@ -111,38 +116,43 @@ class BatchesAhead:
             raise
 
     def _work(self) -> None:
-        while (batch := self._plan()) is not None:
-            try:
-                batch.contents = batch.decode()
-            except Exception as failure:  # noqa: BLE001 - whatever it is, it is raised where it belongs
-                batch.error = failure
-            with self._ready:
-                batch.is_done = True
-                self._ready.notify()
+        while True:
+            with self._turn:
+                while not self._is_over and not self._may_plan():
+                    self._turn.wait()
+                if self._is_over:
+                    return
+                self._is_planning = True
+            self._decode_next()
 
-    def _plan(self) -> UnitBatch | None:
-        """Return the next batch to decode, as soon as there is room for it."""
-        with self._planning:
-            with self._room:
-                while not self._is_over and len(self._planned) >= self._limit:
-                    self._room.wait()
-                if self._is_over:
-                    return None
-            batch = error = None
-            try:
-                batch = next(self._batches, None)
-            except Exception as failure:  # noqa: BLE001 - as above
-                error = failure
-            with self._ready:
-                if self._is_over:
-                    return None
-                if batch is not None:
-                    self._planned.append(batch)
-                    return batch
+    def _may_plan(self) -> bool:
+        return not self._is_over and not self._is_planning and len(self._planned) < self._limit
+
+    def _decode_next(self) -> None:
+        """Plan a batch, for which it is the calling thread's turn, and decode it."""
+        batch = error = None
+        try:
+            batch = next(self._batches, None)
+        except Exception as failure:  # noqa: BLE001 - whatever it is, it is raised where it belongs
+            error = failure
+        with self._ready:
+            self._is_planning = False
+            if self._is_over:
+                return
+            if batch is None:
                 self._error = error
-                self._is_over = True
-                self._ready.notify()
-                return None
+                self._end()
+                return
+            self._planned.append(batch)
+            self._turn.notify()
+            self._ready.notify()
+        try:
+            batch.contents = batch.decode()
+        except Exception as failure:  # noqa: BLE001 - as above
+            batch.error = failure
+        with self._ready:
+            batch.is_done = True
+            self._ready.notify()
 
     def take(self) -> UnitBatch | None:
         """Return the next batch, decoded; None after the last, and where one cannot be decoded.
@@ -150,29 +160,42 @@ class BatchesAhead:
         Raises:
             SourceError: As from the source, after the batches before that.
         """
-        with self._ready:
-            while not (self._planned[0].is_done if self._planned else self._is_over):
-                self._ready.wait()
-            batch = self._planned.popleft() if self._planned else None
-            if batch is not None and batch.contents:
-                self._room.notify()
-                return batch
-            error = self._error if batch is None else batch.error
-            self._error = None
-            self._end()
+        while True:
+            with self._ready:
+                while not (is_here := self._is_here()) and not self._may_plan():
+                    self._ready.wait()
+                if is_here:
+                    return self._next()
+                self._is_planning = True
+            self._decode_next()
+
+    def _is_here(self) -> bool:
+        """Tell whether the next batch is decoded, or will never come."""
+        return self._planned[0].is_done if self._planned else self._is_over
+
+    def _next(self) -> UnitBatch | None:
+        batch = self._planned.popleft() if self._planned else None
+        if batch is not None and batch.contents:
+            self._turn.notify()
+            return batch
+        error = self._error if batch is None else batch.error
+        self._error = None
+        self._planned.clear()
+        self._end()
         if error is not None:
             raise error
         return None
 
     def _end(self) -> None:
-        with self._room:
-            self._is_over = True
-            self._planned.clear()
-            self._room.notify()
+        self._is_over = True
+        self._turn.notify_all()
+        self._ready.notify()
 
     def close(self) -> None:
         """Stop the threads. Idempotent."""
-        self._end()
+        with self._ready:
+            self._planned.clear()
+            self._end()
         for worker in self._workers:
             if worker is not threading.current_thread():
                 worker.join()

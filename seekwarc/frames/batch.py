@@ -39,7 +39,7 @@ class _Frames:
         self._places = places
         self._sizes = sizes
 
-    def decode(self) -> list[bytes]:
+    def decode(self) -> list[memoryview]:
         """See `UnitBatch`."""
         try:
             return self._decoder.decode_many(self._data, self._places, self._sizes)

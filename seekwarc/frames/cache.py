@@ -55,12 +55,13 @@ class FrameCache:
 
     Attributes:
         capacity: See above.
-        latest: Key and content of the frame that an iteration decoded last: one more, kept at no cost.
+        latest: Key and content of the frame that an iteration decoded last: one more, kept at no cost. It may
+            be a part of a buffer with others.
     """
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self.latest: tuple[FrameKey, bytes] = NOTHING
+        self.latest: tuple[FrameKey, bytes | memoryview] = NOTHING
         self._size = 0
         self._frames: OrderedDict[FrameKey, bytes] = OrderedDict()
         self._under_way: dict[FrameKey, list[_Waiter]] = {}
@@ -70,7 +71,7 @@ class FrameCache:
         """Return the content of a frame, None where it is not cached."""
         latest, content = self.latest
         if latest == key:
-            return content
+            return bytes(content)
         with self._lock:
             found = self._frames.get(key)
             if found is not None:
@@ -84,7 +85,8 @@ class FrameCache:
 
     def keep_latest(self) -> None:
         """Keep what was decoded last, which the caller is likely to read again after others were decoded."""
-        self.put(*self.latest)
+        key, content = self.latest
+        self.put(key, bytes(content))
 
     def clear(self) -> None:
         """Drop what is kept, and keep nothing from now on."""
@@ -98,7 +100,7 @@ class FrameCache:
         """Return the content of a frame, or None: then the caller must decode it and call `end`."""
         latest, content = self.latest
         if latest == key:
-            return content
+            return bytes(content)
         while True:
             with self._lock:
                 found = self._frames.get(key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import xxhash
 import zstandard
@@ -110,13 +110,16 @@ class FrameDecoder:
         dictionary = self.dictionary
         return zstandard.ZstdDecompressor(dict_data=dictionary.codec if dictionary else None).decompress
 
-    def decode_many(self, data: bytes, places: array[int], sizes: array[int]) -> list[bytes]:
+    def decode_many(self, data: bytes, places: array[int], sizes: array[int]) -> list[memoryview]:
         """Decode many whole frames by one call of the codec, which does not hold the interpreter's lock.
 
         Args:
             data: Stored bytes with all of them.
             places: Index and size of each in `data`, one after the other.
             sizes: Content bytes of each, which the caller has checked against a limit.
+
+        Returns:
+            The content of each; all of them are parts of one buffer.
 
         Raises:
             CodecError: One of them is damaged.
@@ -127,8 +130,9 @@ class FrameDecoder:
             codec = zstandard.ZstdDecompressor(dict_data=dictionary.codec if dictionary else None)
             self._contexts.many = codec
         segments = zstandard.BufferWithSegments(data, places.tobytes())
-        found = codec.multi_decompress_to_buffer(segments, decompressed_sizes=sizes.tobytes(), threads=1)
-        return [found[number].tobytes() for number in range(len(sizes))]
+        # Any: the codec's types do not say that what it returns are buffers.
+        found: Any = codec.multi_decompress_to_buffer(segments, decompressed_sizes=sizes.tobytes(), threads=1)
+        return [memoryview(found[number]) for number in range(len(sizes))]
 
     def decode(self, frame: Buffer, header: FrameHeader) -> bytes:
         """Decode a whole frame that states its content size.

@@ -63,15 +63,15 @@ class _Members:
         self._places = places
         self._sizes = sizes
 
-    def decode(self) -> list[bytes]:
+    def decode(self) -> list[memoryview]:
         """See `UnitBatch`."""
         stored = bytearray(self._stored)
         # What waits to be taken holds no stored bytes.
         self._stored = b""
         for place in self._places:
             stored[place + TIME.start : place + TIME.stop] = MARK
-        content = self._codec.inflate_members(stored, sum(self._sizes))
-        contents: list[bytes] = []
+        content = memoryview(self._codec.inflate_members(stored, sum(self._sizes)))
+        contents: list[memoryview] = []
         begin = 0
         for size in self._sizes if content else ():
             contents.append(content[begin : begin + size])

@@ -188,7 +188,7 @@ def _small_members(window: Window, offset: int, threads: int) -> Generator[Piece
     with closing(members_ahead(window, offset, threads)) as ahead:
         while (batch := ahead.take()) is not None:
             for end, content in zip(batch.ends, batch.contents, strict=True):
-                yield Piece(content, offset, True, end)
+                yield Piece(bytes(content), offset, True, end)
                 offset = end
     return offset
 

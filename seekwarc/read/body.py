@@ -160,15 +160,15 @@ class UnitBody(RecordBody):
 
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:  # noqa: ARG002
         """See `RecordBody.read`; it is always verified."""
-        return self._content()[start:stop]
+        return bytes(self._content()[start:stop])
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
         """See `RecordBody.read_into`."""
         out[:] = memoryview(self._content())[start : start + len(out)]
 
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:  # noqa: ARG002
-        """See `RecordBody.read_some`: once it is decoded, all of it costs nothing more."""
-        return self._content()[start:stop]
+        """See `RecordBody.read_some`: once it is decoded, all of it costs next to nothing more."""
+        return bytes(self._content()[start:stop])
 
     def plan(self, start: int, stop: int) -> ReadPlan:
         """See `RecordBody.plan`."""
@@ -176,7 +176,7 @@ class UnitBody(RecordBody):
             return ReadPlan((), 0, 0)
         return ReadPlan(((self.offset, self._end),), self._size, self._frames_decoded)
 
-    def _content(self) -> bytes:
+    def _content(self) -> bytes | memoryview:
         # What an iteration has just decoded is not in the cache, which would cost a lock for each record.
         key, content = self.file.frames.cache.latest
         return content if key == (self.offset, self._end, self._size) else self._decode()

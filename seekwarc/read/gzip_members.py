@@ -137,12 +137,12 @@ class _MemberRecords:
     def __init__(self, file: ArchiveFile, offset: int) -> None:
         self._file = file
         self._waiting: Record | None = None
-        self._latest: tuple[FrameKey, bytes] = ((-1, -1, -1), b"")
+        self._latest: tuple[FrameKey, bytes | memoryview] = ((-1, -1, -1), b"")
         self._blank = 0
         self._begin = self.end = offset
         self.is_over = False
 
-    def add(self, end: int, content: bytes) -> Record | None:
+    def add(self, end: int, content: bytes | memoryview) -> Record | None:
         """Add the next member and return the record before it, if that is known to be complete now."""
         header = whole_record_header(content)
         if header is None:
@@ -171,9 +171,9 @@ class _MemberRecords:
         return record
 
 
-def _is_blank(content: bytes, *, strict: bool) -> bool:
+def _is_blank(content: bytes | memoryview, *, strict: bool) -> bool:
     """Tell whether a member holds nothing, or line breaks alone, which strict reading refuses."""
-    return not content or not (strict or content.strip(b"\r\n"))
+    return not content or not (strict or bytes(content).strip(b"\r\n"))
 
 
 def _small_member(window: Window, offset: int) -> tuple[int, bytes] | None:

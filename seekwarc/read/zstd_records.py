@@ -150,7 +150,7 @@ def _header_at(file: ArchiveFile, window: Window, offset: int) -> RecordHeader |
     end = find_header_end(content) if begin == offset else -1
     try:
         if end >= 0:
-            return file.parse_header(content[:end], offset)
+            return file.parse_header(bytes(content[:end]), offset)
         return _read_header(file, window, offset)
     except FormatError:
         return None
@@ -241,9 +241,9 @@ def _single_frame_records(
             while (batch := ahead.take()) is not None:
                 file.frames.count(decoded=batch.size)
                 last = batch.ends[-1]
-                for end, content in zip(batch.ends, batch.contents, strict=True):
+                for end, part in zip(batch.ends, batch.contents, strict=True):
                     record = _record_in(
-                        file, window, offset, end, content, followed=end != last or batch.followed
+                        file, window, offset, end, part, followed=end != last or batch.followed
                     )
                     if record is None:
                         return offset
@@ -252,7 +252,7 @@ def _single_frame_records(
 
 
 def _record_in(
-    file: ArchiveFile, window: Window, offset: int, end: int, content: bytes, *, followed: bool
+    file: ArchiveFile, window: Window, offset: int, end: int, content: bytes | memoryview, *, followed: bool
 ) -> Record | None:
     """Return the record that a small frame holds, None where it does not hold just one.
 

@@ -27,6 +27,7 @@ _LOGGER: Final = logging.getLogger(__name__)
 _USUAL_VERSIONS: Final = (b"WARC/1.0\r\n", b"WARC/1.1\r\n")
 _URI: Final = "warc-target-uri"
 _CODINGS: Final = re.compile(rb"\n(?:content|transfer)-encoding[ \t]*:", re.IGNORECASE)
+_FOLDED: Final = re.compile(rb"\n[ \t]")
 _BLANK_LINE: Final = re.compile(rb"\n[ \t\r\f\v]*\n")
 
 
@@ -90,7 +91,7 @@ class ParsedHead(StatusAndHeaders):  # type: ignore[misc]  # warcio has no types
         self._lines = lines
         self._fields: list[tuple[str, str]] | None = None
         # A line can be found by its beginning where none is folded, and all decode alike.
-        self._is_simple = lines.isascii() and b"\n " not in lines and b"\n\t" not in lines
+        self._is_simple = lines.isascii() and _FOLDED.search(lines) is None
         self.total_len = len(lines) if self._is_simple else len(_decoded(lines))
 
     @property
