@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 __all__ = ["read_warc", "records"]
 
 LABEL: Final = "read-warc"
+PAYLOAD_TARGET_BYTES: Final = 64 << 20
+"""Stored bytes of a partition that holds payloads: a worker needs some six times as much, 400 MiB."""
 
 
 def read_warc(
     urls: str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Split],
     columns: Iterable[str] | None = None,
     *,
-    target_bytes: int = TARGET_BYTES,
+    target_bytes: int | None = None,
     max_payload: int = MAX_PAYLOAD,
     decoded: bool = False,
     on_error: OnError = "row",
@@ -57,7 +59,8 @@ def read_warc(
         urls: Paths, URLs, patterns of either (`s3://bucket/*.warc.zst`), or what `seekwarc.splits` made;
             one, or several.
         columns: Names of the columns wanted; all if None. See `seekwarc.Batches`.
-        target_bytes: Stored bytes of a partition, about.
+        target_bytes: Stored bytes of a partition, about; by default 64 MiB if `payload` is among the columns,
+            otherwise 256 MiB.
         max_payload: See `seekwarc.batches`, as for the following.
         decoded: Undo content codings of payloads.
         on_error: What becomes of what cannot be read: "row", "skip" or "raise".
@@ -93,6 +96,8 @@ def read_warc(
         **options,
     }
     read = _Partition({name: _sendable(value) for name, value in wanted.items()})
+    if target_bytes is None:
+        target_bytes = PAYLOAD_TARGET_BYTES if "payload" in names else TARGET_BYTES
     parts = _parts(urls, target_bytes, options)
     # The types of no rows are those of any.
     meta = _frame(batches((), names, **read.wanted))

@@ -110,3 +110,18 @@ def test_what_is_wrong_is_said_before_anything_is_read(tmp_path) -> None:
     for read in (read_warc, records):
         with pytest.raises(FileNotFoundError, match="no file matches"):
             read(tmp_path / "*.warc.gz")
+
+
+def test_partitions_with_payloads_are_smaller(tmp_path, monkeypatch) -> None:
+    from seekwarc.compat import dask as dask_module  # noqa: PLC0415
+
+    path = tmp_path / "a.warc.zst"
+    with seekwarc.open(path, "w") as out:
+        for number in range(40):
+            out.write_resource(f"urn:{number}", noise(20_000, seed=number), "text/plain")
+    assert 4 * dask_module.PAYLOAD_TARGET_BYTES == dask_module.TARGET_BYTES
+    monkeypatch.setattr(dask_module, "PAYLOAD_TARGET_BYTES", 200_000)
+    small = len(list(seekwarc.splits(path, target_bytes=200_000)))
+    assert dask_module.read_warc(path).npartitions == small > 2
+    assert dask_module.read_warc(path, columns=["target_uri"]).npartitions == 1
+    assert 1 < dask_module.read_warc(path, target_bytes=500_000).npartitions < small
