@@ -53,6 +53,8 @@ from tests.support.foreign import (
 from tests.support.writing import noise
 
 PADDING = 0x184D2A50
+MIN_FRAME = 8
+"""Bytes of the shortest frame; a table of more frames than fit before it is none (specification, 6.1)."""
 WORDS = text(1 << 16, seed=4)
 NOISE = noise(1 << 16, seed=4)
 
@@ -237,8 +239,14 @@ class Maker:
     def _is_false(self, at: int) -> bool:
         """Tell whether a part is, or ends in, a table of other frames than those before it."""
         part = self.parts[at]
-        if part.is_lure or not part.stored.startswith(struct.pack("<I", SEEK_TABLE_FRAME)):
-            return part.is_lure
+        if part.is_lure:
+            count, descriptor = struct.unpack_from("<IB", part.stored, len(part.stored) - 9)
+            size = count * (12 if descriptor & 0x80 else 8) + 17
+            begin = sum(len(it.stored) for it in self.parts[: at + 1]) - size
+            # Where so many frames do not fit before it, nobody takes it for a table.
+            return count * MIN_FRAME <= begin
+        if not part.stored.startswith(struct.pack("<I", SEEK_TABLE_FRAME)):
+            return False
         listed = _entries_of(self.parts[at].stored)
         if listed is None:
             return True
