@@ -28,8 +28,8 @@ def address() -> Iterator[str]:
     import dask  # noqa: PLC0415
     from distributed import LocalCluster  # noqa: PLC0415
 
-    # By default, four workers must die.
-    settings = {"distributed.scheduler.allowed-failures": 1}
+    # By default, four workers must die; and one that died unnoticed is waited for five minutes.
+    settings = {"distributed.scheduler.allowed-failures": 1, "distributed.scheduler.worker-ttl": "60 s"}
     with (
         dask.config.set(settings),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
@@ -124,7 +124,9 @@ def test_after_a_failure_no_further_file_is_begun(tmp_path, pool) -> None:
     heard = Heard()
     jobs = jobs_of(tmp_path, "damaged", *map(str, range(200)))
     assert run(jobs, work, heard, pool=pool, folder=str(tmp_path / "new")) == 1
-    assert set(heard.statuses.values()) == {"failed", "done", "not-run"}
+    # Where one of the two workers is being started again, the first file is all that is begun.
+    assert set(heard.statuses.values()) - {"done"} == {"failed", "not-run"}
+    assert len(heard.statuses) == 201
     done = [name for name, status in statuses(heard).items() if status == "done"]
     assert sorted(os.listdir(tmp_path / "new")) == sorted(done)
 

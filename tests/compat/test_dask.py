@@ -36,9 +36,12 @@ def bucket() -> Iterator[tuple[str, Any]]:
 
 @pytest.fixture(scope="module")
 def cluster(bucket: object) -> Iterator[object]:
+    import dask  # noqa: PLC0415
     from distributed import Client, LocalCluster  # noqa: PLC0415
 
     with (
+        # By default, a worker that died unnoticed is waited for five minutes.
+        dask.config.set({"distributed.scheduler.worker-ttl": "60 s"}),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as made,
         Client(made) as client,
     ):
