@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from seekwarc.format.digest import Digest
     from seekwarc.format.http import HttpHead
     from seekwarc.format.rules import Finding, check_header
-    from seekwarc.format.seektable import SeekTable
+    from seekwarc.format.seektable import SeekTable, TableReference, TableTrust
     from seekwarc.format.values import MediaType
     from seekwarc.format.warc import RecordHeader
     from seekwarc.frames.dictionary import Dictionary
@@ -138,7 +138,9 @@ __all__ = [
     "Split",
     "Stats",
     "TableMode",
+    "TableReference",
     "TableStatus",
+    "TableTrust",
     "TargetError",
     "TargetExistsError",
     "TruncatedError",
@@ -202,7 +204,9 @@ _HOMES = {
     "Split": "seekwarc.scale.split",
     "Stats": "seekwarc.storage.source",
     "TableMode": "seekwarc.write.file_layout",
+    "TableReference": "seekwarc.format.seektable",
     "TableStatus": "seekwarc.read.body",
+    "TableTrust": "seekwarc.format.seektable",
     "WarcDate": "seekwarc.format.dates",
     "Writer": "seekwarc.write.writer",
     "WriterOptions": "seekwarc.write.options",

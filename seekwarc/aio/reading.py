@@ -18,7 +18,7 @@ from seekwarc.cdx.zipnum import MAX_BLOCK_SIZE
 from seekwarc.collection.collection import Collection
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.http import HttpHead
-from seekwarc.format.seektable import TableReference
+from seekwarc.format.seektable import TableChoice, TableTrust
 from seekwarc.format.values import MediaType
 from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.frames.run import ReadPlan
@@ -88,7 +88,7 @@ class AsyncReader(Opened[Reader]):
         offset: int | str,
         length: int | str | None = None,
         *,
-        table: TableReference | None = None,
+        table: TableChoice = TableTrust.CLAIMED,
     ) -> AsyncRecord:
         """Return the record that starts at a stored offset; see `Reader.record_at`."""
         archive, threads = self._there

@@ -22,7 +22,7 @@ from seekwarc.closing import Closing
 from seekwarc.errors import FormatError, SeekWarcError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, date_digits, date_of_digits, timestamp_of
 from seekwarc.format.dates import WarcDate
-from seekwarc.format.seektable import TableReference
+from seekwarc.format.seektable import TableChoice
 from seekwarc.format.surt import surt
 from seekwarc.format.words import counted
 from seekwarc.read.options import ReaderOptions
@@ -330,9 +330,7 @@ class Index(Closing):
 
         return open_nearby(record, near, self._record_at)
 
-    def _record_at(
-        self, filename: str, offset: int, length: int | None, table: TableReference | None
-    ) -> Record:
+    def _record_at(self, filename: str, offset: int, length: int | None, table: TableChoice) -> Record:
         return self._reader(filename).record_at(offset, length, table=table)
 
 

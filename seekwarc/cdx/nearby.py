@@ -11,7 +11,7 @@ from seekwarc.collection.record_index import Entry
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine, timestamp_of
 from seekwarc.format.digest import Digest
-from seekwarc.format.seektable import TableReference
+from seekwarc.format.seektable import TableChoice
 from seekwarc.read.record import Record
 
 __all__ = ["open_nearby"]
@@ -21,7 +21,7 @@ MAX_LINES: Final = 10_000
 
 Near = Callable[[str, str], Iterator[CdxjLine]]
 """Returns the captures of a URI, nearest to a date first."""
-RecordAt = Callable[[str, int, int | None, TableReference | None], Record]
+RecordAt = Callable[[str, int, int | None, TableChoice], Record]
 """Opens a record by its file, offset, stored length and seek table."""
 
 

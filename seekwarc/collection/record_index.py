@@ -10,10 +10,10 @@ from typing import Protocol, TypeVar
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
-from seekwarc.format.seektable import TableReference
+from seekwarc.format.seektable import TableChoice, TableTrust
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.read.zstd_body import known_table
+from seekwarc.read.zstd_body import table_choice
 
 __all__ = ["Entry", "MemoryIndex", "RecordIndex", "entries_of", "entry_of", "with_lengths", "with_next"]
 
@@ -51,8 +51,8 @@ class Entry:
     """ID of the record that this one is about."""
     concurrent_to: tuple[str, ...] = ()
     """IDs of records of the same capture event."""
-    table: TableReference | None = None
-    """The record's seek table, if the index names it; then no other is trusted."""
+    table: TableChoice = TableTrust.CLAIMED
+    """The record's seek table, if the index names it; no other is trusted then. Or which may be trusted."""
 
 
 class RecordIndex(Protocol):
@@ -171,7 +171,7 @@ def entry_of(record: Record) -> Entry:
         record.segment_origin_id,
         record.refers_to_id,
         record.concurrent_to,
-        known_table(record),
+        table_choice(record),
     )
 
 

@@ -19,6 +19,7 @@ from seekwarc.compat.paths import name_of, uri_of
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
 from seekwarc.format.cdxj import date_of_digits
 from seekwarc.format.dates import WarcDate
+from seekwarc.format.seektable import TableTrust
 from seekwarc.format.surt import surt
 from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
@@ -395,7 +396,7 @@ class _FilesIndex(Index):
         return self._reader(file)
 
     def record_at(self, file: str, offset: int, length: int | None) -> Record:
-        return self._record_at(file, offset, length, None)
+        return self._record_at(file, offset, length, TableTrust.CLAIMED)
 
     def all_stats(self) -> list[Stats]:
         with self._lock:

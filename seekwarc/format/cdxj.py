@@ -18,7 +18,7 @@ from seekwarc.errors import FormatError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.header_fields import whole_number
-from seekwarc.format.seektable import TableReference
+from seekwarc.format.seektable import TableChoice, TableTrust, parse_table_choice
 from seekwarc.format.surt import surt
 
 __all__ = [
@@ -174,14 +174,16 @@ class CdxjLine:
         return self._number("length", needed=False) or None
 
     @property
-    def table(self) -> TableReference | None:
-        """`seekTable`: the record's seek table, if it was checked against the frames when the index was made.
+    def table(self) -> TableChoice:
+        """`seekTable`: the record's seek table, which was compared with the frames when the index was made.
+
+        Without that field the file is believed (`TableTrust.CLAIMED`); "none" says that no table is to be.
 
         Raises:
             FormatError: The field is malformed.
         """
         text = self.fields.get(TABLE_FIELD)
-        return None if text is None else TableReference.parse(text)
+        return TableTrust.CLAIMED if text is None else parse_table_choice(text)
 
     def _number(self, name: str, *, needed: bool = True) -> int | None:
         text = self.fields.get(name, "")

@@ -16,9 +16,10 @@ import re
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
+from enum import StrEnum
 from itertools import accumulate
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, LimitError, TruncatedError
@@ -37,12 +38,14 @@ __all__ = [
     "FOOTER_SIZE",
     "MAX_ENTRIES",
     "MAX_TABLE_SIZE",
-    "NO_TABLE",
     "FrameEntry",
     "SeekTable",
+    "TableChoice",
     "TableReference",
+    "TableTrust",
     "built_table_size",
     "max_table_size_at",
+    "parse_table_choice",
     "table_frame_size",
 ]
 
@@ -94,6 +97,11 @@ class TableReference(NamedTuple):
     """Names one seek table by its place and its content, so that no other is taken for it.
 
     Its text, as in a line of an index, is "OFFSET SIZE sha256:DIGEST" (spec-notes, section 6.7).
+
+    Example:
+        >>> reference = seekwarc.TableReference(4_000, 53, "ab" * 32)
+        >>> seekwarc.TableReference.parse(str(reference)) == reference
+        True
     """
 
     offset: int
@@ -121,8 +129,37 @@ class TableReference(NamedTuple):
         return TableReference(int(match[1]), int(match[2]), match[3])
 
 
-NO_TABLE: Final = TableReference(0, 0, "0" * 64)
-"""Names no table: with it, a record is scanned even where tables are there."""
+class TableTrust(StrEnum):
+    """Which seek tables a record may be read by where no index names one.
+
+    Example:
+        >>> with seekwarc.open("crawl.warc.zst") as archive:
+        ...     offset = next(archive.records(uri="http://example.org/film.mp4")).offset
+        ...     record = archive.record_at(offset, table=seekwarc.TableTrust.SCANNED)
+        ...     print(record.payload.pread(2_000_000, 4).hex())
+        7f009972
+    """
+
+    SCANNED = "none"
+    """None: the frames are scanned, and a table is used only if it lists just these."""
+    CLAIMED = "claimed"
+    """What the file claims, as far as it can be checked without looking at all frames (section 6.4)."""
+
+
+TableChoice: TypeAlias = TableReference | TableTrust
+"""How a record's frames are found: by the table that an index names, or by what `TableTrust` says."""
+
+
+def parse_table_choice(text: str) -> TableChoice:
+    """Parse the text of a choice, as `str` makes it.
+
+    Raises:
+        FormatError: The text has another form.
+    """
+    return TableTrust(text) if text in _TRUSTS else TableReference.parse(text)
+
+
+_TRUSTS: Final = frozenset(trust.value for trust in TableTrust)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

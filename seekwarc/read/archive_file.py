@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from seekwarc.errors import FormatError, FormatWarning, TruncatedError
-from seekwarc.format.seektable import MAX_TABLE_SIZE, TableReference
+from seekwarc.format.seektable import MAX_TABLE_SIZE, TableChoice, TableReference, TableTrust
 from seekwarc.format.warc import RecordHeader, parse_record_header
 from seekwarc.frames.context import FrameContext
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE, FrameDecoder
@@ -125,7 +125,12 @@ class ArchiveFile:
         """Whether several short reads cost no more than one that has all of their bytes."""
         return self.source.policy.gap == 0
 
-    def prefetch_record(self, offset: int, length: int | None, table: TableReference | None = None) -> None:
+    @property
+    def table_trust(self) -> TableTrust:
+        """What is believed of tables where records are found: nothing, where scanning costs little."""
+        return TableTrust.CLAIMED if self.source.is_far else TableTrust.SCANNED
+
+    def prefetch_record(self, offset: int, length: int | None, table: TableChoice) -> None:
         """On remote sources, prefetch the head of a record and its seek table in one round trip.
 
         Fetched are the record's head and the table after it, or the one at the end of the file; and, the
@@ -139,14 +144,15 @@ class ArchiveFile:
             wanted.append((offset, offset + length))
         else:
             wanted.append((offset, offset + RECORD_HEAD))
-            if table is not None:
+            if isinstance(table, TableReference):
                 if table.size <= self.max_table_size:
                     wanted.append((table.offset, table.offset + table.size))
-            elif length is not None and with_tables:
+            elif table is TableTrust.CLAIMED and length is not None and with_tables:
                 tail = min(own_table_tail(length), self.max_table_size)
                 wanted.append((offset + length - tail, offset + length))
         self._opened = True
-        at_end = length is None and table is None and with_tables and self._tables is None
+        is_claimed = table is TableTrust.CLAIMED
+        at_end = length is None and is_claimed and with_tables and self._tables is None
         self.source.prefetch(wanted, end=at_end)
 
     def prefetch_file(self, *, tables: bool) -> None:

@@ -24,7 +24,7 @@ from seekwarc.format.seektable import MAX_TABLE_SIZE, SeekTable, table_frame_siz
 from seekwarc.storage.fetch import TAIL
 from seekwarc.storage.source import RangeSource
 
-__all__ = ["MAX_LINKS", "FileTable", "FileTables", "own_table_tail", "read_table_before"]
+__all__ = ["MAX_LINKS", "ClaimedFrames", "FileTable", "FileTables", "own_table_tail", "read_table_before"]
 
 LITTLE_DATA: Final = 1 << 20
 STORED_PER_TABLE_BYTE: Final = (128 << 10) // 12
@@ -35,8 +35,24 @@ MAX_LINKS: Final = 1000
 """How far the chain is followed; what lies before is found by scanning."""
 
 
+class ClaimedFrames(NamedTuple):
+    """The frames of one record, as a seek table of the file claims."""
+
+    offset: int
+    """Offset of the first one in the file."""
+    table: SeekTable
+    """Lists them; of a table of the whole file, the part that does."""
+    is_own: bool
+    """The table lists nothing else."""
+
+    @property
+    def claimed_end(self) -> int:
+        """Offset after the last one."""
+        return self.offset + self.table.stored_size
+
+
 class FileTable(NamedTuple):
-    """A table of a file, or of one of the files that it was put together of."""
+    """A table of a file, or of one of the files that it was put together of: what it lists is a claim."""
 
     start: int
     """Offset of the first frame that it lists."""
@@ -152,14 +168,10 @@ class FileTables:
             if entry.content_size:
                 yield link.start + entry.stored_start
 
-    def find(self, offset: int, size: int) -> tuple[SeekTable, bool] | None:
-        """Return the frames of the record at `offset` that holds `size` content bytes, if listed.
-
-        Returns:
-            The frames, and whether the table lists nothing else: then it is the record's own.
-        """
+    def find(self, offset: int, size: int) -> ClaimedFrames | None:
+        """Return the frames of the record at `offset` that holds `size` content bytes, if listed."""
         link = self.over(offset)
-        if link is None:
+        part = link.table.part(offset - link.start, size) if link is not None else None
+        if link is None or part is None:
             return None
-        part = link.table.part(offset - link.start, size)
-        return None if part is None else (part, len(part) == len(link.table))
+        return ClaimedFrames(offset, part, is_own=len(part) == len(link.table))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, Self
 
 from seekwarc.closing import Closing
 from seekwarc.errors import FormatError, RangeError, SourceError
-from seekwarc.format.seektable import MAX_TABLE_SIZE
+from seekwarc.format.seektable import MAX_TABLE_SIZE, TableTrust
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary
 from seekwarc.read.archive_file import CACHE_SIZE, ONE_READ, ArchiveFile
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import BinaryIO
 
-    from seekwarc.format.seektable import TableReference
+    from seekwarc.format.seektable import TableChoice
     from seekwarc.frames.units import Compression
     from seekwarc.read.record import Record, Relations
     from seekwarc.storage.diskcache import DiskCache
@@ -351,7 +351,7 @@ class Reader(Closing):
         offset: int | str,
         length: int | str | None = None,
         *,
-        table: TableReference | None = None,
+        table: TableChoice = TableTrust.CLAIMED,
     ) -> Record:
         """Return the record that starts at a stored offset, as an index gives it.
 
@@ -364,8 +364,9 @@ class Reader(Closing):
                 CDXJ lines have.
             length: Stored bytes up to the next record. With it the record's seek table is found by one
                 read; without it, through the table at the end of the file, or by scanning.
-            table: The record's seek table, as a line of an index names it (`Capture.table`). With it no other
-                table is trusted; and if this one is not there, the record is scanned.
+            table: The record's seek table, as a line of an index names it (`Capture.table`). No other is
+                trusted then, and if it is not there, the record is scanned. Or a `TableTrust`: whether to
+                believe what the file claims, as far as it can be checked without looking at all frames.
 
         Raises:
             FormatError: No record starts there.

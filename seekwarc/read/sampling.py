@@ -85,9 +85,9 @@ class _Draws:
         frames = file.tables.find(offset, record_size(header))
         if frames is None:
             return self._record_at(offset, None)  # The tables do not show where it ends.
-        after = bisect_left(self._listed, offset + frames[0].stored_size)
+        after = bisect_left(self._listed, frames.claimed_end)
         if after == number + 1:
-            record = framed_record_at(file, window, offset, length, None)
+            record = framed_record_at(file, window, offset, length)
             # All of it was read and decoded, and its block is what the caller is likely to read next.
             file.frames.cache.keep_latest()
             return record

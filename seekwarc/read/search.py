@@ -159,7 +159,7 @@ class RecordSearch:
                     return frame.end
                 break
         listed = self._file.tables.find(begin, size) if self._is_believed(begin) else None
-        return begin + listed[0].stored_size if listed is not None else None
+        return listed.claimed_end if listed is not None else None
 
     def _is_believed(self, offset: int) -> bool:
         """Tell whether the table over `offset` lists the frames that are there, apart from damaged ones."""

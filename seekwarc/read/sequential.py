@@ -87,6 +87,11 @@ class StreamBody(RecordBody):
         self._base = 0
         self._lock = threading.Lock()
 
+    @property
+    def is_in_frames(self) -> bool:
+        """Whether the record is in Zstandard frames, which a seek table may claim to list."""
+        return self._compression == "zst"
+
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
         """See `RecordBody.read`."""
         out = bytearray(stop - start)

@@ -20,20 +20,28 @@ from __future__ import annotations
 
 import contextlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from seekwarc.compiling import mypyc_attr
-from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.seektable import NO_TABLE, SeekTable, TableReference
+from seekwarc.errors import FormatError
+from seekwarc.format.seektable import SeekTable, TableChoice, TableReference, TableTrust
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
-from seekwarc.format.zstd import MAX_FRAME_HEADER_SIZE, SEEK_TABLE_MAGIC, measure_frame
+from seekwarc.format.zstd import MAX_FRAME_HEADER_SIZE, measure_frame
 from seekwarc.frames.run import FrameRun, ReadPlan
-from seekwarc.frames.scan import UNSEEN, Window, frame_at, frame_start_at, scan_run
+from seekwarc.frames.scan import Window, frame_at, frame_start_at
 from seekwarc.frames.units import EmptyFrame, skippable_frame_at, whole_frame
 from seekwarc.frames.verify import MAX_FRAME_CONTENT
 from seekwarc.read.body import RecordBody, TableStatus, UnitBody, record_size
-from seekwarc.read.file_tables import TABLE_OVERHEAD, own_table_tail, read_table_before
+from seekwarc.read.file_tables import TABLE_OVERHEAD, ClaimedFrames, own_table_tail, read_table_before
+from seekwarc.read.known_frames import (
+    NOT_THESE,
+    KnownFrames,
+    compared,
+    frames_named,
+    scanned,
+    table_after,
+)
 from seekwarc.read.record import Record
 from seekwarc.read.sequential import StreamBody, end_of_empty_frames, streamed_length
 
@@ -47,17 +55,14 @@ __all__ = [
     "ZstdBody",
     "empty_frame_at",
     "empty_frames_at",
-    "known_table",
-    "table_reference",
+    "table_choice",
     "whole_empty_frames_at",
 ]
 
 MAX_EMPTY_FRAMES: Final = 16
 """A table that lists more frames without content in a record is not worth checking."""
-MAX_ENTRY_SIZE: Final = 12
 PEEK: Final = 32
 """What is read to see one frame header, block header, or both."""
-NOT_THESE: Final = "the seek table does not list the frames that are there"
 MAX_BLANK_FRAME: Final = 64
 """A frame with no more content than this may hold line breaks alone: no record is that small."""
 
@@ -89,12 +94,9 @@ class _Found(NamedTuple):
     way: FrameRun | RecordBody
     status: TableStatus
     problem: str | None
-    frames: SeekTable | None
-    """The record's frames, even where these are too large to be reached by range."""
-    data_end: int | None
-    """Offset after the last frame with content, None where only decompressing tells."""
-    is_scanned: bool = False
-    """The frames' headers were scanned; a seek table that was used lists just these frames."""
+    frames: KnownFrames | ClaimedFrames | None
+    """The record's frames, even where these are too large to be reached by range; None where they do not
+    tell where the record ends."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -107,11 +109,10 @@ class ZstdBody(RecordBody):
         header: The record's header.
         length: Stored bytes up to the next record, where an index told.
         head: Stored bytes from `offset` on that are at hand.
-        walks: The frames are scanned, and a table is used only if it lists just these.
-        table: The record's table, where an index named it. No other is used then.
+        table: How the frames are found.
     """
 
-    __slots__ = ("_found", "_head", "_length", "_table", "_walks")
+    __slots__ = ("_choice", "_found", "_head", "_length")
 
     def __init__(
         self,
@@ -119,20 +120,18 @@ class ZstdBody(RecordBody):
         offset: int,
         header: RecordHeader,
         *,
+        table: TableChoice,
         length: int | None = None,
         head: bytes = b"",
-        walks: bool = False,
-        table: TableReference | None = None,
     ) -> None:
         super().__init__(file, offset, header)
         self._length = length
         self._head = head
-        self._walks = walks
-        self._table = table
+        self._choice: TableChoice = table
         self._found: _Found | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        kept = ("file", "offset", "header", "skip", "_length", "_walks", "_table")
+        kept = ("file", "offset", "header", "skip", "_length", "_choice")
         return {name: getattr(self, name) for name in kept}
 
     def __setstate__(self, state: dict[str, object]) -> None:
@@ -172,18 +171,26 @@ class ZstdBody(RecordBody):
 
     @property
     def frames(self) -> SeekTable | None:
-        """See `RecordBody.frames`."""
-        return self._way().frames
+        """See `RecordBody.frames`; they are only claimed unless `known_frames` has them."""
+        frames = self._way().frames
+        return frames.table if frames is not None else None
+
+    @property
+    def known_frames(self) -> KnownFrames | None:
+        """The record's frames; None if they are only claimed, or do not tell where the record ends."""
+        frames = self._way().frames
+        return frames if isinstance(frames, KnownFrames) else None
 
     @property
     def data_end(self) -> int | None:
-        """Offset after the last frame with content, None where only decompressing tells."""
-        return self._way().data_end
+        """Offset after the last frame with content, as far as the choice of a table lets one know.
 
-    @property
-    def is_scanned(self) -> bool:
-        """Whether the frames' headers were scanned: then a seek table that was used lists just these."""
-        return self._way().is_scanned
+        None where only decompressing tells.
+        """
+        frames = self._way().frames
+        if isinstance(frames, ClaimedFrames):
+            return frames.claimed_end
+        return frames.end if frames is not None else None
 
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
         """See `RecordBody.read`."""
@@ -209,27 +216,41 @@ class ZstdBody(RecordBody):
             return self.offset + streamed_length(self.file, self.offset, "zst")
         return _stored_end(self.file, self.offset, data_end)
 
+    def ends_at_its_table(self) -> bool:
+        """Tell whether the record's own seek table lists its frames, and the last one ends as it says."""
+        found = self._way()
+        if not isinstance(found.frames, ClaimedFrames) or not found.frames.is_own:
+            return False
+        table = found.frames.table
+        last = table[table.locate(table.content_size - 1, table.content_size)[0]]
+        frame = frame_at(Window(self.file.source, first_read=PEEK), self.offset + last.stored_start)
+        return frame is not None and frame.size == last.stored_size
+
     def _find(self, size: int) -> _Found:
         problem = None
-        if not self._walks:
-            ways = (self._own_table, self._file_table) if self._table is None else (self._named_table,)
-            for find in ways:
-                try:
-                    listed = find(size)
-                    if listed is not None:
-                        return self._believed(*listed, problem)
-                except FormatError as error:
-                    problem = problem or error.message
+        for find in self._ways():
+            try:
+                frames = find(size)
+                if frames is not None:
+                    return self._checked(frames, problem)
+            except FormatError as error:
+                problem = problem or error.message
         return self._scan(size, problem)
 
-    def _believed(self, table: SeekTable, status: TableStatus, problem: str | None) -> _Found:
-        """Return the way that a table leads.
+    def _ways(self) -> tuple[Callable[[int], KnownFrames | ClaimedFrames | None], ...]:
+        if isinstance(self._choice, TableReference):
+            return (self._named_table,)
+        return (self._own_table, self._file_table) if self._choice is TableTrust.CLAIMED else ()
+
+    def _checked(self, frames: KnownFrames | ClaimedFrames, problem: str | None) -> _Found:
+        """Return the way to frames that were not scanned.
 
         Raises:
-            FormatError: The table does not list the frames that are there.
+            FormatError: These are not the frames that are there.
         """
-        self._look_at_ends(table, is_own=status is TableStatus.RECORD)
-        found = self._run(table, status, problem)
+        is_own = isinstance(frames, KnownFrames) or frames.is_own
+        self._check_ends(frames.table, is_own=is_own)
+        found = self._run(frames, TableStatus.RECORD if is_own else TableStatus.FILE, problem)
         # The header was read without the table. Reading it again the other way puts the first frame to all
         # the tests of any other, and costs nothing where that is still in the cache.
         raw = self.header.raw
@@ -237,34 +258,22 @@ class ZstdBody(RecordBody):
             raise FormatError(NOT_THESE)
         return found
 
-    def _run(self, table: SeekTable, status: TableStatus, problem: str | None = None) -> _Found:
-        end = self.offset + table.stored_size
+    def _run(self, frames: KnownFrames | ClaimedFrames, status: TableStatus, problem: str | None) -> _Found:
+        table = frames.table
         if max(table.content_sizes, default=0) > MAX_FRAME_CONTENT:
-            return _Found(self._stream(), TableStatus.STREAM, problem, table, end)
-        run = FrameRun(self.file.frames, self.offset, table, self._head)
-        return _Found(run, status, problem, table, end)
+            return _Found(self._stream(), TableStatus.STREAM, problem, frames)
+        return _Found(FrameRun(self.file.frames, self.offset, table, self._head), status, problem, frames)
 
     def _stream(self) -> StreamBody:
         return StreamBody(self.file, self.offset, self.header, "zst")
 
-    def _named_table(self, size: int) -> tuple[SeekTable, TableStatus] | None:
-        """Read the table that an index named (spec-notes, section 6.7)."""
-        import hashlib  # noqa: PLC0415 - only large records found by an index need it
+    def _named_table(self, size: int) -> KnownFrames | None:
+        choice = self._choice
+        return (
+            frames_named(self.file, self.offset, size, choice) if isinstance(choice, TableReference) else None
+        )
 
-        reference = self._table
-        if reference == NO_TABLE:
-            return None
-        if reference is None or reference.size > self.file.max_table_size:
-            raise FormatError(f"the seek table is larger than max_table_size={self.file.max_table_size}")
-        data = self.file.source.read(reference.offset, reference.offset + reference.size)
-        if hashlib.sha256(data).hexdigest() != reference.sha256:
-            raise FormatError("the seek table is not the one that the index names: the index is out of date")
-        table = SeekTable.parse(data)
-        if table.anchor(reference.offset) != self.offset or table.content_size != size:
-            raise FormatError("the seek table that the index names is that of another record")
-        return table, TableStatus.RECORD
-
-    def _own_table(self, size: int) -> tuple[SeekTable, TableStatus] | None:
+    def _own_table(self, size: int) -> ClaimedFrames | None:
         """Read the table at the end of the record (spec-notes, sections 6.1 and 6.2)."""
         if self._length is None:
             return None
@@ -287,17 +296,13 @@ class ZstdBody(RecordBody):
             raise FormatError("the seek table's frames begin after the record's first one")
         if table.content_size != size:
             raise FormatError(f"the seek table lists {table.content_size} bytes, the record has {size}")
-        return table, TableStatus.RECORD
+        return ClaimedFrames(begin, table, is_own=True)
 
-    def _file_table(self, size: int) -> tuple[SeekTable, TableStatus] | None:
+    def _file_table(self, size: int) -> ClaimedFrames | None:
         """Find the record's frames in the tables at the end of the file."""
-        listed = self.file.tables.find(self.offset, size)
-        if listed is None:
-            return None
-        table, is_own = listed
-        return table, TableStatus.RECORD if is_own else TableStatus.FILE
+        return self.file.tables.find(self.offset, size)
 
-    def _look_at_ends(self, table: SeekTable, *, is_own: bool) -> None:
+    def _check_ends(self, table: SeekTable, *, is_own: bool) -> None:
         """See that the record's last frame, and those without content, are where a table says.
 
         All others are looked at when they are used. A frame that is called empty never would be, and
@@ -326,102 +331,53 @@ class ZstdBody(RecordBody):
                 raise FormatError(NOT_THESE)
 
     def _scan(self, size: int, problem: str | None) -> _Found:
-        """Step over the record's frames by their headers."""
-        file = self.file
-        run = scan_run(file.source, self.offset, size)
-        if run.is_at_end and run.content_size < size - len(RECORD_END):
-            raise TruncatedError(
-                f"the file ends inside this record: {run.content_size} of {size} bytes are there",
-                source=file.name,
-                offset=self.offset,
-            )
-        if run.content_size != size:
-            return _Found(self._stream(), TableStatus.STREAM, problem, None, None)
-        return self._compared(SeekTable(run.stored_sizes, run.content_sizes), run.checksums, size, problem)
-
-    def _compared(self, scanned: SeekTable, checksums: array[int], size: int, problem: str | None) -> _Found:
-        """Return the way to frames that were found by scanning, by the table if one lists just these."""
-        if len(scanned) == 1:
-            return self._run(scanned, TableStatus.SINGLE, problem)
-        found = None
+        """Step over the record's frames by their headers, and use a table if one lists just these."""
+        found = scanned(self.file, self.offset, size)
+        if found is None:
+            return _Found(self._stream(), TableStatus.STREAM, problem, None)
+        frames, status = found.frames, TableStatus.NONE
+        if len(frames.table) == 1:
+            return self._run(frames, TableStatus.SINGLE, problem)
         try:
-            listed = self._table_after(Window(self.file.source), scanned)
-            if listed is None and self._walks:
-                listed = self._file_table(size)
-            if listed is not None:
-                if not _lists_just(listed[0], scanned, checksums):
-                    raise FormatError(NOT_THESE)
-                found = self._run(*listed, problem)
+            after = table_after(self.file, frames)
+            claimed = after[0] if after is not None else None
+            if claimed is None and self._choice is TableTrust.SCANNED and not self.file.source.is_far:
+                claimed = self._file_table(size)
+            if claimed is not None:
+                frames = compared(claimed, found)
+                status = TableStatus.RECORD if claimed.is_own else TableStatus.FILE
         except FormatError as error:
             problem = problem or error.message
-        if found is None:
-            status = TableStatus.UNUSABLE if problem else TableStatus.NONE
-            found = self._run(scanned, status, problem)
-        return found._replace(is_scanned=True)
-
-    def _table_after(self, window: Window, scanned: SeekTable) -> tuple[SeekTable, TableStatus] | None:
-        """Return the record's own table where it stands right after the scanned frames."""
-        offset = self.offset + scanned.stored_size
-        start = frame_start_at(window, offset)
-        if start is None or start[0] != SEEK_TABLE_MAGIC:
-            return None
-        size = start[2]
-        if size > min(TABLE_OVERHEAD + len(scanned) * MAX_ENTRY_SIZE, self.file.max_table_size):
-            # It lists more frames than the record has: a file table, or not ours.
-            return None
-        table = SeekTable.parse(window.take(offset, size))
-        if table.anchor(offset) < self.offset:
-            return None
-        return table, TableStatus.RECORD
+        if problem is not None and status is TableStatus.NONE:
+            status = TableStatus.UNUSABLE
+        return self._run(frames, status, problem)
 
 
-def table_reference(record: Record) -> TableReference | None:
-    """Name the seek table of a record for an index, so that its readers trust no other table.
+def table_choice(record: Record) -> TableChoice:
+    """Return how to find the frames of a record that was iterated over, when it is opened again.
 
     Returns:
-        None where the record has no table of its own directly after its frames, or that was not compared
-        with the frames: as it is by iterating over a file that is not remote.
+        The record's table, where that was compared with the frames; `TableTrust.SCANNED` where no table is to
+        be trusted; `TableTrust.CLAIMED` where no table is asked for, as with a record that is one small
+        frame, or where the iteration itself followed what the file claims.
     """
     body = record.body
-    if not isinstance(body, ZstdBody) or not body.is_scanned or body.table_status is not TableStatus.RECORD:
-        return None
+    if not isinstance(body, ZstdBody):
+        is_streamed = isinstance(body, StreamBody) and body.is_in_frames
+        return TableTrust.SCANNED if is_streamed else TableTrust.CLAIMED
+    frames = body.known_frames
+    if frames is None:
+        return TableTrust.SCANNED if body.frames is None else TableTrust.CLAIMED
+    if body.table_status is not TableStatus.RECORD:
+        return TableTrust.SCANNED
     import hashlib  # noqa: PLC0415 - only an index needs it
 
-    window = Window(body.file.source)
-    offset = body.data_end
-    start = frame_start_at(window, offset) if offset is not None else None
-    if offset is None or start is None or start[0] != SEEK_TABLE_MAGIC:
-        return None
-    data = window.take(offset, start[2])
-    # Read a second time, it may be another one.
-    if SeekTable.parse(data) != body.frames:
-        return None
-    return TableReference(offset, len(data), hashlib.sha256(data).hexdigest())
-
-
-def known_table(record: Record) -> TableReference | None:
-    """Name the only seek table to trust for a record from now on: `NO_TABLE` where it has none.
-
-    Returns:
-        None where no table was compared with the frames, or the record has one frame only.
-    """
-    reference = None
-    if isinstance(record.body, ZstdBody) and record.body.is_scanned:
-        with contextlib.suppress(FormatError):
-            reference = table_reference(record)
-        return reference or NO_TABLE
-    return None
-
-
-def _lists_just(table: SeekTable, scanned: SeekTable, checksums: array[int]) -> bool:
-    """Tell whether a table lists the frames that a scan found, as far as these tell of themselves."""
-    sizes = table.stored_sizes, table.content_sizes
-    if sizes != (scanned.stored_sizes, scanned.content_sizes):
-        return False
-    if table.checksums is None or table.checksums == checksums:
-        return True
-    pairs = zip(table.checksums, checksums, strict=True)
-    return all(found in (UNSEEN, listed) for listed, found in pairs)
+    with contextlib.suppress(FormatError):
+        after = table_after(body.file, frames)
+        # Read a second time, it may be another one.
+        if after is not None and after[0].table == frames.table:
+            return TableReference(frames.end, len(after[1]), hashlib.sha256(after[1]).hexdigest())
+    return TableTrust.SCANNED
 
 
 def _stored_end(file: ArchiveFile, offset: int, data_end: int) -> int:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end
+from seekwarc.format.seektable import TableTrust
 from seekwarc.format.warc import RECORD_END, whole_record_header
 from seekwarc.format.zstd import FrameHeader, measure_frame, parse_frame_header
 from seekwarc.frames.decoder import CodecError
@@ -33,7 +34,7 @@ from seekwarc.read.zstd_body import (
 )
 
 if TYPE_CHECKING:
-    from seekwarc.format.seektable import TableReference
+    from seekwarc.format.seektable import TableChoice
     from seekwarc.format.warc import RecordHeader
     from seekwarc.read.archive_file import ArchiveFile
 
@@ -74,7 +75,7 @@ def framed_record_at(
     window: Window,
     offset: int,
     length: int | None,
-    table: TableReference | None = None,
+    table: TableChoice = TableTrust.CLAIMED,
 ) -> Record | None:
     """Return the record whose first frame is at `offset`, None where only empty frames follow.
 
@@ -83,7 +84,7 @@ def framed_record_at(
         window: A window that may hold the record's head.
         offset: Stored offset.
         length: Stored bytes up to the next record, where known.
-        table: The record's seek table, where known.
+        table: How the record's frames are found.
     """
     header = None
     while header is None or header.content_size == 0:
@@ -105,9 +106,10 @@ def framed_record_at(
         record_header = file.parse_header(content[:end], offset)
         if record_size(record_header) == len(content):
             return Record(FrameBody(file, offset, record_header, offset + len(frame)), length=length)
-    # A table that was made to displace frames cannot be told by a short read: only looking at all frames can.
-    walks = file.strict and table is None and not file.source.is_far
-    body = ZstdBody(file, offset, record_header, length=length, head=head, walks=walks, table=table)
+    if file.strict and table is TableTrust.CLAIMED:
+        # Only looking at all frames shows that a table was made to displace some of them.
+        table = file.table_trust
+    body = ZstdBody(file, offset, record_header, table=table, length=length, head=head)
     record = Record(body, length=length)
     _tell_of_frame(file, record, header, content, len(frame))
     return record
@@ -193,7 +195,7 @@ def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterat
                 yield Record(FrameBody(file, offset, record_header, end), length=length)
                 offset = end
                 continue
-        body = ZstdBody(file, offset, record_header, walks=not file.source.is_far)
+        body = ZstdBody(file, offset, record_header, table=file.table_trust)
         record = Record(body)
         goes_on = record.size > header.content_size
         data_end = _data_end(body) if goes_on else None

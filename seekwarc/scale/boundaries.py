@@ -11,7 +11,8 @@ as in some files of other tools, an index tells offsets. In a file that is near,
 otherwise; and where these do not tell either, the records are read.
 
 Worst case: a table made with intent. Then a place may be inside a record after all; `Reader.between` finds
-that out where two parts meet, and raises.
+that out where two parts meet, and raises. Where a large record ends, which no other part begins before, is
+measured.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from itertools import islice, zip_longest
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
-from seekwarc.format.seektable import FOOTER_SIZE, MAX_TABLE_SIZE, SeekTable
+from seekwarc.format.seektable import FOOTER_SIZE, MAX_TABLE_SIZE, SeekTable, TableTrust
 from seekwarc.format.warc import RecordHeader
 from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE
 from seekwarc.frames.scan import Window, frames_from
@@ -35,6 +36,7 @@ from seekwarc.read.file_tables import FileTable
 from seekwarc.read.plain import plain_records
 from seekwarc.read.record import Record
 from seekwarc.read.search import RecordSearch
+from seekwarc.read.zstd_body import ZstdBody
 from seekwarc.read.zstd_records import framed_record_at, framed_records
 
 __all__ = ["Cuts", "find_cuts", "large_records", "record_start_after"]
@@ -64,7 +66,7 @@ class Cuts(NamedTuple):
 
 
 class LargeRecord(NamedTuple):
-    """A record of several frames, as tables tell it."""
+    """A record of several frames, as tables claim."""
 
     offset: int
     length: int
@@ -216,17 +218,17 @@ def record_start_after(table: SeekTable, position: int) -> int | None:
 def large_records(file: ArchiveFile, min_size: int) -> Iterator[Record]:
     """Yield the records of `min_size` bytes or more that can be read inside of, in file order.
 
-    What is damaged, or is not what the tables say, is left out.
+    Tables only tell where to look. In a file that is near, the frames of each record are scanned; in one that
+    is far, the record's own table must be there, and its last frame must end where that says. So the length
+    of each is its own. What is damaged, or is not what the tables say, is left out.
     """
     links = file.tables.links
     if links:
-        wrong = 0
+        wrong = end = 0
         for place in _listed_records(links, file.source.size or 0, min_size):
-            window = file.window(place.offset + place.length)
-            record = None
-            with suppress(FormatError):
-                record = framed_record_at(file, window, place.offset, place.length)
-            if record is not None and (record.offset, record.size) == (place.offset, place.content_size):
+            record = _large_record(file, place) if place.offset >= end else None
+            if record is not None:
+                end = record.offset + record.length
                 yield record
             elif (wrong := wrong + 1) == MAX_WRONG:
                 # A false table may list millions.
@@ -238,6 +240,23 @@ def large_records(file: ArchiveFile, min_size: int) -> Iterator[Record]:
             for record in walk(file, file.window()):
                 if record.size >= min_size and not record.skip and record.length:
                     yield record
+
+
+def _large_record(file: ArchiveFile, claimed: LargeRecord) -> Record | None:
+    """Return the record of several frames that tables claim at a place, None where it is something else."""
+    trust = file.table_trust
+    # A length that is claimed only helps to find the record's own table.
+    length = claimed.length if trust is TableTrust.CLAIMED else None
+    window = file.window(claimed.offset + claimed.length)
+    with suppress(FormatError):
+        found = framed_record_at(file, window, claimed.offset, length, trust)
+        if found is None or (found.offset, found.size) != (claimed.offset, claimed.content_size):
+            return None
+        body = found.body
+        is_sure = isinstance(body, ZstdBody) and (body.known_frames is not None or body.ends_at_its_table())
+        # Without the length that is claimed, so that it is measured.
+        return Record(body) if is_sure and found.problem is None else None
+    return None
 
 
 def _listed_records(links: Sequence[FileTable], end: int, min_size: int) -> Iterator[LargeRecord]:

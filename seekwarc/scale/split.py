@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Self
 
 from seekwarc.errors import FormatError, RangeError
+from seekwarc.format.seektable import TableTrust, parse_table_choice
 from seekwarc.storage.remote_url import shown_url
 
 __all__ = ["Split"]
@@ -20,6 +21,7 @@ class Split:
 
     Raises:
         RangeError: The numbers are no ranges, or the fields are not those of the kind.
+        FormatError: `table` names no seek table.
 
     Example:
         >>> split = next(seekwarc.splits("crawl.warc.zst"))
@@ -41,6 +43,9 @@ class Split:
     """Of a payload: offset of its record in the stored file."""
     length: int | None = None
     """Of a payload: stored length of its record."""
+    table: str = TableTrust.CLAIMED.value
+    """Of a payload: text of the seek table by which its record is read, as a line of an index has it; see
+    `Reader.record_at`."""
     identity: str | None = None
     """Version of the file (`Reader.version`): one that was replaced since is refused."""
     note: str | None = None
@@ -58,6 +63,7 @@ class Split:
         if self.start < 0 or (self.stop is not None and self.stop < self.start):
             raise RangeError(f"a split cannot hold the bytes [{self.start}, {self.stop})")
         is_placed = (self.record or 0) >= 0 and (self.length is None or self.length > 0)
+        parse_table_choice(self.table)
         if (self.record is not None) != (self.kind == "payload") or not is_placed:
             raise RangeError(
                 f"a split of {self.kind} cannot be of the record at {self.record} with length {self.length}"

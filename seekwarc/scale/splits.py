@@ -21,13 +21,14 @@ from typing import Final, NamedTuple, Unpack
 
 from seekwarc.cdx.index import Index
 from seekwarc.errors import FormatError, RangeError, SeekWarcError, SourceChangedError
-from seekwarc.format.seektable import MAX_TABLE_SIZE
+from seekwarc.format.seektable import MAX_TABLE_SIZE, parse_table_choice
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import OpenOptions, ReaderOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
+from seekwarc.read.zstd_body import table_choice
 from seekwarc.scale.boundaries import Cuts, find_cuts, large_records
 from seekwarc.scale.listed import ListedRecords
 from seekwarc.scale.payload import PayloadPart, payload_cuts
@@ -203,7 +204,7 @@ class _Planner:
         for record in large_records(file, self._target):
             cuts = payload_cuts(record, self._target, self._delimiter)
             if cuts is not None and record.payload.size > self._target:
-                found.append(_Cut(record.offset, record.length, cuts))
+                found.append(_Cut(record.offset, record.length, str(table_choice(record)), cuts))
         return found
 
 
@@ -212,6 +213,7 @@ class _Cut(NamedTuple):
 
     offset: int
     length: int
+    table: str
     cuts: Sequence[int]
 
 
@@ -228,7 +230,9 @@ def _joined(whole: Split, cuts: Cuts, large: Sequence[_Cut], end: int) -> Iterat
     for record in large:
         yield from _cut_up(replace(whole, start=begin, stop=record.offset, note=cuts.note), cuts.offsets)
         begin = record.offset + record.length
-        payload = replace(whole, kind="payload", record=record.offset, length=record.length)
+        payload = replace(
+            whole, kind="payload", record=record.offset, length=record.length, table=record.table
+        )
         yield from _cut_up(payload, record.cuts)
     if begin < end or not large:
         yield from _cut_up(replace(whole, start=begin, note=cuts.note), cuts.offsets)
@@ -299,7 +303,8 @@ def read_records(split: Split, **options: Unpack[ReaderOptions]) -> Iterator[Rec
 def _payload_part(split: Split, options: ReaderOptions) -> Iterator[PayloadPart]:
     with ExitStack() as opened:
         archive = opened.enter_context(Reader(split.url, **options))
-        record = archive.record_at(split.record or 0, split.length)
+        table = parse_table_choice(split.table)
+        record = archive.record_at(split.record or 0, split.length, table=table)
         check = _checked_version(archive, split)
         part = PayloadPart(record, split.start, split.stop, check)
         # Most who want one part take it with `next`, and the iteration is over at once.

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, NamedTuple
 from seekwarc.collection.record_index import Entry
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
-from seekwarc.format.seektable import TableReference
+from seekwarc.format.seektable import TableChoice, TableTrust, parse_table_choice
 from seekwarc.serve.address import CAPTURE_TYPES
 from seekwarc.serve.headers import clean
 
@@ -67,13 +67,13 @@ class Row(NamedTuple):
     """IDs, each with a line break before and after it."""
     problem: str | None = None
     """What is wrong with the part of it that was read."""
-    seek_table: str | None = None
-    """Names its seek table, if that was compared with the frames: see `TableReference`."""
+    seek_table: str = TableTrust.CLAIMED.value
+    """Text of the choice of a seek table; see `table`."""
 
     @property
-    def reference(self) -> TableReference | None:
-        """The only seek table to trust; None if any may be."""
-        return TableReference.parse(self.seek_table) if self.seek_table is not None else None
+    def table(self) -> TableChoice:
+        """The only seek table to trust, or which may be trusted."""
+        return parse_table_choice(self.seek_table)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,7 +274,7 @@ class Catalogue:
                 row.origin,
                 row.refers_to,
                 tuple(filter(None, row.concurrent_to.split("\n"))),
-                row.reference,
+                row.table,
             )
             for row in self._rows(condition, value)
         ]

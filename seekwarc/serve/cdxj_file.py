@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from seekwarc.errors import FormatError, LimitError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
-from seekwarc.format.seektable import NO_TABLE
+from seekwarc.format.seektable import TableChoice, TableTrust
 from seekwarc.serve.catalogue import Row, key_of
 from seekwarc.serve.headers import clean
 from seekwarc.storage.source import RangeSource
@@ -60,12 +60,12 @@ class IndexFile:
         """
         for end, line in self._lines():
             digest = line.digest
-            table, problem = None, None
+            problem = None
             try:
-                table = line.table
+                table: TableChoice = line.table
             except FormatError as error:
                 # The record can be read without its table.
-                table, problem = NO_TABLE, str(error)
+                table, problem = TableTrust.SCANNED, str(error)
             yield (
                 end,
                 Row(
@@ -81,7 +81,7 @@ class IndexFile:
                     digest=clean(str(digest)) if digest is not None else None,
                     digest_key=key_of(digest) if digest is not None else None,
                     problem=clean(problem),
-                    seek_table=str(table) if table is not None else None,
+                    seek_table=str(table),
                 ),
             )
 

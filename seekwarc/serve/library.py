@@ -273,7 +273,7 @@ class Library(Closing):
         row = self.catalogue.place(number, offset)
         if row is None:
             return reader.record_at(offset)
-        return reader.record_at(offset, row.length or None, table=row.reference)
+        return reader.record_at(offset, row.length or None, table=row.table)
 
     def _stats(self, record: Record) -> list[Stats]:
         files = {part.source for part in stored_parts(record, "payload")}
@@ -339,7 +339,7 @@ def _described(row: Row, record: Record) -> Row:
         refers_to=clean(entry.refers_to),
         concurrent_to="".join(f"\n{clean(one)}\n" for one in entry.concurrent_to),
         problem=clean(problem),
-        seek_table=str(entry.table) if entry.table is not None else None,
+        seek_table=str(entry.table),
     )
 
 

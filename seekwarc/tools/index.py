@@ -2,7 +2,8 @@
 
 The lines are those of cdxj-indexer, for .warc.zst, .warc.gz and .warc. Only the HTTP head of large records is
 decompressed, unless the header states no digest of the payload. Lines of large records have an additional
-field, which locates the record's seek table if that agrees with the frames.
+field, which names the record's seek table if that agrees with the frames, and says that none is to be trusted
+otherwise.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, CdxjLine
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
 from seekwarc.format.post import MAX_BODY_SIZE, body_query, with_query
+from seekwarc.format.seektable import TableTrust
 from seekwarc.format.surt import surt
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED
-from seekwarc.read.zstd_body import table_reference
+from seekwarc.read.zstd_body import table_choice
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.batch import base_name
@@ -278,8 +280,8 @@ class _Draft:
                 what = "no WARC-Date" if stated is None else f"a malformed WARC-Date, {stated[:40]!r}"
                 raise FormatError(f"this record has {what}, so it gets no line")
             place = {"length": str(record.length), "offset": str(record.offset), "filename": filename}
-            table = table_reference(record)
-            if table is not None:
+            table = table_choice(record)
+            if table is not TableTrust.CLAIMED:
                 place[TABLE_FIELD] = str(table)
             return CdxjLine.make(uri, date, {**self.fields, **place, **self.sent}, key=self.key)
         except FormatError as error:

@@ -15,11 +15,11 @@ import seekwarc
 from seekwarc import Index, Stats
 from seekwarc.cdx import index as module
 from seekwarc.errors import FormatError, SeekWarcError, SourceError, UnsupportedError
-from seekwarc.format.seektable import TableReference
-from seekwarc.read.zstd_body import table_reference
+from seekwarc.format.seektable import TableReference, TableTrust
+from seekwarc.read.zstd_body import table_choice
 from seekwarc.tools.index import index
 from tests.support.cdx import cdxj_line, many_lines, tabbed_cluster, wacz_cluster
-from tests.support.foreign import Entry, Foreign
+from tests.support.foreign import CRLF2, Entry, Foreign, cut, warc_header
 from tests.support.leaks import open_below
 from tests.support.rangeserver import RangeServer
 from tests.support.sources import Pipe, RecordingSource
@@ -433,7 +433,7 @@ def test_the_table_that_a_line_names_is_the_one_that_is_read(tmp_path: Path) -> 
     made = large()
     with Index(index_of(tmp_path, made)) as found:
         captures = [*found.lookup("http://example.org/", match="prefix")]
-        assert [it.table is not None for it in captures] == [False, True, False]
+        assert [isinstance(it.table, TableReference) for it in captures] == [False, True, False]
         record = captures[1].open()
         assert record.seek_table_status == "record"
         assert record.block.pread(20_000, 100) == made.records[1].block[20_000:20_100]
@@ -472,9 +472,44 @@ def test_a_strict_reader_rejects_a_table_of_other_frames(tmp_path: Path) -> None
         assert record.seek_table_status == "unusable"
 
 
-def test_a_table_of_other_frames_is_not_named(tmp_path: Path) -> None:
-    with Index(index_of(tmp_path, large(change=displaced))) as found:
-        assert [it.table for it in found.lookup("http://example.org/", match="prefix")] == [None] * 3
+def only_the_file_table(**options: object) -> Foreign:
+    made = Foreign().record(text(500)).record(text(40_000, seed=3), cuts=4000).record(text(700))
+    return made.file_table(**options)
+
+
+def one_silent_frame() -> Foreign:
+    made = Foreign().record(text(500))
+    header = warc_header(40_000, 1)
+    block = text(40_000, seed=3)
+    made.begin(header, block)
+    pieces = cut(header + block + CRLF2, 4000)
+    for number, piece in enumerate(pieces):
+        made.frame(piece, content_size=number != len(pieces) - 1)
+    return made.table(change=displaced).record(text(700))
+
+
+def displaced_in_the_file(entries: list[Entry]) -> list[Entry]:
+    return [entries[0], *displaced(entries[1:])]
+
+
+NOT_NAMED = {
+    "a false table": lambda: large(change=displaced),
+    "a table of the file": only_the_file_table,
+    "a false table of the file": lambda: only_the_file_table(change=displaced_in_the_file),
+    "a frame without its content size": one_silent_frame,
+}
+
+
+@pytest.mark.parametrize("make", NOT_NAMED.values(), ids=list(NOT_NAMED))
+def test_a_table_that_an_index_does_not_name_is_not_used_through_it(
+    make: Callable[[], Foreign], tmp_path: Path
+) -> None:
+    made = make()
+    put = made.records[1]
+    with Index(index_of(tmp_path, made)) as found:
+        captures = [*found.lookup("http://example.org/", match="prefix")]
+        assert [it.table for it in captures] == [TableTrust.CLAIMED, TableTrust.SCANNED, TableTrust.CLAIMED]
+        assert captures[1].open().block.pread(20_000, 100) == put.block[20_000:20_100]
 
 
 def test_the_table_of_another_record_is_not_used() -> None:
@@ -483,7 +518,7 @@ def test_the_table_of_another_record_is_not_used() -> None:
     )
     one = made.records[0]
     with seekwarc.open(made.bytes()) as archive:
-        references = [table_reference(record) for record in archive]
+        references = [table_choice(record) for record in archive]
         record = archive.record_at(one.offset, one.length, table=references[1])
         assert record.block.read() == one.block
         assert "another record" in record.body.table_problem

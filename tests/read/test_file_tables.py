@@ -30,16 +30,16 @@ def found(tables: FileTables, made: Foreign, number: int):
 def test_a_record_is_found_in_the_table_of_the_file() -> None:
     made = part(1)
     tables = FileTables(RecordingSource(made.bytes()))
-    table, own = found(tables, made, 1)
-    assert table.stored_size == made.records[1].length
-    assert len(table) == len(made.entries) - 2
-    assert own is False
-    assert len(found(tables, made, 0)[0]) == 1
+    claimed = found(tables, made, 1)
+    assert claimed.claimed_end == made.records[1].stop
+    assert len(claimed.table) == len(made.entries) - 2
+    assert not claimed.is_own
+    assert len(found(tables, made, 0).table) == 1
 
 
 def test_a_table_of_one_record_only_is_its_own() -> None:
     made = Foreign().record(text(3000), cuts=500).file_table()
-    assert found(FileTables(RecordingSource(made.bytes())), made, 0)[1] is True
+    assert found(FileTables(RecordingSource(made.bytes())), made, 0).is_own
 
 
 def test_what_the_table_does_not_list_is_not_found() -> None:
@@ -56,7 +56,7 @@ def test_files_after_one_another_are_a_chain() -> None:
     made = part(1).append(part(2)).append(part(3))
     tables = FileTables(RecordingSource(made.bytes()))
     for number, put in enumerate(made.records):
-        assert found(tables, made, number)[0].stored_size == put.length
+        assert found(tables, made, number).table.stored_size == put.length
 
 
 def test_a_part_without_a_table_ends_the_chain() -> None:
@@ -97,7 +97,7 @@ def test_a_long_table_takes_a_second_read() -> None:
     made = Foreign().record(text(60_000), cuts=10).file_table()
     source = RecordingSource(made.bytes())
     tables = FileTables(source)
-    assert found(tables, made, 0)[1] is True
+    assert found(tables, made, 0).is_own
     assert len(source.requests) == 2
 
 

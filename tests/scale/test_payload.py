@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +16,8 @@ import seekwarc
 from seekwarc import FormatError, PayloadPart, Split
 from seekwarc.scale.payload import payload_cuts
 from tests.support.chunks import chunked, random_sizes
-from tests.support.foreign import Foreign
+from tests.support.foreign import CRLF2, EMPTY, Entry, Foreign, text, warc_header
+from tests.support.rangeserver import Content, RangeServer
 from tests.support.writing import noise
 
 FILM = noise(3_000_000, seed=1)
@@ -34,7 +36,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def parts_of(path: Path, target: int, **options: object) -> list[Split]:
+def parts_of(path: Path | str, target: int, **options: object) -> list[Split]:
     return list(seekwarc.splits(path, target_bytes=target, inside_records=True, **options))
 
 
@@ -157,3 +159,100 @@ def test_a_part_is_closed_when_nothing_refers_to_it(crawl: Path) -> None:
     del part
     with pytest.raises(seekwarc.SourceError, match="closed"):
         file.source.read(0, 4)
+
+
+@pytest.fixture(params=["local", "remote"])
+def put_up(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[bytes], str]]:
+    """Return a function that makes a file and returns its path, or its URL on a server."""
+    with RangeServer(b"") as server:
+
+        def put(data: bytes) -> str:
+            server.content = Content(data)
+            (tmp_path / "a.warc.zst").write_bytes(data)
+            return server.url if request.param == "remote" else str(tmp_path / "a.warc.zst")
+
+        yield put
+
+
+def _read_all(url: str, target: int) -> dict[int, bytes]:
+    """Return the block of each record that the parts of a file hold."""
+    blocks: dict[int, bytes] = {}
+    for split in parts_of(url, target):
+        for found in seekwarc.read_split(split):
+            is_part = isinstance(found, seekwarc.PayloadPart)
+            record, data = (found.record, found.read()) if is_part else (found, found.block.read())
+            blocks[record.offset] = blocks.get(record.offset, b"") + data
+    return blocks
+
+
+def _large_then_small() -> tuple[Foreign, int]:
+    """Return a large record and two small ones that take as much as a table of its frames would."""
+    for size in range(200):
+        small = Foreign().record(b"").record(b"one").record(noise(size))
+        stored = len(small.data) - small.records[1].offset
+        if (stored - 17) % 12 == 0:
+            break
+    count = (stored - 17) // 12
+    block = text(9000)
+    made = Foreign().record(block, cuts=tuple(range(300, 300 + (count - 1) * 100, 100)))
+    made.record(b"one").record(noise(size))
+    assert (len(made.entries), made.records[2].stop - made.records[1].offset) == (count + 2, stored)
+    return made, stored
+
+
+def test_records_that_a_table_calls_the_table_of_the_one_before_are_not_lost(
+    put_up: Callable[[bytes], str],
+) -> None:
+    made, stored = _large_then_small()
+    url = put_up(made.file_table(lambda entries: [*entries[:-2], (stored, 0, EMPTY)]).bytes())
+    assert _read_all(url, 5000) == {put.offset: put.block for put in made.records}
+
+
+def test_records_before_the_one_that_a_table_lists_alone_are_not_lost(put_up: Callable[[bytes], str]) -> None:
+    made = Foreign().record(text(9000), cuts=1000).record(b"one").record(text(500)).record(b"two")
+    size = sum(len(content) for content in (made.records[0].header, made.records[0].block, CRLF2))
+    last = made.records[-1].stop - made.records[-1].offset
+    rest = len(made.data) - last
+    url = put_up(made.file_table(lambda _: [(rest, 0, EMPTY), (last, size, 0)]).bytes())
+    assert _read_all(url, 5000) == {put.offset: put.block for put in made.records}
+
+
+def test_a_record_that_a_table_lists_as_longer_than_it_is_hides_nothing(
+    put_up: Callable[[bytes], str],
+) -> None:
+    # The table counts two small records after the large one to its last frame, which holds the trailer only.
+    block = text(9000)
+    header = warc_header(len(block))
+    made = Foreign().record(block, cuts=(*range(1000, 9001, 1000), len(header) + 9000))
+    frames = list(made.entries)
+    made.record(b"one").record(b"two")
+    stored = made.records[-1].stop - made.records[1].offset
+    last = (frames[-1][0] + stored, *frames[-1][1:])
+    url = put_up(made.file_table(lambda _: [*frames[:-1], last]).bytes())
+    # Iterating over a remote file does not look at that frame either, but no part is cut by it.
+    is_cut = any(split.kind == "payload" for split in parts_of(url, 5000))
+    assert is_cut == ("://" not in url)
+    if is_cut:
+        assert _read_all(url, 5000) == {put.offset: put.block for put in made.records}
+
+
+def test_parts_of_a_payload_name_the_table_that_was_compared(crawl: Path, tmp_path: Path) -> None:
+    named = {split.table for split in parts_of(crawl, 1_000_000) if split.kind == "payload"}
+    assert len(named) == 2
+    assert all("sha256:" in table for table in named)
+    path = tmp_path / "a.warc.zst"
+    made = Foreign().record(text(20_000), cuts=1000, table={"change": displaced})
+    path.write_bytes(made.bytes())
+    with seekwarc.open(path) as archive:
+        # Without a word, a short read by offset alone is misled by such a table.
+        assert archive.record_at(0).block.pread(8000, 100) != made.records[0].block[8000:8100]
+    assert {split.table for split in parts_of(path, 5000)} == {"none"}
+    assert _read_all(str(path), 5000) == {0: made.records[0].block}
+
+
+def displaced(entries: list[Entry]) -> list[Entry]:
+    """Two contents are wrong, and their sum is right."""
+    made = list(entries)
+    made[2] = (made[2][0], made[2][1] + 10, made[2][2])
+    made[15] = (made[15][0], made[15][1] - 10, made[15][2])
+    return made

@@ -50,6 +50,7 @@ from tests.support.foreign import (
     warc_header,
     zstd_frame,
 )
+from tests.support.forged import check_ways
 from tests.support.writing import noise
 
 PADDING = 0x184D2A50
@@ -71,6 +72,8 @@ class Part:
     """Of a seek table: what it lists, "record" or "file"."""
     is_lure: bool = False
     """It ends in what looks like a seek table but is not one."""
+    is_silent: bool = False
+    """It does not state what it holds."""
 
     @property
     def entry(self) -> Entry:
@@ -82,6 +85,8 @@ class Part:
 class Truth:
     """A record, as it was put into the file."""
 
+    number: int
+    """As in its URI and ID."""
     offset: int
     header: bytes
     block: bytes
@@ -89,11 +94,13 @@ class Truth:
     stop: int
     """Offset of the next record, or the end of the file."""
     frames: list[Entry]
+    is_silent: bool
+    """A frame does not state what it holds, so that only decompressing tells where the record ends."""
 
     @property
-    def frame_count(self) -> int:
-        """How many of them have content."""
-        return sum(1 for entry in self.frames if entry[1])
+    def frame_count(self) -> int | None:
+        """How many of them have content; None if that takes decompressing."""
+        return None if self.is_silent else sum(1 for entry in self.frames if entry[1])
 
 
 @dataclass
@@ -156,10 +163,13 @@ class Maker:
                 cuts = (len(header), *edges)
             has_checksum = rng.random() < 0.8
             self.has_checksums &= has_checksum
+            silence = 0.3 if rng.random() < 0.1 else 0
             for piece in cut(whole, cuts):
                 if cuts and rng.random() < 0.05:
                     self.parts.append(Part(skippable(PADDING, bytes(rng.randint(0, 30)))))
-                self.parts.append(Part(zstd_frame(piece, checksum=has_checksum, **options), piece, number))
+                is_silent = rng.random() < silence
+                frame = zstd_frame(piece, content_size=not is_silent, checksum=has_checksum, **options)
+                self.parts.append(Part(frame, piece, number, is_silent=is_silent))
             if mode == "every" or (mode == "large" and large):
                 listed = self._frames_of(number)
                 self.parts.append(Part(seek_table(listed, checksums=checksums), table="record"))
@@ -313,7 +323,8 @@ class Maker:
             header, block = self.headers[number]
             end = starts[span[-1]] + len(self.parts[span[-1]].stored)
             frames = [self.parts[at].entry for at in span]
-            records.append(Truth(starts[span[0]], header, block, end, position, frames))
+            is_silent = any(self.parts[at].is_silent for at in span)
+            records.append(Truth(number, starts[span[0]], header, block, end, position, frames, is_silent))
         for one, other in pairwise(records):
             one.stop = other.offset
         ends = [*starts[1:], position]
@@ -496,6 +507,8 @@ class Tally:
     displaced: int = 0
     """Short reads without a walk that gave an intact frame of another place; all of such a record raises."""
     kinds: Counter[str] = field(default_factory=Counter)
+    ways: Counter[str] = field(default_factory=Counter)
+    """Reads of records in each way of `tests.support.forged`, and of whole files by parts."""
 
     def add(self, other: Tally) -> None:
         """Count what another counted."""
@@ -524,6 +537,7 @@ def check(numbers: range, tally: Tally) -> None:
                 path.write_bytes(mutant.data)
             check_listing(paths, mutants)
             _check_catalogue(paths, mutants)
+            tally.ways += check_ways(paths, mutants, makers[0].rng)
 
 
 def _batches(numbers: range) -> Iterator[range]:
@@ -625,7 +639,7 @@ def _check_catalogue(paths: Sequence[Path], mutants: Sequence[Mutant]) -> None:
                 assert record.data_end <= row.offset + (row.length or 0) <= record.stop, path
                 # Records that were scanned are known: no range is displaced.
                 begin, end = len(record.block) // 3, len(record.block) * 2 // 3
-                served = archive.record_at(row.offset, row.length, table=row.reference)
+                served = archive.record_at(row.offset, row.length, table=row.table)
                 assert _part(served, begin, end) in (record.block[begin:end], None), f"{path}: {mutant.kind}"
 
 

@@ -144,8 +144,11 @@ def test_a_pipe_gives_the_same_lines(form: str) -> None:
     for number in range(30):
         put(made, "response", HEAD + text(30_000, seed=number), uri=f"http://example.org/{number}")
     made = made if form == "bytes" else getattr(made, form)()
-    assert lines_in(Pipe(made.bytes())) == lines_in(made.bytes())
-    assert len(lines_in(made.bytes())) == 30
+    lines = lines_in(Pipe(made.bytes()))
+    # What is read once, in order, is not compared with tables: none is to be trusted.
+    assert {it.fields.pop("seekTable", None) for it in lines} == {"none" if form == "bytes" else None}
+    assert lines == lines_in(made.bytes())
+    assert len(lines) == 30
 
 
 def test_only_heads_of_large_records_are_decompressed() -> None:
