@@ -84,7 +84,7 @@ def detect(head: bytes, name: str, offset: int = 0) -> Compression:
     if head[:5] == b"WARC/":
         return "none"
     magic = int.from_bytes(head[:4], "little")
-    if head[:4] == b"\x28\xb5\x2f\xfd" or (len(head) >= 4 and is_skippable(magic)):
+    if head[:4] == b"\x28\xb5\x2f\xfd" or is_skippable(magic):
         return "zst"
     if head.startswith(ARC_MAGIC):
         problem = ARC_FILE

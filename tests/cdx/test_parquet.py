@@ -101,6 +101,18 @@ def test_rows_are_found_as_lines_are(
     assert pairs[0] == pairs[1]
 
 
+@pytest.mark.parametrize(("uri", "options"), QUERIES)
+def test_rows_are_found_without_statistics(
+    stored: bytes, lines: list[bytes], uri: str, options: dict[str, Any]
+) -> None:
+    file = io.BytesIO()
+    table = pq.read_table(io.BytesIO(stored))
+    pq.write_table(table, file, row_group_size=150, write_statistics=False)
+    with Index(b"".join(lines)) as expected, Index(file.getvalue()) as found:
+        pairs = [[it.offset for it in index.lookup(uri, **options)] for index in (expected, found)]
+    assert pairs[0] == pairs[1]
+
+
 def test_digests_of_common_crawl_get_their_label(lines: list[bytes]) -> None:
     with Index(common_crawl(lines)) as index:
         capture = next(index.lookup("http://site5.org/page/0000005"))
@@ -113,6 +125,9 @@ def test_a_lookup_reads_one_row_group(lines: list[bytes], stored: bytes) -> None
     with Index(source) as index:
         source.forget()
         assert len([*index.lookup("http://site50.org/page/0000050")]) == 3
+        assert source.bytes_asked < len(stored) / 4
+        source.forget()
+        assert next(index.lookup("http://site50.org/page/0000050", closest="2020"))
         assert source.bytes_asked < len(stored) / 4
         source.forget()
         assert [*index.lookup("http://site50.org/page/00000501")] == []

@@ -116,3 +116,14 @@ def test_a_folder_that_is_not_there_costs_few_reads_of_an_index() -> None:
         for prefix in ("nonsense/", "urn:example/", "http://none.example/a/", ".zarray/", "ftp:x/%2E%2E/"):
             assert list(captures.below(prefix)) == []
         assert source.bytes_asked < 1_000_000 < source.size
+
+
+def test_a_folder_costs_its_own_lines_and_not_those_of_its_host() -> None:
+    fields = b'{"url": "http://example.org/%03d/%d", "offset": "0", "filename": "a.warc.zst"}'
+    line = b"org,example)/%03d/%d 20261116060000 " + fields + b"\n"
+    places = [(folder, page) for folder in range(300) for page in range(10, 60)]
+    source = RecordingSource(b"".join(line % (place + place) for place in places), "a.cdxj")
+    with IndexedCaptures(source, None) as captures:
+        found = [it.uri for it in captures.below("http://example.org/007/")]
+    assert found == [f"http://example.org/007/{page}" for page in range(10, 60)]
+    assert source.bytes_asked < source.size / 4

@@ -10,8 +10,9 @@ The seed decides which are drawn. For each, the test file that mirrors the modul
 repository and, if it passes, all tests of the room. A change is noticed if a test fails, or if the tests take
 ten times as long as without it.
 
-Those that live are printed as file, line and change, and the exit status is 1. Each either shows a test that
-is missing, or changes nothing that a user could see: then simpler code may have no room for it.
+Those that live are printed as file, line and change, and the exit status is 1; it is 2 if the tests fail
+without a change. Each either shows a test that is missing, or changes nothing that a user could see: then
+simpler code may have no room for it.
 """
 
 from __future__ import annotations
@@ -174,7 +175,8 @@ class Trial:
         if tests not in self._times:
             begin = time.monotonic()
             if not self._passes(tests, None):
-                raise SystemExit(f"{tests} fails without a mutation")
+                print(f"{tests} fails without a mutation", file=sys.stderr)
+                raise SystemExit(2)
             self._times[tests] = time.monotonic() - begin
         return self._times[tests]
 
@@ -263,6 +265,8 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--count", type=int, default=50, help="how many are drawn (%(default)s)")
     options = parser.parse_args(arguments)
     mutations = drawn(options.places, root, seed=options.seed, count=options.count)
+    if not mutations:
+        parser.error(f"nothing to change in {', '.join(options.places)}")
     lived = 0
     with tempfile.TemporaryDirectory(prefix="seekwarc-mutations-") as folder:
         trial = Trial(Path(folder), root)

@@ -149,9 +149,17 @@ def test_what_careless_tests_do_not_notice_is_named(
 
 
 @pytest.mark.posix
-def test_tests_that_fail_anyway_show_nothing(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"test_toy\.py fails without a mutation"):
+def test_tests_that_fail_anyway_show_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
         main([], repository(tmp_path, "def test_any():\n    assert False\n"))
+    assert capsys.readouterr().err == "tests/room/test_toy.py fails without a mutation\n"
+
+
+@pytest.mark.parametrize("place", ["seekwarc/none.py", "seekwarc/format/http.py:1"])
+def test_a_place_without_code_is_an_error(place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([place])
+    assert f"nothing to change in {place}" in capsys.readouterr().err
 
 
 def test_a_mutation_says_its_place_and_itself() -> None:
