@@ -97,6 +97,7 @@ class _ProfileAudit(FrameAudit):
         self._account = account
         self._table_of: dict[int, tuple[int, int, int]] = {}
         """Anchor, content and number of entries of each table that was not passed yet, by its offset."""
+        self._file_table_end = 0
 
     def observe(self, offset: int, magic: int, header: FrameHeader | None) -> None:
         super().observe(offset, magic, header)
@@ -118,11 +119,16 @@ class _ProfileAudit(FrameAudit):
         table = super()._look_at_table(offset)
         if table is None:
             return None
+        size = SKIPPABLE_HEADER_SIZE + parse_skippable_header(self._window.take(offset, 8))[1]
         if self._kind is FrameKind.TABLE:
-            self._table_of[offset] = (offset - table.stored_size, table.content_size, len(table))
+            anchor = offset - table.stored_size
+            self._table_of[offset] = (anchor, table.content_size, len(table))
+            if not anchor and offset == self._file_table_end:
+                self._account.add("W33", offset, "the table before it was a file table already")
+            if not anchor:
+                self._file_table_end = offset + size
         if table.checksums is None:
             self._account.add("W20", offset, "the seek table has no checksums")
-        size = SKIPPABLE_HEADER_SIZE + parse_skippable_header(self._window.take(offset, 8))[1]
         if self._window.take(offset + size - 5, 1)[0] & UNUSED_BITS:
             self._account.add("W17", offset, "Unused_Bits of the seek table are not 0")
         return table
@@ -227,9 +233,9 @@ class _ProfileAudit(FrameAudit):
         """Check where a large record is cut."""
         place, body = record.offset, record.header + record.head
         modes: list[TableMode] = ["large", "none"] if is_pair else list(MODES)
-        # A record that was the first of its file keeps its form where files are joined.
-        is_first = record.is_first or starts[1] > record.header
-        if is_first:
+        # Any record may have the form of the first: a file does not show whether it was joined from others.
+        has_first_form = starts[1] == body if record.head else starts[1] > record.header
+        if record.is_first or has_first_form:
             modes.remove("large")
         agree = list(modes)
         if starts[1] != record.header:
@@ -240,9 +246,9 @@ class _ProfileAudit(FrameAudit):
             text = f"the second frame does not hold the HTTP head of {record.head} bytes"
             self._account.add("W2", place, text, modes)
             agree.clear()
-        if is_first and (starts[1] == body if record.head else starts[1] > record.header):
+        if has_first_form:
             agree.append("large")
-        elif is_first and starts[1] != record.header:
+        elif record.is_first and starts[1] != record.header:
             text = f"the first frame holds {starts[1]} bytes; header and HTTP head have {body}"
             self._account.add("W13", place, text, ["large"])
         if record.trailer == RECORD_END and starts[-1] > body - record.head + record.block - (
@@ -253,11 +259,20 @@ class _ProfileAudit(FrameAudit):
             text = f"the frames of the record begin at {_shown(starts)} of it"
             self._account.add("W3", place, text, agree)
 
+    def has_reached(self, place: int) -> bool:
+        """Return whether a frame was found there or later."""
+        return self._unit >= place
+
     def check_end(self, size: int) -> None:
         """Check the frame that the file ends with."""
-        if not self.kinds or len(self.kinds) > MAX_ENTRIES or self.kinds[-1] == FrameKind.BROKEN_TABLE:
+        if not self.kinds or self.kinds[-1] == FrameKind.BROKEN_TABLE:
             return
         if self.last_table == (0, size):
+            return
+        if len(self.kinds) > MAX_ENTRIES:
+            if self.kinds[-1] != FrameKind.EXTENSION:
+                text = f"no table lists {len(self.kinds)} frames, and the file does not end in padding"
+                self._account.add("W34", self._offsets[-1], text)
             return
         text = "the file does not end with a seek table"
         if self.last_table is not None:
@@ -379,7 +394,11 @@ class ProfileVerifier(Verifier):
         # What is intact before damage between records belongs to the one before.
         self._pass(damage.offset if damage.header is not None else max(place, damage.offset))
         self._is_first = False
-        if isinstance(error, TruncatedError) and damage.end >= self.result.stored_size:
+        audit = self._audit
+        no_frame = isinstance(error, TruncatedError) or (
+            isinstance(audit, _ProfileAudit) and not audit.has_reached(place)
+        )
+        if no_frame and damage.end >= self.result.stored_size:
             self._account.add("W27", place, error.message)
         elif isinstance(error, ChecksumError):
             self._account.add("W8", place, error.message)

@@ -60,11 +60,11 @@ def test_both_read_a_sample_as_the_manifest_says(vector: Vector) -> None:
     found = []
     ending = None
     try:
-        found.extend((r.offset, sha256(r.block)) for r in reader.in_order())
+        found.extend((r.offset, r.length, sha256(r.block)) for r in reader.in_order())
     except Damage as error:
         ending = error
     complete = [record for record in vector.records if record.complete]
-    assert found == [(record.offset, record.sha256) for record in complete]
+    assert found == [(record.offset, record.length, record.sha256) for record in complete]
     assert (ending is None) == (vector.readable == "all")
     for wanted in vector.reached_by_place:
         for length in (None, wanted.length):
