@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Final, Unpack
 
-from seekwarc.errors import ChecksumError, TruncatedError
+from seekwarc.errors import ChecksumError, FormatError, TruncatedError
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, is_http_block, parse_http_head
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable
 from seekwarc.format.warc import RECORD_END
@@ -36,7 +36,7 @@ from seekwarc.format.zstd import (
 )
 from seekwarc.frames.audit import FrameAudit, FrameKind
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, MIN_FRAME_SIZE
-from seekwarc.frames.scan import Window
+from seekwarc.frames.scan import Window, frame_start_at
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.record import Record
 from seekwarc.storage.source import RangeReadable
@@ -259,10 +259,6 @@ class _ProfileAudit(FrameAudit):
             text = f"the frames of the record begin at {_shown(starts)} of it"
             self._account.add("W3", place, text, agree)
 
-    def has_reached(self, place: int) -> bool:
-        """Return whether a frame was found there or later."""
-        return self._unit >= place
-
     def check_end(self, size: int) -> None:
         """Check the frame that the file ends with."""
         if not self.kinds or self.kinds[-1] == FrameKind.BROKEN_TABLE:
@@ -394,14 +390,18 @@ class ProfileVerifier(Verifier):
         # What is intact before damage between records belongs to the one before.
         self._pass(damage.offset if damage.header is not None else max(place, damage.offset))
         self._is_first = False
-        audit = self._audit
-        no_frame = isinstance(error, TruncatedError) or (
-            isinstance(audit, _ProfileAudit) and not audit.has_reached(place)
-        )
-        if no_frame and damage.end >= self.result.stored_size:
+        is_last = damage.end >= self.result.stored_size
+        if is_last and (isinstance(error, TruncatedError) or not self._is_frame(place)):
             self._account.add("W27", place, error.message)
         elif isinstance(error, ChecksumError):
             self._account.add("W8", place, error.message)
+
+    def _is_frame(self, offset: int) -> bool:
+        try:
+            frame_start_at(self._file.window(), offset)
+        except FormatError:
+            return False
+        return True
 
     def _pass(self, end: float) -> None:
         """Check the last record, now that it is known where what belongs to it ends."""
