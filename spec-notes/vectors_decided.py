@@ -10,6 +10,7 @@ from vector_files import (
     HTTP_HEAD,
     RECORD_END,
     USUAL,
+    Making,
     Record,
     Vector,
     large_record,
@@ -19,9 +20,20 @@ from vector_files import (
     with_file_table,
     with_own_table,
 )
-from vector_frames import Frame, Part, table_of, zstandard_frame
+from vector_frames import (
+    DICTIONARY,
+    DICTIONARY_CONTENT,
+    DICTIONARY_FRAME,
+    Frame,
+    Part,
+    dictionary_parts,
+    skippable_frame,
+    table_of,
+    u32,
+    zstandard_frame,
+)
 from vectors_foreign import RUN_OF_MUCH
-from vectors_valid import BODY, FIELDS, SEGMENT, followed_by_padding, small_info
+from vectors_valid import BODY, FIELDS, SEGMENT, WITH_DICTIONARY, followed_by_padding, small_info
 
 LONG_LEAD: Final = 5_000_000
 LONG_BODY: Final = 8_600_000
@@ -147,6 +159,64 @@ def judged_vectors() -> list[Vector]:
     ]
 
 
+def dictionary_vectors() -> list[Vector]:
+    """Return files whose dictionary frame does not hold one dictionary: a reader refuses them (R28)."""
+    whole = b"".join(part.data for part in dictionary_parts())
+    inner = zstandard_frame(whole, "the dictionary", "as User_Data")
+    second = zstandard_frame(b"WARC-Target-URI:", "more", "16 bytes more")
+    not_named = Making(dictionary=True, named=0)
+    made: dict[str, tuple[str, tuple[Part, ...], Making]] = {
+        "dictionary-two-frames": (
+            (
+                "User_Data are two Zstandard frames. The first holds a dictionary, and both together hold "
+                "another, that ends in other bytes. No record shows which of the two is meant."
+            ),
+            (*inner.parts, *second.parts),
+            WITH_DICTIONARY,
+        ),
+        "dictionary-bytes-after": (
+            "Four bytes follow the Zstandard frame with the dictionary.",
+            (*inner.parts, Part(bytes(4), "four bytes more")),
+            WITH_DICTIONARY,
+        ),
+        "dictionary-empty": (
+            "The dictionary frame has no User_Data. The records need no dictionary.",
+            (),
+            USUAL,
+        ),
+        "dictionary-no-magic-number": (
+            "User_Data are content without magic number and tables; zstd can use that as a dictionary.",
+            (Part(DICTIONARY_CONTENT, f"content {DICTIONARY_CONTENT!r}"),),
+            not_named,
+        ),
+        "dictionary-id-0": (
+            "The dictionary has the ID 0, so that no frame can name it.",
+            (
+                Part(u32(DICTIONARY), "dictionary magic number"),
+                Part(u32(0), "Dictionary_ID 0"),
+                *dictionary_parts()[2:],
+            ),
+            not_named,
+        ),
+    }
+    return [
+        Vector(
+            name,
+            title,
+            with_file_table(
+                skippable_frame(DICTIONARY_FRAME, "D", *user_data),
+                small_info(making),
+                small_record(2, FIELDS, making=making),
+            ),
+            writes="large",
+            sections="7",
+            breaks="W30",
+            readable="none",
+        )
+        for name, (title, user_data, making) in made.items()
+    ]
+
+
 def before_damage_vectors() -> list[Vector]:
     """Return files whose second record cannot be read: what is the length of the first?"""
     first = followed_by_padding(small_info())
@@ -177,4 +247,9 @@ def before_damage_vectors() -> list[Vector]:
 
 def decided_vectors() -> list[Vector]:
     """Return all of them."""
-    return [*first_frame_vectors(), *judged_vectors(), *before_damage_vectors()]
+    return [
+        *first_frame_vectors(),
+        *judged_vectors(),
+        *dictionary_vectors(),
+        *before_damage_vectors(),
+    ]

@@ -22,8 +22,7 @@ MAX_BLOCK: Final = 128 * 1024
 MAX_CONTENT: Final = 256 * 1024 * 1024
 BLANK_LINE: Final = b"\r\n\r\n"
 
-Damage = zstandard.ZstdError
-"""The file does not hold what it should, whether libzstd finds that or this reader."""
+Damage = zstandard.ZstdError  # whether libzstd finds it or this reader
 
 
 class Frame(NamedTuple):
@@ -71,14 +70,15 @@ class Record:
 
 class Reader:
     def __init__(self, data: bytes) -> None:
-        self.data = data
+        self.data, self.begin = data, 0
         self.dictionary: zstandard.ZstdCompressionDict | None = None
-        self.begin = 0
         if data.startswith(b"\x5d\x2a\x4d\x18"):
             self.begin = self.frame_at(0).end
             stored = data[8 : self.begin]
             if stored.startswith(b"\x28\xb5\x2f\xfd"):
-                stored = self.content(self.frame_at(8))
+                stored = self.content(self.frame_at(8)) if self.frame_at(8).end == self.begin else b""
+            if stored[:4] != b"\x37\xa4\x30\xec" or stored[4:8] == bytes(4):
+                raise Damage("the dictionary frame does not hold one dictionary (R28)")
             self.dictionary = zstandard.ZstdCompressionDict(stored, dict_type=zstandard.DICT_TYPE_FULLDICT)
 
     def frame_at(self, start: int) -> Frame:

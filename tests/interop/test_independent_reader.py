@@ -56,10 +56,10 @@ def test_the_reader_is_short_and_independent() -> None:
 
 @pytest.mark.parametrize("vector", VECTORS, ids=[vector.name for vector in VECTORS])
 def test_both_read_a_sample_as_the_manifest_says(vector: Vector) -> None:
-    reader = Reader(vector.data)
     found = []
     ending = None
     try:
+        reader = Reader(vector.data)
         found.extend((r.offset, r.length, sha256(r.block)) for r in reader.in_order())
     except Damage as error:
         ending = error
