@@ -245,6 +245,32 @@ def before_damage_vectors() -> list[Vector]:
     ]
 
 
+def any_case_vectors() -> list[Vector]:
+    """Return a file whose records do not begin with WARC/ in capitals."""
+    first, second = small_record(1, FIELDS), large_record(2, BODY)
+    headers = [
+        record.header.replace(b"WARC", spelling, 1)
+        for record, spelling in ((first, b"warc"), (second, b"Warc"))
+    ]
+    whole = USUAL.frames("A", [(headers[0] + first.block + RECORD_END, "the whole record")])
+    rest = [(frame.content, "body") for frame in second.data_frames[1:]]
+    return [
+        Vector(
+            "large-warc-in-any-case",
+            "The records begin with warc/1.1, Warc/1.1 and WARC/1.1: the grammar of WARC allows any case.",
+            with_file_table(
+                replace(first, header=headers[0], frames=whole),
+                cut_anew(
+                    2, replace(second, header=headers[1]), (headers[1], "the record header alone"), *rest
+                ),
+                small_record(3),
+            ),
+            writes="large",
+            sections="4.7",
+        )
+    ]
+
+
 def decided_vectors() -> list[Vector]:
     """Return all of them."""
     return [
@@ -252,4 +278,5 @@ def decided_vectors() -> list[Vector]:
         *judged_vectors(),
         *dictionary_vectors(),
         *before_damage_vectors(),
+        *any_case_vectors(),
     ]

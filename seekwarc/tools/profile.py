@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Unpack
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, is_http_block, parse_http_head
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable
-from seekwarc.format.warc import RECORD_END
+from seekwarc.format.warc import RECORD_END, RECORD_MAGIC
 from seekwarc.format.zstd import (
     FRAME_MAGIC_BYTES,
     MAX_FRAME_HEADER_SIZE,
@@ -353,6 +353,8 @@ class ProfileVerifier(Verifier):
 
     def _check(self, record: Record, finish: Callable[[], None]) -> None:
         self._head = 0
+        if not record.header.raw.startswith(RECORD_MAGIC):
+            self._account.add("W35", record.offset, f"the record begins with {record.header.raw[:5]!r}")
         if record.skip:
             self._account.add("W11", record.offset, "the record shares its frame")
             self._account.add("W23", record.offset, "the record has no table")

@@ -77,6 +77,7 @@ _ALL: Final = (
     Requirement("W32", "4.2", "the file has no dictionary", ("every",), is_must=False),
     Requirement("W33", "4.4", "a file has one file table at its end, not two", ("large",), is_must=False),
     Requirement("W34", "4.5", "a file of more frames than a table can list ends in padding", ("large",)),
+    Requirement("W35", "4.7", "a record begins with WARC/ in capitals", is_must=False),
 )
 REQUIREMENTS: Final = {it.number: it for it in _ALL}
 """All requirements on files. W28 is one on tools: a file does not show whether it was kept."""

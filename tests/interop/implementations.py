@@ -36,7 +36,7 @@ INTRODUCTION = """\
 Written by `python -m tests.interop.implementations`, which asks the adapters in `tests/interop/adapters`; a
 test compares. A cell says what became of the records, and of all ranges, of a sample: right; refused with
 an error; short (records or bytes are missing and no error tells); wrong; crashed; timed out; `-` where the
-reader cannot do that, or is asked for nothing. **Bold** is what a reader of class "seeks" may not answer.
+reader cannot do that, or nothing is asked. **Bold** is what a reader of class "seeks" may not answer.
 
 FastWARC reads in order: its adapter reads a range by reading the record. pyzstd and indexed_zstd know
 nothing of WARC: their adapters hand them single records, and find records in the content that indexed_zstd

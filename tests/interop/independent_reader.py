@@ -60,7 +60,7 @@ class Record:
 
     @property
     def size(self) -> int:
-        fields = self.header.split(b"\r\n")[1:] if self.header.startswith(b"WARC/") else []
+        fields = self.header.split(b"\r\n")[1:] if self.header[:5].upper() == b"WARC/" else []
         for line in fields:
             name, _, value = line.partition(b":")
             if name.strip().lower() == b"content-length" and value.strip().isdigit():

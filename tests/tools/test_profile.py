@@ -140,6 +140,7 @@ BREAKING: dict[str, tuple[Callable[[], Foreign], set[str]]] = {
     "W26": (small_in_one_frame_with_table, {"W26"}),
     "W31": (small_id, {"W31"}),
     "W32": (lambda: every(dictionary=True), {"W32"}),
+    "W35": (lambda: Foreign().record(b"a", header=warc_header(1).replace(b"WARC/", b"warc/", 1)), {"W35"}),
     "W33": (lambda: small_first().file_table().file_table(), {"W33"}),
 }
 
