@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MODES", "REQUIREMENTS", "Account", "Broken", "Profile", "Requirement"]
 
-MODES: Final[tuple[TableMode, ...]] = ("large", "every", "none")
-"""The modes of writers: which records have a seek table."""
+MODES: Final[tuple[TableMode, ...]] = ("large", "none", "every")
+"""The modes of writers: which records have a seek table. Of equals a file is judged by the first (V10)."""
 
 
 @dataclass(frozen=True, slots=True)
