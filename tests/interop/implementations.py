@@ -36,7 +36,7 @@ INTRODUCTION = """\
 Written by `python -m tests.interop.implementations`, which asks the adapters in `tests/interop/adapters`; a
 test compares. A cell says what became of the records, and of all ranges, of a sample: right; refused with
 an error; short (records or bytes are missing and no error tells); wrong; crashed; timed out; `-` where the
-reader cannot do that, or nothing is asked. **Bold** is what a reader of class "seeks" may not answer.
+reader cannot do that. **Bold** is what a reader of class "seeks" may not answer.
 
 FastWARC reads in order: its adapter reads a range by reading the record. pyzstd and indexed_zstd know
 nothing of WARC: their adapters hand them single records, and find records in the content that indexed_zstd
@@ -117,7 +117,7 @@ def cells(answers: Sequence[Answer]) -> dict[str, str]:
     shown = {}
     for file, group in groupby(answers, key=lambda answer: answer.file):
         records, *ranges = group
-        shown[file] = f"{_word(records)} / {_counts(ranges)}"
+        shown[file] = f"{_word(records)} / {_counts(ranges)}" if ranges else _word(records)
     return shown
 
 
@@ -128,8 +128,8 @@ def _word(answer: Answer) -> str:
 
 def _counts(ranges: Sequence[Answer]) -> str:
     counts = Counter(map(_word, ranges))
-    if len(counts) < 2:
-        return next(iter(counts), "-")
+    if len(counts) == 1:
+        return next(iter(counts))
     return ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
 
 
