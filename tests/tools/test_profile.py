@@ -46,7 +46,8 @@ def advice(profile: Profile) -> set[str]:
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.name)
 def test_samples_break_what_they_are_said_to_break(vector: Vector) -> None:
     profile = profile_of(vector.data)
-    assert (profile.mode, broken(profile)) == (vector.mode, set(vector.breaks))
+    assert (profile.mode, profile.judged_by) == (vector.mode, vector.writes)
+    assert broken(profile) == set(vector.breaks)
 
 
 # Each requirement, broken on purpose.
@@ -99,6 +100,12 @@ def small_in_one_frame_with_table() -> Foreign:
     return Foreign().record(b"one").record(b"two", table=True).record(b"three")
 
 
+def part_of_head_in_first_frame(first: Foreign) -> Foreign:
+    block = HTTP_HEAD + BIG
+    header = header_for(len(block), content_type=RESPONSE)
+    return first.record(block, header=header, cuts=(len(header) + 20,)).table().record(b"last").file_table()
+
+
 def every(*, dictionary: bool = False) -> Foreign:
     made = Foreign()
     if dictionary:
@@ -117,6 +124,8 @@ def small_id() -> Foreign:
 
 
 BREAKING: dict[str, tuple[Callable[[], Foreign], set[str]]] = {
+    "W1": (lambda: part_of_head_in_first_frame(small_first()), {"W1"}),
+    "W13": (lambda: part_of_head_in_first_frame(Foreign()), {"W13"}),
     "W2": (http_not_alone, {"W2"}),
     "W3": (no_frame_size, {"W3"}),
     "W4": (trailer_alone, {"W4"}),
@@ -131,6 +140,8 @@ BREAKING: dict[str, tuple[Callable[[], Foreign], set[str]]] = {
     "W26": (small_in_one_frame_with_table, {"W26"}),
     "W31": (small_id, {"W31"}),
     "W32": (lambda: every(dictionary=True), {"W32"}),
+    "W35": (lambda: Foreign().record(b"a", header=warc_header(1).replace(b"WARC/", b"warc/", 1)), {"W35"}),
+    "W33": (lambda: small_first().file_table().file_table(), {"W33"}),
 }
 
 
@@ -153,8 +164,29 @@ def test_too_long_a_table_is_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert advice(profile_of(data)) == {"W12"}
 
 
+def test_a_file_of_too_many_frames_ends_in_padding(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = cut_record(small_first(), BIG, FRAME).table()
+    assert broken(profile_of(made.bytes())) == {"W22"}
+    monkeypatch.setattr(profile_module, "MAX_ENTRIES", 4)
+    profile = profile_of(made.bytes())
+    assert (profile.judged_by, broken(profile)) == ("large", {"W34"})
+    profile = profile_of(made.extension().bytes())
+    assert (profile.mode, broken(profile)) == ("large", set())
+
+
+@pytest.mark.parametrize("has_table", [False, True], ids=["only record tables", "only a file table"])
+def test_one_record_more_does_not_change_the_mode_that_a_file_is_judged_by(has_table: bool) -> None:
+    for count in range(1, 5):
+        made = small_first()
+        for _ in range(count):
+            made = cut_record(made, BIG, FRAME)
+            made = made if has_table else made.table()
+        profile = profile_of((made.file_table() if has_table else made).bytes())
+        assert (profile.judged_by, broken(profile)) == ("large", {"W21" if has_table else "W22"})
+
+
 def test_every_requirement_on_files_is_broken_by_some_test() -> None:
-    tried = {number for vector in VECTORS for number in vector.breaks} | {"W12"}
+    tried = {number for vector in VECTORS for number in vector.breaks} | {"W12", "W34"}
     tried |= {number for _, expected in BREAKING.values() for number in expected}
     assert set(REQUIREMENTS) - tried == {"W28"}, "which is a requirement on tools"
 
