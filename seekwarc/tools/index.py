@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, Final, TypeAlias, Unpack
 from urllib.parse import urljoin
 
+from seekwarc.cdx.lines import MAX_CELL_SIZE
 from seekwarc.collection.record_index import with_next
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, CdxjLine
@@ -47,6 +48,8 @@ FIELDS_BLOCK: Final = "application/warc-fields"
 METHODS_WITH_BODY: Final = ("POST", "PUT")
 UNSTATED_BODY: Final = 8 << 10
 """Bytes of a request body that are used if there is no Content-Length."""
+MAX_TEXT: Final = MAX_CELL_SIZE // 3
+"""Characters of a text in a columnar index: escaped, as in a key, each may take three bytes."""
 STEP: Final = 1 << 20
 MAX_COUNTED: Final = 64 << 10
 """Largest block in chunked transfer coding whose payload is measured for a columnar index."""
@@ -258,9 +261,25 @@ class _Draft:
                 self.fields = dict(_described(record, stated_digests=stated_digests))
                 if details:
                     self.fields |= _details(record)
+                    self._check_lengths()
         except FormatError as error:
             # Damage within the record; iteration shows whether the file can be read further.
             on_problem(error.located(record.source, record.offset))
+
+    def _check_lengths(self) -> None:
+        """Leave out what would be a cell too large for readers, who would refuse other rows with it.
+
+        Raises:
+            FormatError: It is too large.
+        """
+        texts = {"target URI": self.record.target_uri or "", **(self.fields or {})}
+        name = max(texts, key=lambda it: len(texts[it]))
+        if len(texts[name]) > MAX_TEXT:
+            self.fields = None
+            raise FormatError(
+                f"the {name} of this record has {len(texts[name])} characters, so it gets no line in a "
+                f"columnar index; the limit is {MAX_TEXT}"
+            )
 
     def line(self, filename: str, on_problem: OnProblem) -> CdxjLine | None:
         record, uri = self.record, self.record.target_uri

@@ -26,12 +26,9 @@ from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, is_http_block, parse_http_h
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable
 from seekwarc.format.warc import RECORD_END, RECORD_MAGIC
 from seekwarc.format.zstd import (
-    FRAME_MAGIC_BYTES,
-    MAX_FRAME_HEADER_SIZE,
     PADDING_MAGIC,
     SKIPPABLE_HEADER_SIZE,
     FrameHeader,
-    parse_frame_header,
     parse_skippable_header,
 )
 from seekwarc.frames.audit import FrameAudit, FrameKind
@@ -149,12 +146,7 @@ class _ProfileAudit(FrameAudit):
 
     def _look_at_dictionary_id(self) -> None:
         number = self._dictionary_id
-        head = self._window.take(SKIPPABLE_HEADER_SIZE, MAX_FRAME_HEADER_SIZE)
-        if head.startswith(FRAME_MAGIC_BYTES) and parse_frame_header(head).dictionary_id:
-            self._account.add("W30", 0, "the frame of the dictionary names a dictionary itself")
-        if not number:
-            self._account.add("W30", 0, "the dictionary has no ID")
-        elif number not in DICTIONARY_IDS:
+        if number not in DICTIONARY_IDS:
             self._account.add("W31", 0, f"the dictionary has the ID {number}")
         self._account.add("W32", 0, "the file has a dictionary")
 

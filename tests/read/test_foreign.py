@@ -353,6 +353,20 @@ def test_dictionary_beyond_the_limit_is_refused_and_the_limit_can_be_raised(comp
     assert_reads_back(made, max_dictionary_size=size)
 
 
+def test_two_dictionaries_in_one_frame_are_never_read_as_the_first() -> None:
+    dictionary = foreign.some_dictionary()
+    other = bytearray(dictionary.as_bytes())
+    other[-4000:] = bytes(4000)
+    both = foreign.zstd_frame(bytes(other)) + foreign.zstd_frame(dictionary.as_bytes())
+    made = Foreign(frame_options={"dictionary": dictionary, "name_dictionary": False})
+    made.raw(foreign.skippable(foreign.DICTIONARY_FRAME, both)).record(FIRST, checksum=False)
+    with seekwarc.open(made.bytes()) as archive:
+        with pytest.raises(seekwarc.FormatError, match=r"offset 0: .*after its Zstandard frame"):
+            next(iter(archive))
+        with pytest.raises(seekwarc.FormatError, match=r"offset 0: .*after its Zstandard frame"):
+            archive.record_at(made.records[0].offset).block.read()
+
+
 def test_dictionary_frame_that_lies_about_its_size_allocates_nothing() -> None:
     data = b"\x5d\x2a\x4d\x18\xff\xff\xff\xff" + Foreign().record(FIRST).bytes()
     with seekwarc.open(data) as archive, pytest.raises(seekwarc.LimitError, match="4294967295"):

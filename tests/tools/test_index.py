@@ -430,3 +430,26 @@ def test_a_warning_is_not_a_problem_of_the_index() -> None:
         lines, problems = indexed(gzip_member(one + one))
     assert lines == []
     assert len(problems) == 1
+
+
+@pytest.mark.parametrize("field_name", ["WARC-Target-URI", "Content-Type"])
+def test_a_text_too_long_for_readers_keeps_no_row_from_them(field_name: str) -> None:
+    made = put(Foreign(), "resource", b"x", uri="http://example.org/0")
+    long = {
+        "WARC-Target-URI": "http://example.org/" + "\xe9" * 400_000,
+        "Content-Type": "text/" + "a" * 400_000,
+    }
+    fields = {"WARC-Target-URI": "http://example.org/1", "Content-Type": "text/plain"} | {
+        field_name: long[field_name]
+    }
+    made.record(b"x", header=field("resource", 1, 1, *fields.items()))
+    put(made, "resource", b"x", uri="http://example.org/2")
+    assert len(lines_in(made.bytes())) == 3
+    problems: list[FormatError] = []
+    target = io.BytesIO()
+    index({"a.warc": made.bytes()}, target, on_problem=problems.append, parquet=True)
+    [problem] = problems
+    assert problem.offset == made.records[1].offset
+    assert "limit is 349525" in problem.message
+    with seekwarc.Index(target.getvalue()) as captures:
+        assert [it.uri for it in captures] == ["http://example.org/0", "http://example.org/2"]

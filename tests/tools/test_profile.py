@@ -16,7 +16,16 @@ from seekwarc import tools
 from seekwarc.tools import profile as profile_module
 from seekwarc.tools.profile import ProfileVerifier
 from seekwarc.tools.requirements import REQUIREMENTS, Profile
-from tests.support.foreign import Foreign, some_dictionary, text, warc_header
+from seekwarc.tools.verify import Verifier
+from tests.support.foreign import (
+    DICTIONARY_FRAME,
+    Foreign,
+    skippable,
+    some_dictionary,
+    text,
+    warc_header,
+    zstd_frame,
+)
 from tests.support.vectors import Vector, vectors
 from tests.support.writing import HTTP_HEAD, KIB, RESPONSE, header_for, noise, small_dictionary, written
 
@@ -199,6 +208,40 @@ def test_count_and_first_place_are_told() -> None:
         made.record(b"%d" % number, content_size=False)
     [found] = profile_of(made.bytes()).broken
     assert (found.requirement.number, found.count, found.offset) == ("W7", 3, places[0])
+
+
+DICTIONARY = some_dictionary().as_bytes()
+NOT_ONE_DICTIONARY = {
+    "nothing": b"",
+    "other bytes": b"raw content is no dictionary",
+    "no ID": DICTIONARY[:4] + bytes(4) + DICTIONARY[8:],
+    "empty frame": zstd_frame(b""),
+    "two frames": zstd_frame(DICTIONARY) + zstd_frame(DICTIONARY),
+    "bytes after the frame": zstd_frame(DICTIONARY) + b"more",
+    "other bytes, compressed": zstd_frame(b"raw content is no dictionary"),
+    "no ID, compressed": zstd_frame(DICTIONARY[:4] + bytes(4) + DICTIONARY[8:]),
+    "a frame that is cut off": zstd_frame(DICTIONARY)[:-1],
+    "a frame that names a dictionary": zstd_frame(DICTIONARY, dictionary=some_dictionary()),
+}
+
+
+@pytest.mark.parametrize("data", NOT_ONE_DICTIONARY.values(), ids=NOT_ONE_DICTIONARY)
+def test_a_dictionary_frame_that_does_not_hold_one_breaks_w30(data: bytes) -> None:
+    stored = skippable(DICTIONARY_FRAME, data) + Foreign().record(b"a").bytes()
+    [problem] = Verifier(stored)
+    assert (problem.code, problem.offset, problem.requirement) == ("dictionary", 0, "W30")
+    profile = profile_of(stored)
+    assert (broken(profile), profile.mode) == ({"W30"}, None)
+
+
+def test_a_dictionary_that_cannot_be_loaded_for_another_reason_does_not_break_w30() -> None:
+    data = Foreign().dictionary(compressed=False).record(b"a").bytes()
+    assert broken(profile_of(data[:1000])) == {"W27"}
+    verifier = ProfileVerifier(data, max_dictionary_size=1000)
+    [problem] = verifier
+    assert (problem.code, problem.requirement) == ("dictionary", "")
+    assert verifier.profile is not None
+    assert (verifier.profile.broken, verifier.profile.mode) == ((), None)
 
 
 # What is written here.
