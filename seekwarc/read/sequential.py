@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.warc import RECORD_END, RECORD_MAGIC
+from seekwarc.format.header_fields import find_header_end
+from seekwarc.format.warc import RECORD_END, RECORD_MAGIC, is_record_magic
 from seekwarc.format.words import counted
 from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import CHEAP_READ
@@ -230,7 +231,7 @@ class StreamedRecords:
             raw = stream.read_header()
         except FormatError as error:
             raise error.located(file.name, mark.unit) from None
-        if not raw.endswith((b"\n\r\n", b"\n\n")):
+        if find_header_end(raw, max(len(raw) - 4, 0)) < 0:
             raise TruncatedError(
                 "the file ends inside this record's header", source=file.name, offset=mark.unit
             )
@@ -288,8 +289,8 @@ class StreamedRecords:
         """Tell whether another record is in the unit that ends at `stop`, and whether the block is longer."""
         stream, end = self._stream, self._block_end
         if end <= stop:
-            return stream.look(end, stop - end).lstrip(b"\r\n").startswith(RECORD_MAGIC), False
-        if stream.look(stop, len(RECORD_MAGIC)) != RECORD_MAGIC or end - stop > NEARBY:
+            return is_record_magic(stream.look(end, stop - end).lstrip(b"\r\n")), False
+        if not is_record_magic(stream.look(stop, len(RECORD_MAGIC))) or end - stop > NEARBY:
             return False, False
         if not self._file.may_mend(end - stop):
             return False, False
@@ -345,7 +346,7 @@ class StreamedRecords:
         try:
             self.trailer = stream.read_blank_lines()
             mark = stream.mark()
-            if self._tolerant and mark is not None and stream.look(mark.position, 5) != RECORD_MAGIC:
+            if self._tolerant and mark is not None and not is_record_magic(stream.look(mark.position, 5)):
                 if self._go_back(record):
                     return
                 mark = self._pass_surplus(record)

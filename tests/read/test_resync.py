@@ -340,6 +340,55 @@ def test_a_version_line_may_end_with_two_returns(make: Make) -> None:
 
 
 @each_form
+def test_all_lines_of_a_header_may_end_with_two_returns(make: Make) -> None:
+    header = warc_header(300, 1).replace(b"\r\n", b"\r\r\n")
+    middle = header + BLOCKS[1] + b"\r\r\n\r\r\n"
+    data = b"".join(map(make, (record(BLOCKS[0], 0), middle, record(BLOCKS[2], 2))))
+    blocks, problems, told = read(data)
+    assert blocks == BLOCKS
+    assert problems == [None, "the lines of the header end with CR CR LF", None]
+    assert len(told) == 1
+    offset = len(make(record(BLOCKS[0], 0)))
+    with pytest.warns(FormatWarning), seekwarc.open(data) as archive:
+        found = archive.record_at(offset)
+        assert (found.header.raw, found.block.read()) == (header, BLOCKS[1])
+    with seekwarc.open(data, strict=True) as archive, pytest.raises(FormatError, match="CR CR LF"):
+        list(archive)
+
+
+def lower(data: bytes) -> bytes:
+    return data.replace(b"WARC/1.1", b"warc/1.1", 1)
+
+
+@each_form
+@pytest.mark.parametrize("pipe", [False, True], ids=["file", "pipe"])
+def test_a_version_line_in_lower_case_is_no_deviation(make: Make, pipe: bool) -> None:
+    pieces = [lower(record(block, number)) for number, block in enumerate(BLOCKS)]
+    for mixed in (pieces, [record(BLOCKS[0], 0), pieces[1], record(BLOCKS[2], 2)]):
+        data = b"".join(map(make, mixed))
+        assert read(Pipe(data) if pipe else data, strict=True) == (BLOCKS, [None] * 3, [])
+        with seekwarc.open(data) as archive:
+            assert archive.record_at(len(make(mixed[0]))).block.read() == BLOCKS[1]
+            assert [it.length for it in archive] == [len(make(it)) for it in mixed]
+
+
+@each_form
+@pytest.mark.parametrize("claimed", [290, 320])
+def test_the_record_after_a_wrong_length_is_found_in_any_case(make: Make, claimed: int) -> None:
+    pieces = (record(BLOCKS[0], 0), record(BLOCKS[1], 1, claimed=claimed), record(BLOCKS[2], 2))
+    blocks, _, told = read(b"".join(make(lower(it)) for it in pieces))
+    assert blocks == [BLOCKS[0], BLOCKS[1][:claimed], BLOCKS[2]]
+    assert len(told) == 1
+
+
+@each_form
+def test_the_record_after_damage_is_found_in_any_case(make: Make) -> None:
+    first, *rest = (make(lower(record(block, number))) for number, block in enumerate(BLOCKS))
+    data = first + b"#" * (2 << 20) + b"".join(rest)
+    assert read(data, on_error="skip")[0] == BLOCKS
+
+
+@each_form
 @pytest.mark.parametrize("blank", [b"\r\n", CRLF2, CRLF2 * 25], ids=len)
 @pytest.mark.parametrize("alone", [True, False])
 def test_line_breaks_between_records_are_passed_on_every_path(make: Make, blank: bytes, alone: bool) -> None:
