@@ -225,10 +225,11 @@ class ContentStream:
             return found
 
     def read_at(self, position: int, out: memoryview) -> int | None:
-        """Fill `out` with the content from `position` on, less only at the end of the file.
+        """Fill `out` with the content from `position` on, less only at damage or the end of the file.
 
         Returns:
-            How many bytes came, or None where `position` was passed.
+            How many bytes came, or None where `position` was passed. What was read before damage comes
+            first; the next call raises.
         """
         with self._lock:
             if not self._skip_to(position):
@@ -240,21 +241,33 @@ class ContentStream:
                 out[filled : filled + count] = chunk
                 self._index += count
                 filled += count
-                if filled < len(out) and not self._pull():
+                try:
+                    if filled < len(out) and not self._pull():
+                        break
+                except FormatError:
+                    if not filled:
+                        raise
                     break
             return filled
 
-    def peek_at(self, position: int, size: int) -> bytes | None:
-        """Return `size` bytes from `position` on without passing them, fewer at the end of the file.
+    def peek_at(self, position: int, size: int, least: int = 1) -> bytes | None:
+        """Return `size` bytes from `position` on without passing them, fewer at damage or the file's end.
 
         Returns:
             None where `position` was passed.
+
+        Raises:
+            FormatError: Damage comes before `least` bytes.
         """
         with self._lock:
             if not self._skip_to(position):
                 return None
-            while self._at_hand() < size and self._pull():
-                pass
+            try:
+                while self._at_hand() < size and self._pull():
+                    pass
+            except FormatError:
+                if self._at_hand() < least:
+                    raise
             return bytes(self._data[self._index : self._index + size])
 
     def look(self, position: int, size: int) -> bytes:

@@ -19,8 +19,8 @@ from seekwarc.format.warc import (
 )
 from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import CHEAP_READ, Window
-from seekwarc.read.body import RecordBody, TableStatus
-from seekwarc.read.record import CUT_OFF, Record
+from seekwarc.read.body import CUT_OFF, RecordBody, TableStatus
+from seekwarc.read.record import Record
 from seekwarc.read.resync import (
     NEARBY_BEFORE,
     LaterRecords,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, TruncatedError
@@ -13,8 +13,8 @@ from seekwarc.format.warc import RECORD_END, RECORD_MAGIC, is_record_magic
 from seekwarc.format.words import counted
 from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import CHEAP_READ
-from seekwarc.read.body import RecordBody, TableStatus
-from seekwarc.read.record import CUT_OFF, Record
+from seekwarc.read.body import CUT_OFF, RecordBody, TableStatus
+from seekwarc.read.record import Record
 from seekwarc.read.resync import (
     NEARBY,
     NEARBY_BEFORE,
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from seekwarc.read.archive_file import ArchiveFile
 
 __all__ = ["StreamBody", "StreamedRecords", "end_of_empty_frames", "streamed_group", "streamed_length"]
+
+SHORT_READ: Final = 64 << 10
+"""What is held in memory until a later position is read."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -90,6 +93,9 @@ class StreamBody(RecordBody):
 
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
         """See `RecordBody.read`."""
+        if stop - start <= SHORT_READ:
+            # Should the file end before: what there is can still be read, even from a pipe.
+            return self.read_some(start, stop, stop - start)
         out = bytearray(stop - start)
         with memoryview(out) as view:
             self.read_into(start, view, verify=verify)
@@ -97,21 +103,29 @@ class StreamBody(RecordBody):
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
         """See `RecordBody.read_into`; what is decompressed to its end is always verified."""
+        filled = 0
+        while filled < len(out):
+            with out[filled:] as rest:
+                filled += self.read_up_to_cut(start + filled, rest)
+
+    def read_up_to_cut(self, start: int, out: memoryview, *, verify: bool = True) -> int:  # noqa: ARG002
+        """See `RecordBody.read_up_to_cut`."""
         with self._lock:
             filled = self._open().read_at(self._base + start, out)
             if filled is None:
                 filled = self._open(again=True).read_at(self._base + start, out)
-        if filled != len(out):
+        if not filled and len(out):
             raise self.cut()
+        return filled or 0
 
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
         """See `RecordBody.read_some`."""
         least = min(least, stop - start)
         wanted = min(stop - start, max(least, CHEAP_READ))
         with self._lock:
-            data = self._open().peek_at(self._base + start, wanted)
+            data = self._open().peek_at(self._base + start, wanted, least)
             if data is None:
-                data = self._open(again=True).peek_at(self._base + start, wanted)
+                data = self._open(again=True).peek_at(self._base + start, wanted, least)
         if data is None or len(data) < least:
             raise self.cut()
         return data

@@ -328,8 +328,14 @@ class ZstdBody(RecordBody):
     def _scan(self, size: int, problem: str | None) -> _Found:
         """Step over the record's frames by their headers."""
         file = self.file
-        run = scan_run(file.source, self.offset, size)
-        if run.is_at_end and run.content_size < size - len(RECORD_END):
+        try:
+            run = scan_run(file.source, self.offset, size)
+        except TruncatedError:
+            if file.strict:
+                raise
+            # What comes before the cut can still be read.
+            return _Found(self._stream(), TableStatus.STREAM, problem, None, None)
+        if file.strict and run.is_at_end and run.content_size < size - len(RECORD_END):
             raise TruncatedError(
                 f"the file ends inside this record: {run.content_size} of {size} bytes are there",
                 source=file.name,
