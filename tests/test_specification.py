@@ -48,8 +48,9 @@ def expression(name: str) -> re.Pattern[bytes]:
 
 STATUS_LINE, REQUEST_LINE = expression("status line"), expression("request line")
 STATUS_LINES = b"HTTP/1.1 200 OK|HTTP/1.1 100 C|HTTP/2 103|HTTP/1.1 101 S|HTTP/1.x 200|http/1.1 200|ICY 200"
-LINE_PARTS = b"GET / HTTP/1.1|HTTP 2000|GET| /|A: b|200 |\r|\r\n|\n|\r\n\r\n"
-HEAD_PARTS = [*STATUS_LINES.split(b"|"), *LINE_PARTS.split(b"|")]
+NO_STATUS = b"HTTP/1.1 0 No Content|HTTP/1.1 0|HTTP/1.1 00"
+LINE_PARTS = b"GET / HTTP/1.1|HTTP 2000|GET| /|A: b|200 |\r|\r\n|\n|\r\n\r\n|\r\r\n"
+HEAD_PARTS = [*STATUS_LINES.split(b"|"), *NO_STATUS.split(b"|"), *LINE_PARTS.split(b"|")]
 
 
 def head_size(block: bytes) -> int | None:
@@ -57,7 +58,7 @@ def head_size(block: bytes) -> int | None:
     start = re.match(rb"(\r?\n){0,4}", block)
     end, found = start.end() if start else 0, None
     while (status := STATUS_LINE.match(block, end)) or (found is None and REQUEST_LINE.match(block, end)):
-        blank = re.compile(rb"\n\r?\n").search(block, end)
+        blank = re.compile(rb"\n\r{0,2}\n").search(block, end)
         if blank is None:
             return None
         interim = status is not None and re.search(rb"[ \t]1(?!01)\d\d$", status[0]) is not None

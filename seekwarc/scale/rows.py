@@ -143,7 +143,8 @@ class Wanted:
         if payload.known_size is None:
             payload.look_ahead(self._max_payload + 1)
         size = payload.known_size
-        return payload.read() if size is not None and size <= self._max_payload else None
+        # Unlike `read`, this raises where the file ends inside the record.
+        return payload.pread(0, size) if size is not None and size <= self._max_payload else None
 
 
 def _decoded(payload: Extent, limit: int) -> bytes | None:

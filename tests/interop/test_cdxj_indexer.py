@@ -6,6 +6,7 @@ Its keys are those of the package `surt`.
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import json
 import random
@@ -28,7 +29,9 @@ from seekwarc.format.post import body_query
 from seekwarc.format.surt import surt
 from seekwarc.tools.convert import convert
 from seekwarc.tools.index import index
+from seekwarc.tools.verify import Verifier
 from tests.conftest import SAMPLES
+from tests.support.foreign import gzip_member
 
 pytestmark = pytest.mark.needs("module:cdxj_indexer", "module:surt")
 
@@ -187,6 +190,45 @@ def test_there_is_something_to_compare(samples: Path) -> None:
         if b"requestBody" in line
     ]
     assert len(requests) == 3
+
+
+HEADS = {
+    "status of 0": b"HTTP/1.1 0 No Content\r\nContent-Type: text/plain\r\n\r\n",
+    "two returns": b"HTTP/1.0 302 \r\r\nContent-Type: text/plain\r\r\nLocation: a\r\r\n\r\r\n",
+}
+
+
+@pytest.mark.needs("module:pyarrow")
+@pytest.mark.parametrize("name", HEADS)
+def test_all_agree_on_where_an_odd_head_ends(name: str, tmp_path: Path) -> None:
+    """Index, digest and table, as cdxj-indexer and warcio have them."""
+    head, body = HEADS[name], b"body"
+    digest = "sha1:" + base64.b32encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode()
+    # The whole header as crawlers had it: by Browsertrix, or with two returns on every line.
+    returns = b"\r\r\n" if b"\r\r\n" in head else b"\r\n"
+    fields = (
+        b"WARC/1.0\nWARC-Type: response\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>\n"
+        b"WARC-Date: 2024-01-01T00:00:00Z\nWARC-Target-URI: http://example.org/\n"
+        b"WARC-Payload-Digest: %b\nContent-Type: application/http; msgtype=response\nContent-Length: %d\n\n"
+    )
+    header = (fields % (digest.encode(), len(head + body))).replace(b"\n", returns)
+    path = tmp_path / "odd.warc.gz"
+    path.write_bytes(gzip_member(header + head + body + b"\r\n\r\n"))
+    (line,), problems = by_us(path)
+    assert [line] == oracle(INDEXER, [(str(path), False)])[0].encode().splitlines()
+    assert problems == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FormatWarning)
+        with seekwarc.open(path) as archive:
+            record = next(iter(archive))
+            assert record.payload.read() == body
+            assert [it.verdict.value for it in record.check_digests()] == ["valid"]
+            assert record.http is not None
+            status = record.http.status
+        assert not [it for it in Verifier(path) if it.code == "digest"]
+        (batch,) = seekwarc.batches(path, ["http_status", "payload", "payload_size"])
+    assert CdxjLine.parse(line).fields["status"] == str(status)
+    assert batch.to_pylist() == [{"http_status": status, "payload": body, "payload_size": len(body)}]
 
 
 @pytest.mark.needs("samples")

@@ -64,7 +64,10 @@ def test_a_block_that_is_cut_is_told_when_it_is_reached() -> None:
             record = next(records)
         assert record.block.pread(0, 10) == made.records[1].block[:10]
         with pytest.raises(TruncatedError, match=f"^cut.warc, offset {made.records[1].offset}: "):
-            record.block.read()
+            record.block.pread(0, record.block.size)
+        assert (
+            record.block.read() == made.records[1].block[: len(data) - record.offset - len(record.header.raw)]
+        )
         assert next(records, None) is None
 
 

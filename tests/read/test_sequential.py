@@ -92,6 +92,7 @@ def test_several_records_in_one_unit_are_read_and_warned_of_once(shut) -> None:
     assert len(caught) == 1
 
 
+@pytest.mark.filterwarnings("ignore:.*cut off:seekwarc.FormatWarning")
 @pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
 def test_a_file_that_is_cut_is_told_wherever_it_is(form) -> None:
     made = some_records() if form == "bytes" else getattr(some_records(), form)()

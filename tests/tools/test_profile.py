@@ -287,6 +287,26 @@ def test_appended_files_stay_in_their_class(tmp_path) -> None:
     assert profile_of(path.read_bytes()).mode == "large"
 
 
+@pytest.mark.parametrize(
+    "line", [b"HTTP/1.1 0 No Content\r\nA: b\r\n\r\n", b"HTTP/1.0 302 \r\r\nA: b\r\r\n\r\r\n"]
+)
+def test_writer_and_profile_find_the_same_head(line: bytes) -> None:
+    """A head in its own frame is what W2 asks for; one with the body is what it forbids."""
+    small = {"block": b"small", "target_uri": "urn:x:1"}
+    data, (_, place) = written(
+        small, {"block": line + BIG, "target_uri": "urn:x:2", "content_type": RESPONSE}, frame_size=FRAME
+    )
+    with seekwarc.open(data) as archive:
+        record = archive.record_at(place.offset, place.length)
+        frames = record.body.frames
+        assert frames is not None
+        assert frames[1].content_size == len(line)
+    assert broken(profile_of(data)) == set()
+    header = header_for(len(line) + len(BIG), content_type=RESPONSE)
+    joined = small_first().record(line + BIG, header=header, cuts=(len(header), len(header) + FRAME))
+    assert "W2" in broken(profile_of(joined.table().file_table().bytes()))
+
+
 @pytest.mark.parametrize("form", ["gz", "none"])
 def test_other_compressions_have_no_class(form: str) -> None:
     made = Foreign().record(b"a")
