@@ -40,7 +40,7 @@ LONG_BODY: Final = 8_600_000
 """No frame_size of at most 8 MiB but LONG_LEAD cuts so long a body there and nowhere else."""
 
 
-def cut_anew(number: int, record: Record, *pieces: tuple[bytes, str]) -> Record:
+def recut(number: int, record: Record, *pieces: tuple[bytes, str]) -> Record:
     """Return a record in other frames, with their table."""
     frames = USUAL.frames(letter_of(number), [*pieces])
     return with_own_table(replace(record, frames=frames, table=None))
@@ -50,14 +50,14 @@ def first_frame_vectors() -> list[Vector]:
     """Return files whose F0 holds more than a record header, where W1, W2, W4 and W13 meet."""
     second, response = large_record(2, BODY), large_record(2, BODY, head=HTTP_HEAD)
     rest = [(frame.content, "body") for frame in second.data_frames[2:]]
-    lead = cut_anew(
+    lead = recut(
         2,
         second,
         (second.header + BODY[:1], "the record header and one byte of the block"),
         (BODY[1:FRAME_SIZE], "body"),
         *rest,
     )
-    part = cut_anew(
+    part = recut(
         2,
         response,
         (response.header + HTTP_HEAD[:20], "the record header and 20 bytes of the HTTP head"),
@@ -65,11 +65,11 @@ def first_frame_vectors() -> list[Vector]:
         *rest,
     )
     segment = large_record(2, b"", head=HTTP_HEAD, kind="continuation", fields=SEGMENT)
-    head_alone = cut_anew(
+    head_alone = recut(
         2, segment, (segment.header, "the record header"), (HTTP_HEAD + RECORD_END, "the HTTP head, trailer")
     )
     long = large_record(1, runs(LONG_BODY, RUN_OF_MUCH), first=True)
-    long_lead = cut_anew(
+    long_lead = recut(
         1,
         long,
         (long.header + long.block[:LONG_LEAD], f"the record header and {LONG_LEAD} bytes of the block"),
@@ -260,9 +260,7 @@ def any_case_vectors() -> list[Vector]:
             "The records begin with warc/1.1, Warc/1.1 and WARC/1.1: the grammar of WARC allows any case.",
             with_file_table(
                 replace(first, header=headers[0], frames=whole),
-                cut_anew(
-                    2, replace(second, header=headers[1]), (headers[1], "the record header alone"), *rest
-                ),
+                recut(2, replace(second, header=headers[1]), (headers[1], "the record header alone"), *rest),
                 small_record(3),
             ),
             writes="large",
