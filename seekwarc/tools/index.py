@@ -19,7 +19,7 @@ from urllib.parse import urljoin
 
 from seekwarc.collection.record_index import with_next
 from seekwarc.errors import FormatError
-from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, CdxjLine
+from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, TYPE_FIELD, CdxjLine, is_capture
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
 from seekwarc.format.post import MAX_BODY_SIZE, body_query, with_query
@@ -40,8 +40,6 @@ from seekwarc.write.output import Output, committed
 
 __all__ = ["Indexing", "file_name", "index", "lines_of", "write_lines"]
 
-INDEXED: Final = ("response", "revisit", "resource", "metadata")
-FIELDS_BLOCK: Final = "application/warc-fields"
 METHODS_WITH_BODY: Final = ("POST", "PUT")
 UNSTATED_BODY: Final = 8 << 10
 """Bytes of a request body that are used if there is no Content-Length."""
@@ -76,6 +74,7 @@ def index(
     target: str | os.PathLike[str] | BinaryIO | Output,
     *,
     on_problem: OnProblem,
+    all_records: bool = False,
     post_append: bool = False,
     stated_digests: bool = False,
     parquet: bool = False,
@@ -91,6 +90,7 @@ def index(
         sources: The files, as a `Reader` opens them, by the names that the lines give them.
         target: The index; a path that ends with ".idx" gets a ZipNum cluster.
         on_problem: Called with each problem. Records before damage are indexed.
+        all_records: See `lines_of`.
         post_append: Distinguish requests by their body; see `lines_of`.
         stated_digests: See `lines_of`.
         parquet: Write a columnar index, in Parquet.
@@ -122,6 +122,7 @@ def index(
                     archive,
                     name,
                     on_problem=count,
+                    all_records=all_records,
                     post_append=post_append,
                     stated_digests=stated_digests,
                     details=details or parquet,
@@ -181,19 +182,22 @@ def lines_of(
     filename: str,
     *,
     on_problem: OnProblem,
+    all_records: bool = False,
     post_append: bool = False,
     stated_digests: bool = False,
     details: bool = False,
 ) -> Iterator[CdxjLine]:
-    """Yield the line of each response, revisit, resource and metadata record that has a URI, in file order.
+    """Yield the line of each response, revisit and resource record that has a URI, in file order.
 
-    Metadata and resources of the type application/warc-fields are left out, since they are notes of crawlers.
+    Resources of the type application/warc-fields are left out, since they are notes of crawlers. So are
+    metadata, which most crawlers give the URI and date of their page: replay would show them for it.
 
     Args:
         archive: The file; may be a pipe.
         filename: The name of the file in the lines.
         on_problem: Called with each problem: damage, after which the file is not read further; records
             without a date, or without an offset of their own.
+        all_records: Yield lines of all records that have a URI; see `CdxjLine.is_capture`.
         post_append: Add method and body of a POST or PUT request to the key of its response. They must be two
             consecutive records with the same URI, and the second must name the first in WARC-Concurrent-To.
         stated_digests: Omit the digest if the header states none. Otherwise it is computed by reading all of
@@ -215,7 +219,13 @@ def lines_of(
 
     def described(record: Record) -> _Draft:
         draft = _Draft(record)
-        draft.read(report, post_append=post_append, stated_digests=stated_digests, details=details)
+        draft.read(
+            report,
+            all_records=all_records,
+            post_append=post_append,
+            stated_digests=stated_digests,
+            details=details,
+        )
         return draft
 
     try:
@@ -247,12 +257,22 @@ class _Draft:
     """Fields of a response that describe its request."""
     is_paired: bool = False
 
-    def read(self, on_problem: OnProblem, *, post_append: bool, stated_digests: bool, details: bool) -> None:
+    def read(
+        self,
+        on_problem: OnProblem,
+        *,
+        all_records: bool,
+        post_append: bool,
+        stated_digests: bool,
+        details: bool,
+    ) -> None:
         record = self.record
         try:
             if post_append and record.type == "request":
                 self.request = _sent_by(record)
-            elif _is_indexed(record):
+            if record.target_uri is None:
+                return
+            if all_records or is_capture(record.type, _media_type(record.content_type)):
                 self.fields = dict(_described(record, stated_digests=stated_digests))
                 if details:
                     self.fields |= _details(record)
@@ -298,31 +318,30 @@ def _join(one: _Draft, other: _Draft) -> None:
         request, response = drafts["request"].request, drafts["response"]
         if request is not None:
             method, query = request
-            response.key = surt(with_query(first.target_uri or "", method, query))
+            one.key = other.key = surt(with_query(first.target_uri or "", method, query))
             response.sent = {"requestBody": query, "method": method.upper()}
 
 
-def _is_indexed(record: Record) -> bool:
-    kind = record.type
-    if kind not in INDEXED or record.target_uri is None:
-        return False
-    return kind not in ("resource", "metadata") or record.content_type != FIELDS_BLOCK
+def _media_type(content_type: str | None) -> str | None:
+    return _TYPE_END.split(content_type, maxsplit=1)[0] if content_type is not None else None
 
 
 def _described(record: Record, *, stated_digests: bool) -> Iterator[tuple[str, str]]:
     """Yield the fields of a line that describe the record's content."""
-    head = record.http if record.type in ("response", "revisit") else None
+    head = record.http
     mime: str | None = REVISIT
-    if record.type == "response":
-        mime = head.get("Content-Type") if head is not None else None
+    if record.type in ("response", "request"):
+        mime = _media_type(head.get("Content-Type") if head is not None else None)
     elif record.type != "revisit":
-        mime = record.content_type
+        mime = _media_type(record.content_type)
+    if not is_capture(record.type, mime):
+        yield TYPE_FIELD, record.type or ""
     if mime is not None:
-        yield "mime", _TYPE_END.split(mime, maxsplit=1)[0]
+        yield "mime", mime
     if head is not None and head.status is not None:
         yield "status", str(head.status)
     digest = record.header.get("WARC-Payload-Digest")
-    if digest is None and record.type != "revisit":
+    if digest is None and record.type not in ("revisit", "request"):
         digest = _made_digest(record, head, stated_only=stated_digests)
     if digest is not None:
         yield "digest", digest
@@ -348,7 +367,7 @@ def _details(record: Record) -> dict[str, str]:
         "charset": charset.upper() if charset is not None else None,
         "truncated": record.truncated,
         "recordId": record.id,
-        "recordType": record.type,
+        TYPE_FIELD: record.type,
         "payloadSize": payload.known_size,
         "payloadOffset": len(record.header.raw) + (head.size if head is not None else 0),
         "frames": len(frames) if frames is not None else None,

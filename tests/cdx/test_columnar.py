@@ -101,7 +101,7 @@ NUMBER = st.integers(0, 10**9).map(str)
 FIELDS = st.fixed_dictionaries(
     {"url": TEXT, "filename": TEXT, "offset": NUMBER, "length": NUMBER},
     optional={
-        **dict.fromkeys(["mime", "mime-detected", "charset", "languages", "truncated", "recordType"], TEXT),
+        **dict.fromkeys(["mime", "mime-detected", "charset", "languages", "truncated", "warc-type"], TEXT),
         **dict.fromkeys(["redirect", "refersToDate", "seekTable", "refersToUri"], TEXT),
         **dict.fromkeys(["payloadSize", "payloadOffset", "frames"], NUMBER),
         "status": st.integers(100, 999).map(str),
