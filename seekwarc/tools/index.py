@@ -1,8 +1,9 @@
 """Making CDXJ and columnar indexes: a sorted line for each capture in WARC files.
 
 The lines are those of cdxj-indexer, for .warc.zst, .warc.gz and .warc. Only the HTTP head of large records is
-decompressed, unless the header states no digest of the payload. Lines of large records have an additional
-field, which locates the record's seek table if that agrees with the frames.
+decompressed, unless the header states no digest of the payload, or a columnar index needs the size of a body
+in chunked transfer coding. Lines of large records have an additional field, which locates the record's seek
+table if that agrees with the frames.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from urllib.parse import urljoin
 from seekwarc.collection.record_index import with_next
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, TYPE_FIELD, CdxjLine, is_capture
+from seekwarc.format.chunked import ChunkedBody
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
 from seekwarc.format.post import MAX_BODY_SIZE, body_query, with_query
@@ -29,6 +31,7 @@ from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED
 from seekwarc.read.zstd_body import table_reference
+from seekwarc.scale.rows import size_of
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.batch import base_name
@@ -44,8 +47,7 @@ METHODS_WITH_BODY: Final = ("POST", "PUT")
 UNSTATED_BODY: Final = 8 << 10
 """Bytes of a request body that are used if there is no Content-Length."""
 STEP: Final = 1 << 20
-MAX_COUNTED: Final = 64 << 10
-"""Largest block in chunked transfer coding whose payload is measured for a columnar index."""
+PAYLOAD_SIZE: Final = "payloadSize"
 REDIRECTS: Final = (301, 302, 303, 307, 308)
 
 _TYPE_END = re.compile(r"[;\s]")
@@ -66,7 +68,7 @@ class Indexing:
     lines: int
     """Number of lines of the index."""
     problems: int
-    """Number of problems that kept records out of it."""
+    """Number of problems that kept records, or fields of their lines, out of it."""
 
 
 def index(
@@ -203,7 +205,8 @@ def lines_of(
         stated_digests: Omit the digest if the header states none. Otherwise it is computed by reading all of
             the payload: the SHA-1 of an HTTP body as it was transferred, as warcio does it.
         details: Add what a columnar index has besides: the record's ID and type, where a redirect leads,
-            character set, size and place of the payload, number of frames, what a revisit refers to.
+            character set, size and place of the payload, number of frames, what a revisit refers to. The
+            chunks of a body in chunked transfer coding are counted.
 
     Raises:
         SourceError: The file cannot be read.
@@ -273,9 +276,11 @@ class _Draft:
             if record.target_uri is None:
                 return
             if all_records or is_capture(record.type, _media_type(record.content_type)):
-                self.fields = dict(_described(record, stated_digests=stated_digests))
+                self.fields = dict(_described(record, stated_digests=stated_digests, details=details))
                 if details:
                     self.fields |= _details(record)
+                    if PAYLOAD_SIZE not in self.fields:
+                        self.fields[PAYLOAD_SIZE] = str(size_of(record))
         except FormatError as error:
             # Damage within the record; iteration shows whether the file can be read further.
             on_problem(error.located(record.source, record.offset))
@@ -326,8 +331,8 @@ def _media_type(content_type: str | None) -> str | None:
     return _TYPE_END.split(content_type, maxsplit=1)[0] if content_type is not None else None
 
 
-def _described(record: Record, *, stated_digests: bool) -> Iterator[tuple[str, str]]:
-    """Yield the fields of a line that describe the record's content."""
+def _described(record: Record, *, stated_digests: bool, details: bool) -> Iterator[tuple[str, str]]:
+    """Yield the fields of a line that describe the record's content, and what was found out on the way."""
     head = record.http
     mime: str | None = REVISIT
     if record.type in ("response", "request"):
@@ -342,7 +347,9 @@ def _described(record: Record, *, stated_digests: bool) -> Iterator[tuple[str, s
         yield "status", str(head.status)
     digest = record.header.get("WARC-Payload-Digest")
     if digest is None and record.type not in ("revisit", "request"):
-        digest = _made_digest(record, head, stated_only=stated_digests)
+        digest, size = _made_digest(record, head, stated_only=stated_digests, details=details)
+        if size is not None:
+            yield PAYLOAD_SIZE, str(size)
     if digest is not None:
         yield "digest", digest
 
@@ -350,9 +357,6 @@ def _described(record: Record, *, stated_digests: bool) -> Iterator[tuple[str, s
 def _details(record: Record) -> dict[str, str]:
     """Return what a columnar index has besides, by the names that `cdx.columnar` knows."""
     head = record.http
-    payload = record.payload
-    if payload.known_size is None and record.content_length <= MAX_COUNTED:
-        payload.look_ahead(MAX_COUNTED)
     redirect = head.get("Location") if head is not None and head.status in REDIRECTS else None
     if redirect is not None and record.target_uri is not None:
         # A URL that cannot be parsed is kept as it stands.
@@ -368,7 +372,6 @@ def _details(record: Record) -> dict[str, str]:
         "truncated": record.truncated,
         "recordId": record.id,
         TYPE_FIELD: record.type,
-        "payloadSize": payload.known_size,
         "payloadOffset": len(record.header.raw) + (head.size if head is not None else 0),
         "frames": len(frames) if frames is not None else None,
         "refersToUri": record.refers_to_target_uri,
@@ -377,21 +380,31 @@ def _details(record: Record) -> dict[str, str]:
     return {name: str(value) for name, value in found.items() if value is not None}
 
 
-def _made_digest(record: Record, head: HttpHead | None, *, stated_only: bool) -> str | None:
+def _made_digest(
+    record: Record, head: HttpHead | None, *, stated_only: bool, details: bool
+) -> tuple[str | None, int | None]:
+    """Return the digest of a payload, and, if its chunks were read for that, its size."""
     if head is None:
         # The payload is the block.
         stated = record.block_digest
         if stated is not None:
             raw = stated.raw if stated.name == "sha1" else None
-            return str(Digest.of("sha1", raw) if raw is not None else stated)
+            return str(Digest.of("sha1", raw) if raw is not None else stated), None
     if stated_only:
-        return None
+        return None, None
     hasher = hashlib.sha1(usedforsecurity=False)
+    # Both come of one pass, for a pipe cannot be read twice.
+    chunks = ChunkedBody() if details and head is not None and head.chunked else None
+    size = 0
     with record.block.open() as file:
         file.seek(head.size if head is not None else 0)
         while data := file.read(STEP):
             hasher.update(data)
-    return str(Digest.of("sha1", hasher.digest()))
+            if chunks is not None:
+                size += sum(map(len, chunks.feed(data)))
+    if chunks is not None:
+        size += sum(map(len, chunks.finish()))
+    return str(Digest.of("sha1", hasher.digest())), size if chunks is not None else None
 
 
 def _sent_by(request: Record) -> tuple[str, str] | None:

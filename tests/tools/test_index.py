@@ -17,6 +17,7 @@ import seekwarc
 from seekwarc.errors import FormatError, FormatWarning, SourceError, TargetError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.tools.index import Indexing, file_name, index, lines_of
+from tests.support.chunks import HTTP, chunked, random_sizes
 from tests.support.crawls import PAGE_URI, heritrix
 from tests.support.foreign import EXTENSIONS, Foreign, gzip_member, warc_header
 from tests.support.sources import Pipe, RecordingSource
@@ -252,6 +253,21 @@ def test_damage_in_a_large_head_keeps_the_next_records() -> None:
     data[made.records[1].offset + made.entries[4][0] + 20] ^= 1
     lines, problems = indexed(bytes(data), stated_digests=True)
     assert [it.offset for it in lines] == [made.records[0].offset, made.records[2].offset]
+    assert [it.offset for it in problems] == [made.records[1].offset]
+
+
+def test_a_damaged_chunked_body_keeps_its_line() -> None:
+    made = Foreign()
+    block = HTTP + chunked(noise(9000), random_sizes(100, 200))
+    for number in range(3):
+        stated = ("WARC-Payload-Digest", sha1(b"%d" % number))
+        put(made, "response", block, stated, cuts=3000, table=True)
+    made.file_table()
+    data = bytearray(made.bytes())
+    data[made.records[1].offset + 6000] ^= 1
+    lines, problems = indexed(bytes(data), details=True)
+    assert [it.fields.get("payloadSize") for it in lines] == ["9000", None, "9000"]
+    assert [it.fields["warc-type"] for it in lines] == ["response"] * 3
     assert [it.offset for it in problems] == [made.records[1].offset]
 
 
