@@ -1,10 +1,11 @@
 """Make an index of WARC files: one line for each capture, sorted by URI and date.
 
 The lines are CDXJ, as pywb and cdxj-indexer expect it, also for .warc.zst; with --parquet they are rows of a
-columnar index with the columns of Common Crawl's, for DuckDB, Spark and Athena. Responses, revisits and
-resources are listed; with --all also metadata, requests and whatever else has a URI. Only heads are
-decompressed, unless a record states no payload digest. The index goes to standard output unless `-o` names a
-file. Exit status 1 means that records are missing from the index; each problem is printed.
+columnar index with the columns of Common Crawl's, for DuckDB, Spark and Athena (where offsets and lengths of
+records must be BIGINT). Responses, revisits and resources are listed; with --all also metadata, requests and
+whatever else has a URI. Only heads are decompressed, unless a record states no payload digest, or --parquet
+has to count the chunks of a chunked body. The index goes to standard output unless `-o` names a file. Exit
+status 1 means that records are missing from the index; each problem is printed.
 
 A folder stands for all WARC files in and below it. With --to-dir each file gets an index of its own, named
 after the file with .cdxj or .parquet added; one that exists already, is sound and no older than the file is
@@ -98,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stated-digests",
         action="store_true",
-        help="leave out digests that records do not state, and so read no payload",
+        help="leave out digests that records do not state, and so read no payload for them",
     )
     add_json_argument(parser, "file")
     add_batch_arguments(parser, made="an index")
