@@ -222,7 +222,8 @@ class Index(Closing):
                 host, or "domain" for all of its host and subdomains.
             since: Earliest date.
             until: Latest date, inclusive: 2026 includes December.
-            closest: Yield the captures nearest to this date first. Needs `match="exact"`.
+            closest: Yield the captures nearest to this date first, and no line of a record that is not a
+                capture (`is_capture`). Needs `match="exact"`.
 
         Raises:
             FormatError: A line is malformed, or the lines are not sorted. The error has file and offset.
@@ -243,7 +244,8 @@ class Index(Closing):
         start += first.encode("ascii")
         if closest is None:
             return self._captures(self._between(start, stop))
-        return self._captures(self._outward(start, stop, date_of_digits(nearest)))
+        nearby = self._captures(self._outward(start, stop, date_of_digits(nearest)))
+        return (it for it in nearby if it.is_capture)
 
     def _captures(self, lines: Iterator[IndexLine]) -> Iterator[Capture]:
         for line in lines:

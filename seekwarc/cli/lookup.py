@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to", dest="until", metavar="DATE", help="latest date; 2026 includes all of that year"
     )
-    parser.add_argument("--closest", metavar="DATE", help="sort by distance from this date")
+    parser.add_argument("--closest", metavar="DATE", help="captures alone, nearest to this date first")
     parser.add_argument("--limit", metavar="N", type=_limit, help="print at most this many captures")
     parser.add_argument(
         "--match",

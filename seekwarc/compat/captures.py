@@ -12,6 +12,7 @@ from os.path import basename
 from typing import Final, NamedTuple, Unpack
 
 from seekwarc.cdx.index import Capture, Index
+from seekwarc.cdx.lines import IndexLine
 from seekwarc.closing import Closing
 from seekwarc.collection.collection import Collection, Target
 from seekwarc.collection.record_index import Entry, MemoryIndex, RecordIndex, entry_of, with_next
@@ -390,7 +391,10 @@ class IndexedCaptures(Captures):
 
 
 class _FilesIndex(Index):
-    """An index that also gives what its lines lead to."""
+    """An index of captures alone, that also gives what its lines lead to."""
+
+    def _captures(self, lines: Iterator[IndexLine]) -> Iterator[Capture]:
+        return (it for it in super()._captures(lines) if it.is_capture)
 
     def reader(self, file: str) -> Reader:
         return self._reader(file)

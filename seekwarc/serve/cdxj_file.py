@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from seekwarc.errors import FormatError, LimitError
-from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
+from seekwarc.format.cdxj import MAX_LINE_SIZE, TYPE_FIELD, CdxjLine
 from seekwarc.format.seektable import TableChoice, TableTrust
 from seekwarc.serve.catalogue import Row, key_of
 from seekwarc.serve.headers import clean
@@ -72,7 +72,7 @@ class IndexFile:
                     file=numbers[line.filename],
                     offset=line.offset,
                     length=line.length,
-                    type="revisit" if line.is_revisit else "response",
+                    type="revisit" if line.is_revisit else clean(line.fields.get(TYPE_FIELD, "response")),
                     uri=clean(line.uri),
                     date=f"{line.date.datetime:%Y-%m-%dT%H:%M:%SZ}",
                     mime=clean(line.mime),

@@ -156,7 +156,7 @@ def test_records_are_opened_by_rows(tmp_path: Path) -> None:
         first, second = index.lookup("http://example.org/")
         assert first.open().payload.read() == second.open().payload.read() == b"page" * 9000
         assert second.is_revisit
-        assert second.fields["recordType"] == "revisit"
+        assert second.fields["warc-type"] == "revisit"
         assert first.fields["frames"] == "1"
         assert first.source == str(tmp_path / "a.parquet")
 

@@ -219,7 +219,7 @@ def indexed(command, crawl, tmp_path):
             date="2028-01-02T03:04:05Z",
             payload_digest="sha1:" + base64.b32encode(hashlib.sha1(crawl.film).digest()).decode(),
         )
-    command("index", *sorted(tmp_path.iterdir()), "-o", tmp_path / "all.cdxj")
+    command("index", "--all", *sorted(tmp_path.iterdir()), "-o", tmp_path / "all.cdxj")
     return tmp_path
 
 

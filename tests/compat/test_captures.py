@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 import seekwarc
+from seekwarc import tools
 from seekwarc.compat.captures import Captures, IndexedCaptures, ScannedCaptures
 from seekwarc.errors import FormatError, NotFoundError
 from tests.compat.conftest import FILM, SITE
+from tests.support.crawls import PAGE_URI, heritrix
 from tests.support.sources import RecordingSource
 
 WAYS = {
@@ -55,6 +57,17 @@ def test_below_a_folder_is_the_latest_capture_of_each_uri(captures: Captures) ->
     assert list(captures.below("http://none.example/")) == []
     up = [it.uri for it in captures.below("http://example.org/%2E%2E/")]
     assert up == ["http://example.org/../../up"]
+
+
+def test_notes_that_an_index_lists_are_not_captures(tmp_path: Path) -> None:
+    (tmp_path / "a.warc.zst").write_bytes(heritrix().bytes())
+    tools.index([tmp_path / "a.warc.zst"], tmp_path / "a.cdxj", all_records=True)
+    with IndexedCaptures(tmp_path / "a.cdxj", None) as captures:
+        for date in (None, "2009", "20100513155119"):
+            found = captures.exact(PAGE_URI, date)
+            assert found is not None
+            assert found.open().type == "response"
+        assert [it.content_type for it in captures.below("")] == ["text/html"]
 
 
 def test_files_are_scanned_once_and_only_when_needed(crawl: Path) -> None:

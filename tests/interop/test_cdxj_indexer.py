@@ -1,5 +1,7 @@
 """Indexes have the lines that cdxj-indexer makes, but for the differences that are listed.
 
+Unless told otherwise it lists metadata, too, but for those of a media type that it takes for crawlers' notes.
+
 Its keys are those of the package `surt`.
 """
 
@@ -15,6 +17,7 @@ import sys
 import warnings
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -43,6 +46,9 @@ CUT = "warcio-example-trunc.warc"
 SPACES = "warcio-example-space-in-target-uri.warc.gz"
 
 
+CAPTURES = "response,revisit,resource"
+
+
 @dataclass(frozen=True)
 class Difference:
     """What of the lines of a file is not as cdxj-indexer has it."""
@@ -66,7 +72,7 @@ OF_NOTHING = (
     "header states: that of nothing"
 )
 DIFFERENCES = [
-    Difference("iipc-hello-world.warc", "length", 4, NOT_COUNTED),
+    Difference("iipc-hello-world.warc", "length", 3, NOT_COUNTED),
     Difference("warcio-example-iana.org-chunked.warc", "length", 1, NOT_COUNTED),
     Difference(
         CUT,
@@ -82,9 +88,9 @@ DIFFERENCES = [
         1,
         "a record is in two gzip members: cdxj-indexer gives up, it can be read here",
     ),
-    Difference("iipc-hello-world.warc", "digest", 3, OF_NOTHING, (True,)),
+    Difference("iipc-hello-world.warc", "digest", 2, OF_NOTHING, (True,)),
     Difference("pywb-example-wpull.warc.gz", "digest", 1, OF_NOTHING, (True,)),
-    Difference("warcio-example-wget-bad-target-uri.warc.gz", "digest", 3, OF_NOTHING, (True,)),
+    Difference("warcio-example-wget-bad-target-uri.warc.gz", "digest", 2, OF_NOTHING, (True,)),
     Difference(SPACES, "digest", 1, OF_NOTHING, (True,)),
 ]
 
@@ -97,10 +103,10 @@ from warcio.exceptions import ArchiveLoadFailed
 # With the brotli of today warcio cannot undo it, and says so by an error.
 BufferedReader.DECOMPRESSORS.pop("br", None)
 found = []
-for path, post_append in json.load(sys.stdin):
+for path, records, post_append in json.load(sys.stdin):
     out = io.StringIO()
     with contextlib.suppress(ArchiveLoadFailed):
-        CDXJIndexer(out, [path], sort=True, post_append=post_append).process_all()
+        CDXJIndexer(out, [path], sort=True, records=records, post_append=post_append).process_all()
     found.append(out.getvalue())
 json.dump(found, sys.stdout)
 """
@@ -141,10 +147,10 @@ def by_us(path: Path, **options: Any) -> tuple[list[bytes], list[FormatError]]:
 
 
 @cache
-def by_cdxj_indexer(folder: Path) -> dict[tuple[str, bool], list[bytes]]:
-    """Return its lines of all samples, by name and whether request bodies are in the keys."""
-    cases = [(name, post_append) for name in NAMES for post_append in (False, True)]
-    found = oracle(INDEXER, [(str(folder / name), post_append) for name, post_append in cases])
+def by_cdxj_indexer(folder: Path) -> dict[tuple[str, str, bool], list[bytes]]:
+    """Return its lines of samples, by name, types of records, and whether request bodies are in the keys."""
+    cases = list(product(NAMES, (CAPTURES, "all"), (False, True)))
+    found = oracle(INDEXER, [(str(folder / name), *rest) for name, *rest in cases])
     return {case: lines.encode().splitlines() for case, lines in zip(cases, found, strict=True)}
 
 
@@ -173,11 +179,24 @@ def differing(ours: list[bytes], theirs: list[bytes]) -> dict[str, int]:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_lines_are_those_of_cdxj_indexer(name: str, post_append: bool, samples: Path) -> None:
     ours, _ = by_us(samples / name, post_append=post_append)
-    theirs = by_cdxj_indexer(samples)[name, post_append]
+    theirs = by_cdxj_indexer(samples)[name, CAPTURES, post_append]
     listed = [it for it in DIFFERENCES if it.file == name and post_append in it.post_append]
     explained = {it.field: it.lines for it in listed}
     assert differing(ours, theirs) == explained
     assert ours == sorted(ours)
+
+
+@pytest.mark.parametrize("post_append", [False, True])
+@pytest.mark.parametrize("name", [it for it in NAMES if it not in (ONE_MEMBER, SPLIT_MEMBERS)])
+def test_all_records_are_those_of_cdxj_indexer(name: str, post_append: bool, samples: Path) -> None:
+    def facts(lines: list[bytes]) -> dict[int, list[str | None]]:
+        found = [CdxjLine.parse(line) for line in lines]
+        fields = ("mime", "status", "method", "requestBody")
+        # It lists records without a URI as well.
+        return {it.offset: [it.key, it.timestamp, *map(it.fields.get, fields)] for it in found if it.uri}
+
+    ours = facts(by_us(samples / name, post_append=post_append, all_records=True)[0])
+    assert ours == facts(by_cdxj_indexer(samples)[name, "all", post_append])
 
 
 @pytest.mark.needs("samples")
