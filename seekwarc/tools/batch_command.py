@@ -1,4 +1,4 @@
-"""A program of somebody else's that answers many questions in one process, with the limits of a run for each.
+"""An external program that answers many questions in one process, with the limits of a run for each.
 
     COMMAND batch      reads a question from each line of its standard input, a JSON array of the arguments
                        of a run, and writes its answer to standard output: a line `STATUS SIZE MESSAGE`,

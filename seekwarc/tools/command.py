@@ -45,7 +45,7 @@ class Ended:
     message: str
     """The last line of its standard error, if there is one."""
     broken: str = ""
-    """Why its output is no answer, such as that it is longer than the limit; it was killed for that."""
+    """Why its output is not an answer, such as that it is longer than the limit; empty if it is one."""
 
 
 class Command:
@@ -133,7 +133,7 @@ class Command:
 
 
 def too_long(limit: int) -> str:
-    """Return why output of more bytes than the limit is no answer."""
+    """Return why output of more bytes than the limit is not an answer."""
     return f"it writes more than {counted(limit, 'byte')}"
 
 

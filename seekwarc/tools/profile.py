@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Final, Unpack
 
-from seekwarc.errors import ChecksumError, TruncatedError
+from seekwarc.errors import ChecksumError, FormatError, TruncatedError
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, is_http_block, parse_http_head
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable
 from seekwarc.format.warc import RECORD_END
@@ -36,7 +36,7 @@ from seekwarc.format.zstd import (
 )
 from seekwarc.frames.audit import FrameAudit, FrameKind
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, MIN_FRAME_SIZE
-from seekwarc.frames.scan import Window
+from seekwarc.frames.scan import Window, frame_start_at
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.record import Record
 from seekwarc.storage.source import RangeReadable
@@ -379,10 +379,18 @@ class ProfileVerifier(Verifier):
         # What is intact before damage between records belongs to the one before.
         self._pass(damage.offset if damage.header is not None else max(place, damage.offset))
         self._is_first = False
-        if isinstance(error, TruncatedError) and damage.end >= self.result.stored_size:
+        is_last = damage.end >= self.result.stored_size
+        if is_last and (isinstance(error, TruncatedError) or not self._is_frame(place)):
             self._account.add("W27", place, error.message)
         elif isinstance(error, ChecksumError):
             self._account.add("W8", place, error.message)
+
+    def _is_frame(self, offset: int) -> bool:
+        try:
+            frame_start_at(self._file.window(), offset)
+        except FormatError:
+            return False
+        return True
 
     def _pass(self, end: float) -> None:
         """Check the last record, now that it is known where what belongs to it ends."""
