@@ -180,8 +180,8 @@ class Reader(Closing):
 
         Raises:
             FormatError: When damage is reached, unless `on_error` says otherwise; what was yielded before
-                stays good. Also where the file is no WARC file, its dictionary is damaged, or it is a pipe,
-                in which nothing can be looked for.
+                stays good. Also if the file is no WARC file or has no record, its dictionary is damaged, or
+                it is a pipe, in which nothing can be looked for.
             SourceError: The stored bytes are unavailable.
         """
         file = self._file

@@ -226,6 +226,8 @@ class StreamedRecords:
     def __iter__(self) -> Iterator[Record]:
         while (record := self.step()) is not None:
             yield record
+        if not self.next_offset:
+            raise self._file.without_records()
 
     def step(self) -> Record | None:
         """Pass the rest of the current record and return the next one, None at the end of the file.
@@ -460,4 +462,6 @@ def streamed_group(
         records.finish()
         if records.at_unit:
             return records.next_offset
+    if not records.next_offset:
+        raise file.without_records()
     return file.source.size or offset

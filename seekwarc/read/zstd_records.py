@@ -176,12 +176,10 @@ def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterat
     decompress = file.decoder.private()
     while True:
         offset = yield from _single_frame_records(file, window, offset, decompress)
-        for empty in empty_frames_at(file, window, offset):
-            offset = empty.end
-        start = frame_start_at(window, offset)
+        start = _next_frame(file, window, offset)
         if start is None:
             return
-        header = start[1]
+        offset, header = start
         record_header = _header_at(file, window, offset) if header and header.content_size else None
         if header is None or header.content_size is None or record_header is None:
             offset = yield from streamed_group(file, window, offset, "zst")
@@ -212,6 +210,17 @@ def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterat
             end = end_of_empty_frames(data_end, whole_empty_frames_at(file, window, data_end), offset)
             record.note_length(end - offset)
         offset = data_end
+
+
+def _next_frame(file: ArchiveFile, window: Window, offset: int) -> tuple[int, FrameHeader | None] | None:
+    """Return offset and header of the next frame that may have content; None at the end of the file."""
+    begin = offset
+    for empty in empty_frames_at(file, window, offset):
+        offset = empty.end
+    start = frame_start_at(window, offset)
+    if start is None and not begin:
+        raise file.without_records()
+    return (offset, start[1]) if start is not None else None
 
 
 def _single_frame_records(
