@@ -216,7 +216,7 @@ def record_start_after(table: SeekTable, position: int) -> int | None:
 def large_records(file: ArchiveFile, min_size: int) -> Iterator[Record]:
     """Yield the records of `min_size` bytes or more that can be read inside of, in file order.
 
-    What is damaged, or is not what the tables say, is left out.
+    What is damaged, cut off, or not what the tables say, is left out.
     """
     links = file.tables.links
     if links:
@@ -236,7 +236,7 @@ def large_records(file: ArchiveFile, min_size: int) -> Iterator[Record]:
         # What comes after damage is not looked for here.
         with suppress(FormatError):
             for record in walk(file, file.window()):
-                if record.size >= min_size and not record.skip and record.length:
+                if record.size >= min_size and not (record.skip or record.is_cut_off) and record.length:
                     yield record
 
 
