@@ -219,7 +219,9 @@ def _look_at_end(file: ArchiveFile, window: Window, record: Record, length: int 
         return
     if not file.strict:
         stop = end if length is None else record.offset + length
-        if end <= stop and not (file.is_near and (length is None or _has_surplus(window, end, stop))):
+        if end <= stop and (
+            file.source.is_far or (length is not None and not _has_surplus(window, end, stop))
+        ):
             return
     record.note_length(_following(file, window, record, begin, end) - record.offset)
 

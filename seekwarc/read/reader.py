@@ -358,10 +358,10 @@ class Reader(Closing):
         With a length nothing is read beyond the record: its first 16 KiB or, where each read takes its time,
         all of a small one at once. Nothing is fetched twice.
 
-        A wrong Content-Length is corrected as by iterating if it shows at once: in a local .warc file, or by
-        a length that it does not fit; of a record that is one small gzip member, or one small frame of known
-        length. Otherwise the block is as long as Content-Length says: to find out would take decompressing
-        what follows. Strict reading does that for the end of the record.
+        A wrong Content-Length is corrected as by iterating if it shows at once: in a .warc that is not
+        remote, or by a length that it does not fit; of a record that is one small gzip member, or one small
+        frame of known length. Otherwise the block is as long as Content-Length says: to find out would take
+        decompressing what follows. Strict reading does that for the end of the record.
 
         Args:
             offset: Offset of the record's first frame, gzip member or byte; also as a string of digits, which
