@@ -71,6 +71,8 @@ class Record:
     """The ranges in the manifest; None for some in each frame."""
     trailer: bytes = RECORD_END
     asked_at: tuple[Asked, ...] = ()
+    is_cut: bool = False
+    """The file ends inside its last frame; what that holds before the cut may be delivered."""
     missing: int = 0
     """Bytes at its end that no frame holds."""
 
@@ -192,6 +194,8 @@ class Vector:
 def _described(record: Record, offset: int, length: int) -> dict[str, Any]:
     """Return what the manifest says of a record."""
     block = record.block if record.intact is None else record.block[: record.intact]
+    if record.is_cut:
+        length -= len(record.frames[-1].data)
     table = None
     at = offset
     for frame in record.frames:
@@ -224,8 +228,8 @@ def _ranges(record: Record, block: bytes, offset: int) -> Iterator[dict[str, Any
         known = {"start": it.start, "end": it.end, "sha256": sha256(block[it.start : it.end])}
         yield known | {"offset": offset - it.before, "length": it.length}
     if len(block) < len(record.block):
-        end = min(len(block) + 10, len(record.block))
-        yield {"start": len(block), "end": end, "sha256": None}
+        start = len(record.block) - 10 if record.is_cut else len(block)
+        yield {"start": start, "end": min(start + 10, len(record.block)), "sha256": None}
 
 
 def sha256(data: bytes) -> str:

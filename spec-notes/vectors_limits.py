@@ -208,6 +208,7 @@ def ending_vectors() -> list[Vector]:
                     in_two,
                     frames=(in_two.frames[0], in_two.frames[1].cut_off(8)),
                     intact=len(FIELDS),
+                    is_cut=True,
                     seekable=False,
                 ),
             ),

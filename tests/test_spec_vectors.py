@@ -189,6 +189,10 @@ def test_records_read_in_order_are_those_of_the_manifest(vector: Vector) -> None
         for record in archive.in_order():
             offset, kind = record.offset, record.type
             block = record.block.read()
+            listed = vector.records[len(found)]
+            if not listed.complete:
+                # What a frame that is cut off holds before the cut may be delivered, too.
+                block = block[: listed.size]
             found.append((offset, kind, len(block), sha256(block)))
     assert found == wanted[: len(found)]
     assert len(found) >= len(certain(vector))

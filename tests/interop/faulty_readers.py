@@ -168,8 +168,8 @@ FAULTS = [
         'at = frames[last][0] - len(content[at : frames[last][0]].lstrip(b"\\r\\n"))',
         "at = frames[last][0]",
     ),
-    Fault("a length includes the file table", "large", "if table and table.start == frame.start", "if False"),
-    Fault("a length ends with the last frame", "every-large", "max(following, end) - offset", "end - offset"),
+    Fault("a length includes the file table", "large", "if table and table.start == end", "if False"),
+    Fault("a length ends with the last frame", "every-large", "while end < following:", "while False:"),
     Fault(
         "a table of R ends its length", "large-one-small", "table.anchor < offset:", "table.anchor <= offset:"
     ),
@@ -216,18 +216,20 @@ FAULTS = [
     Fault(
         "entries are read before their number is compared",
         "claimed-entries",
-        "if count * 8 > start - lowest:",
-        'if struct.unpack_from(f"<{count * width}I", self.data, start + 8) and False:',
+        "if count * 8 > start - lowest or ",
+        'if struct.unpack_from(f"<{count * width}I", self.data, start + 8) and False or ',
     ),
     Fault(
         "Skippable_Magic_Number is not checked",
         "displaced-magic-number",
-        "self._number(start, 4) != TABLE or ",
+        "self.data[start : start + 8] != head",
+        "self.data[start + 4 : start + 8] != head[4:]",
     ),
     Fault(
         "Frame_Size is not checked",
         "displaced-frame-size",
-        " or self._number(start + 4, 4) != end - start - 8",
+        "self.data[start : start + 8] != head",
+        "self.data[start : start + 4] != head[:4]",
     ),
     Fault(
         "an entry may have content from nothing",
@@ -277,10 +279,10 @@ FAULTS = [
     Fault(
         "records are those that the file table lists",
         "displaced-file-table-hides",
-        "for frame in self.frames(self.begin if start is None else start):",
+        "for frame in self.frames(stop):",
         "table = self.table_at(len(self.data), 0)\n"
         "            listed = table and [self.frame_at(e.start) for e in table.entries if e.content_size]\n"
-        "            for frame in listed or self.frames(self.begin if start is None else start):",
+        "            for frame in listed or self.frames(stop):",
     ),
     # Checks on use, 6.3
     Fault(
