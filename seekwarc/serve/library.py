@@ -25,7 +25,14 @@ from seekwarc.cdx.index import folder_of, located
 from seekwarc.closing import Closing
 from seekwarc.collection.collection import Collection
 from seekwarc.collection.record_index import entry_of, with_next
-from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, SourceError, UnsupportedError
+from seekwarc.errors import (
+    ChecksumError,
+    FormatError,
+    NotFoundError,
+    SeekWarcError,
+    SourceError,
+    UnsupportedError,
+)
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
 from seekwarc.read.options import ReadLimits
@@ -272,7 +279,13 @@ class Library(Closing):
             raise NotFoundError(f"no record has the ID {record_id}: {reader.name} ends before that")
         row = self.catalogue.place(number, offset)
         if row is None:
-            return reader.record_at(offset)
+            try:
+                return reader.record_at(offset)
+            except ChecksumError:
+                raise
+            except FormatError as error:
+                # Nothing says that a record begins there but the ID.
+                raise NotFoundError(f"no record has the ID {record_id}: {error}") from error
         return reader.record_at(offset, row.length or None, table=row.table)
 
     def _stats(self, record: Record) -> list[Stats]:

@@ -84,6 +84,17 @@ def test_a_content_length_that_is_too_large_costs_no_other_record(make: Make, ex
         list(archive)
 
 
+def test_in_a_plain_pipe_a_content_length_that_is_too_large_takes_from_the_next_record() -> None:
+    data = crawl(FORMS["plain"], 300 + 100) + record(BLOCKS[0], 3)
+    blocks, _, told = read(Pipe(data))
+    begin = data.index(BLOCKS[1])
+    assert blocks == [BLOCKS[0], data[begin : begin + 400], BLOCKS[0]], (
+        "as it says in seekwarc/read/README.md"
+    )
+    assert len(told) == 1
+    assert "Content-Length 400" in told[0]
+
+
 @each_form
 @pytest.mark.parametrize("claimed", [1000, 5000, 10**17])
 def test_a_content_length_beyond_the_end_of_the_file_is_seen_through(make: Make, claimed: int) -> None:
