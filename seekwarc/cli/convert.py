@@ -33,18 +33,15 @@ from seekwarc.cli.batch import (
     run_batch,
     threads_of_each,
 )
-from seekwarc.cli.common import (
-    STANDARD_OUTPUT,
+from seekwarc.cli.options import (
     TRAIN,
     add_limit_arguments,
     add_writer_arguments,
-    existing_option,
-    human_size,
-    input_target,
     limit_options,
-    output_target,
     writer_options,
 )
+from seekwarc.cli.sizes import human_size
+from seekwarc.cli.targets import STANDARD_OUTPUT, existing_option, input_target, output_target
 from seekwarc.errors import (
     FormatError,
     SeekWarcError,

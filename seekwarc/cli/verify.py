@@ -29,14 +29,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Self
 
-from seekwarc.cli.batch import absolute, add_batch_arguments, run_batch
-from seekwarc.cli.common import (
-    add_limit_arguments,
-    human_size,
-    input_target,
-    limit_options,
-    printable,
-)
+from seekwarc.cli.batch import add_batch_arguments, run_batch
+from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.printing import printable
+from seekwarc.cli.sizes import human_size
+from seekwarc.cli.targets import absolute, input_target
 from seekwarc.format.words import counted
 from seekwarc.frames.units import detect
 from seekwarc.read.options import ReadLimits
