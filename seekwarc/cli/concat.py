@@ -21,7 +21,7 @@ from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
-from seekwarc.tools.concat import Concatenation, concat
+from seekwarc.tools.concatenating import Concatenation, concat
 
 __all__ = ["add_arguments", "run"]
 

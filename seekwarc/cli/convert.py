@@ -56,7 +56,7 @@ from seekwarc.frames.units import Compression
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.tools.arc import is_arc
-from seekwarc.tools.convert import Conversion, convert, holds_same
+from seekwarc.tools.converting import Conversion, convert, holds_same
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.train import Gain, GainMeter, train
 from seekwarc.tools.work import JobContext

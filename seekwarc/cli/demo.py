@@ -20,7 +20,7 @@ from seekwarc.cli.sizes import human_size, parse_size
 from seekwarc.cli.targets import existing_option
 from seekwarc.errors import ChecksumError, SeekWarcError
 from seekwarc.read.reader import Reader
-from seekwarc.tools.convert import convert
+from seekwarc.tools.converting import convert
 from seekwarc.tools.example import FILM, RangeCost, make_example, measure
 from seekwarc.write.files import refuse_existing
 

@@ -47,7 +47,7 @@ from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.words import counted
 from seekwarc.read.options import ReadLimits
 from seekwarc.tools.batch import archives_in
-from seekwarc.tools.index import Indexing, file_name, index, write_lines
+from seekwarc.tools.indexing import Indexing, file_name, index, write_lines
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.sorting import sorted_lines
 from seekwarc.tools.work import JobContext

@@ -45,10 +45,10 @@ from seekwarc.frames.units import detect
 from seekwarc.read.options import ReadLimits
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
-from seekwarc.tools.convert import content_digest
+from seekwarc.tools.converting import content_digest
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.pipes import revocable, searchable
-from seekwarc.tools.recover import Recovery, recover
+from seekwarc.tools.recovering import Recovery, recover
 from seekwarc.tools.work import JobContext
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.output import Output

@@ -43,7 +43,7 @@ from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.pipes import searchable
 from seekwarc.tools.profile import ProfileVerifier
 from seekwarc.tools.requirements import Broken, Profile
-from seekwarc.tools.verify import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
+from seekwarc.tools.verifying import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
 from seekwarc.tools.work import JobContext
 from seekwarc.write.files import unwritable
 
