@@ -71,7 +71,6 @@ MAX_LINES = 500
 NO_TESTS_OF_THEIR_OWN = {
     "seekwarc": "the public face: used by nearly every test",
     "seekwarc.__main__": "one call; every test of the command goes through it",
-    "seekwarc.closing": "used by the tests of every class that is closed",
     "seekwarc.compiling": "a decorator that does nothing; tests of the compiled package need it",
     "seekwarc.errors": "classes that the tests of what raises them use",
     "seekwarc.format": "a docstring",
