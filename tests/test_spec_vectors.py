@@ -13,7 +13,7 @@ import zstandard
 
 import seekwarc
 from seekwarc.errors import FormatError, SeekWarcError
-from seekwarc.tools.verify import Verification, Verifier
+from seekwarc.tools.verifying import Verification, Verifier
 from tests.support.vectors import NOTES, SAMPLES, Vector, VectorRecord, manifest, sha256, vectors
 from tests.support.writing import walk
 

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Sequence
 
-from seekwarc.cli.common import parse_size
+from seekwarc.cli.sizes import parse_size
 from seekwarc.read.selection import Selection
 
 __all__ = ["add_selection_arguments", "archives_named", "selection_of"]
