@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from seekwarc.read.options import ReaderOptions
     from seekwarc.read.reader import Reader
     from seekwarc.read.record import Record, Relations
+    from seekwarc.read.selection import Conditions
     from seekwarc.scale.batches import Batches, batches
     from seekwarc.scale.gather import gather
     from seekwarc.scale.payload import PayloadPart
@@ -95,6 +96,7 @@ __all__ = [
     "Capture",
     "ChecksumError",
     "Collection",
+    "Conditions",
     "Deduplicator",
     "Dictionary",
     "Digest",
@@ -173,6 +175,7 @@ _HOMES = {
     "Batches": "seekwarc.scale.batches",
     "Capture": "seekwarc.cdx.index",
     "Collection": "seekwarc.collection.collection",
+    "Conditions": "seekwarc.read.selection",
     "Deduplicator": "seekwarc.write.dedup",
     "Dictionary": "seekwarc.frames.dictionary",
     "Digest": "seekwarc.format.digest",

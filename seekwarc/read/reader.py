@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal, Self, Unpack
 
 from seekwarc.closing import Closing
 from seekwarc.errors import FormatError, RangeError, SourceError
@@ -23,12 +23,12 @@ from seekwarc.storage.source import RangeReadable, Stats
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
-    from datetime import datetime
     from typing import BinaryIO
 
     from seekwarc.format.seektable import TableChoice
     from seekwarc.frames.units import Compression
     from seekwarc.read.record import Record, Relations
+    from seekwarc.read.selection import Conditions
     from seekwarc.storage.diskcache import DiskCache
 
 __all__ = ["Reader"]
@@ -236,30 +236,11 @@ class Reader(Closing):
             file, compression, records_from, on_error, start=start, stop=stop, on_misfit=on_misfit
         )
 
-    def records(
-        self,
-        *,
-        type: str | Iterable[str] | None = None,  # noqa: A002
-        status: int | str | Iterable[int | str] | None = None,
-        mime: str | Iterable[str] | None = None,
-        uri: str | Iterable[str] | None = None,
-        min_size: int = 0,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> Iterator[Record]:
-        """Yield the records that match all that is given, in file order.
-
-        What the header tells is looked at first: the block of a record whose type, URI, size or date is
-        another is not touched.
+    def records(self, **conditions: Unpack[Conditions]) -> Iterator[Record]:
+        """Yield the records that match all conditions, in file order.
 
         Args:
-            type: WARC-Type, or several; see `Selection.of`, as for all of these.
-            status: Status code of the HTTP response, or a class of them ("2xx").
-            mime: Media type, also as "image/*".
-            uri: Target URI, in which `*` stands for any text.
-            min_size: Fewest bytes of the block.
-            since: Earliest WARC-Date, with a time zone.
-            until: Latest WARC-Date.
+            **conditions: `type`, `status`, `mime`, `uri`, `min_size`, `since` and `until`: see `Conditions`.
 
         Raises:
             ValueError: A status is not valid, or a datetime has no time zone.
@@ -272,10 +253,7 @@ class Reader(Closing):
         # Imported here: most who read take all.
         from seekwarc.read.selection import Selection  # noqa: PLC0415
 
-        wanted = Selection.of(
-            type=type, status=status, mime=mime, uri=uri, min_size=min_size, since=since, until=until
-        )
-        return filter(wanted.matches, self)
+        return filter(Selection.of(**conditions).matches, self)
 
     def sample(self, count: int, *, seed: int | None = None) -> list[Record]:
         """Return records chosen at random, in file order; all of them where there are no more than `count`.
