@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import TYPE_CHECKING, Final, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Final, Self, Unpack
 
 from seekwarc.closing import Closing
 from seekwarc.errors import FormatError, RangeError, SourceError
-from seekwarc.format.seektable import MAX_TABLE_SIZE, TableTrust
-from seekwarc.frames.decoder import MAX_WINDOW_SIZE
-from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary
-from seekwarc.read.archive_file import CACHE_SIZE, ONE_READ, ArchiveFile
+from seekwarc.format.seektable import TableTrust
+from seekwarc.read.archive_file import ONE_READ, ArchiveFile
 from seekwarc.read.gzip_members import gzip_records
+from seekwarc.read.options import ReaderOptions, ReadOptions
 from seekwarc.read.plain import plain_record_at, plain_records
 from seekwarc.read.sequential import StreamedRecords
 from seekwarc.read.zstd_records import framed_record_at, framed_records
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeReadable, Stats
+from seekwarc.storage.source import RangeReadable
 
 if TYPE_CHECKING:
     import os
@@ -26,10 +25,11 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from seekwarc.format.seektable import TableChoice
+    from seekwarc.frames.dictionary import Dictionary
     from seekwarc.frames.units import Compression
     from seekwarc.read.record import Record, Relations
     from seekwarc.read.selection import Conditions
-    from seekwarc.storage.diskcache import DiskCache
+    from seekwarc.storage.source import Stats
 
 __all__ = ["Reader"]
 
@@ -51,11 +51,12 @@ class Reader(Closing):
         target: A path, a URL (http, https, s3, gs, az), the bytes themselves, a `RangeSource`, or a binary
             file object. One that cannot seek is read once, in order.
         threads: Threads that decode a long read; the number of cores, four at most, unless given.
-        cache_size: Bytes of decoded frames to keep; 0 for none.
-        max_window_size: Largest Zstandard window to allocate for frames that have to be streamed.
-        max_dictionary_size: Largest dictionary to load, stored or decompressed.
-        max_table_size: Largest seek table to load, in bytes. A record with a larger one is scanned; with 0
-            every record is, as if there were no tables.
+        cache_size: Bytes of decoded frames to keep, 32 MiB by default; 0 for none.
+        max_window_size: Largest Zstandard window to allocate for frames that have to be streamed, 1 KiB to
+            2 GiB, 128 MiB by default.
+        max_dictionary_size: Largest dictionary to load, stored or decompressed; 8 MiB by default.
+        max_table_size: Largest seek table to load, 64 MiB by default. A record with a larger one is scanned;
+            with 0 every record is, as if there were no tables.
         strict: Refuse what breaks the format though it could be read: a record that does not begin a frame or
             gzip member of its own, a Content-Length that is not that of the block, other line breaks after a
             block than CRLF CRLF, header lines ended by CR CR LF, a last record that is cut off. Otherwise
@@ -63,14 +64,15 @@ class Reader(Closing):
             seek table of a local file only after comparing it with all frames of the record, which takes
             some 40 ms for a GiB: a short read by offset would see through all other false tables, but not
             through one that was made to displace frames (spec-notes/warc-zstd-seekable, section 9).
-        on_error: What iterating does where it meets damage: "raise"; "skip", to go on with the next record
-            that can be found; or a function, which is told of the damage first. The record that is damaged
-            has been yielded before, if its header could be read.
+        on_error: What iterating does where it meets damage: "raise", which it does by default; "skip", to go
+            on with the next record that can be found; or a function, which is told of the damage first. The
+            record that is damaged has been yielded before, if its header could be read.
         relations: Knows how the records are related to those of other files; a `Collection` does.
         disk_cache: Keeps what is fetched from a URL for the next time it is opened.
 
     Raises:
-        ValueError: `on_error` is something else.
+        TypeError: An option has the wrong type.
+        ValueError: An option is out of range.
         SourceError: The target cannot be opened. Of a URL this is not known before the first read.
 
     Example:
@@ -88,31 +90,13 @@ class Reader(Closing):
         self,
         target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
         *,
-        threads: int | None = None,
-        cache_size: int = CACHE_SIZE,
-        max_window_size: int = MAX_WINDOW_SIZE,
-        max_dictionary_size: int = MAX_DICTIONARY_SIZE,
-        max_table_size: int = MAX_TABLE_SIZE,
-        strict: bool = False,
-        on_error: Literal["raise", "skip"] | Callable[[FormatError], object] = "raise",
         relations: Relations | None = None,
-        disk_cache: DiskCache | None = None,
+        **options: Unpack[ReaderOptions],
     ) -> None:
-        stats = Stats()
-        self._file = ArchiveFile(
-            Fetcher(open_source(target), stats, disk=disk_cache),
-            stats,
-            threads=threads,
-            cache_size=cache_size,
-            max_window_size=max_window_size,
-            max_dictionary_size=max_dictionary_size,
-            max_table_size=max_table_size,
-            strict=strict,
-            relations=relations,
-        )
-        if on_error not in ("raise", "skip") and not callable(on_error):
-            raise ValueError(f'on_error is {on_error!r}, not "raise", "skip" or a function')
-        self._on_error = on_error
+        checked = ReadOptions(**options)
+        source = Fetcher(open_source(target), disk=checked.disk_cache)
+        self._file = ArchiveFile(source, checked, relations=relations)
+        self._on_error = checked.on_error
         self._passed = False
 
     def __repr__(self) -> str:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack
 
 from seekwarc.errors import RangeError, SeekWarcError
 from seekwarc.format.arrow import arrow
-from seekwarc.read.options import OpenOptions
+from seekwarc.read.options import OpenOptions, ReadOptions
 from seekwarc.read.selection import Conditions, Selection
 from seekwarc.scale.columns import batch_of, checked_columns, schema_of, wanted_of
 from seekwarc.scale.rows import OnError, Row, Rows
@@ -90,7 +90,7 @@ def batches(
         on_error=on_error,
         batch_rows=batch_rows,
         batch_bytes=batch_bytes,
-        options=cast("OpenOptions", reading),
+        options=ReadOptions(**reading),
     )
 
 
@@ -148,7 +148,7 @@ class Batches:
         on_error: OnError,
         batch_rows: int,
         batch_bytes: int,
-        options: OpenOptions,
+        options: ReadOptions,
     ) -> None:
         self.schema: pa.Schema = schema_of(columns)
         self._sources = sources
