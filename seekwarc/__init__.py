@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from seekwarc.read.reader import Reader as Reader
     from seekwarc.read.record import Record as Record
     from seekwarc.read.record import Relations
+    from seekwarc.read.selection import Conditions as Conditions
     from seekwarc.scale.batches import Batches as Batches
     from seekwarc.scale.batches import batches as batches
     from seekwarc.scale.gather import gather as gather
@@ -127,6 +128,7 @@ _HOMES = {
         "read.options": "ReaderOptions",
         "read.reader": "Reader",
         "read.record": "Record",
+        "read.selection": "Conditions",
         "scale.batches": "Batches batches",
         "scale.gather": "gather",
         "scale.payload": "PayloadPart",

@@ -24,6 +24,7 @@ FLOOR = {
     "closing": 0,
     "compiling": 0,
     "errors": 0,
+    "options": 0,
     "system": 0,
     "format": 1,
     "storage": 2,

@@ -14,7 +14,7 @@ from typing import BinaryIO, Unpack
 
 from seekwarc.errors import TargetError
 from seekwarc.frames.encoder import OrderedWork
-from seekwarc.read.options import ReadLimits
+from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.system import default_threads
 from seekwarc.tools.copy_inputs import PartTarget, parts_of, table_mode_of
 from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
@@ -117,7 +117,7 @@ def concat(
         )
     output = open_output(target, existing=existing)
     try:
-        with parts_of(sources, output.spool_directory, limits) as parts:
+        with parts_of(sources, output.spool_directory, ReadOptions(**limits)) as parts:
             first, tables = parts[0], table_mode_of(parts)
             for part in parts:
                 problem = part.problem(first.dictionary)

@@ -15,11 +15,12 @@ from seekwarc.errors import ChecksumError, FormatError
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.read.options import ReadLimits
+from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
+from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeReadable, RangeSource, Stats
+from seekwarc.storage.source import RangeReadable, RangeSource
 from seekwarc.storage.streams import PipeSource
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.sinks import RecordSink, gzip_sink, plain_sink
@@ -73,7 +74,7 @@ def content_digest(source: RangeSource, *, max_dictionary_size: int = MAX_DICTIO
     Raises:
         FormatError: The file is damaged.
     """
-    file = ArchiveFile(source, Stats(), max_dictionary_size=max_dictionary_size)
+    file = ArchiveFile(Fetcher(source), ReadOptions(max_dictionary_size=max_dictionary_size))
     window, compression = file.begin()
     digest = hashlib.sha256()
     with closing(pieces_from(window, 0, compression, file.decoder, threads=file.frames.threads)) as pieces:

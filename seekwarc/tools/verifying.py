@@ -22,10 +22,11 @@ from seekwarc.frames.audit import FrameAudit
 from seekwarc.frames.scan import Window
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.digests import DigestVerdict
-from seekwarc.read.options import ReadLimits
+from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.record import Record
+from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeReadable, Stats
+from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.examine import Damage, Intact, examine
 from seekwarc.tools.progress import Progress, no_progress
 
@@ -254,7 +255,7 @@ class Verifier:
         source = open_source(target)
         if source.is_pipe:
             raise SourceError("a pipe cannot be verified; store it in a file first", source=source.name)
-        self._file = ArchiveFile(on_progress(source, "verifying"), Stats(), **options)
+        self._file = ArchiveFile(Fetcher(on_progress(source, "verifying")), ReadOptions(**options))
         # What a `Reader` warns of once is one of the problems here.
         self._file.warned = True
         self.result = Verification(source.name, stored_size=self._file.source.size or 0)
