@@ -34,7 +34,7 @@ class Conditions(TypedDict, total=False):
         >>> wanted: seekwarc.Conditions = {"type": ["response", "revisit"], "uri": "*://example.org/*"}
         >>> with seekwarc.open("crawl.warc.zst") as archive:
         ...     sum(1 for record in archive.records(**wanted))
-        2
+        3
     """
 
     type: str | Iterable[str] | None
