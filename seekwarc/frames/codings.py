@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import zstandard
 
+from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, TruncatedError, UnsupportedError
 from seekwarc.format import zstd
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE
@@ -287,8 +288,8 @@ class DecodedFile(io.RawIOBase):
             body = _Body(_checked(_DECODERS[name](body), body, truncated=truncated))
         self._body, self._file = body, file
 
+    @override
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.compiling import mypyc_attr
+from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import TruncatedError
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.frames.run import ReadPlan
@@ -187,16 +187,16 @@ class UnitBody(RecordBody):
         """See `RecordBody.read`; it is always verified."""
         return bytes(self._content()[start:stop])
 
-    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
-        """See `RecordBody.read_into`."""
+    @override
+    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
         out[:] = memoryview(self._content())[start : start + len(out)]
 
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:  # noqa: ARG002
         """See `RecordBody.read_some`: once it is decoded, all of it costs next to nothing more."""
         return bytes(self._content()[start:stop])
 
+    @override
     def plan(self, start: int, stop: int) -> ReadPlan:
-        """See `RecordBody.plan`."""
         if stop <= start:
             return ReadPlan((), 0, 0)
         return ReadPlan(((self.offset, self._end),), self._size, self._frames_decoded)

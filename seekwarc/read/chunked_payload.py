@@ -26,6 +26,7 @@ from bisect import bisect_right
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from seekwarc.compiling import override
 from seekwarc.errors import TruncatedError
 from seekwarc.format.chunked import MAX_CHUNK_LINE, parse_chunk_line, skip_chunks, take_chunks
 from seekwarc.frames.run import ReadPlan
@@ -136,8 +137,8 @@ class ChunkedExtent(Extent):
         return self._size or 0
 
     @property
+    @override
     def known_size(self) -> int | None:
-        """See `Extent.known_size`."""
         return self._size
 
     def look_ahead(self, position: int, seconds: float = math.inf) -> bool:

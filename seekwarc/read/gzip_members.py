@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.compiling import mypyc_attr
+from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import TruncatedError
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END, whole_record_header
 from seekwarc.frames.cache import FrameKey
@@ -40,8 +40,8 @@ class MemberBody(UnitBody):
     __slots__ = ()
     table_status = TableStatus.STREAM
 
+    @override
     def stored_end(self) -> int:
-        """See `RecordBody.stored_end`."""
         return self._end
 
     def _decode(self) -> bytes:

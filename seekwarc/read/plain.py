@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.compiling import mypyc_attr
+from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.warc import (
@@ -82,15 +82,15 @@ class PlainBody(RecordBody):
             raise self.cut()
         return data
 
+    @override
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
-        """See `RecordBody.read_into`."""
         step = self.file.source.policy.max_request
         for begin in range(0, len(out), step):
             with out[begin : begin + step] as part:
                 part[:] = self.read(start + begin, start + begin + len(part), verify=verify)
 
+    @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
-        """See `RecordBody.read_some`."""
         least = min(least, stop - start)
         with self._lock:
             data = self._window.take(self.offset + start, min(stop - start, max(least, CHEAP_READ)))
@@ -98,8 +98,8 @@ class PlainBody(RecordBody):
             raise self.cut()
         return data
 
+    @override
     def plan(self, start: int, stop: int) -> ReadPlan:
-        """See `RecordBody.plan`."""
         if stop <= start:
             return ReadPlan((), 0, 0)
         return ReadPlan(((self.offset + start, self.offset + stop),), 0, 0)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, cast
 
-from seekwarc.compiling import mypyc_attr
+from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.warc import RECORD_END, RECORD_MAGIC, is_record_magic
@@ -96,8 +96,8 @@ class StreamBody(RecordBody):
         """Whether the record is in Zstandard frames, which a seek table may claim to list."""
         return self._compression == "zst"
 
+    @override
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
-        """See `RecordBody.read`."""
         if stop - start <= SHORT_READ:
             # Should the file end before: what there is can still be read, even from a pipe.
             return self.read_some(start, stop, stop - start)
@@ -113,8 +113,8 @@ class StreamBody(RecordBody):
             with out[filled:] as rest:
                 filled += self.read_up_to_cut(start + filled, rest)
 
-    def read_up_to_cut(self, start: int, out: memoryview, *, verify: bool = True) -> int:  # noqa: ARG002
-        """See `RecordBody.read_up_to_cut`."""
+    @override
+    def read_up_to_cut(self, start: int, out: memoryview, *, verify: bool = True) -> int:
         with self._lock:
             filled = self._open().read_at(self._base + start, out)
             if filled is None:
@@ -123,8 +123,8 @@ class StreamBody(RecordBody):
             raise self.cut()
         return filled or 0
 
+    @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
-        """See `RecordBody.read_some`."""
         least = min(least, stop - start)
         wanted = min(stop - start, max(least, CHEAP_READ))
         with self._lock:

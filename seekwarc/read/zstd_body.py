@@ -23,7 +23,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from seekwarc.compiling import mypyc_attr
+from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import FormatError
 from seekwarc.format.seektable import SeekTable, TableChoice, TableReference, TableTrust
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
@@ -76,12 +76,12 @@ class FrameBody(UnitBody):
     _frames_decoded = 1
 
     @property
+    @override
     def frames(self) -> SeekTable:
-        """See `RecordBody.frames`."""
         return SeekTable(array("Q", [self._end - self.offset]), array("Q", [self._size]))
 
+    @override
     def stored_end(self) -> int:
-        """See `RecordBody.stored_end`."""
         return _stored_end(self.file, self.offset, self._end)
 
     def _decode(self) -> bytes:
@@ -160,13 +160,13 @@ class ZstdBody(RecordBody):
         return found
 
     @property
+    @override
     def table_status(self) -> TableStatus:
-        """See `RecordBody.table_status`."""
         return self._way().status
 
     @property
+    @override
     def table_problem(self) -> str | None:
-        """See `RecordBody.table_problem`."""
         return self._way().problem
 
     @property
@@ -192,25 +192,25 @@ class ZstdBody(RecordBody):
             return frames.claimed_end
         return frames.end if frames is not None else None
 
+    @override
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
-        """See `RecordBody.read`."""
         found = self._found or self._way()
         return found.way.read(start, stop, verify=verify)
 
+    @override
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
-        """See `RecordBody.read_into`."""
         self.find().read_into(start, out, verify=verify)
 
+    @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
-        """See `RecordBody.read_some`."""
         return self.find().read_some(start, stop, least)
 
+    @override
     def plan(self, start: int, stop: int) -> ReadPlan:
-        """See `RecordBody.plan`."""
         return self.find().plan(start, stop)
 
+    @override
     def stored_end(self) -> int:
-        """See `RecordBody.stored_end`."""
         data_end = self.data_end
         if data_end is None:
             return self.offset + streamed_length(self.file, self.offset, "zst")

@@ -14,6 +14,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
+from seekwarc.compiling import override
 from seekwarc.errors import SourceError
 from seekwarc.format.buffer import Buffer
 from seekwarc.storage.opening import as_source
@@ -76,8 +77,8 @@ class Fetcher(RangeSource):
         Fetcher.__init__(self, source, Stats(), disk=disk)
 
     @property
+    @override
     def is_pipe(self) -> bool:
-        """See `RangeSource.is_pipe`."""
         return self._source.is_pipe
 
     @property
@@ -93,24 +94,24 @@ class Fetcher(RangeSource):
         return self._source.size
 
     @property
+    @override
     def known_size(self) -> int | None:
-        """See `RangeSource.known_size`."""
         # The size never changes once it is known, and every read needs it.
         if self._size is None:
             self._size = self._source.known_size
         return self._size
 
     @property
+    @override
     def version(self) -> str | None:
-        """See `RangeSource.version`."""
         return self._source.version
 
+    @override
     def check_unchanged(self) -> None:
-        """See `RangeSource.check_unchanged`."""
         self._source.check_unchanged()
 
+    @override
     def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`."""
         size = self._size
         if size is None:
             size = self.known_size

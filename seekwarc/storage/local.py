@@ -9,6 +9,7 @@ import threading
 from functools import partial
 from typing import IO
 
+from seekwarc.compiling import override
 from seekwarc.errors import SourceChangedError, SourceError
 from seekwarc.storage.openfiles import OPEN_FILES
 from seekwarc.storage.plan import LOCAL
@@ -174,8 +175,8 @@ class LocalFileSource(RangeSource):
         descriptor = self._descriptor or self._reopen()
         return SmallReads(partial(read_at, descriptor.number), descriptor)
 
+    @override
     def read_into(self, start: int, out: memoryview) -> int:
-        """See `RangeSource.read_into`."""
         descriptor = self._descriptor or self._reopen()
         filled = 0
         try:
@@ -245,12 +246,12 @@ class BytesSource(RangeSource):
         self.size: int = len(data)
         self._data = data
 
+    @override
     def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`."""
         return self._data[start:stop]
 
+    @override
     def read_into(self, start: int, out: memoryview) -> int:
-        """See `RangeSource.read_into`."""
         data = memoryview(self._data)[start : start + len(out)]
         out[: len(data)] = data
         return len(data)

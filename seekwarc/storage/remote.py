@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
+from seekwarc.compiling import override
 from seekwarc.errors import (
     RangeNotSupportedError,
     SourceChangedError,
@@ -162,8 +163,8 @@ class RemoteSource(RangeSource):
         self._version = version
 
     @property
+    @override
     def known_size(self) -> int | None:
-        """See `RangeSource.known_size`."""
         return self._version.size if self._version else None
 
     @property
@@ -174,8 +175,8 @@ class RemoteSource(RangeSource):
         return self.known_size or 0
 
     @property
+    @override
     def identity(self) -> str | None:
-        """See `RangeSource.identity`."""
         version = self._version
         if version is None or (not version.strong and (version.modified is None or self._signed)):
             return None
@@ -211,8 +212,8 @@ class RemoteSource(RangeSource):
             stop = min(stop, self.known_size or stop)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    @override
     def read_end(self, count: int) -> tuple[int, bytes]:
-        """See `RangeSource.read_end`."""
         if self._version is None:
             answer = self._insist({"suffix": count})
             if answer.failure is None:

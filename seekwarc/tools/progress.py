@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from seekwarc.compiling import override
 from seekwarc.storage.source import RangeSource, SourceWrapper
 
 __all__ = ["Progress", "ProgressSource", "counting", "no_progress"]
@@ -42,12 +43,12 @@ class ProgressSource(SourceWrapper):
         self._on_bytes = on_bytes
         self._position = 0
 
-    def on_read(self, start: int, stop: int) -> None:  # noqa: ARG002
-        """See `SourceWrapper.on_read`."""
+    @override
+    def on_read(self, start: int, stop: int) -> None:
         if stop > self._position:
             self._on_bytes(stop - self._position)
             self._position = stop
 
+    @override
     def read_end(self, count: int) -> tuple[int, bytes]:
-        """See `RangeSource.read_end`."""
         return self._source.read_end(count)
