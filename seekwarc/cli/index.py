@@ -68,7 +68,6 @@ MAX_OF_A_KIND = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE|FOLDER|URL", nargs="+")
     add_output_arguments(parser, "OUT", "the index (default: standard output)", required=False)
     parser.add_argument(
@@ -107,7 +106,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     told = _Complaints()
     target, options.output = options.output, None
     if options.dir_root is not None:
@@ -145,7 +143,6 @@ def _opened(options: argparse.Namespace, jobs: list[Job], target: str) -> Iterat
 
 
 def _index_each(options: argparse.Namespace, jobs: list[Job], told: _Complaints) -> int:
-    """Make an index of each file."""
     return run_batch(options, jobs, _Indexing.of(options), text=_text, fields=_fields, on_event=told)
 
 
@@ -193,11 +190,7 @@ def _part_of(folder: str, job: Job) -> str:
 
 
 def _names(options: argparse.Namespace, jobs: list[Job]) -> None:
-    """Check that no two files have the same name in the index.
-
-    Raises:
-        SeekWarcError: Two files have.
-    """
+    """Check that no two files have the same name in the index."""
     seen: set[str] = set()
     for job in jobs:
         name = options.stdin_name if job.source == "-" else file_name(job.source, options.dir_root)

@@ -30,7 +30,6 @@ HEADER = f"{'OFFSET':>12} {'LENGTH':>12} {'TYPE':<12} {'DATE':<20} {'SIZE':>12} 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+")
     add_json_argument(parser, "record")
     add_selection_arguments(parser)
@@ -38,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     selection = selection_of(options)
     files = archives_named(options.files)
     width = max(4, *(len(printable(name)) for name in files)) if len(files) > 1 else 0
@@ -116,7 +114,6 @@ def _line(record: Record) -> str:
 
 
 def _more(record: Record) -> dict[str, object]:
-    """Return the fields that not every record has."""
     header = record.header
     return {
         "payload_digest": header.get("WARC-Payload-Digest"),

@@ -42,7 +42,6 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE", nargs="+")
     add_output_arguments(parser, "OUT", "the new .warc.zst")
     parser.add_argument(
@@ -86,7 +85,6 @@ class _WatchedFile:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     files = _entries(options)
     if not files:
         raise SourceError("no files to pack: the folders named hold none")
@@ -124,11 +122,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _existing(options: argparse.Namespace) -> ExistingSeries:
-    """Return what happens to existing files with the names of new ones.
-
-    Raises:
-        SeekWarcError: Two options contradict each other, or no series is written.
-    """
+    """Return what happens to existing files with the names of new ones."""
     if options.existing is None:
         return existing_option(options)
     existing: ExistingSeries = options.existing

@@ -25,12 +25,7 @@ def arrow() -> Any:  # noqa: ANN401
 
 
 def strings(pa: Any, values: Sequence[str | None]) -> Any:  # noqa: ANN401
-    """Return texts as an array of strings; see `readable`.
-
-    Args:
-        pa: The module `pyarrow`.
-        values: The texts.
-    """
+    """Return texts as an array of strings; see `readable`."""
     try:
         return pa.array(values, pa.string())
     except UnicodeError:

@@ -232,7 +232,6 @@ def describe_blosc2(head: bytes, size: int) -> str | None:
 
 
 def _old_filters(flags: int) -> tuple[int, ...]:
-    """Return the filters of a short header."""
     bits = {DELTA: DELTA_FILTER, SHUFFLE: 1, BITSHUFFLE: 2}
     return tuple(number for bit, number in bits.items() if flags & bit)
 

@@ -70,12 +70,6 @@ class CdxjLine:
     def make(uri: str, date: WarcDate, fields: Mapping[str, str], *, key: str | None = None) -> CdxjLine:
         """Make the line of a capture.
 
-        Args:
-            uri: Its URI.
-            date: Its date.
-            fields: The other fields; `url` is added before them.
-            key: The key, unless it is that of the URI.
-
         Raises:
             FormatError: The date is outside the years 1 to 9999.
         """

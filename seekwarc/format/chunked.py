@@ -175,7 +175,6 @@ class ChunkedBody:
         return []
 
     def _feed_line(self, view: memoryview, found: list[memoryview]) -> memoryview:
-        """Consume bytes up to the next chunk's data and return the rest."""
         held = self._held + bytes(view[: MAX_CHUNK_LINE + 1 - len(self._held)])
         # The first line ends with a line break; any other begins with one as well.
         over = held.count(b"\n", 0, MAX_CHUNK_LINE) > (not self._first) or len(held) > MAX_CHUNK_LINE

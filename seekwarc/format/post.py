@@ -67,11 +67,7 @@ def _binary(body: bytes) -> str:
 
 
 def _json_fields(body: bytes) -> dict[str, str]:
-    """Return every number, string and boolean that has a name, however deeply it is nested.
-
-    Raises:
-        ValueError: The body is neither JSON nor lines of JSON.
-    """
+    """Return every number, string and boolean that has a name, however deeply it is nested."""
     try:
         values = [json.loads(body)]
     except json.JSONDecodeError:

@@ -155,7 +155,6 @@ def _without_dots(path: bytes) -> bytes:
 
 
 def _without_path_session(path: bytes) -> bytes:
-    """Remove the session ID from the path of an .aspx page."""
     page = path.rfind(b".aspx")
     if page < 0:
         return path
@@ -197,7 +196,6 @@ def _without_coldfusion_session(query: bytes) -> bytes:
 
 
 def _unescape(data: bytes) -> bytes:
-    """Decode percent-encoding until no escape is left."""
     if b"%" not in data:
         return data
     out = bytearray()

@@ -189,10 +189,6 @@ def _unusual_length(field: re.Match[bytes] | None) -> int:
 def parse_record_header(raw: bytes, *, strict: bool = False) -> RecordHeader:
     """Parse a record header.
 
-    Args:
-        raw: All its bytes, from the version line to the blank line.
-        strict: Refuse a header that has a `RecordHeader.problem`.
-
     Raises:
         FormatError: The bytes do not begin with a WARC version line, are more than 1 MiB, or have no
             usable Content-Length.

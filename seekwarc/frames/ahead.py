@@ -71,12 +71,7 @@ class UnitBatch:
 
 
 def batches_from(plan: Callable[[int], UnitBatch | None], offset: int) -> Iterator[UnitBatch]:
-    """Plan batches, each of which begins where the one before it ends.
-
-    Args:
-        plan: Plans the batch that begins at an offset; None after the last.
-        offset: Where the first begins.
-    """
+    """Plan batches, each of which begins where the one before it ends."""
     while (batch := plan(offset)) is not None:
         yield batch
         offset = batch.ends[-1]

@@ -50,11 +50,8 @@ class _Waiter:
 class FrameCache:
     """Decoded frames, most recently used last, at most `capacity` bytes of them.
 
-    Args:
-        capacity: Bytes; 0 keeps nothing.
-
     Attributes:
-        capacity: See above.
+        capacity: Bytes; 0 keeps nothing.
         latest: Key and content of the frame that an iteration decoded last: one more, kept at no cost. It may
             be a part of a buffer with others.
     """

@@ -20,15 +20,7 @@ MAX_SCRATCH: Final = 1 << 20
 
 
 class FrameContext:
-    """What the frames of one file share.
-
-    Args:
-        source: What the stored frames are read through.
-        decoder: Decodes them.
-        stats: Counts what was decoded.
-        cache_size: Bytes of decoded frames to keep.
-        threads: Threads that decode, the caller's included.
-    """
+    """What the frames of one file share."""
 
     def __init__(
         self,

@@ -77,10 +77,6 @@ class FrameEncoder:
 
     May be used from several threads; each has a context of its own. The same content always makes the
     same bytes.
-
-    Args:
-        level: Compression level, -7 to 22.
-        dictionary: The dictionary of the file, or None.
     """
 
     def __init__(self, level: int, dictionary: Dictionary | None) -> None:

@@ -46,14 +46,7 @@ MARK: Final = os.urandom(TIME.stop - TIME.start)
 
 
 class _Members:
-    """Consecutive small members as they are stored.
-
-    Args:
-        codec: Inflates them.
-        stored: All of them.
-        places: Index of each in `stored`.
-        sizes: Content bytes of each.
-    """
+    """Consecutive small members as they are stored."""
 
     __slots__ = ("_codec", "_places", "_sizes", "_stored")
 
@@ -64,7 +57,6 @@ class _Members:
         self._sizes = sizes
 
     def decode(self) -> list[memoryview]:
-        """See `UnitBatch`."""
         stored = bytearray(self._stored)
         # What waits to be taken holds no stored bytes.
         self._stored = b""

@@ -399,5 +399,4 @@ class _Peeks:
         return position
 
     def count(self) -> None:
-        """Have the source count what was read."""
         self._source.count(self._fetched, self._reads)

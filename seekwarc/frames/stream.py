@@ -55,13 +55,7 @@ class Head(NamedTuple):
 
 
 class ContentStream:
-    """Content read forward, with note kept of where in the stored file it comes from.
-
-    Args:
-        pieces: From `pieces_from`.
-        plain: The file is not compressed, so that every byte is a unit.
-        tap: Shown every content byte once, as it comes out of the decompressor.
-    """
+    """Content read forward, with note kept of where in the stored file it comes from."""
 
     def __init__(
         self,

@@ -45,13 +45,8 @@ _T = TypeVar("_T")
 class Fetcher(RangeSource):
     """Reads one source, by its policy. May be used from any thread.
 
-    Args:
-        source: The source.
-        stats: Counts the requests and the bytes that they returned.
-        disk: Keeps the bytes of remote objects from one run to the next.
-
     Attributes:
-        stats: See above.
+        stats: Counts the requests and the bytes that they returned.
     """
 
     def __init__(self, source: RangeReadable, stats: Stats, *, disk: DiskCache | None = None) -> None:
@@ -133,12 +128,7 @@ class Fetcher(RangeSource):
         return self._source.small_reads()
 
     def count(self, fetched: int, reads: int = 1) -> None:
-        """Count reads of the source that were made.
-
-        Args:
-            fetched: Bytes that they returned.
-            reads: Number of reads.
-        """
+        """Count reads of the source that were made."""
         with self._lock:
             self.stats.requests += reads
             self.stats.bytes_fetched += fetched
@@ -182,12 +172,7 @@ class Fetcher(RangeSource):
         return out[:count]
 
     def prefetch(self, wanted: Iterable[tuple[int, int]], *, end: bool = False) -> None:
-        """Fetch ranges side by side, in one round trip, and keep them for the reads that follow.
-
-        Args:
-            wanted: Ranges [start, stop).
-            end: Whether to fetch the last 64 KiB too, which is possible before the size is known.
-        """
+        """Fetch ranges in one round trip, and the last 64 KiB if `end`, and keep them for later reads."""
         size = self.known_size
         last = None
         ranges = list(wanted)

@@ -44,9 +44,6 @@ class LocalFileSource(RangeSource):
     modification time has changed. So does a source whose file was closed because too many were open (see
     `seekwarc.storage.openfiles`), and if it can tell that the file was written over.
 
-    Args:
-        path: The file.
-
     Raises:
         SourceError: The file cannot be opened.
     """
@@ -148,9 +145,6 @@ class LocalFileSource(RangeSource):
         and when it is renamed, so it counts only where none of these explains it. Other machines may state
         other times of the same file: a copy of the source in another process begins without one. On Windows
         st_ctime is the time of creation, which stays.
-
-        Raises:
-            SourceChangedError: It was changed.
         """
         before = self._status
         is_same = (status.st_size, status.st_mtime_ns) == (self.size, self._modified)

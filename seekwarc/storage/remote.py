@@ -231,11 +231,7 @@ class RemoteSource(RangeSource):
         return start, self.read(start, self.size)
 
     def _end_of_empty(self) -> tuple[int, bytes]:
-        """Return the end of an object for which the server refuses every range, as it does if it is empty.
-
-        Raises:
-            RangeNotSupportedError: The object is not empty.
-        """
+        """Return the end of an object for which the server refuses every range, as it does if it is empty."""
         answer = self._insist(None)
         if answer.failure is not None:
             raise self._error(answer.failure, None)

@@ -149,10 +149,6 @@ class SourceWrapper(RangeSource):
     """Another source, with all of its methods. Derive from it, and override `on_read`, to watch the reads.
 
     Closing the wrapper closes the source.
-
-    Args:
-        source: The source.
-        name: Name of the wrapper; that of the source unless given.
     """
 
     def __init__(self, source: RangeSource, name: str | None = None) -> None:

@@ -74,12 +74,7 @@ class FileObjectSource(OpenedElsewhere):
 
 
 class PipeSource(OpenedElsewhere):
-    """A binary stream that cannot seek: each byte can be read only once, in order.
-
-    Args:
-        file: The stream.
-        owned: Whether closing the source closes the stream.
-    """
+    """A binary stream that cannot seek: each byte can be read only once, in order."""
 
     size: None = None
 

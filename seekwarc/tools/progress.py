@@ -32,10 +32,6 @@ class ProgressSource(SourceWrapper):
     """A source that reports how much further it has been read than ever before.
 
     The tables at the end of a remote object are read first: that is no progress.
-
-    Args:
-        source: The source.
-        on_bytes: Called with the number of bytes by which a read went beyond all earlier ones.
     """
 
     def __init__(self, source: RangeSource, on_bytes: Callable[[int], object]) -> None:

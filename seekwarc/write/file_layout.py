@@ -70,11 +70,6 @@ class FileLayout:
     Changes are made in steps (`once`). What a failure or a signal left of a step is undone before the next,
     so the output always holds whole steps and nothing else. After each step the state is copied into `_done`;
     to undo is to cut the output and the lists back to that.
-
-    Args:
-        output: Where the frames go.
-        tables: Which seek tables to write.
-        existing: What the file holds already.
     """
 
     HEAD = 0

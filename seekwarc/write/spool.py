@@ -73,15 +73,7 @@ class BlockShape:
 def block_shape(
     source: BlockSource, http: HttpHead | None, length: int | None, *, frame_size: int, merged: bool
 ) -> BlockShape:
-    """Choose how a block is cut into frames, and read its lead.
-
-    Args:
-        source: The block.
-        http: The HTTP head that it begins with, if it does.
-        length: Its length, or None if it is not known.
-        frame_size: Content of a frame.
-        merged: The record header must share its frame with the beginning of the block.
-    """
+    """Choose how a block is cut into frames, and read its lead."""
     frame, small = frame_size, min(SMALL_FRAME_SIZE, frame_size)
     while (
         length is not None
@@ -189,10 +181,6 @@ class SpooledBlock(Closing):
 
     def add(self, part: memoryview, frames: Sequence[EncodedFrame]) -> None:
         """Add frames to the spool.
-
-        Args:
-            part: The bytes of the block in the frames.
-            frames: The frames.
 
         Raises:
             TargetError: The disk is full.
