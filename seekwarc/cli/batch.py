@@ -107,7 +107,7 @@ def renamed(name: str, suffix: str) -> str:
 
 
 def check_age(target: str, source: str) -> bool:
-    """Return whether a file is no older than the one it was made from; True if that is a URL."""
+    """Return whether a file is at least as new as the one it was made from; True if that is a URL."""
     if "://" in source:
         return True
     try:

@@ -3,11 +3,11 @@
 The lines are CDXJ, as pywb and cdxj-indexer expect it, also for .warc.zst; with --parquet they are rows of a
 columnar index with the columns of Common Crawl's, for DuckDB, Spark and Athena (where offsets and lengths of
 records must be BIGINT). Responses, revisits and resources are listed; with --all also metadata, requests and
-whatever else has a URI. Only heads are decompressed, unless a record states no payload digest, or --parquet
+all else that has a URI. Only heads are decompressed, unless a record states no payload digest, or --parquet
 has to count the chunks of a chunked body. The index goes to standard output unless `-o` names a file. Exit
 status 1 means that records are missing from the index; each problem is printed.
 
-A folder stands for all WARC files in and below it. With --to-dir each file gets an index of its own, named
+A folder means all WARC files in and below it. With --to-dir each file gets an index of its own, named
 after the file with .cdxj or .parquet added; one that exists already, is sound and no older than the file is
 skipped. With --to-dir and -o they are merged into one index too, so the same command continues after an
 interruption.

@@ -1,7 +1,7 @@
 """List the records of WARC files, one per line: offset, length, type, date, size, frames, URI.
 
 Offset and length say where the record is in the file, as in CDX; size is the length of its block. With
-several files, the first column is the file; a folder stands for all WARC files in and below it. Blocks of
+several files, the first column is the file; a folder means all WARC files in and below it. Blocks of
 large records are not decompressed, except their beginnings for --status and --mime. `-` is standard input.
 
 seekwarc ls crawl.warc.zst

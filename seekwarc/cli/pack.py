@@ -4,7 +4,7 @@
 
   pg_dump site | seekwarc pack - --stdin-name site.sql -o site.warc.zst
 
-A folder stands for all files in and below it. `-` is standard input, `-o -` standard output.
+A folder means all files in and below it. `-` is standard input, `-o -` standard output.
 
 With --max-file-size, OUT-00000, OUT-00001, ... are written. To add new files to such a series:
 

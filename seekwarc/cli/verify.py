@@ -3,7 +3,7 @@
 Damage (bytes that are lost, wrong or hidden) is printed as it is found, with its offset and what to do about
 it, and makes the exit status 1. Deviations break a rule of the standards but harm no reader: they are counted
 by kind, with the first of each, and leave the exit status 0 unless --strict is given. `-` is standard input,
-which is first stored in a temporary file. A folder stands for all WARC files in and below it.
+which is first stored in a temporary file. A folder means all WARC files in and below it.
 
 With --profile, each .warc.zst is also compared with the specification of seekable records: which class of
 writers it meets ("large", "every" or "none"), and each numbered requirement that it breaks, how often and

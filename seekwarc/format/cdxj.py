@@ -144,7 +144,7 @@ class CdxjLine:
 
     @property
     def status(self) -> int | None:
-        """`status`: HTTP status code; None where it is not a number."""
+        """`status`: HTTP status code; None if it is not a number."""
         return self._number("status", needed=False)
 
     @property
@@ -181,7 +181,7 @@ class CdxjLine:
 
     @property
     def length(self) -> int | None:
-        """`length`: stored bytes up to the next record, or None where the line does not say."""
+        """`length`: stored bytes up to the next record, or None if the line does not say."""
         return self._number("length", needed=False) or None
 
     @property

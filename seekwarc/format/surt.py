@@ -95,7 +95,7 @@ def _split(raw: bytes) -> tuple[bytes, bytes | None, bytes, bytes | None]:
 
 
 def _host_and_port(authority: bytes) -> tuple[bytes, int | None]:
-    """Return host and port; the port is 0 where it is missing, None where it is invalid."""
+    """Return host and port; the port is 0 where it is missing, None if it is invalid."""
     place = authority.rpartition(b"@")[2]
     host, bracket, rest = place[1:].partition(b"]") if place.startswith(b"[") else (b"", b"", b"")
     if not bracket:

@@ -59,7 +59,7 @@ class FrameHeader(NamedTuple):
     size: int
     """Bytes of the header itself, magic number included."""
     content_size: int | None
-    """Frame_Content_Size, or None where the field is absent."""
+    """Frame_Content_Size, or None if the field is absent."""
     window_size: int
     """Window_Size; the content size of a Single_Segment frame."""
     dictionary_id: int

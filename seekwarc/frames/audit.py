@@ -167,7 +167,7 @@ class FrameAudit:
         if magic == DICTIONARY_FRAME_MAGIC:
             self._kind = FrameKind.DICTIONARY
             if offset:
-                text = "a dictionary frame stands after the file's beginning"
+                text = "a dictionary frame is not at the beginning of the file"
                 self._report("dictionary-place", offset, text, "W29")
             else:
                 self._look_at_dictionary()

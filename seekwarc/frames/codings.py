@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["KNOWN_CODINGS", "MAX_CODINGS", "DecodedFile"]
 
 MAX_CODINGS: Final = 8
-"""How many codings may lie over each other: each takes memory, and nobody means more than two."""
+"""How many codings may lie over each other: each takes memory, and more than two are not meant seriously."""
 MAX_INPUT: Final = 16 << 10
 """Bytes that are read, or given to a decoder, at a time."""
 MAX_OUTPUT: Final = 128 << 10

@@ -58,7 +58,7 @@ class FrameContext:
         return memoryview(local.scratch)[:size]
 
     def room(self, size: int) -> memoryview | None:
-        """Return another such buffer, for stored bytes; None where they are too many to keep one."""
+        """Return another such buffer, for stored bytes; None if they are too many to keep one."""
         if size > MAX_SCRATCH or self._is_closed:
             return None
         # Memory that is used again costs the system no work, as new memory does for each page.

@@ -80,7 +80,7 @@ class DeflateEncoder:
         return EncodedFrame(b"".join(parts), len(view), zlib.crc32(view))
 
     def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:  # noqa: ARG002
-        """Make one part: smaller ones would help nobody, as there is no way to find them."""
+        """Make one part: smaller ones would be of no use, as readers could not find them."""
         return [self.encode(content)]
 
 

@@ -57,7 +57,7 @@ class EncodedFrame(NamedTuple):
 
 
 class RecordEncoder(Protocol):
-    """Makes frames, or what stands in their place. May be used from several threads."""
+    """Makes frames, or what a file without frames has instead. May be used from several threads."""
 
     def encode(self, content: Buffer) -> EncodedFrame:
         """Make one frame."""

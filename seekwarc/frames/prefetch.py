@@ -79,7 +79,7 @@ class Prefetcher(Generic[_T]):
         try:
             self._thread.start()
         except BaseException:
-            # Ctrl-C while it starts: nobody has this object yet, to close it.
+            # Ctrl-C while it starts: no caller has this object yet, to close it.
             self.close()
             raise
 

@@ -378,7 +378,7 @@ class FrameRun:
     def _do_prefetch(self, numbers: list[int]) -> None:
         waiting = numbers.copy()
         try:
-            # An error belongs to the reader of the frame: it is met again, and raised, when that is read.
+            # An error belongs to the reader of the frame: it occurs again, and is raised, when that is read.
             with suppress(SeekWarcError):
                 runs = [range(number, number + 1) for number in numbers]
                 # One request at a time: a thread of the pool must not wait for others of it.

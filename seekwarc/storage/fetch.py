@@ -202,7 +202,7 @@ class Fetcher(RangeSource):
             wanted: Ranges [start, stop), by ascending start.
 
         Yields:
-            How many more of the ranges are at hand. They are until the next batch is asked for.
+            How many more of the ranges are prefetched. They are kept until the next batch is asked for.
         """
         if not self.is_far:
             yield sum(1 for _ in wanted)

@@ -84,7 +84,7 @@ class LocalFileSource(RangeSource):
         except OSError as error:
             raise SourceError(f"cannot be opened: {error.strerror}", source=self.name) from error
         except ValueError as error:
-            # A name that somebody sent may hold a null byte.
+            # A name from a request may hold a null byte.
             raise SourceError(f"cannot be opened: {error}", source=self.name) from error
         return descriptor, os.fstat(descriptor.number)
 
@@ -104,7 +104,7 @@ class LocalFileSource(RangeSource):
         """See `RangeSource.read`.
 
         Raises:
-            SourceChangedError: The file was opened again, and is no longer the one that was opened before.
+            SourceChangedError: The file was opened again, and is not the one that was opened before.
         """
         descriptor = self._descriptor or self._reopen()
         # Systems refuse large offsets, and allocate all that is asked for: no read goes beyond the end.

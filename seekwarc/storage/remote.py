@@ -372,7 +372,7 @@ class RemoteSource(RangeSource):
         return _Answer(0, version.size, b"", None)
 
     def _check(self, result: GetResult, wanted: _Span) -> tuple[int, int]:
-        """Return the range of an answer. Raises an error if the range, or the version, is another one."""
+        """Return the range of an answer. Raises an error if range or version are not the expected ones."""
         version = _version_of(result)
         with self._lock:
             pinned = self._version

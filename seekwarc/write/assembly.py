@@ -303,7 +303,7 @@ class RecordAssembly:
         """Write the end of the file: its seek table, if it gets one.
 
         Raises:
-            FormatError: There is no record in it.
+            FormatError: It has no record.
         """
         self.flush()
         if not self.has_records:

@@ -50,7 +50,7 @@ class RecordFile:
         """End the file and give it its name.
 
         Raises:
-            FormatError: There is no record in it.
+            FormatError: It has no record.
             TargetError: It cannot be written.
         """
         self.seal()

@@ -211,7 +211,7 @@ class FileSeries:
         """End all files and give them their names.
 
         Raises:
-            FormatError: There is no record in them.
+            FormatError: They have no record.
             TargetError: One cannot be written.
         """
         self._finish_interrupted()
