@@ -99,7 +99,7 @@ class RecordBody(ABC):
 
     @property
     def frames(self) -> SeekTable | None:
-        """The record's frames; None where they are not known."""
+        """The record's frames; None if they are not known."""
         return None
 
     @abstractmethod
@@ -172,7 +172,7 @@ class UnitBody(RecordBody):
 
     __slots__ = ("_end", "_size")
     _frames_decoded = 0
-    """What a plan counts: gzip members are no frames."""
+    """What a plan counts: gzip members are not frames."""
 
     def __init__(self, file: ArchiveFile, offset: int, header: RecordHeader, end: int) -> None:
         # Very many of these are made: one call less.

@@ -56,26 +56,26 @@ class Selection:
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> Self:
-        """Make a selection. Of a condition, several alternatives may be given; None is no condition.
+        """Make a selection. A condition may have several alternatives; None means no condition.
 
         Args:
             type: WARC-Type, such as "response".
             status: HTTP status, such as 200 or "4xx". Only what holds an HTTP response has one.
             mime: Media type, such as "text/html" or "image/*": see `http_media_type`. In any case.
-            uri: Target URI, in which `*` stands for any text: "*/film.mp4". All else is literal.
+            uri: Target URI, in which `*` matches any text: "*/film.mp4". All else is literal.
             min_size: Fewest bytes of the block.
             since: Earliest WARC-Date; what has no valid date is not wanted then.
             until: Latest WARC-Date. A date counts as `WarcDate.datetime`: to the microsecond, and where it
                 names only a day, as the beginning of that.
 
         Raises:
-            ValueError: A status is no number of three digits and no class such as "2xx"; a datetime has no
-                time zone.
+            ValueError: A status is neither a number of three digits nor a class such as "2xx"; a datetime has
+                no time zone.
         """
         statuses = frozenset(str(it).lower() for it in _alternatives(status))
         for it in statuses:
             if not re.fullmatch(_STATUS, it):
-                raise ValueError(f"{it!r} is no HTTP status such as 404, and no class of them such as 2xx")
+                raise ValueError(f"{it!r} is not an HTTP status such as 404, or a class of them such as 2xx")
         return cls(
             frozenset(str(it).lower() for it in _alternatives(type)),
             statuses,
@@ -139,7 +139,7 @@ def http_media_type(record: Record) -> str | None:
     """Return the media type of a payload, in lower case and without parameters.
 
     That is what the HTTP head says, or the record header where the block holds no HTTP message. A value that
-    is no media type comes as it stands before its first semicolon.
+    is not a media type is returned up to its first semicolon.
 
     Raises:
         FormatError: The block is damaged.
@@ -149,7 +149,7 @@ def http_media_type(record: Record) -> str | None:
 
 
 def matches_pattern(pattern: str, text: str) -> bool:
-    """Tell whether a text is as a pattern says, in which `*` stands for any text, also none.
+    """Tell whether a text matches a pattern, in which `*` matches any text, also none.
 
     The parts between the asterisks are looked for from left to right, so that no pattern and no text takes
     long, as the backtracking of a regular expression does.

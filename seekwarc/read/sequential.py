@@ -150,7 +150,7 @@ class StreamBody(RecordBody):
         return ReadPlan(((self.offset, end),), self.skip + stop, 0)
 
     def stored_end(self) -> int:
-        """See `RecordBody.stored_end`. Of a record that shares its frame or member, all of that counts."""
+        """See `RecordBody.stored_end`. If the record shares its frame or member, all of that counts."""
         file = self.file
         if file.source.is_pipe:
             return self.offset
@@ -232,7 +232,7 @@ class StreamedRecords:
 
         Raises:
             TruncatedError: The file ends inside a record.
-            FormatError: What follows is no record.
+            FormatError: What follows is not a record.
         """
         self.finish()
         file, stream = self._file, self._stream
@@ -274,13 +274,13 @@ class StreamedRecords:
         return self._record
 
     def _pass_blank_lines(self) -> None:
-        """Pass the line breaks that somebody put before the first record."""
+        """Pass line breaks before the first record."""
         blank = self._stream.read_blank_lines()
         if blank:
-            self._refuse(f"{blank[:16]!r} stands before the first record", self.next_offset)
+            self._refuse(f"{blank[:16]!r} comes before the first record", self.next_offset)
 
     def _refuse(self, problem: str, offset: int) -> None:
-        """Raise where the file is read strictly. To all others a few line breaks are not worth a word."""
+        """Raise if the file is read strictly; otherwise ignore a few line breaks."""
         if self._file.strict:
             raise FormatError(problem, source=self._file.name, offset=offset)
 
@@ -296,7 +296,7 @@ class StreamedRecords:
         try:
             is_shared, is_longer = self._beyond_unit(stop)
         except FormatError:
-            return  # Damage that comes later is no concern of this record.
+            return  # Later damage does not concern this record.
         if is_shared:
             self._file.deviates("shared", SHARED, record.offset)
             record.note_problem(SHARED)

@@ -95,7 +95,7 @@ class _Found(NamedTuple):
     status: TableStatus
     problem: str | None
     frames: KnownFrames | ClaimedFrames | None
-    """The record's frames, even where these are too large to be reached by range; None where they do not
+    """The record's frames, even where these are too large to be reached by range; None if they do not
     tell where the record ends."""
 
 
@@ -107,8 +107,8 @@ class ZstdBody(RecordBody):
         file: The file.
         offset: Offset of the record's first frame.
         header: The record's header.
-        length: Stored bytes up to the next record, where an index told.
-        head: Stored bytes from `offset` on that are at hand.
+        length: Stored bytes up to the next record, if an index says so.
+        head: Stored bytes from `offset` on that are read already.
         table: How the frames are found.
     """
 
@@ -137,7 +137,7 @@ class ZstdBody(RecordBody):
     def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
-        # What is at hand can be read again, and would make the pickle of a record long.
+        # These bytes can be read again, and would make the pickle of a record long.
         self._head = b""
         self._found = None
 
@@ -185,7 +185,7 @@ class ZstdBody(RecordBody):
     def data_end(self) -> int | None:
         """Offset after the last frame with content, as far as the choice of a table lets one know.
 
-        None where only decompressing tells.
+        None if only decompressing tells.
         """
         frames = self._way().frames
         if isinstance(frames, ClaimedFrames):
@@ -277,7 +277,7 @@ class ZstdBody(RecordBody):
         """Read the table at the end of the record (spec-notes, sections 6.1 and 6.2)."""
         if self._length is None:
             return None
-        # What is at hand of a short record need not be read again.
+        # The bytes read of a short record need not be read again.
         missing = max(self._length - len(self._head), TABLE_OVERHEAD)
         found = read_table_before(
             self.file.source,
@@ -386,7 +386,7 @@ def _stored_end(file: ArchiveFile, offset: int, data_end: int) -> int:
 
 
 def empty_frame_at(window: Window, offset: int) -> EmptyFrame | None:
-    """Return the frame without content that stands at `offset`, None where something else does."""
+    """Return the frame without content at `offset`; None if something else is there."""
     # A million empty frames may follow each other: most are measured at one look.
     data, index = window.get(offset, offset + MAX_FRAME_HEADER_SIZE)
     measured = measure_frame(data, index)
@@ -409,7 +409,7 @@ def whole_empty_frames_at(file: ArchiveFile, window: Window, offset: int) -> Ite
 
 
 def empty_frames_at(file: ArchiveFile, window: Window, offset: int) -> Iterator[EmptyFrame]:
-    """Yield the frames without content that stand at `offset`.
+    """Yield the frames without content from `offset` on.
 
     Frames that hold line breaks alone, as some writers put between records, are counted among them, except
     where the file is read strictly.

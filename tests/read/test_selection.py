@@ -79,7 +79,7 @@ def test_the_media_type_is_that_of_the_payload(archive) -> None:
 
 @pytest.mark.parametrize("status", ["20", "2000", "ok", "20x", "-20", 20, ""])
 def test_an_invalid_status_is_refused(status) -> None:
-    with pytest.raises(ValueError, match="is no HTTP status"):
+    with pytest.raises(ValueError, match="is not an HTTP status"):
         Selection.of(status=status)
 
 
