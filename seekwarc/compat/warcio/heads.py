@@ -52,7 +52,7 @@ def parse_head(
         verify: Whether it must begin with one of them. Otherwise it is split at the first blank if not.
 
     Returns:
-        None where its end is not among the bytes, though more would follow.
+        None if its end is not among the bytes, though more would follow.
 
     Raises:
         StatusAndHeadersParserException: The first line is another.

@@ -87,7 +87,7 @@ class SourceFile(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        """Tell whether the source is no pipe."""
+        """Tell whether the source is seekable: not a pipe."""
         return not self._source.is_pipe
 
     def readinto(self, buffer: WriteableBuffer) -> int:
