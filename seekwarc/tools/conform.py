@@ -87,7 +87,7 @@ class Answer:
     message: str = ""
     """What is not right."""
     offset: int | None = None
-    """Of a range: offset of the record, and the bytes [start, stop) of its block."""
+    """For a range: offset of the record, and the bytes [start, stop) of its block."""
     start: int | None = None
     stop: int | None = None
 

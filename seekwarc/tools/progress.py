@@ -31,7 +31,7 @@ def counting(name: str, on_bytes: Callable[[int], object]) -> Progress:
 class ProgressSource(SourceWrapper):
     """A source that reports how much further it has been read than ever before.
 
-    The tables at the end of a remote object are read first: that is no progress.
+    The tables at the end of a remote object are read first: that does not count as progress.
     """
 
     def __init__(self, source: RangeSource, on_bytes: Callable[[int], object]) -> None:
