@@ -224,7 +224,7 @@ class ParquetLines:
             )
         with self._lock:
             # In one round trip: pyarrow would read one column after the other.
-            if self._source.policy.gap:
+            if not self._source.policy.is_near:
                 self._source.prefetch(group.ranges[name] for name in names)
             self._check_sizes(group, names)
             table = self._file.read_row_group(group.number, columns=names, use_threads=False)

@@ -383,7 +383,7 @@ class Reader(Closing):
             # An index may lie: beyond the file there is nothing.
             length = max(min(length, size - offset), 1)
         window = file.window(None if length is None else offset + length)
-        if length is not None and length <= ONE_READ and not file.is_near:
+        if length is not None and length <= ONE_READ and not file.source.policy.is_near:
             window.get(offset, offset + length)
         compression = file.detect(window, offset)
         if compression == "none":

@@ -341,7 +341,7 @@ class ZstdBody(RecordBody):
         try:
             after = table_after(self.file, frames)
             claimed = after[0] if after is not None else None
-            if claimed is None and self._choice is TableTrust.SCANNED and not self.file.source.is_far:
+            if claimed is None and self._choice is TableTrust.SCANNED and not self.file.source.policy.is_far:
                 claimed = self._file_table(size)
             if claimed is not None:
                 frames = compared(claimed, found)

@@ -81,11 +81,6 @@ class Fetcher(RangeSource):
         return self._source.is_pipe
 
     @property
-    def is_far(self) -> bool:
-        """Whether each answer takes so long that many small reads in a row are slow."""
-        return self.policy.in_flight > 1
-
-    @property
     def size(self) -> int | None:  # type: ignore[override]  # found out by the first request
         """See `RangeSource.size`. If the size is unknown, this reads the end of the object and keeps it."""
         if self.known_size is None and not self.is_pipe:
@@ -218,7 +213,7 @@ class Fetcher(RangeSource):
         Yields:
             How many more of the ranges are at hand. They are until the next batch is asked for.
         """
-        if not self.is_far:
+        if not self.policy.is_far:
             yield sum(1 for _ in wanted)
             return
         batch: list[tuple[int, int]] = []
