@@ -213,7 +213,7 @@ class Reader(Closing):
         """
         file = self._file
         if start < 0 or (stop is not None and stop < start):
-            raise RangeError(f"[{start}, {stop}) is not a range of stored bytes")
+            raise RangeError(f"start is {start} and stop {stop}, not a range of stored bytes")
         if file.source.is_pipe:
             raise SourceError("a pipe has no parts: it is read once, in order", source=self.name)
         file.prefetch_part(start, stop)
@@ -375,7 +375,7 @@ class Reader(Closing):
         offset = _number(offset)
         length = _number(length) if length is not None else None
         if offset < 0 or (length is not None and length <= 0):
-            raise RangeError(f"no record can be {length} bytes long at offset {offset}")
+            raise RangeError(f"offset is {offset} and length {length}, not the place of a record")
         file = self._file
         file.prefetch_record(offset, length, table)
         size = file.source.size

@@ -107,7 +107,7 @@ def gather(
     if on_error not in ("return", "raise"):
         raise ValueError(f'on_error is {on_error!r}, not "return" or "raise"')
     if max_bytes < 1:
-        raise ValueError(f"max_bytes is {max_bytes}: there must be room for a byte")
+        raise ValueError(f"max_bytes is {max_bytes}, not 1 or more")
     return _Gatherer(max_bytes, options).outcomes(_rows(wanted), raises=on_error == "raise")
 
 
