@@ -41,7 +41,7 @@ from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import FormatError, TargetExistsError, UnsupportedError
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
-from seekwarc.frames.units import detect
+from seekwarc.frames.pieces import detect
 from seekwarc.read.options import ReadLimits
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource

@@ -13,9 +13,9 @@ from seekwarc.format.warc import RecordHeader, parse_record_header
 from seekwarc.frames.context import FrameContext
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE, FrameDecoder
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary, load_dictionary
+from seekwarc.frames.pieces import Compression, Piece, detect, pieces_from
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
-from seekwarc.frames.units import Compression, Piece, detect, pieces_from
 from seekwarc.read.file_tables import MAX_LINKS, FileTables, own_table_tail
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import RangeSource, Stats

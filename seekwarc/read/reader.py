@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from seekwarc.format.seektable import TableChoice
-    from seekwarc.frames.units import Compression
+    from seekwarc.frames.pieces import Compression
     from seekwarc.read.record import Record, Relations
     from seekwarc.storage.diskcache import DiskCache
 

@@ -19,7 +19,7 @@ from seekwarc.read.search import RecordSearch
 from seekwarc.read.zstd_records import framed_record_at
 
 if TYPE_CHECKING:
-    from seekwarc.frames.units import Compression
+    from seekwarc.frames.pieces import Compression
     from seekwarc.read.record import Record
 
 __all__ = ["sampled"]

@@ -28,11 +28,11 @@ from seekwarc.errors import FormatError
 from seekwarc.format.seektable import SeekTable, TableChoice, TableReference, TableTrust
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
 from seekwarc.format.zstd import MAX_FRAME_HEADER_SIZE, measure_frame
+from seekwarc.frames.pieces import EmptyFrame, skippable_frame_at, whole_frame
 from seekwarc.frames.run import FrameRun, ReadPlan
 from seekwarc.frames.scan import Window, frame_at, frame_start_at
-from seekwarc.frames.units import EmptyFrame, skippable_frame_at, whole_frame
 from seekwarc.frames.verify import MAX_FRAME_CONTENT
-from seekwarc.read.body import RecordBody, TableStatus, UnitBody, record_size
+from seekwarc.read.body import RecordBody, TableStatus, WholeBody, record_size
 from seekwarc.read.file_tables import TABLE_OVERHEAD, ClaimedFrames, own_table_tail, read_table_before
 from seekwarc.read.known_frames import (
     NOT_THESE,
@@ -68,7 +68,7 @@ MAX_BLANK_FRAME: Final = 64
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class FrameBody(UnitBody):
+class FrameBody(WholeBody):
     """A record that is one small frame."""
 
     __slots__ = ()

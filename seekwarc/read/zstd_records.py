@@ -18,8 +18,8 @@ from seekwarc.format.seektable import TableTrust
 from seekwarc.format.warc import RECORD_END, whole_record_header
 from seekwarc.format.zstd import FrameHeader, measure_frame, parse_frame_header
 from seekwarc.frames.decoder import CodecError
+from seekwarc.frames.pieces import WHOLE_FRAME, whole_frame
 from seekwarc.frames.scan import Window, frame_start_at
-from seekwarc.frames.units import WHOLE_FRAME, whole_frame
 from seekwarc.read.body import record_size
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED, too_large

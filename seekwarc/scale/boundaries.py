@@ -28,8 +28,8 @@ from seekwarc.errors import FormatError
 from seekwarc.format.seektable import FOOTER_SIZE, MAX_TABLE_SIZE, SeekTable, TableTrust
 from seekwarc.format.warc import RecordHeader
 from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE
+from seekwarc.frames.pieces import Compression
 from seekwarc.frames.scan import Window, frames_from
-from seekwarc.frames.units import Compression
 from seekwarc.read.archive_file import RECORD_HEAD, ArchiveFile
 from seekwarc.read.body import record_size
 from seekwarc.read.file_tables import FileTable

@@ -1,4 +1,4 @@
-"""The content of a file unit by unit, whatever it is compressed with.
+"""The content of a file piece by piece, whatever it is compressed with.
 
 A *unit* is what a file is compressed by: a Zstandard frame, a gzip member; of a plain file, any byte.
 Units are decompressed piece by piece, so that memory is bounded by the pieces, never by a frame's or a
