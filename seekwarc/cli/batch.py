@@ -257,15 +257,14 @@ def _cluster(options: argparse.Namespace) -> Pool:
     if options.jobs > 1:
         raise SeekWarcError("--jobs is for processes of this machine, --dask for a cluster: give only one")
     try:
-        from seekwarc.compat.cluster import Cluster  # noqa: PLC0415
+        from seekwarc.compat.cluster import Cluster
     except ImportError as error:
         raise SeekWarcError(f"--dask needs {error.name}: pip install 'seekwarc[dask]'") from error
     return Cluster(options.dask)
 
 
 def _bar(jobs: Sequence[Job]) -> tqdm[Any]:
-    # Imported here: it takes longer than most commands.
-    from tqdm import tqdm  # noqa: PLC0415
+    from tqdm import tqdm
 
     total = sum(os.path.getsize(job.source) for job in jobs if os.path.isfile(job.source))
     return tqdm(

@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the verb."""
     # Imported here: the module with the list of verbs imports this one.
-    from seekwarc.cli import VERBS  # noqa: PLC0415
+    from seekwarc.cli import VERBS
 
     known = {verb: _options(verb) for verb in VERBS}
     script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell]
@@ -109,6 +109,6 @@ def _fish(verbs: Mapping[str, str], options: Mapping[str, list[str]]) -> str:
 
 def _quoted(text: str) -> str:
     """Quote for a shell."""
-    import shlex  # noqa: PLC0415
+    import shlex
 
     return shlex.quote(text)

@@ -138,7 +138,7 @@ class _Converting:
         refuse_same_file(job.source, target)
         if is_arc(source):
             try:
-                from seekwarc.compat.warcio.arc import warc_of_arc  # noqa: PLC0415 - it needs warcio
+                from seekwarc.compat.warcio.arc import warc_of_arc  # it needs warcio
             except ImportError as error:
                 text = "this is an ARC file, and to convert it needs: pip install 'seekwarc[warcio]'"
                 raise UnsupportedError(text, source=job.source) from error

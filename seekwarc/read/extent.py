@@ -272,8 +272,7 @@ class Extent:
         """
         if not decoded or not self.codings:
             return ExtentFile(self)
-        # Imported here: few who read ask for it.
-        from seekwarc.frames.codings import DecodedFile  # noqa: PLC0415
+        from seekwarc.frames.codings import DecodedFile
 
         return DecodedFile(ExtentFile(self), self.codings, truncated=self._truncated)
 

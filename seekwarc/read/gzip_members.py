@@ -101,8 +101,7 @@ def _small_records(file: ArchiveFile, window: Window, records: _MemberRecords) -
                 break
         if records.is_over or count != alone:
             return
-        # Imported here: most who read do not go through that many.
-        from seekwarc.frames.members import members_ahead  # noqa: PLC0415
+        from seekwarc.frames.members import members_ahead
 
         begin = offset
         # The same window: what it has read is not read again, and nobody else uses it meanwhile.

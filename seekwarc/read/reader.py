@@ -221,8 +221,7 @@ class Reader(Closing):
         return self._past_damage(compression, start, stop)
 
     def _past_damage(self, compression: Compression, start: int, stop: int | None) -> Iterator[Record]:
-        # Imported here: most files are sound, and read as a whole.
-        from seekwarc.read.onward import records_past_damage  # noqa: PLC0415
+        from seekwarc.read.onward import records_past_damage
 
         file = self._file
 
@@ -269,8 +268,7 @@ class Reader(Closing):
             for record in archive.records(type="response", status=200, mime="text/html"):
                 print(record.target_uri, len(record.payload.read(decoded=True)))
         """
-        # Imported here: most who read take all.
-        from seekwarc.read.selection import Selection  # noqa: PLC0415
+        from seekwarc.read.selection import Selection
 
         wanted = Selection.of(
             type=type, status=status, mime=mime, uri=uri, min_size=min_size, since=since, until=until
@@ -296,7 +294,7 @@ class Reader(Closing):
         """
         if count < 0:
             raise RangeError(f"no sample has {count} records")
-        from seekwarc.read.sampling import sampled  # noqa: PLC0415 - seldom used
+        from seekwarc.read.sampling import sampled
 
         return sampled(self, self.record_at, self._file, self.compression, count, seed=seed)
 

@@ -370,7 +370,7 @@ def table_choice(record: Record) -> TableChoice:
         return TableTrust.SCANNED if body.frames is None else TableTrust.CLAIMED
     if body.table_status is not TableStatus.RECORD:
         return TableTrust.SCANNED
-    import hashlib  # noqa: PLC0415 - only an index needs it
+    import hashlib
 
     with contextlib.suppress(FormatError):
         after = table_after(body.file, frames)

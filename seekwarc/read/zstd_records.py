@@ -233,8 +233,7 @@ def _single_frame_records(
             count += 1
         if count != alone:
             return offset
-        # Imported here: most who read do not go through that many.
-        from seekwarc.frames.batch import frames_ahead  # noqa: PLC0415
+        from seekwarc.frames.batch import frames_ahead
 
         ahead = frames_ahead(
             Window(file.source), offset, file.decoder, file.frames.threads, min_content=MAX_BLANK_FRAME

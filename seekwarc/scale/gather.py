@@ -303,7 +303,7 @@ class _Files:
 
 def _rows(wanted: Any) -> Iterator[_Range]:  # noqa: ANN401
     if hasattr(wanted, "__arrow_c_stream__"):
-        from seekwarc.format.arrow import arrow  # noqa: PLC0415 - few ranges come as tables
+        from seekwarc.format.arrow import arrow
 
         for batch in arrow().RecordBatchReader.from_stream(wanted):
             names = [name for name in _NAMES if name in batch.schema.names]

@@ -283,8 +283,7 @@ class Fetcher(RangeSource):
             if self._pool is None or self._process != os.getpid():
                 # A forked child has no threads of its parent's pool, and would wait for them for ever.
                 self._process = os.getpid()
-                # Imported here: a local file needs no threads, and this takes milliseconds.
-                from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+                from concurrent.futures import ThreadPoolExecutor
 
                 self._pool = ThreadPoolExecutor(self.policy.in_flight, "seekwarc-fetch")
             # Context variables apply to the work that is done on behalf of their context, in any thread.
