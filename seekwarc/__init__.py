@@ -202,11 +202,11 @@ def open(  # noqa: A001
         ValueError: Unknown mode.
     """
     if mode == "r":
-        from seekwarc.read.reader import Reader  # noqa: PLC0415
+        from seekwarc.read.reader import Reader
 
         return Reader(target, **options)
     if mode in ("w", "a"):
-        from seekwarc.write.writer import Writer  # noqa: PLC0415
+        from seekwarc.write.writer import Writer
 
         return Writer(target, append=mode == "a", **options)
     raise ValueError(f'mode is {mode!r}, not "r", "w" or "a"')

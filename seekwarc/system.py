@@ -117,7 +117,7 @@ def lock_for_writing(file: BinaryIO) -> None:
     if fcntl is not None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return
-    import msvcrt  # noqa: PLC0415 - Windows only
+    import msvcrt  # Windows only
 
     windows: Any = msvcrt
     position = os.lseek(file.fileno(), 0, os.SEEK_CUR)
@@ -145,7 +145,7 @@ def default_threads() -> int:
 def max_open_files() -> int:
     """Return how many files this process may have open; on Windows that is its C library's number."""
     try:
-        import resource  # noqa: PLC0415 - not on Windows
+        import resource  # not on Windows
     except ImportError:
         return OPEN_FILES_OF_WINDOWS
     posix: Any = resource
@@ -235,7 +235,7 @@ def hold_interrupts() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    from multiprocessing import resource_tracker  # noqa: PLC0415 - most commands start no processes
+    from multiprocessing import resource_tracker
 
     # The first process that `multiprocessing` starts is preceded by this one, whose start ends such a block.
     resource_tracker.ensure_running()

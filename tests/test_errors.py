@@ -9,6 +9,7 @@ import pytest
 import seekwarc
 from seekwarc import errors
 from seekwarc.errors import FormatError, SeekWarcError, SourceError, TargetError
+from tests.support.foreign import Foreign
 from tests.support.writing import URI
 
 KINDS = [getattr(errors, name) for name in errors.__all__ if issubclass(getattr(errors, name), SeekWarcError)]
@@ -28,6 +29,25 @@ def test_an_error_comes_whole_out_of_another_process(kind: type[SeekWarcError]) 
     copy = pickle.loads(pickle.dumps(kind("is wrong", source="a.warc", offset=12)))
     assert type(copy) is kind
     assert str(copy) == "a.warc, offset 12: is wrong"
+
+
+WRONG = {
+    "start is -1 and length 5": lambda archive: archive.record_at(0).block.pread(-1, 5),
+    "start is 9 and stop 3": lambda archive: archive.record_at(0).block.plan(9, 3),
+    "whence is 7": lambda archive: archive.record_at(0).block.open().seek(0, 7),
+    "offset is -1 and length None": lambda archive: archive.record_at(-1),
+    "start is -5 and stop None": lambda archive: archive.between(-5, None),
+    "max_bytes is 0": lambda archive: seekwarc.gather([], max_bytes=0),
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_a_wrong_argument_is_named_with_its_value(message: str) -> None:
+    with (
+        seekwarc.open(Foreign().record(b"block").bytes()) as archive,
+        pytest.raises(ValueError, match=message),
+    ):
+        WRONG[message](archive)
 
 
 def test_the_innermost_place_is_kept() -> None:

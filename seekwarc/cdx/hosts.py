@@ -112,7 +112,7 @@ def _is_address(name: str) -> bool:
 def _suffix_lists() -> tuple[_Suffixes, _Suffixes] | None:
     """Return the suffixes of registries and all suffixes; None if the package is not installed."""
     try:
-        from publicsuffixlist import PublicSuffixList  # noqa: PLC0415
+        from publicsuffixlist import PublicSuffixList
     except ImportError:
         return None
     return (

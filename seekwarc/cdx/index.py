@@ -281,15 +281,13 @@ class Index(Closing):
     @cached_property
     def _lines(self) -> SortedLines:
         if len(self._sources) > 1:
-            # Imported here: most indexes are one file.
-            from seekwarc.cdx.parts import JoinedParquet  # noqa: PLC0415
+            from seekwarc.cdx.parts import JoinedParquet
 
             return JoinedParquet(self._sources, self._limits)
         source = self._sources[0]
         begin = source.read(0, FIRST_READ)
         if begin.startswith(PARQUET_MAGIC):
-            # Imported here: most indexes are lines.
-            from seekwarc.cdx.parquet import ParquetLines  # noqa: PLC0415
+            from seekwarc.cdx.parquet import ParquetLines
 
             return ParquetLines(source, self._limits)
         lines = StoredLines(source)
@@ -354,8 +352,7 @@ def _targets_of(target: IndexTarget | Sequence[IndexTarget]) -> Sequence[IndexTa
         return target
     if not isinstance(target, str | os.PathLike) or os.path.isfile(target) or "://" in os.fspath(target):
         return [cast("IndexTarget", target)]
-    # Imported here: most indexes are one file.
-    from seekwarc.cdx.parts import parts_of  # noqa: PLC0415
+    from seekwarc.cdx.parts import parts_of
 
     return [*parts_of(os.fspath(target))]
 

@@ -224,7 +224,7 @@ class ParquetLines:
             )
         with self._lock:
             # In one round trip: pyarrow would read one column after the other.
-            if self._source.policy.gap:
+            if not self._source.policy.is_near:
                 self._source.prefetch(group.ranges[name] for name in names)
             self._check_sizes(group, names)
             table = self._file.read_row_group(group.number, columns=names, use_threads=False)
@@ -282,7 +282,7 @@ class ParquetLines:
         )
 
     def _opened(self, size: int) -> Any:  # noqa: ANN401
-        import pyarrow.parquet as pq  # noqa: PLC0415 - heavy
+        import pyarrow.parquet as pq
 
         tail = self._source.read(max(size - TAIL, 0), size)
         if len(tail) < END or not tail.endswith(MAGIC):
@@ -414,9 +414,8 @@ class _Heads:
 
 def _longest_text(column: Any) -> int:  # noqa: ANN401
     """Return the bytes of the longest text in a column; 0 if it holds none."""
-    # Imported here: it takes a while, and most indexes are lines.
-    import pyarrow.compute as pc  # noqa: PLC0415
-    from pyarrow.types import is_primitive  # noqa: PLC0415
+    import pyarrow.compute as pc
+    from pyarrow.types import is_primitive
 
     texts = [getattr(chunk, "dictionary", chunk) for chunk in column.chunks]
     lengths = [pc.max(pc.binary_length(it)).as_py() or 0 for it in texts if not is_primitive(it.type)]

@@ -144,8 +144,7 @@ def _status_of(verb: str | None, words: list[str]) -> int:
         if status != FAILED:
             sys.stdout.flush()
     except (FormatError, NotFoundError) as error:
-        # Imported here: most commands do not fail.
-        from seekwarc.tools.outcome import Failure  # noqa: PLC0415
+        from seekwarc.tools.outcome import Failure
 
         failure = Failure.of(error)
         _say(f"{error}{failure.way_out}")
@@ -183,9 +182,8 @@ def _run(verb: str, words: list[str]) -> int:
 
 def _print_failure(options: argparse.Namespace, error: Exception) -> None:
     """Print as JSON that a verb failed; see spec-notes/json.md."""
-    # Imported here: most commands do not fail.
-    from seekwarc.cli.printing import report  # noqa: PLC0415
-    from seekwarc.tools.outcome import Failure  # noqa: PLC0415
+    from seekwarc.cli.printing import report
+    from seekwarc.tools.outcome import Failure
 
     target = getattr(options, "output", None)
     file = getattr(options, "file", None) or getattr(options, "index", None)

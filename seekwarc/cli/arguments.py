@@ -102,8 +102,7 @@ def add_no_verify_argument(parser: Arguments, text: str) -> None:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return "; did you mean ...?" if a known word resembles the unknown one, or else an empty string."""
-    # Imported here: only a wrong command line needs it.
-    from difflib import get_close_matches  # noqa: PLC0415
+    from difflib import get_close_matches
 
     close = get_close_matches(word, list(known), n=1, cutoff=0.7)
     return f"; did you mean {close[0]}?" if close else ""

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
+from seekwarc.cli.arguments import add_output_arguments
+from seekwarc.cli.options import writer_options
 from seekwarc.cli.printing import printable, report
 from seekwarc.cli.progress import progress_is_seen, watch
 from seekwarc.cli.targets import absolute
@@ -28,13 +30,14 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_JOBS",
     "add_batch_arguments",
+    "add_copy_arguments",
     "as_json",
     "check_age",
     "parse_jobs",
     "planned_jobs",
     "renamed",
     "run_batch",
-    "threads_of_each",
+    "writer_options_of_each",
 ]
 
 MAX_JOBS: Final = 256
@@ -86,12 +89,28 @@ def parse_jobs(text: str) -> int:
     return int(text)
 
 
-def threads_of_each(options: argparse.Namespace) -> int | None:
-    """Return how many threads a job may have, since jobs share the cores; None if it may have all of them."""
+def writer_options_of_each(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of the `Writer` of each job. Jobs share the cores."""
+    given = writer_options(options)
     if options.dask is not None:
         # A cluster has a worker thread for each core.
-        return 1
-    return max(1, default_threads() // options.jobs) if options.jobs > 1 else None
+        given.setdefault("threads", 1)
+    elif options.jobs > 1:
+        given.setdefault("threads", max(1, default_threads() // options.jobs))
+    return given
+
+
+def add_copy_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
+    """Add the names of files and new files, for `planned_jobs`."""
+    parser.usage = (
+        f"seekwarc {verb} [options] SRC DST\n"
+        f"       seekwarc {verb} [options] SRC -o DST\n"
+        f"       seekwarc {verb} [options] FILE|FOLDER... --to-dir DIR"
+    )
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", help="SRC and DST; with --to-dir, files and folders"
+    )
+    add_output_arguments(parser, "DST", "the new file", required=False)
 
 
 def renamed(name: str, suffix: str) -> str:
@@ -224,15 +243,14 @@ def _cluster(options: argparse.Namespace) -> Pool:
     if options.jobs > 1:
         raise SeekWarcError("--jobs is for processes of this machine, --dask for a cluster: give only one")
     try:
-        from seekwarc.compat.cluster import Cluster  # noqa: PLC0415
+        from seekwarc.compat.cluster import Cluster
     except ImportError as error:
         raise SeekWarcError(f"--dask needs {error.name}: pip install 'seekwarc[dask]'") from error
     return Cluster(options.dask)
 
 
 def _bar(jobs: Sequence[Job]) -> tqdm[Any]:
-    # Imported here: it takes longer than most commands.
-    from tqdm import tqdm  # noqa: PLC0415
+    from tqdm import tqdm
 
     total = sum(os.path.getsize(job.source) for job in jobs if os.path.isfile(job.source))
     return tqdm(

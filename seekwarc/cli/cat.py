@@ -103,8 +103,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run_with_index(options: argparse.Namespace) -> int:
-    # Imported here: without an index it is not needed.
-    from seekwarc.cdx.index import Index  # noqa: PLC0415
+    from seekwarc.cdx.index import Index
 
     if options.uri is None or options.file is not None or options.others:
         raise SeekWarcError("--index needs --uri, and takes neither FILE nor --with")
@@ -126,8 +125,7 @@ def _run_with_index(options: argparse.Namespace) -> int:
 
 def _print_logical(archive: Reader, record: Record, options: argparse.Namespace) -> None:
     """Print the payload of a revisit or a segmented record, which other records hold."""
-    # Imported here: most records hold their payload.
-    from seekwarc.collection.collection import Collection  # noqa: PLC0415
+    from seekwarc.collection.collection import Collection
 
     if archive.size is None:
         raise NotFoundError(

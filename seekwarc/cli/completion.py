@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     # Imported here: the module with the list of verbs imports this one.
-    from seekwarc.cli import VERBS  # noqa: PLC0415
+    from seekwarc.cli import VERBS
 
     known = {verb: _options(verb) for verb in VERBS}
     script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell]
@@ -106,6 +106,6 @@ def _fish(verbs: Mapping[str, str], options: Mapping[str, list[str]]) -> str:
 
 
 def _quoted(text: str) -> str:
-    import shlex  # noqa: PLC0415
+    import shlex
 
     return shlex.quote(text)

@@ -15,7 +15,7 @@ from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_json_argument, add_no_verify_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import done_json, printable, report
+from seekwarc.cli.printing import printable, report, report_done
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
@@ -51,13 +51,9 @@ def run(options: argparse.Namespace) -> int:
         on_progress=watch,
         **limit_options(options),
     )
-    shown = _json(done, options) if options.json else _text(done)
-    report(shown, target=options.output)
+    fields = {**asdict(done), "files": options.files, "target": options.output}
+    report_done(options, _text(done), fields)
     return 0
-
-
-def _json(done: Concatenation, options: argparse.Namespace) -> str:
-    return done_json(**{**asdict(done), "files": options.files, "target": options.output})
 
 
 def _text(done: Concatenation) -> str:

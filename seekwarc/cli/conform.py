@@ -135,8 +135,7 @@ def _watched(answers: Iterable[Answer], manifest: Manifest) -> Iterator[Answer]:
     with ExitStack() as opened:
         bar = None
         if progress_is_seen():
-            # Imported here: it takes longer than most commands.
-            from tqdm import tqdm  # noqa: PLC0415
+            from tqdm import tqdm
 
             total = sum(len(questions_about(sample, "")) for sample in manifest.samples)
             bar = opened.enter_context(

@@ -24,14 +24,15 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
-from seekwarc.cli.arguments import add_json_argument, add_no_verify_argument, add_output_arguments
+from seekwarc.cli.arguments import add_json_argument, add_no_verify_argument
 from seekwarc.cli.batch import (
     add_batch_arguments,
+    add_copy_arguments,
     check_age,
     planned_jobs,
     renamed,
     run_batch,
-    threads_of_each,
+    writer_options_of_each,
 )
 from seekwarc.cli.options import (
     TRAIN,
@@ -52,7 +53,7 @@ from seekwarc.errors import (
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL
-from seekwarc.frames.units import Compression
+from seekwarc.frames.pieces import Compression
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.tools.arc import is_arc
@@ -66,19 +67,11 @@ from seekwarc.write.writer import Writer
 
 __all__ = ["add_arguments", "run"]
 
-USAGE = """\
-seekwarc convert [options] SRC DST
-       seekwarc convert [options] SRC -o DST
-       seekwarc convert [options] FILE|FOLDER... --to-dir DIR"""
 SUFFIXES = {"zst": ".zst", "gz": ".gz", "none": ""}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.usage = USAGE
-    parser.add_argument(
-        "files", metavar="FILE", nargs="+", help="SRC and DST; with --to-dir, files and folders"
-    )
-    add_output_arguments(parser, "DST", "the new file", required=False)
+    add_copy_arguments(parser, "convert")
     parser.add_argument(
         "--to",
         choices=("zst", "gz", "none"),
@@ -98,12 +91,9 @@ def run(options: argparse.Namespace) -> int:
     trains = options.dictionary == TRAIN
     if trains:
         options.dictionary = None
-    settings = writer_options(options)
-    if compression == "zst" and (threads := threads_of_each(options)) is not None:
-        settings.setdefault("threads", threads)
     work = _Converting(
         compression=compression,
-        settings=settings,
+        settings=writer_options_of_each(options) if compression == "zst" else writer_options(options),
         limits=limit_options(options),
         level=DEFAULT_LEVEL if options.level is None else options.level,
         verify=not options.no_verify,
@@ -146,7 +136,7 @@ class _Converting:
         refuse_same_file(job.source, target)
         if is_arc(source):
             try:
-                from seekwarc.compat.warcio.arc import warc_of_arc  # noqa: PLC0415 - it needs warcio
+                from seekwarc.compat.warcio.arc import warc_of_arc  # it needs warcio
             except ImportError as error:
                 text = "this is an ARC file, and to convert it needs: pip install 'seekwarc[warcio]'"
                 raise UnsupportedError(text, source=job.source) from error

@@ -14,7 +14,7 @@ import argparse
 
 from seekwarc.cli.arguments import add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, dictionary_at, limit_options
-from seekwarc.cli.printing import done_json, report
+from seekwarc.cli.printing import done_json, report_done
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, output_target
 from seekwarc.format.words import counted
@@ -52,9 +52,7 @@ def run(options: argparse.Namespace) -> int:
     found = dictionary_at(options.file, **limit_options(options))
     with committed(target, existing=existing_option(options)) as output:
         output.write(found.dictionary.data)
-    told = {"file": options.file, "target": options.output}
-    shown = done_json(**told, **_json(found)) if options.json else _text(found)
-    report(shown, target=options.output)
+    report_done(options, _text(found), {"file": options.file, "target": options.output, **_json(found)})
     return 0
 
 

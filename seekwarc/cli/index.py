@@ -284,8 +284,7 @@ def _lines_of(paths: Iterable[str]) -> Iterator[bytes]:
     for path in paths:
         with open(path, "rb") as file:
             if _is_parquet(file):
-                # Imported here: few indexes are columnar.
-                from seekwarc.tools.parquet import lines_in  # noqa: PLC0415
+                from seekwarc.tools.parquet import lines_in
 
                 yield from lines_in(path)
             else:
@@ -303,7 +302,7 @@ def _is_sound(path: str) -> bool:
     before = b""
     with open(path, "rb") as file:
         if _is_parquet(file):
-            from seekwarc.tools.parquet import lines_in  # noqa: PLC0415
+            from seekwarc.tools.parquet import lines_in
 
             try:
                 return all(lines_in(path))

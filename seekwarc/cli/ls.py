@@ -95,8 +95,7 @@ class _Listing:
 
 def _damaged(name: str, damage: FormatError) -> dict[str, object]:
     """Return the JSON object of a file whose records were listed although it is damaged."""
-    # Imported here: most files are sound.
-    from seekwarc.tools.outcome import Failure, Status  # noqa: PLC0415
+    from seekwarc.tools.outcome import Failure, Status
 
     return {"file": name, "target": None, "status": Status.FAILED, "error": Failure.of(damage).as_json()}
 

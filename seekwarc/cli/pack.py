@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     if options.dedup:
         settings["dedup"] = Duplicates()
     if progress_is_seen():
-        from tqdm import tqdm  # noqa: PLC0415
+        from tqdm import tqdm
 
         total = sum(file.stat().st_size for file in files if isinstance(file, Path))
         with tqdm(total=total, desc="packing", unit="B", unit_scale=True, leave=False) as bar:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import sys
 
 from seekwarc.cli.targets import STANDARD_OUTPUT
 
-__all__ = ["done_json", "printable", "report"]
+__all__ = ["done_json", "printable", "report", "report_done"]
 
 # Control characters, bytes that were not UTF-8, and invisible or direction-changing characters.
 _UNPRINTABLE = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
@@ -27,6 +28,11 @@ def report(text: str, *, target: str) -> None:
     # With standard error closed, `print` would write to standard output.
     if out is not None:
         print(text, file=out)
+
+
+def report_done(options: argparse.Namespace, text: str, fields: dict[str, object]) -> None:
+    """Print what was done: as `--json` has it, or in words."""
+    report(done_json(**fields) if options.json else text, target=options.output)
 
 
 def done_json(**fields: object) -> str:

@@ -14,8 +14,7 @@ class _WatchedSource(ProgressSource):
     """A source whose reads move a progress bar."""
 
     def __init__(self, source: RangeSource, label: str) -> None:
-        # Imported here: most commands show no progress and need not wait for it.
-        from tqdm import tqdm  # noqa: PLC0415
+        from tqdm import tqdm
 
         super().__init__(source, self._advance)
         # The size of a remote object is not known yet, and asking for it would be a request more.

@@ -19,21 +19,21 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from seekwarc.cli.arguments import add_json_argument, add_output_arguments
+from seekwarc.cli.arguments import add_json_argument
 from seekwarc.cli.batch import (
     add_batch_arguments,
+    add_copy_arguments,
     check_age,
     planned_jobs,
     renamed,
     run_batch,
-    threads_of_each,
+    writer_options_of_each,
 )
 from seekwarc.cli.options import (
     add_limit_arguments,
     add_writer_arguments,
     dictionary_at,
     limit_options,
-    writer_options,
 )
 from seekwarc.cli.printing import printable
 from seekwarc.cli.sizes import human_size
@@ -41,7 +41,7 @@ from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import FormatError, TargetExistsError, UnsupportedError
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
-from seekwarc.frames.units import detect
+from seekwarc.frames.pieces import detect
 from seekwarc.read.options import ReadLimits
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
@@ -55,18 +55,9 @@ from seekwarc.write.output import Output
 
 __all__ = ["add_arguments", "run"]
 
-USAGE = """\
-seekwarc recover [options] SRC DST
-       seekwarc recover [options] SRC -o DST
-       seekwarc recover [options] FILE|FOLDER... --to-dir DIR"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.usage = USAGE
-    parser.add_argument(
-        "files", metavar="FILE", nargs="+", help="SRC and DST; with --to-dir, files and folders"
-    )
-    add_output_arguments(parser, "DST", "the new file", required=False)
+    add_copy_arguments(parser, "recover")
     parser.add_argument(
         "--partial",
         action="store_true",
@@ -87,13 +78,10 @@ def run(options: argparse.Namespace) -> int:
     dictionary = None
     if options.source_dictionary is not None:
         dictionary = dictionary_at(options.source_dictionary, **limits).dictionary
-    settings = writer_options(options)
-    if (threads := threads_of_each(options)) is not None:
-        settings.setdefault("threads", threads)
     work = _Recovering(
         partial=options.partial,
         source_dictionary=dictionary,
-        settings=settings,
+        settings=writer_options_of_each(options),
         limits=limits,
         existing=existing_option(options),
         skips=options.to_dir is not None and not options.force,

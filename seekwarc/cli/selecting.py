@@ -83,7 +83,6 @@ def archives_named(names: Sequence[str]) -> list[str]:
     """
     if not any("://" not in name and os.path.isdir(name) for name in names):
         return list(names)
-    # Imported here: listing a single file does not need it.
-    from seekwarc.tools.batch import archives_in  # noqa: PLC0415
+    from seekwarc.tools.batch import archives_in
 
     return [file for file, _ in archives_in(names)]

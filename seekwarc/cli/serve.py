@@ -77,10 +77,9 @@ def run(options: argparse.Namespace) -> int:
     missing = [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]
     if missing:
         raise SeekWarcError(f"`seekwarc serve` needs {' and '.join(missing)}: pip install 'seekwarc[serve]'")
-    # Imported here: they are an extra, and slow to import.
-    from seekwarc.serve.app import LOCAL_HOSTS, application  # noqa: PLC0415
-    from seekwarc.serve.library import Library  # noqa: PLC0415
-    from seekwarc.serve.server import Server  # noqa: PLC0415
+    from seekwarc.serve.app import LOCAL_HOSTS, application
+    from seekwarc.serve.library import Library
+    from seekwarc.serve.server import Server
 
     logging.basicConfig(format="seekwarc: %(message)s")
     if hasattr(signal, "SIGHUP"):
@@ -165,7 +164,7 @@ def web_address(host: str, port: int) -> str:
 
 def _show_progress(library: Library) -> None:
     """Show how far the files have been scanned, until they all are."""
-    from tqdm import tqdm  # noqa: PLC0415
+    from tqdm import tqdm
 
     total = sum(state.size for state in library.files)
     with tqdm(total=total, desc="reading", unit="B", unit_scale=True, leave=False, file=sys.stderr) as bar:

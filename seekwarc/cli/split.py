@@ -14,7 +14,7 @@ from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_json_argument, add_no_verify_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import done_json, printable, report
+from seekwarc.cli.printing import printable, report, report_done
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size, parse_size
 from seekwarc.cli.targets import existing_option, input_target
@@ -59,15 +59,11 @@ def run(options: argparse.Namespace) -> int:
         on_progress=watch,
         **limit_options(options),
     )
-    report(_json(done, options) if options.json else _text(done), target=options.output)
-    return 0
-
-
-def _json(done: Splitting, options: argparse.Namespace) -> str:
     pieces = [
         {"target": piece.name, "records": piece.records, "target_size": piece.size} for piece in done.pieces
     ]
-    return done_json(**{**asdict(done), "file": options.file, "pieces": pieces})
+    report_done(options, _text(done), {**asdict(done), "file": options.file, "pieces": pieces})
+    return 0
 
 
 def _text(done: Splitting) -> str:

@@ -13,7 +13,7 @@ import argparse
 
 from seekwarc.cli.arguments import add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import done_json, printable, report
+from seekwarc.cli.printing import printable, report_done
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size, parse_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
@@ -73,8 +73,7 @@ def run(options: argparse.Namespace) -> int:
             **limit_options(options),
         )
         output.write(done.dictionary.data)
-    shown = done_json(target=options.output, **_json(done)) if options.json else _text(done)
-    report(shown, target=options.output)
+    report_done(options, _text(done), {"target": options.output, **_json(done)})
     return 0
 
 

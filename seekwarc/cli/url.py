@@ -51,9 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    # Imported here: only this verb and `serve` need them.
-    from seekwarc.serve.address import capture_address  # noqa: PLC0415
-    from seekwarc.serve.cdxj_file import is_index  # noqa: PLC0415
+    from seekwarc.serve.address import capture_address
+    from seekwarc.serve.cdxj_file import is_index
 
     uri, date = (_in_index if is_index(options.file) else _in_archive)(options)
     print(web_address(options.host, options.port) + capture_address(uri, date).removeprefix("/"))
@@ -62,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _in_archive(options: argparse.Namespace) -> tuple[str, WarcDate]:
     """Return URI and date of the capture in an archive, which is read to its end."""
-    from seekwarc.serve.address import CAPTURE_TYPES  # noqa: PLC0415
+    from seekwarc.serve.address import CAPTURE_TYPES
 
     found: list[WarcDate] = []
     with open_archive(options.file, **limit_options(options)) as archive:
@@ -81,7 +80,7 @@ def _in_archive(options: argparse.Namespace) -> tuple[str, WarcDate]:
 
 
 def _in_index(options: argparse.Namespace) -> tuple[str, WarcDate]:
-    from seekwarc.cdx.index import Index  # noqa: PLC0415
+    from seekwarc.cdx.index import Index
 
     with Index(options.file) as index:
         for capture in index.lookup(options.uri, closest=options.date or LATEST):

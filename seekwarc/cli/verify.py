@@ -35,7 +35,7 @@ from seekwarc.cli.printing import printable
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import absolute, input_target
 from seekwarc.format.words import counted
-from seekwarc.frames.units import detect
+from seekwarc.frames.pieces import detect
 from seekwarc.read.options import ReadLimits
 from seekwarc.storage.opening import open_source
 from seekwarc.tools.batch import archives_in

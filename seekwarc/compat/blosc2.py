@@ -18,7 +18,6 @@ import blosc2
 
 from seekwarc.errors import FormatError, LimitError, RangeError, TruncatedError
 from seekwarc.format.blosc2 import HEADER_SIZE, ChunkHeader, SpecialValue
-from seekwarc.format.words import counted
 from seekwarc.read.extent import Extent
 
 __all__ = ["BareChunk", "ExtentSource", "open", "source"]
@@ -152,7 +151,7 @@ class BareChunk:
             FormatError: A block is damaged, or is not where the chunk says.
         """
         if start < 0 or length < 0:
-            raise RangeError(f"cannot read {counted(length, 'byte')} at position {start}")
+            raise RangeError(f"start is {start} and length {length}: neither can be negative")
         stop = min(start + length, self.size)
         if start >= stop:
             return b""

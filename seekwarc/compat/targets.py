@@ -109,7 +109,7 @@ def _of_store(pattern: str) -> list[Target]:
     """Return the URLs of the objects of a store, such as S3, that match a pattern."""
     folder = pattern[: min(pattern.index(it) for it in "*?[" if it in pattern)].rpartition("/")[0] + "/"
     store, key = open_store(folder)
-    import obstore  # noqa: PLC0415 - heavy, and only installed with the extra `remote`
+    import obstore
 
     root = folder.removesuffix(key)
     matches = re.compile(glob_translate(pattern.removeprefix(root))).match

@@ -16,9 +16,8 @@ def arrow() -> Any:  # noqa: ANN401
     Raises:
         UnsupportedError: It is not installed.
     """
-    # Imported here: it takes a fifth of a second, and nothing else needs it.
     try:
-        import pyarrow  # noqa: ICN001, PLC0415
+        import pyarrow  # noqa: ICN001
     except ImportError as error:
         raise UnsupportedError("Arrow and Parquet need: pip install 'seekwarc[arrow]'") from error
     return pyarrow

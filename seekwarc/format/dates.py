@@ -113,5 +113,5 @@ def format_date(date: datetime | WarcDate | str | None) -> str:
     if date is None:
         date = datetime.now(UTC).replace(microsecond=0)
     if date.tzinfo is None:
-        raise ValueError("a date without a time zone cannot become WARC-Date; give it tzinfo=UTC")
+        raise ValueError(f"date is {date}, without a time zone: give it tzinfo=UTC")
     return date.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"

@@ -127,8 +127,7 @@ class Digest:
         raw = self.raw
         if raw is None:
             return None
-        # Imported here: most readers never compute a digest.
-        import hashlib  # noqa: PLC0415
+        import hashlib
 
         name = self.name
         if name == "blake3":
@@ -186,7 +185,7 @@ def _base32(value: str) -> bytes:
 
 def _blake3() -> Hasher | None:
     try:
-        from blake3 import blake3  # noqa: PLC0415
+        from blake3 import blake3
     except ImportError:
         return None
     return cast("Hasher", blake3())

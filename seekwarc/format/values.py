@@ -104,9 +104,8 @@ def decode_words(text: str) -> str:
 
 
 def _decoded(words: re.Match[str]) -> str:
-    # Imported here: encoded words are rare, and nothing else needs this package.
-    from email.errors import HeaderParseError  # noqa: PLC0415
-    from email.header import decode_header, make_header  # noqa: PLC0415
+    from email.errors import HeaderParseError
+    from email.header import decode_header, make_header
 
     try:
         return str(make_header(decode_header(words[0])))

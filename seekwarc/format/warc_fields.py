@@ -55,8 +55,7 @@ class DefinedFields:
     @property
     def findings(self) -> list[Finding]:
         """Rules of the standard that the header breaks, including malformed fields; see `check_header`."""
-        # Imported here: most readers never check a header against the rules.
-        from seekwarc.format.rules import check_header  # noqa: PLC0415
+        from seekwarc.format.rules import check_header
 
         return check_header(self.header)
 
@@ -182,19 +181,19 @@ def _number(text: str) -> int:
 
 
 def _date(text: str) -> WarcDate:
-    from seekwarc.format.dates import WarcDate  # noqa: PLC0415
+    from seekwarc.format.dates import WarcDate
 
     return WarcDate.parse(text)
 
 
 def _digest(text: str) -> Digest:
-    from seekwarc.format.digest import Digest  # noqa: PLC0415
+    from seekwarc.format.digest import Digest
 
     return Digest.parse(text)
 
 
 def _address(text: str) -> IPv4Address | IPv6Address:
-    from ipaddress import ip_address  # noqa: PLC0415
+    from ipaddress import ip_address
 
     try:
         return ip_address(text)

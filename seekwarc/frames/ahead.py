@@ -24,24 +24,24 @@ from typing import Final
 __all__ = [
     "MAX_BATCHES",
     "MAX_BATCH_CONTENT",
-    "MAX_BATCH_UNITS",
-    "SMALL_UNIT",
+    "MAX_BATCH_FRAMES",
+    "SMALL_FRAME",
     "BatchesAhead",
-    "UnitBatch",
+    "DecodedBatch",
     "batches_from",
 ]
 
-SMALL_UNIT: Final = 64 << 10
+SMALL_FRAME: Final = 64 << 10
 """Larger frames and members, stored or decoded, are left to others: the caller may not
 want the record that they are part of."""
-MAX_BATCH_UNITS: Final = 512
+MAX_BATCH_FRAMES: Final = 512
 MAX_BATCH_CONTENT: Final = 512 << 10
 """What one call decodes, and is copied from right after, should fit into a processor's cache."""
 MAX_BATCHES: Final = 8
 """Batches that are decoded or wait, unless there are more threads than half of that."""
 
 
-class UnitBatch:
+class DecodedBatch:
     """Consecutive small frames or members, and what they hold.
 
     Args:
@@ -70,7 +70,7 @@ class UnitBatch:
         self.is_done = False
 
 
-def batches_from(plan: Callable[[int], UnitBatch | None], offset: int) -> Iterator[UnitBatch]:
+def batches_from(plan: Callable[[int], DecodedBatch | None], offset: int) -> Iterator[DecodedBatch]:
     """Plan batches, each of which begins where the one before it ends."""
     while (batch := plan(offset)) is not None:
         yield batch
@@ -85,7 +85,7 @@ class BatchesAhead:
         threads: How many decode, that of the caller among them; at least one more.
     """
 
-    def __init__(self, batches: Iterator[UnitBatch], threads: int) -> None:
+    def __init__(self, batches: Iterator[DecodedBatch], threads: int) -> None:
         self._batches = batches
         # Reentrant: collecting garbage may close this in the midst of anything.
         lock = threading.RLock()
@@ -93,7 +93,7 @@ class BatchesAhead:
         """What the caller waits on."""
         self._turn = threading.Condition(lock)
         """What the other threads wait on."""
-        self._planned: deque[UnitBatch] = deque()
+        self._planned: deque[DecodedBatch] = deque()
         self._limit = max(MAX_BATCHES, 2 * threads)
         self._error: Exception | None = None
         self._is_planning = False
@@ -149,7 +149,7 @@ class BatchesAhead:
             batch.is_done = True
             self._ready.notify()
 
-    def take(self) -> UnitBatch | None:
+    def take(self) -> DecodedBatch | None:
         """Return the next batch, decoded; None after the last, and where one cannot be decoded.
 
         Raises:
@@ -168,7 +168,7 @@ class BatchesAhead:
         """Tell whether the next batch is decoded, or will never come."""
         return self._planned[0].is_done if self._planned else self._is_over
 
-    def _next(self) -> UnitBatch | None:
+    def _next(self) -> DecodedBatch | None:
         batch = self._planned.popleft() if self._planned else None
         if batch is not None and batch.contents:
             self._turn.notify()

@@ -35,8 +35,8 @@ from seekwarc.format.zstd import (
     parse_frame_header,
     parse_skippable_header,
 )
+from seekwarc.frames.pieces import EmptyFrame, Piece
 from seekwarc.frames.scan import Window
-from seekwarc.frames.units import EmptyFrame, Piece
 
 __all__ = ["FrameAudit", "FrameKind", "Report"]
 

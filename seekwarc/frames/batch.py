@@ -9,10 +9,10 @@ from seekwarc.errors import FormatError
 from seekwarc.format.zstd import measure_frame
 from seekwarc.frames.ahead import (
     MAX_BATCH_CONTENT,
-    MAX_BATCH_UNITS,
-    SMALL_UNIT,
+    MAX_BATCH_FRAMES,
+    SMALL_FRAME,
     BatchesAhead,
-    UnitBatch,
+    DecodedBatch,
     batches_from,
 )
 from seekwarc.frames.decoder import CodecError, FrameDecoder
@@ -59,14 +59,14 @@ def frames_ahead(
     return BatchesAhead(batches_from(partial(_next_batch, window, decoder, min_content), offset), threads)
 
 
-def _next_batch(window: Window, decoder: FrameDecoder, min_content: int, offset: int) -> UnitBatch | None:
-    data, begin = window.get(offset, offset + SMALL_UNIT)
+def _next_batch(window: Window, decoder: FrameDecoder, min_content: int, offset: int) -> DecodedBatch | None:
+    data, begin = window.get(offset, offset + SMALL_FRAME)
     places, sizes = array("Q"), array("Q")
     ends: list[int] = []
     index, size, shift = begin, 0, offset - begin
-    while len(ends) < MAX_BATCH_UNITS and size < MAX_BATCH_CONTENT:
+    while len(ends) < MAX_BATCH_FRAMES and size < MAX_BATCH_CONTENT:
         frame = measure_frame(data, index)
-        if frame is None or not min_content < frame[1] <= SMALL_UNIT or frame[0] - index > SMALL_UNIT:
+        if frame is None or not min_content < frame[1] <= SMALL_FRAME or frame[0] - index > SMALL_FRAME:
             break
         end, content_size = frame
         places.append(index)
@@ -78,7 +78,7 @@ def _next_batch(window: Window, decoder: FrameDecoder, min_content: int, offset:
     if not ends:
         return None
     followed = _has_content(window, ends[-1], min_content)
-    return UnitBatch(ends, size, _Frames(decoder, data, places, sizes).decode, followed=followed)
+    return DecodedBatch(ends, size, _Frames(decoder, data, places, sizes).decode, followed=followed)
 
 
 def _has_content(window: Window, offset: int, min_content: int) -> bool:

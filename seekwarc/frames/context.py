@@ -70,8 +70,7 @@ class FrameContext:
         """Threads that decode beside the caller's; started when first used."""
         with self._lock:
             if self._pool is None:
-                # Imported here: a short read needs no threads, and this takes milliseconds.
-                from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+                from concurrent.futures import ThreadPoolExecutor
 
                 self._pool = ThreadPoolExecutor(max(self.threads - 1, 1), "seekwarc-decode")
             return self._pool

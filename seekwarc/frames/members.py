@@ -22,10 +22,10 @@ from typing import Final
 
 from seekwarc.frames.ahead import (
     MAX_BATCH_CONTENT,
-    MAX_BATCH_UNITS,
-    SMALL_UNIT,
+    MAX_BATCH_FRAMES,
+    SMALL_FRAME,
     BatchesAhead,
-    UnitBatch,
+    DecodedBatch,
     batches_from,
 )
 from seekwarc.frames.inflate import GzipCodec, gzip_codec
@@ -85,23 +85,23 @@ def members_ahead(window: Window, offset: int, threads: int) -> BatchesAhead:
     return BatchesAhead(batches_from(partial(_next_batch, window), offset), threads)
 
 
-def _next_batch(window: Window, offset: int) -> UnitBatch | None:
-    data, begin = window.get(offset, offset + SMALL_UNIT)
+def _next_batch(window: Window, offset: int) -> DecodedBatch | None:
+    data, begin = window.get(offset, offset + SMALL_FRAME)
     shift = offset - begin
     is_last = shift + len(data) == window.source.size
     places: list[int] = []
     sizes: list[int] = []
     ends: list[int] = []
     index, size = begin, 0
-    while len(ends) < MAX_BATCH_UNITS and size < MAX_BATCH_CONTENT and data.startswith(MAGIC, index):
-        end = data.find(MAGIC, index + MIN_MEMBER, index + SMALL_UNIT + len(MAGIC))
+    while len(ends) < MAX_BATCH_FRAMES and size < MAX_BATCH_CONTENT and data.startswith(MAGIC, index):
+        end = data.find(MAGIC, index + MIN_MEMBER, index + SMALL_FRAME + len(MAGIC))
         if end < 0 and is_last:
             end = len(data)
-        if not MIN_MEMBER <= end - index <= SMALL_UNIT or data[index + FLAGS]:
+        if not MIN_MEMBER <= end - index <= SMALL_FRAME or data[index + FLAGS]:
             break
         content_size = int.from_bytes(data[end - SIZE_BYTES : end], "little")
         # A size of 0 may be the zeros that some writers put after a member.
-        if not 0 < content_size <= SMALL_UNIT:
+        if not 0 < content_size <= SMALL_FRAME:
             break
         places.append(index - begin)
         sizes.append(content_size)
@@ -111,4 +111,4 @@ def _next_batch(window: Window, offset: int) -> UnitBatch | None:
     if not ends:
         return None
     members = _Members(gzip_codec(), data[begin:index], places, sizes)
-    return UnitBatch(ends, size, members.decode, followed=index < len(data) or not is_last)
+    return DecodedBatch(ends, size, members.decode, followed=index < len(data) or not is_last)

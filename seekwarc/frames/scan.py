@@ -280,7 +280,7 @@ def scan_run(source: Fetcher, offset: int, size: int) -> ScannedRun:
     Raises:
         TruncatedError, FormatError: As `frame_at`, when the damaged frame is reached.
     """
-    if source.is_far:
+    if source.policy.is_far:
         return _scan_far(source, offset, size)
     peeks = _Peeks(source, offset)
     try:

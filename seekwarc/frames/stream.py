@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, is_record_magic, may_begin_record
-from seekwarc.frames.units import EmptyFrame, Piece
+from seekwarc.frames.pieces import EmptyFrame, Piece
 from seekwarc.storage.stopping import checkpoint
 
 __all__ = ["ContentStream", "Head", "Mark"]

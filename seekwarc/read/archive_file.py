@@ -14,9 +14,9 @@ from seekwarc.format.warc import RecordHeader, parse_record_header
 from seekwarc.frames.context import FrameContext
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.dictionary import Dictionary, load_dictionary
+from seekwarc.frames.pieces import Compression, Piece, detect, pieces_from
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
-from seekwarc.frames.units import Compression, Piece, detect, pieces_from
 from seekwarc.read.file_tables import MAX_LINKS, FileTables, own_table_tail
 from seekwarc.read.options import DEFAULTS, ReadOptions
 from seekwarc.storage.fetch import Fetcher
@@ -98,14 +98,9 @@ class ArchiveFile:
         return self._pipe_window or Window(self.source, limit=limit)
 
     @property
-    def is_near(self) -> bool:
-        """Whether several short reads cost no more than one that has all of their bytes."""
-        return self.source.policy.gap == 0
-
-    @property
     def table_trust(self) -> TableTrust:
         """What is believed of tables where records are found: nothing, where scanning costs little."""
-        return TableTrust.CLAIMED if self.source.is_far else TableTrust.SCANNED
+        return TableTrust.CLAIMED if self.source.policy.is_far else TableTrust.SCANNED
 
     def prefetch_record(self, offset: int, length: int | None, table: TableChoice) -> None:
         """On remote sources, prefetch the head of a record and its seek table in one round trip.
@@ -113,7 +108,7 @@ class ArchiveFile:
         Fetched are the record's head and the table after it, or the one at the end of the file; and, the
         first time, the head of the file, since the dictionary there may be needed to decode anything.
         """
-        if self.source.policy.in_flight == 1:
+        if not self.source.policy.is_far:
             return
         wanted = [] if self._opened else [(0, FILE_HEAD_AFAR)]
         with_tables = self._compression in (None, "zst")
@@ -134,13 +129,13 @@ class ArchiveFile:
 
     def prefetch_file(self, *, tables: bool) -> None:
         """On remote sources, prefetch the head of the file, and its tables if asked, in one round trip."""
-        if self.source.policy.in_flight > 1:
+        if self.source.policy.is_far:
             self._opened = True
             self.source.prefetch([(0, FILE_HEAD_AFAR)], end=tables)
 
     def prefetch_part(self, start: int, stop: int | None) -> None:
         """On remote sources, prefetch what reading a part of the file begins with, in one round trip."""
-        if self.source.policy.in_flight > 1:
+        if self.source.policy.is_far:
             self._opened = True
             begin = max(start, FILE_HEAD_AFAR)
             end = begin + FILE_HEAD_AFAR if stop is None else min(begin + FILE_HEAD_AFAR, stop)

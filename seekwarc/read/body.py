@@ -3,7 +3,7 @@
 A `RecordBody` is the one noun for a record's bytes. These classes answer the same questions:
 
 - `ZstdBody`: several frames, or a large one, reached by a seek table or by scanning
-- `UnitBody`: one small frame or gzip member, decoded whole (`FrameBody`, `MemberBody`)
+- `WholeBody`: one small frame or gzip member, decoded whole (`FrameBody`, `MemberBody`)
 - `PlainBody`: no compression
 - `StreamBody`: whatever can only be decompressed from its beginning
 - `SegmentsBody`: a record that is stored as several
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from seekwarc.format.seektable import SeekTable
     from seekwarc.read.archive_file import ArchiveFile
 
-__all__ = ["CUT_OFF", "RecordBody", "TableStatus", "UnitBody", "record_size"]
+__all__ = ["CUT_OFF", "RecordBody", "TableStatus", "WholeBody", "record_size"]
 
 
 CUT_OFF: Final = "the record is cut off"
@@ -167,7 +167,7 @@ class RecordBody(ABC):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class UnitBody(RecordBody):
+class WholeBody(RecordBody):
     """A record that is one small frame or gzip member, which is always decoded, and kept, whole.
 
     Args:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal, NoReturn, overload
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, LimitError, RangeError, TruncatedError
 from seekwarc.format.values import MediaType
-from seekwarc.format.words import counted
 from seekwarc.read.body import CUT_OFF
 
 if TYPE_CHECKING:
@@ -169,7 +168,7 @@ class Extent:
         if decoded and self.codings:
             return self._read_decoded(start, length)
         if start < 0 or length < 0:
-            raise RangeError(f"cannot read {counted(length, 'byte')} at position {start}")
+            raise RangeError(f"start is {start} and length {length}: neither can be negative")
         length = min(length, self._length - start)
         if length <= SHORT_READ:
             return self._read(start, length, verify=verify) if length > 0 else b""
@@ -207,7 +206,7 @@ class Extent:
         """
         with memoryview(buffer).cast("B") as view:
             if start < 0:
-                raise RangeError(f"cannot read {counted(len(view), 'byte')} at position {start}")
+                raise RangeError(f"start is {start}, not 0 or more")
             length = min(len(view), self._length - start)
             if length <= 0:
                 return 0
@@ -242,7 +241,7 @@ class Extent:
 
     def _read_decoded(self, start: int, length: int) -> bytes:
         if start < 0 or length < 0:
-            raise RangeError(f"cannot read {counted(length, 'byte')} at position {start}")
+            raise RangeError(f"start is {start} and length {length}: neither can be negative")
         stop, position, pieces = start + length, 0, []
         with self.open(decoded=True) as file:
             while position < stop and (data := file.read(min(stop - position, DECODING_STEP))):
@@ -273,8 +272,7 @@ class Extent:
         """
         if not decoded or not self.codings:
             return ExtentFile(self)
-        # Imported here: few callers ask for it.
-        from seekwarc.frames.codings import DecodedFile  # noqa: PLC0415
+        from seekwarc.frames.codings import DecodedFile
 
         return DecodedFile(ExtentFile(self), self.codings, truncated=self._truncated)
 
@@ -288,7 +286,7 @@ class Extent:
             RangeError: A negative or inverted range.
         """
         if start < 0 or stop < start:
-            raise RangeError(f"[{start}, {stop}) is not a byte range")
+            raise RangeError(f"start is {start} and stop {stop}, not a range of bytes")
         return self._plan(start, stop)
 
     # How the bytes are reached, positions and lengths being those of the extent. A chunked body is not one
@@ -344,10 +342,10 @@ class ExtentFile(io.RawIOBase):
         """
         self._check_open()
         if whence not in (io.SEEK_SET, io.SEEK_CUR, io.SEEK_END):
-            raise ValueError(f"whence {whence} is not one of 0, 1, 2")
+            raise ValueError(f"whence is {whence}, not 0, 1 or 2")
         base = (0, self._position, self._extent.size)[whence]
         if base + offset < 0:
-            raise RangeError(f"cannot seek to position {base + offset}")
+            raise RangeError(f"offset is {offset}: the position would be {base + offset}")
         self._position = base + offset
         return self._position
 

@@ -15,9 +15,9 @@ from seekwarc.errors import TruncatedError
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END, whole_record_header
 from seekwarc.frames.cache import FrameKey
 from seekwarc.frames.inflate import gzip_codec
+from seekwarc.frames.pieces import MEMBERS_ALONE, Piece, pieces_from
 from seekwarc.frames.scan import Window
-from seekwarc.frames.units import MEMBERS_ALONE, Piece, pieces_from
-from seekwarc.read.body import TableStatus, UnitBody
+from seekwarc.read.body import TableStatus, WholeBody
 from seekwarc.read.record import Record
 from seekwarc.read.sequential import streamed_group
 
@@ -34,7 +34,7 @@ NEXT_STEP: Final = 32 << 10
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class MemberBody(UnitBody):
+class MemberBody(WholeBody):
     """A record that is one small gzip member."""
 
     __slots__ = ()
@@ -101,8 +101,7 @@ def _small_records(file: ArchiveFile, window: Window, records: _MemberRecords) -
                 break
         if records.is_over or count != alone:
             return
-        # Imported here: most reads have fewer members than this pays for.
-        from seekwarc.frames.members import members_ahead  # noqa: PLC0415
+        from seekwarc.frames.members import members_ahead
 
         begin = offset
         # The same window: what it has read is not read again, and no other code uses it meanwhile.

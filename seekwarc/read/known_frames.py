@@ -118,7 +118,7 @@ def frames_named(file: ArchiveFile, offset: int, size: int, reference: TableRefe
     Raises:
         FormatError: The table is not there, is too large, or is that of another record.
     """
-    import hashlib  # noqa: PLC0415 - only large records found by an index need it
+    import hashlib
 
     if reference.size > file.max_table_size:
         raise FormatError(f"the seek table is larger than max_table_size={file.max_table_size}")

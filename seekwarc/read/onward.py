@@ -16,7 +16,7 @@ from seekwarc.errors import FormatError
 from seekwarc.read.search import RecordSearch
 
 if TYPE_CHECKING:
-    from seekwarc.frames.units import Compression
+    from seekwarc.frames.pieces import Compression
     from seekwarc.read.archive_file import ArchiveFile
     from seekwarc.read.record import Record
 

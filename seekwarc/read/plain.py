@@ -220,7 +220,7 @@ def _look_at_end(file: ArchiveFile, window: Window, record: Record, length: int 
     if not file.strict:
         stop = end if length is None else record.offset + length
         if end <= stop and (
-            file.source.is_far or (length is not None and not _has_surplus(window, end, stop))
+            file.source.policy.is_far or (length is not None and not _has_surplus(window, end, stop))
         ):
             return
     record.note_length(_following(file, window, record, begin, end) - record.offset)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from seekwarc.format.seektable import TableChoice
     from seekwarc.frames.dictionary import Dictionary
-    from seekwarc.frames.units import Compression
+    from seekwarc.frames.pieces import Compression
     from seekwarc.read.record import Record, Relations
     from seekwarc.read.selection import Conditions
     from seekwarc.storage.source import Stats
@@ -197,7 +197,7 @@ class Reader(Closing):
         """
         file = self._file
         if start < 0 or (stop is not None and stop < start):
-            raise RangeError(f"[{start}, {stop}) is not a range of stored bytes")
+            raise RangeError(f"start is {start} and stop {stop}, not a range of stored bytes")
         if file.source.is_pipe:
             raise SourceError("a pipe has no parts: it is read once, in order", source=self.name)
         file.prefetch_part(start, stop)
@@ -205,8 +205,7 @@ class Reader(Closing):
         return self._past_damage(compression, start, stop)
 
     def _past_damage(self, compression: Compression, start: int, stop: int | None) -> Iterator[Record]:
-        # Imported here: most files are sound, and read as a whole.
-        from seekwarc.read.onward import records_past_damage  # noqa: PLC0415
+        from seekwarc.read.onward import records_past_damage
 
         file = self._file
 
@@ -234,8 +233,7 @@ class Reader(Closing):
             for record in archive.records(type="response", status=200, mime="text/html"):
                 print(record.target_uri, len(record.payload.read(decoded=True)))
         """
-        # Imported here: most callers take all records.
-        from seekwarc.read.selection import Selection  # noqa: PLC0415
+        from seekwarc.read.selection import Selection
 
         return filter(Selection.of(**conditions).matches, self)
 
@@ -258,7 +256,7 @@ class Reader(Closing):
         """
         if count < 0:
             raise RangeError(f"count must not be negative: {count}")
-        from seekwarc.read.sampling import sampled  # noqa: PLC0415 - seldom used
+        from seekwarc.read.sampling import sampled
 
         return sampled(self, self.record_at, self._file, self.compression, count, seed=seed)
 
@@ -349,7 +347,7 @@ class Reader(Closing):
             # An index may lie: beyond the file there is nothing.
             length = max(min(length, size - offset), 1)
         window = file.window(None if length is None else offset + length)
-        if length is not None and length <= ONE_READ and not file.is_near:
+        if length is not None and length <= ONE_READ and not file.source.policy.is_near:
             window.get(offset, offset + length)
         compression = file.detect(window, offset)
         if compression == "none":

@@ -262,8 +262,7 @@ class Record(DefinedFields):
         Raises:
             FormatError: The block cannot be read.
         """
-        # Imported here: few callers check digests.
-        from seekwarc.read.digests import check_digests  # noqa: PLC0415
+        from seekwarc.read.digests import check_digests
 
         return check_digests(self)
 

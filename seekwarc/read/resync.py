@@ -175,7 +175,7 @@ class LaterRecords:
 
     def _may_look(self, begin: int) -> bool:
         rest = self._size - begin
-        return self._file.may_mend(rest) and not (self._file.source.is_far and rest > MAX_AFAR)
+        return self._file.may_mend(rest) and not (self._file.source.policy.is_far and rest > MAX_AFAR)
 
     def _look_at_all(self, begin: int) -> int | None:
         tail = self._file.source.read(max(self._size - MAX_BLANK_BYTES, 0), self._size)

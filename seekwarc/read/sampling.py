@@ -19,7 +19,7 @@ from seekwarc.read.search import RecordSearch
 from seekwarc.read.zstd_records import framed_record_at
 
 if TYPE_CHECKING:
-    from seekwarc.frames.units import Compression
+    from seekwarc.frames.pieces import Compression
     from seekwarc.read.record import Record
 
 __all__ = ["sampled"]
@@ -77,7 +77,7 @@ class _Draws:
         file, offset = self._file, self._listed[number]
         length = self._length(offset, number + 1)
         window = file.window(None if length is None else offset + length)
-        if length is not None and length <= ONE_READ and not file.is_near:
+        if length is not None and length <= ONE_READ and not file.source.policy.is_near:
             window.get(offset, offset + length)
         header = self._search.header_at(offset, window)
         if header is None:

@@ -24,8 +24,8 @@ from typing import Final
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.warc import RECORD_BEGINNING, RecordHeader, may_begin_record, parse_record_header
+from seekwarc.frames.pieces import Compression, Piece, pieces_from
 from seekwarc.frames.scan import Frame, Window, frame_at, frames_from
-from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.body import record_size
 from seekwarc.read.file_tables import FileTable

@@ -27,9 +27,9 @@ from seekwarc.read.resync import (
 
 if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader
+    from seekwarc.frames.pieces import Compression, EmptyFrame
     from seekwarc.frames.scan import Window
     from seekwarc.frames.stream import ContentStream, Head, Mark
-    from seekwarc.frames.units import Compression, EmptyFrame
     from seekwarc.read.archive_file import ArchiveFile
 
 __all__ = ["StreamBody", "StreamedRecords", "end_of_empty_frames", "streamed_group", "streamed_length"]

@@ -28,11 +28,11 @@ from seekwarc.errors import FormatError
 from seekwarc.format.seektable import SeekTable, TableChoice, TableReference, TableTrust
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
 from seekwarc.format.zstd import MAX_FRAME_HEADER_SIZE, measure_frame
+from seekwarc.frames.pieces import EmptyFrame, skippable_frame_at, whole_frame
 from seekwarc.frames.run import FrameRun, ReadPlan
 from seekwarc.frames.scan import Window, frame_at, frame_start_at
-from seekwarc.frames.units import EmptyFrame, skippable_frame_at, whole_frame
 from seekwarc.frames.verify import MAX_FRAME_CONTENT
-from seekwarc.read.body import RecordBody, TableStatus, UnitBody, record_size
+from seekwarc.read.body import RecordBody, TableStatus, WholeBody, record_size
 from seekwarc.read.file_tables import TABLE_OVERHEAD, ClaimedFrames, own_table_tail, read_table_before
 from seekwarc.read.known_frames import (
     NOT_THESE,
@@ -68,7 +68,7 @@ MAX_BLANK_FRAME: Final = 64
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class FrameBody(UnitBody):
+class FrameBody(WholeBody):
     """A record that is one small frame."""
 
     __slots__ = ()
@@ -346,7 +346,7 @@ class ZstdBody(RecordBody):
         try:
             after = table_after(self.file, frames)
             claimed = after[0] if after is not None else None
-            if claimed is None and self._choice is TableTrust.SCANNED and not self.file.source.is_far:
+            if claimed is None and self._choice is TableTrust.SCANNED and not self.file.source.policy.is_far:
                 claimed = self._file_table(size)
             if claimed is not None:
                 frames = compared(claimed, found)
@@ -375,7 +375,7 @@ def table_choice(record: Record) -> TableChoice:
         return TableTrust.SCANNED if body.frames is None else TableTrust.CLAIMED
     if body.table_status is not TableStatus.RECORD:
         return TableTrust.SCANNED
-    import hashlib  # noqa: PLC0415 - only an index needs it
+    import hashlib
 
     with contextlib.suppress(FormatError):
         after = table_after(body.file, frames)

@@ -18,8 +18,8 @@ from seekwarc.format.seektable import TableTrust
 from seekwarc.format.warc import RECORD_END, whole_record_header
 from seekwarc.format.zstd import FrameHeader, measure_frame, parse_frame_header
 from seekwarc.frames.decoder import CodecError
+from seekwarc.frames.pieces import WHOLE_FRAME, whole_frame
 from seekwarc.frames.scan import Window, frame_start_at
-from seekwarc.frames.units import WHOLE_FRAME, whole_frame
 from seekwarc.read.body import TableStatus, record_size
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED, too_large
@@ -260,8 +260,7 @@ def _single_frame_records(
             count += 1
         if count != alone:
             return offset
-        # Imported here: most reads have fewer frames than this pays for.
-        from seekwarc.frames.batch import frames_ahead  # noqa: PLC0415
+        from seekwarc.frames.batch import frames_ahead
 
         ahead = frames_ahead(
             Window(file.source), offset, file.decoder, file.frames.threads, min_content=MAX_BLANK_FRAME

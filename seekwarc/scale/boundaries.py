@@ -28,8 +28,8 @@ from seekwarc.errors import FormatError
 from seekwarc.format.seektable import FOOTER_SIZE, MAX_TABLE_SIZE, SeekTable, TableTrust
 from seekwarc.format.warc import RecordHeader
 from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE
+from seekwarc.frames.pieces import Compression
 from seekwarc.frames.scan import Window, frames_from
-from seekwarc.frames.units import Compression
 from seekwarc.read.archive_file import RECORD_HEAD, ArchiveFile
 from seekwarc.read.body import record_size
 from seekwarc.read.file_tables import FileTable
@@ -86,7 +86,7 @@ def find_cuts(file: ArchiveFile, target: int, listed: Sequence[int] | None = Non
     links = file.tables.links
     # Records with a table each make a long chain of them, of which the end alone is known.
     is_listed = bool(links) and links[0].start < step
-    listed_cuts = _cuts_by_tables(file, links, step) if is_listed or file.source.is_far else None
+    listed_cuts = _cuts_by_tables(file, links, step) if is_listed or file.source.policy.is_far else None
     if is_listed and listed_cuts is not None:
         return Cuts(listed_cuts)
     compression = file.detect(file.window(), 0)
@@ -94,7 +94,7 @@ def find_cuts(file: ArchiveFile, target: int, listed: Sequence[int] | None = Non
         cuts = _chosen(file, compression, _by_offsets(listed), step)
         note = "the index is wrong: no record of this file begins where it says" if cuts is None else None
         return Cuts(cuts or (), note)
-    if compression == "gz" or file.source.is_far:
+    if compression == "gz" or file.source.policy.is_far:
         return Cuts(listed_cuts or (), NO_GZIP if compression == "gz" else NO_TABLE)
     cuts = _cuts_by_tables(file, _walked_frames(file), step) if compression == "zst" else None
     return Cuts(list(_walked_records(file, compression, step)) if cuts is None else cuts)
@@ -233,7 +233,7 @@ def large_records(file: ArchiveFile, min_size: int) -> Iterator[Record]:
             elif (wrong := wrong + 1) == MAX_WRONG:
                 # A false table may list millions.
                 return
-    elif not file.source.is_far and (compression := file.detect(file.window(), 0)) != "gz":
+    elif not file.source.policy.is_far and (compression := file.detect(file.window(), 0)) != "gz":
         walk = plain_records if compression == "none" else framed_records
         # What comes after damage is not looked for here.
         with suppress(FormatError):

@@ -107,7 +107,7 @@ def gather(
     if on_error not in ("return", "raise"):
         raise ValueError(f'on_error is {on_error!r}, not "return" or "raise"')
     if max_bytes < 1:
-        raise ValueError(f"max_bytes is {max_bytes}: there must be room for a byte")
+        raise ValueError(f"max_bytes is {max_bytes}, not 1 or more")
     reading: OpenOptions = {"cache_size": CACHE_SIZE, "threads": 1, **options}
     return _Gatherer(max_bytes, ReadOptions(**reading)).outcomes(_rows(wanted), raises=on_error == "raise")
 
@@ -304,7 +304,7 @@ class _Files:
 
 def _rows(wanted: Any) -> Iterator[_Range]:  # noqa: ANN401
     if hasattr(wanted, "__arrow_c_stream__"):
-        from seekwarc.format.arrow import arrow  # noqa: PLC0415 - few ranges come as tables
+        from seekwarc.format.arrow import arrow
 
         for batch in arrow().RecordBatchReader.from_stream(wanted):
             names = [name for name in _NAMES if name in batch.schema.names]

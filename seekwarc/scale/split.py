@@ -59,14 +59,15 @@ class Split:
 
     def __post_init__(self) -> None:
         if self.kind not in ("records", "payload"):
-            raise RangeError(f"kind of a split is {self.kind!r}, not 'records' or 'payload'")
+            raise RangeError(f"kind is {self.kind!r}, not 'records' or 'payload'")
         if self.start < 0 or (self.stop is not None and self.stop < self.start):
-            raise RangeError(f"a split cannot hold the bytes [{self.start}, {self.stop})")
+            raise RangeError(f"start is {self.start} and stop {self.stop}, not a range of bytes")
         is_placed = (self.record or 0) >= 0 and (self.length is None or self.length > 0)
         parse_table_choice(self.table)
         if (self.record is not None) != (self.kind == "payload") or not is_placed:
             raise RangeError(
-                f"a split of {self.kind} cannot be of the record at {self.record} with length {self.length}"
+                f"record is {self.record} and length {self.length}: a split of a payload names its record, "
+                "a split of records none"
             )
 
     def to_json(self) -> dict[str, str | int | None]:

@@ -79,11 +79,6 @@ class Fetcher(RangeSource):
         return self._source.is_pipe
 
     @property
-    def is_far(self) -> bool:
-        """Whether each answer takes so long that many small reads in a row are slow."""
-        return self.policy.in_flight > 1
-
-    @property
     def size(self) -> int | None:  # type: ignore[override]  # found out by the first request
         """See `RangeSource.size`. If the size is unknown, this reads the end of the object and keeps it."""
         if self.known_size is None and not self.is_pipe:
@@ -206,7 +201,7 @@ class Fetcher(RangeSource):
         Yields:
             How many more of the ranges are prefetched. They are kept until the next batch is asked for.
         """
-        if not self.is_far:
+        if not self.policy.is_far:
             yield sum(1 for _ in wanted)
             return
         batch: list[tuple[int, int]] = []
@@ -276,8 +271,7 @@ class Fetcher(RangeSource):
             if self._pool is None or self._process != os.getpid():
                 # A forked child has no threads of its parent's pool, and would wait for them for ever.
                 self._process = os.getpid()
-                # Imported here: a local file needs no threads, and this takes milliseconds.
-                from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+                from concurrent.futures import ThreadPoolExecutor
 
                 self._pool = ThreadPoolExecutor(self.policy.in_flight, "seekwarc-fetch")
             # Context variables apply to the work that is done on behalf of their context, in any thread.

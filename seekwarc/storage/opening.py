@@ -34,7 +34,7 @@ def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadabl
     # Before the test for `RangeReadable`, which asks for `size`: of a remote object that is a request.
     if isinstance(target, RangeSource):
         return target
-    from seekwarc.storage.fsspec import file_system_of  # noqa: PLC0415 - seldom used
+    from seekwarc.storage.fsspec import file_system_of
 
     # Files of fsspec have the members of `RangeReadable` too.
     if (file := file_system_of(target)) is not None:
@@ -48,8 +48,7 @@ def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadabl
 
 def _open_name(path: str | os.PathLike[str]) -> RangeSource:
     if isinstance(path, str) and "://" in path:
-        # Imported here so that reading local files does not wait for it.
-        from seekwarc.storage.remote import RemoteSource  # noqa: PLC0415
+        from seekwarc.storage.remote import RemoteSource
 
         return RemoteSource(path)
     if os.path.isdir(path):

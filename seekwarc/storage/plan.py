@@ -29,6 +29,19 @@ class ReadPolicy(NamedTuple):
     max_prefetch: int
     """Maximum number of frames that are fetched before they are asked for, while access is sequential."""
 
+    @property
+    def is_near(self) -> bool:
+        """Whether several short reads cost no more than one that has all of their bytes."""
+        return self.gap == 0
+
+    @property
+    def is_far(self) -> bool:
+        """Whether each answer takes so long that many small reads in a row are slow.
+
+        A source whose calls are expensive, but must come one by one, is neither near nor far.
+        """
+        return self.in_flight > 1
+
 
 LOCAL: Final = ReadPolicy(gap=0, max_request=16 << 20, in_flight=1, max_prefetch=0)
 """Reading a gap costs more than another call does, and the operating system prefetches."""

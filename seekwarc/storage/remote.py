@@ -335,7 +335,7 @@ class RemoteSource(RangeSource):
                 answer.set_result(outcome)
 
     def _request(self, wanted: _Wanted) -> _Answer:
-        import obstore  # noqa: PLC0415 - heavy, and only installed with the extra `remote`
+        import obstore
 
         options = cast("GetOptions", {"range": wanted} if wanted is not None else {})
         pinned = self._version

@@ -47,7 +47,7 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
             f"this URL scheme is not supported; use one of {', '.join(SCHEMES)}", source=shown_url(url)
         )
     try:
-        import obstore  # noqa: F401, PLC0415 - heavy, and only installed with the extra `remote`
+        import obstore  # noqa: F401
     except ImportError as error:
         raise SourceError(
             "obstore is needed to read URLs; run pip install 'seekwarc[remote]'", source=shown_url(url)
@@ -80,7 +80,7 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
 @lru_cache(MAX_STORES)
 def _store(base: str, scheme: str, _: frozenset[tuple[str, str]]) -> ObjectStore:
     """Return the store of all objects below a URL: to make one takes longer than many a request."""
-    from obstore import store  # noqa: PLC0415 - see above
+    from obstore import store
 
     options: dict[str, Any] = {
         "client_options": {
@@ -114,7 +114,7 @@ def _aws_options() -> dict[str, Any]:
     if given or not (named or os.path.isdir(os.path.expanduser("~/.aws"))):
         return {}
     try:
-        from obstore.auth.boto3 import Boto3CredentialProvider  # noqa: PLC0415 - seldom used, seldom installed
+        from obstore.auth.boto3 import Boto3CredentialProvider
 
         return {"credential_provider": Boto3CredentialProvider()}
     except Exception:  # noqa: BLE001 - without boto3, or what it needs, the role of the machine is used

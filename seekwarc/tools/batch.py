@@ -168,7 +168,7 @@ def run(
     """
     if pool is None and processes > 1 and len(jobs) > 1:
         # Imported only when needed: it takes a while.
-        from seekwarc.tools.workers import run_in_processes  # noqa: PLC0415
+        from seekwarc.tools.workers import run_in_processes
 
         pool = partial(run_in_processes, processes=min(processes, len(jobs)))
     if pool is not None:

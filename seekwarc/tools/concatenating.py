@@ -107,7 +107,7 @@ def concat(
     """
     sources = list(sources)
     if not sources:
-        raise ValueError("there are no files to join")
+        raise ValueError("sources is empty: there are no files to join")
     for source in sources:
         if isinstance(source, str | os.PathLike):
             refuse_same_file(os.fspath(source), target)

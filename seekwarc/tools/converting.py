@@ -13,7 +13,7 @@ from typing import BinaryIO, Final, Unpack
 
 from seekwarc.errors import ChecksumError, FormatError
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
-from seekwarc.frames.units import Compression, Piece, pieces_from
+from seekwarc.frames.pieces import Compression, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import Reader

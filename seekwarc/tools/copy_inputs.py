@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 
 from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE, parse_frame_header, parse_skippable_header
 from seekwarc.frames.dictionary import Dictionary
-from seekwarc.frames.units import Compression, detect
+from seekwarc.frames.pieces import Compression, detect
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadOptions
 from seekwarc.storage.fetch import Fetcher

@@ -27,8 +27,8 @@ from seekwarc.format.zstd import (
     FrameHeader,
     measure_frame,
 )
+from seekwarc.frames.pieces import WHOLE_FRAME, whole_frame
 from seekwarc.frames.scan import Frame, Window, frame_at, frame_start_at
-from seekwarc.frames.units import WHOLE_FRAME, whole_frame
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.file_tables import read_table_before
 from seekwarc.read.record import Record

@@ -29,8 +29,8 @@ from seekwarc.format.words import counted
 from seekwarc.format.zstd import parse_frame_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, MIN_FRAME_SIZE, EncodedFrame, OrderedWork
+from seekwarc.frames.pieces import Piece, pieces_from
 from seekwarc.frames.scan import Window
-from seekwarc.frames.units import Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.tools.copy_source import FrameList, LooseRecord, StoredRecord
 from seekwarc.write.assembly import ENTRY_SIZES, OWN_TABLE, RecordAssembly, stored_bound

@@ -24,10 +24,10 @@ from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.format.words import counted
 from seekwarc.frames.audit import FrameAudit
+from seekwarc.frames.pieces import Compression, EmptyFrame, Piece, pieces_from
 from seekwarc.frames.prefetch import Prefetcher
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
-from seekwarc.frames.units import Compression, EmptyFrame, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.record import Record
 from seekwarc.read.search import RecordSearch

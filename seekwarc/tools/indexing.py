@@ -176,8 +176,7 @@ def write_lines(lines: Iterable[bytes], output: Output, *, parquet: bool) -> int
         TargetError: They cannot be written.
     """
     if parquet:
-        # Imported here: few indexes are columnar.
-        from seekwarc.tools.parquet import write_parquet  # noqa: PLC0415
+        from seekwarc.tools.parquet import write_parquet
 
         return write_parquet(lines, output)
     written = 0

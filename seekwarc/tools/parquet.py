@@ -48,7 +48,7 @@ def write_parquet(lines: Iterable[bytes], output: Output) -> int:
         TargetError: The index cannot be written.
     """
     pa = arrow()
-    import pyarrow.parquet as pq  # noqa: PLC0415 - heavy
+    import pyarrow.parquet as pq
 
     schema = columnar_schema()
     places = {name: place for place, name in enumerate(COLUMNS)}

@@ -19,8 +19,8 @@ from seekwarc.format.digest import Hasher
 from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import MAX_FRAME_SIZE
+from seekwarc.frames.pieces import Compression, Piece, pieces_from
 from seekwarc.frames.scan import Window
-from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.record import Record

@@ -38,8 +38,8 @@ from seekwarc.format.warc import (
 )
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.encoder import MAX_FRAME_SIZE
+from seekwarc.frames.pieces import Compression, skippable_frame_at
 from seekwarc.frames.scan import Frame, Window, frames_from
-from seekwarc.frames.units import Compression, skippable_frame_at
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.local import LocalFileSource

@@ -13,7 +13,7 @@ from seekwarc.errors import TargetError
 from seekwarc.frames.deflate import DEFAULT_GZIP_LEVEL, MAX_GZIP_LEVEL, DeflateEncoder, PlainEncoder
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL, MAX_LEVEL, MIN_LEVEL, FrameEncoder, RecordEncoder
-from seekwarc.frames.units import Compression
+from seekwarc.frames.pieces import Compression
 from seekwarc.write.file_layout import ExistingFile, FileLayout, MemberLayout, TableMode
 from seekwarc.write.output import Output
 

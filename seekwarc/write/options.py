@@ -9,7 +9,7 @@ from seekwarc.frames.encoder import MAX_FRAME_SIZE, MAX_LEVEL, MIN_FRAME_SIZE, M
 
 if TYPE_CHECKING:
     from seekwarc.format.digest import WrittenAlgorithm
-    from seekwarc.frames.units import Compression
+    from seekwarc.frames.pieces import Compression
     from seekwarc.write.dedup import Deduplicator
     from seekwarc.write.file_layout import TableMode
     from seekwarc.write.numbering import ExistingSeries

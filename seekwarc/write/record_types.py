@@ -123,7 +123,7 @@ class TypedWrites(ABC):
         if stated is not None:
             length = int(stated)
         if length is not None and length < 0:
-            raise ValueError(f"length is {length}")
+            raise ValueError(f"length is {length}, not 0 or more")
         return self._write_draft(draft, stream, length)
 
     def write_response(

@@ -7,7 +7,7 @@ import warnings
 from typing import BinaryIO, Literal, NamedTuple
 
 from seekwarc.errors import FormatWarning
-from seekwarc.frames.units import Compression
+from seekwarc.frames.pieces import Compression
 from seekwarc.write.append import Continued, continued
 from seekwarc.write.files import Existing, is_special
 from seekwarc.write.numbering import ExistingSeries, SeriesNames

@@ -18,7 +18,7 @@ from seekwarc.format.digest import WrittenAlgorithm
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
-from seekwarc.frames.units import Compression
+from seekwarc.frames.pieces import Compression
 from seekwarc.system import default_threads
 from seekwarc.write.assembly import RecordAssembly, stored_bound
 from seekwarc.write.block_reader import Block, BlockSource, ReadableStream, as_stream

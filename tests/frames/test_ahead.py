@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seekwarc.frames.ahead import MAX_BATCHES, BatchesAhead, UnitBatch
+from seekwarc.frames.ahead import MAX_BATCHES, BatchesAhead, DecodedBatch
 from tests.support.foreign import Foreign, text
 from tests.support.threads import seen
 
@@ -26,7 +26,7 @@ def no_thread_is_left() -> Iterator[None]:
     assert names() == []
 
 
-class Batch(UnitBatch):
+class Batch(DecodedBatch):
     """A batch of one unit, which holds its number."""
 
     def __init__(self, number: int, work: Callable[[], object] = lambda: None) -> None:

@@ -7,8 +7,8 @@ import pytest
 from seekwarc.frames.audit import GUARANTEED_WINDOW, FrameAudit
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.dictionary import Dictionary
+from seekwarc.frames.pieces import EmptyFrame, Piece, pieces_from
 from seekwarc.frames.scan import Window
-from seekwarc.frames.units import EmptyFrame, Piece, pieces_from
 from tests.support.foreign import (
     EMPTY,
     EXTENSIONS,

@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 import seekwarc
-from seekwarc.frames.ahead import SMALL_UNIT, UnitBatch
+from seekwarc.frames.ahead import SMALL_FRAME, DecodedBatch
 from seekwarc.frames.batch import frames_ahead
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.scan import Window
@@ -23,7 +23,7 @@ CONTENTS = [text(random.Random(n).randrange(1, 3000), seed=n) for n in range(150
 FRAMES = [zstd_frame(content) for content in CONTENTS]
 
 
-def batches(data: bytes, offset: int = 0, dictionary: object = None, threads: int = 3) -> list[UnitBatch]:
+def batches(data: bytes, offset: int = 0, dictionary: object = None, threads: int = 3) -> list[DecodedBatch]:
     ahead = frames_ahead(Window(BytesSource(data)), offset, FrameDecoder(lambda: dictionary), threads)
     with closing(ahead):
         return list(iter(ahead.take, None))
@@ -45,8 +45,8 @@ def test_it_may_begin_anywhere() -> None:
 
 
 STOPS: dict[str, bytes] = {
-    "large": zstd_frame(text(SMALL_UNIT + 1)),
-    "large as stored": zstd_frame(noise(SMALL_UNIT)),
+    "large": zstd_frame(text(SMALL_FRAME + 1)),
+    "large as stored": zstd_frame(noise(SMALL_FRAME)),
     "no size": zstd_frame(b"content", content_size=False),
     "empty": zstd_frame(b""),
     "extension": skippable(0x184D2A50, b"x"),

@@ -14,11 +14,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import seekwarc
-from seekwarc.frames.ahead import MAX_BATCH_CONTENT, SMALL_UNIT, UnitBatch
+from seekwarc.frames.ahead import MAX_BATCH_CONTENT, SMALL_FRAME, DecodedBatch
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.members import MAGIC, members_ahead
+from seekwarc.frames.pieces import Piece, pieces_from
 from seekwarc.frames.scan import Window
-from seekwarc.frames.units import Piece, pieces_from
 from seekwarc.storage.local import BytesSource
 from tests.support.foreign import Foreign, gzip_member, text
 from tests.support.sources import Pipe
@@ -31,7 +31,7 @@ CONTENTS = [text(random.Random(n).randrange(1, 3000), seed=n) for n in range(150
 MEMBERS = [gzip_member(content) for content in CONTENTS]
 
 
-def batches(data: bytes, offset: int = 0, threads: int = 3) -> list[UnitBatch]:
+def batches(data: bytes, offset: int = 0, threads: int = 3) -> list[DecodedBatch]:
     with closing(members_ahead(Window(BytesSource(data)), offset, threads)) as ahead:
         return list(iter(ahead.take, None))
 
@@ -54,7 +54,7 @@ def test_members_come_in_order_with_their_ends() -> None:
     sizes = [len(member) for member in MEMBERS]
     assert [end for batch in found for end in batch.ends] == [sum(sizes[: n + 1]) for n in range(len(sizes))]
     assert [batch.followed for batch in found] == [True] * (len(found) - 1) + [False]
-    assert max(batch.size for batch in found) < MAX_BATCH_CONTENT + SMALL_UNIT
+    assert max(batch.size for batch in found) < MAX_BATCH_CONTENT + SMALL_FRAME
 
 
 def test_it_may_begin_anywhere() -> None:
@@ -63,8 +63,8 @@ def test_it_may_begin_anywhere() -> None:
 
 
 STOPS: dict[str, bytes] = {
-    "large": gzip_member(text(SMALL_UNIT + 1)),
-    "large as stored": gzip_member(noise(SMALL_UNIT)),
+    "large": gzip_member(text(SMALL_FRAME + 1)),
+    "large as stored": gzip_member(noise(SMALL_FRAME)),
     "bomb": gzip_member(bytes(50 << 20)),
     "empty": gzip_member(b""),
     "zeros": bytes(40),

@@ -10,9 +10,9 @@ from seekwarc.errors import FormatError
 from seekwarc.format.warc import MAX_HEADER_SIZE
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.dictionary import Dictionary
+from seekwarc.frames.pieces import pieces_from
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
-from seekwarc.frames.units import pieces_from
 from tests.support import strategies
 from tests.support.foreign import (
     CRLF2,

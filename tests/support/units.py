@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from seekwarc.frames.decoder import FrameDecoder
+from seekwarc.frames.pieces import Piece, pieces_from
 from seekwarc.frames.scan import Window
-from seekwarc.frames.units import Piece, pieces_from
 from seekwarc.storage.opening import open_source
 from tests.support.foreign import cut, gzip_member, text, zstd_frame
 from tests.support.sources import Pipe, RecordingSource

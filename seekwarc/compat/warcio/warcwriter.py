@@ -14,7 +14,7 @@ from typing import Any, Final
 import warcio.warcwriter
 
 from seekwarc.closing import Closing
-from seekwarc.frames.units import Compression
+from seekwarc.frames.pieces import Compression
 from seekwarc.write.writer import Writer
 
 __all__ = ["BufferWARCWriter", "WARCWriter"]

@@ -1,4 +1,4 @@
-"""The content of a file unit by unit, whatever it is compressed with.
+"""The content of a file piece by piece, whatever it is compressed with.
 
 A *unit* is what a file is compressed by: a Zstandard frame, a gzip member; of a plain file, any byte.
 Units are decompressed piece by piece, so that memory is bounded by the pieces, never by a frame's or a
@@ -182,8 +182,7 @@ def _gzip_pieces(window: Window, offset: int, threads: int) -> Generator[Piece, 
 
 def _small_members(window: Window, offset: int, threads: int) -> Generator[Piece, None, int]:
     """Yield small gzip members, inflated ahead, and return the offset of what is something else."""
-    # Imported here: most reads have fewer members than this pays for.
-    from seekwarc.frames.members import members_ahead  # noqa: PLC0415
+    from seekwarc.frames.members import members_ahead
 
     with closing(members_ahead(window, offset, threads)) as ahead:
         while (batch := ahead.take()) is not None:

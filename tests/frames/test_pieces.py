@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
-from seekwarc.frames.units import detect
+from seekwarc.frames.pieces import detect
 from tests.support.foreign import EXTENSIONS, gzip_member, skippable, text, zstd_frame
 from tests.support.units import CONTENT, FORMS, pieces
 from tests.support.writing import noise
