@@ -77,7 +77,7 @@ def checked_columns(columns: Iterable[str] | None) -> tuple[str, ...]:
     names = tuple(columns)
     for name in names:
         if name not in COLUMNS:
-            raise ValueError(f"column {name!r} does not exist; the columns are {', '.join(COLUMNS)}")
+            raise ValueError(f"there is no column {name!r}; the columns are {', '.join(COLUMNS)}")
     if len(set(names)) < len(names):
         raise ValueError(f"a column is named twice: {', '.join(names)}")
     return names
