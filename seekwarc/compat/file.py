@@ -17,13 +17,6 @@ BUFFER_SIZE: Final = 64 << 10
 class WarcFile(io.BufferedReader):
     """A payload as a file: seekable, unless it is decoded on the way.
 
-    Args:
-        fs: The file system.
-        path: Path in it.
-        extent: The payload.
-        decoded: Whether content codings are undone.
-        buffer_size: Bytes that are read at a time, at least; 64 KiB by default.
-
     Attributes:
         fs: See above.
         path: See above.

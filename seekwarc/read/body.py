@@ -67,11 +67,6 @@ def record_size(header: RecordHeader) -> int:
 class RecordBody(ABC):
     """The decompressed bytes of a record, by range. Positions count from the first byte of its header.
 
-    Args:
-        file: The file.
-        offset: Offset in the stored file of the frame, member or byte that the record begins in.
-        header: The record's header.
-
     Attributes:
         file: See above.
         offset: See above.
@@ -161,14 +156,7 @@ class RecordBody(ABC):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class UnitBody(RecordBody):
-    """A record that is one small frame or gzip member, which is always decoded, and kept, whole.
-
-    Args:
-        file: The file.
-        offset: Offset of the frame or member.
-        header: The record's header.
-        end: Offset after the frame or member.
-    """
+    """A record that is one small frame or gzip member, which is always decoded, and kept, whole."""
 
     __slots__ = ("_end", "_size")
     _frames_decoded = 0

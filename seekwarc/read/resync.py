@@ -112,11 +112,6 @@ def swallowed_record(window: Window, begin: int, end: int) -> tuple[int | None, 
     For a file that is not compressed: a block may hold an archive whose records look as real ones do. So the
     records must lead one to the next, two line breaks between them, until one ends after the block.
 
-    Args:
-        window: The file.
-        begin: Offset of the block.
-        end: Offset of the end that its Content-Length gives.
-
     Returns:
         The offset of the record, None without one; and whether something in the block looks like a record,
         so that to pass the block might be to pass records unread.
@@ -145,9 +140,6 @@ class LaterRecords:
     file is whole and the length is wrong.
 
     The file is read once, however many such lengths it has.
-
-    Args:
-        file: The file; its size is known.
     """
 
     def __init__(self, file: ArchiveFile) -> None:

@@ -58,13 +58,7 @@ def sampled(
 
 
 class _Draws:
-    """Records that begin with frames which tables list.
-
-    Args:
-        file: The file.
-        listed: Offsets of all its frames with content.
-        record_at: Goes to a record of several frames.
-    """
+    """Records that begin with frames which tables list."""
 
     def __init__(self, file: ArchiveFile, listed: array[int], record_at: RecordAt) -> None:
         self._file = file

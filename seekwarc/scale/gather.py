@@ -58,7 +58,6 @@ class _Range(NamedTuple):
 
     @property
     def guess(self) -> int:
-        """About how many bytes it has."""
         if self.stop is not None:
             return self.stop - self.start
         return GUESS * (self.length or SMALL)
@@ -120,7 +119,6 @@ class _Gatherer:
         self._pool = ThreadPoolExecutor(FILES_AT_ONCE, "seekwarc-gather")
 
     def outcomes(self, wanted: Iterator[_Range], *, raises: bool) -> Iterator[bytes | Exception]:
-        """Yield what each range comes to."""
         waiting: deque[_Group] = deque()
         # Files are closed first: threads that wait for an answer then end at once.
         with ExitStack() as stack:
@@ -148,14 +146,7 @@ def _grouped(wanted: Iterator[_Range], size: int) -> Iterator[list[_Range]]:
 
 
 class _Group:
-    """Ranges that are read together.
-
-    Args:
-        ranges: The ranges, in the order in which they are asked for.
-        room: Bytes that may be held.
-        files: Opens files.
-        pool: Reads one file in each of its threads.
-    """
+    """Ranges that are read together."""
 
     def __init__(self, ranges: Sequence[_Range], room: int, files: _Files, pool: ThreadPoolExecutor) -> None:
         self._ranges = ranges
@@ -216,11 +207,7 @@ class _Group:
         return WantedRange(it.url, it.offset, it.length, read, span)
 
     def _take(self, size: int) -> None:
-        """Take room for some bytes.
-
-        Raises:
-            _NoRoom: There is not enough.
-        """
+        """Take room for some bytes."""
         with self._lock:
             if size > self._room:
                 raise _NoRoom
@@ -248,7 +235,6 @@ class _Records:
         self._opened: dict[tuple[int, int | None], Record] = {}
 
     def at(self, offset: int, length: int | None) -> Record:
-        """Return a record by its place."""
         record = self._opened.get((offset, length))
         if record is None:
             record = self._reader.record_at(offset, length)
@@ -270,7 +256,6 @@ class _Files:
 
     @contextmanager
     def opened(self, url: str) -> Iterator[Reader]:
-        """Lend the reader of a file to one thread."""
         with self._lock:
             reader = self._idle.pop(url, None)
         if reader is None:
@@ -292,7 +277,6 @@ class _Files:
                 it.close()
 
     def close(self) -> None:
-        """Close the files."""
         with self._lock:
             self._closed = True
             left = [*self._idle.values(), *self._lent]
@@ -316,11 +300,7 @@ _NAMES: Final = ("url", "filename", "offset", "length", "start", "stop")
 
 
 def _range_of(row: Wanted) -> _Range:
-    """Return a row as a range.
-
-    Raises:
-        RangeError: It is not a range.
-    """
+    """Return a row as a range."""
     if isinstance(row, Mapping):
         url = row.get("url") if row.get("url") is not None else row.get("filename")
         values = [url, *(row.get(name) for name in _NAMES[2:])]
