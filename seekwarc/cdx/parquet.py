@@ -100,10 +100,6 @@ class _Group:
 class ParquetLines:
     """The rows of a Parquet file as sorted lines; see `SortedLines`. Safe to use from several threads.
 
-    Args:
-        source: The file. Its size must be known.
-        limits: What it may take of memory.
-
     Raises:
         SourceError: It is a pipe, or cannot be read.
         FormatError: It is not a Parquet file, or not an index.
@@ -295,7 +291,6 @@ class ParquetLines:
         return pq.ParquetFile(file, metadata=metadata, read_dictionary=texts)
 
     def _checked_columns(self) -> tuple[str, ...]:
-        """Return the columns to read besides key and date."""
         types = self._pa.types
         schema = self._file.schema_arrow
         for name in NEEDED:
@@ -315,7 +310,6 @@ class ParquetLines:
         return tuple(name for name in READ if name in schema.names)
 
     def _described(self, size: int) -> Iterator[_Group]:
-        """Yield what the footer says of each row group."""
         metadata = self._file.metadata
         wanted = {KEY, TIME, *self._columns}
         for number in range(metadata.num_row_groups):

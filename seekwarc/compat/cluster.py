@@ -55,9 +55,6 @@ class Cluster:
     Workers need this version of seekwarc. They open files by the names of the jobs, which therefore are URLs
     or absolute paths of a file system that all of them share.
 
-    Args:
-        address: Address of the scheduler, such as "tcp://10.0.0.1:8786".
-
     Example:
         batch.run(jobs, work, report, pool=Cluster("tcp://10.0.0.1:8786"))
     """

@@ -234,7 +234,6 @@ class ZstdBody(RecordBody):
         return (self._own_table, self._file_table) if self._choice is TableTrust.CLAIMED else ()
 
     def _checked(self, frames: KnownFrames | ClaimedFrames, problem: str | None) -> _Found:
-        """Return the way to frames that were not scanned."""
         is_own = isinstance(frames, KnownFrames) or frames.is_own
         self._check_ends(frames.table, is_own=is_own)
         found = self._run(frames, TableStatus.RECORD if is_own else TableStatus.FILE, problem)

@@ -207,7 +207,6 @@ class _Group:
         return WantedRange(it.url, it.offset, it.length, read, span)
 
     def _take(self, size: int) -> None:
-        """Take room for some bytes."""
         with self._lock:
             if size > self._room:
                 raise _NoRoom
@@ -300,7 +299,6 @@ _NAMES: Final = ("url", "filename", "offset", "length", "start", "stop")
 
 
 def _range_of(row: Wanted) -> _Range:
-    """Return a row as a range."""
     if isinstance(row, Mapping):
         url = row.get("url") if row.get("url") is not None else row.get("filename")
         values = [url, *(row.get(name) for name in _NAMES[2:])]

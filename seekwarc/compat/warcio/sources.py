@@ -67,11 +67,7 @@ def _position_of(file: object) -> int:
 
 
 class SourceFile(io.RawIOBase):
-    """A source as a raw, read-only binary file.
-
-    Args:
-        source: The source; a pipe must be read in order.
-    """
+    """A source as a raw, read-only binary file."""
 
     def __init__(self, source: RangeSource) -> None:
         super().__init__()
