@@ -18,9 +18,9 @@ class WarcFile(io.BufferedReader):
     """A payload as a file: seekable, unless it is decoded on the way.
 
     Attributes:
-        fs: See above.
-        path: See above.
-        size: Length in bytes; None of a file that is decoded on the way.
+        fs: The file system.
+        path: Path in it.
+        size: Length in bytes; None for a file that is decoded on the way.
         mode: "rb".
 
     Example:

@@ -68,9 +68,8 @@ class RecordBody(ABC):
     """The decompressed bytes of a record, by range. Positions count from the first byte of its header.
 
     Attributes:
-        file: See above.
-        offset: See above.
-        header: See above. Where its Content-Length is found to be wrong, a corrected one takes its place.
+        offset: Offset in the stored file of the frame, member or byte that the record begins in.
+        header: The record's header. If its Content-Length is found to be wrong, a corrected one replaces it.
         skip: Content bytes before the record in that frame or member.
     """
 
@@ -89,7 +88,7 @@ class RecordBody(ABC):
 
     @property
     def table_problem(self) -> str | None:
-        """Why a seek table that is there was not used."""
+        """Why an existing seek table was not used."""
         return None
 
     @property
@@ -136,7 +135,7 @@ class RecordBody(ABC):
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
         """Return bytes from `start` on: `least` of them, and as many up to `stop` as cost nothing more.
 
-        They stay readable, even where nothing can be read twice. Fewer than `least` only where `stop` is
+        They stay readable, even if nothing can be read twice. Fewer than `least` only if `stop` is
         nearer. Raises what `read` does.
         """
 

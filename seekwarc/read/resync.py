@@ -1,11 +1,11 @@
 """Where a record really ends whose Content-Length is wrong.
 
 A Content-Length is believed as long as the line breaks and the next record, or the end of the file, follow
-the block that it measures. Where they do not, the next record is looked for nearby: first within the block,
-which is then too long, and then after it. warcio and FastWARC read many of these files; to read the rest of
-the file is worth more than to insist. What is found is told as `Record.problem`.
+the block that it measures. If they do not, the next record is searched for nearby: first within the block,
+which is then too long, and then after it. warcio and FastWARC read many of these files; reading the rest of
+the file is worth more than insisting. What is found is in `Record.problem`.
 
-Where a Content-Length reaches beyond the end of the file, the same is done if the file is not cut off.
+If a Content-Length reaches beyond the end of the file, the same is done unless the file is cut off.
 
 Only a record that begins a frame or gzip member, or follows a blank line, is found: text that looks like
 a header in the middle of a page is not.

@@ -93,7 +93,7 @@ class _Draws:
 
 
 def _from_all(records: Iterable[Record], count: int, rng: random.Random) -> list[int]:
-    """Choose among all records, going through them once."""
+    """Choose among all records, in one pass."""
     offsets = array("Q")
     seen = 0
     for record in records:

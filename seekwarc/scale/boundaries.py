@@ -6,13 +6,12 @@ Plan: the tables at the end of a .warc.zst list all frames. A record of several 
 of its own, which is listed as an entry without content, and whose size tells how many frames it lists: those
 belong to one record. Every other frame with content is a record. What a crawled site sent is inside frames,
 and cannot change this, however much it looks like records. At each place that is chosen, a record must begin
-that ends where a frame does, after a frame that is a record by itself or ends one. Where that does not hold,
-as in some files of other tools, an index tells offsets. In a file that is near, frames are stepped over
-otherwise; and where these do not tell either, the records are read.
+that ends where a frame does, after a frame that is a record by itself or ends one. If that does not hold,
+as in some files of other tools, an index gives offsets. Otherwise, in a file that is near, frames are stepped
+over; and if these are not enough, the records are read.
 
 Worst case: a table made with intent. Then a place may be inside a record after all; `Reader.between` finds
-that out where two parts meet, and raises. Where a large record ends, which no other part begins before, is
-measured.
+that out where two parts meet, and raises. The end of a large record, which bounds its part, is measured.
 """
 
 from __future__ import annotations

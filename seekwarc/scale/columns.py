@@ -3,7 +3,7 @@
 Names are those of Common Crawl's and Daft's tables in lower case. Fields of a header are lists of pairs and
 not maps, since they may be repeated.
 
-A column is made of many rows at a time, which takes less time than value by value.
+A column is made from many rows at a time, which is faster than value by value.
 """
 
 from __future__ import annotations

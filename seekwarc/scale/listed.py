@@ -1,4 +1,4 @@
-"""Where records begin as an index tells it, thinned out: of many lines a few are enough to cut files by."""
+"""Where records begin according to an index, thinned out: a few of many lines are enough to cut files by."""
 
 from __future__ import annotations
 
