@@ -230,7 +230,7 @@ def interrupt_after(seconds: float, handler: Callable[[], object]) -> None:
 def hold_interrupts() -> Iterator[None]:
     """Delay Ctrl-C until the block ends; Python processes that are started in it never receive it.
 
-    Windows cannot do either.
+    If another thread of this process receives it, it is not put off here. Windows can do neither.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

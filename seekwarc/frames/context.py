@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from seekwarc.frames.cache import FrameCache
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.storage.fetch import Fetcher
-from seekwarc.storage.source import Stats
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +25,6 @@ class FrameContext:
         self,
         source: Fetcher,
         decoder: FrameDecoder,
-        stats: Stats,
         *,
         cache_size: int,
         threads: int,
@@ -35,7 +33,7 @@ class FrameContext:
         self.decoder = decoder
         self.threads = threads
         self.cache = FrameCache(cache_size)
-        self._stats = stats
+        self._stats = source.stats
         self._lock = threading.Lock()
         self._local = threading.local()
         self._is_closed = False

@@ -196,6 +196,11 @@ class ZstdBody(RecordBody):
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
         return self.find().read_some(start, stop, least)
 
+    def hides_records(self) -> bool:
+        """See `RecordBody.hides_records`."""
+        way = self.find()
+        return isinstance(way, RecordBody) and way.hides_records()
+
     @override
     def plan(self, start: int, stop: int) -> ReadPlan:
         return self.find().plan(start, stop)

@@ -49,9 +49,11 @@ class Fetcher(RangeSource):
         stats: Counts the requests and the bytes that they returned.
     """
 
-    def __init__(self, source: RangeReadable, stats: Stats, *, disk: DiskCache | None = None) -> None:
+    def __init__(
+        self, source: RangeReadable, stats: Stats | None = None, *, disk: DiskCache | None = None
+    ) -> None:
         self._source = as_source(source)
-        self.stats = stats
+        self.stats = stats if stats is not None else Stats()
         self._disk = disk
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
@@ -69,7 +71,7 @@ class Fetcher(RangeSource):
     def __setstate__(self, state: tuple[RangeSource, DiskCache | None]) -> None:
         # A copy has counters of its own, and shares neither threads nor prefetched bytes.
         source, disk = state
-        Fetcher.__init__(self, source, Stats(), disk=disk)
+        Fetcher.__init__(self, source, disk=disk)
 
     @property
     @override
