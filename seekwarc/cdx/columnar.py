@@ -161,13 +161,7 @@ def _url_values(url: str) -> tuple[object, ...]:
 
 
 def line_of(key: str, timestamp: str, row: Mapping[str, object]) -> CdxjLine:
-    """Return a line of CDXJ.
-
-    Args:
-        key: The key.
-        timestamp: The date, 14 digits.
-        row: The values of columns of `READ`; those that the file has.
-    """
+    """Return a line of CDXJ."""
     fields: dict[str, str] = {}
     for column, value in row.items():
         text = _text(column, value)

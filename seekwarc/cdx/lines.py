@@ -131,9 +131,6 @@ class SortedLines(Protocol):
 class StoredLines:
     """The sorted lines of one uncompressed file; see `SortedLines`. Safe to use from several threads.
 
-    Args:
-        source: The file. Its size must be known.
-
     Raises:
         SourceError: It is a pipe.
     """

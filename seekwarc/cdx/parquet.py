@@ -100,10 +100,6 @@ class _Group:
 class ParquetLines:
     """The rows of a Parquet file as sorted lines; see `SortedLines`. Safe to use from several threads.
 
-    Args:
-        source: The file. Its size must be known.
-        limits: What it may take of memory.
-
     Raises:
         SourceError: It is a pipe, or cannot be read.
         FormatError: It is not a Parquet file, or not an index.
@@ -239,12 +235,7 @@ class ParquetLines:
         return table, min(MAX_WINDOW // (size + 1) + 1, WINDOW)
 
     def _check_sizes(self, group: _Group, names: Iterable[str]) -> None:
-        """Compare what the pages of columns take with the limits, before they are decompressed.
-
-        Raises:
-            LimitError: They take more, or a cell is too large.
-            FormatError: The pages are not where the footer says.
-        """
+        """Compare what the pages of columns take with the limits, before they are decompressed."""
         size = 0
         for name in names:
             column = sum(self._page_sizes(*group.ranges[name]))
@@ -259,7 +250,6 @@ class ParquetLines:
                 )
 
     def _page_sizes(self, start: int, stop: int) -> Iterator[int]:
-        """Yield how many bytes each page of a column takes."""
         while start < stop:
             size = PAGE_HEAD
             while True:
@@ -301,16 +291,11 @@ class ParquetLines:
         return pq.ParquetFile(file, metadata=metadata, read_dictionary=texts)
 
     def _checked_columns(self) -> tuple[str, ...]:
-        """Return the columns to read besides key and date.
-
-        Raises:
-            FormatError: A needed column is missing, or one has another type than it should.
-        """
         types = self._pa.types
         schema = self._file.schema_arrow
         for name in NEEDED:
             if name not in schema.names:
-                raise FormatError(f"this is not an index of captures: the column {name} is missing")
+                raise FormatError(f"this is not an index of captures: it has no column {name}")
         for name in (KEY, TIME, *READ):
             if name not in schema.names:
                 continue
@@ -325,11 +310,6 @@ class ParquetLines:
         return tuple(name for name in READ if name in schema.names)
 
     def _described(self, size: int) -> Iterator[_Group]:
-        """Yield what the footer says of each row group.
-
-        Raises:
-            FormatError: It contradicts itself.
-        """
         metadata = self._file.metadata
         wanted = {KEY, TIME, *self._columns}
         for number in range(metadata.num_row_groups):
@@ -356,7 +336,6 @@ class ParquetLines:
 
     @contextmanager
     def _reading(self, offset: int | None = None) -> Iterator[None]:
-        """Turn what pyarrow raises about the file into errors that name it."""
         try:
             yield
         except SeekWarcError as error:
@@ -431,7 +410,6 @@ class _Window:
         self._rows: tuple[int, list[dict[str, object]]] = (0, [])
 
     def at(self, number: int) -> dict[str, object]:
-        """Return a row."""
         start, rows = self._rows
         if not start <= number < start + len(rows):
             start = number - number % self._window

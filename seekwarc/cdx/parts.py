@@ -71,10 +71,6 @@ _Rows: TypeAlias = "Iterator[StoredRow | _Mark]"
 class JoinedParquet:
     """The rows of several Parquet files as sorted lines; see `SortedLines`. Safe to use from several threads.
 
-    Args:
-        sources: The files, in any order.
-        limits: What each may take of memory.
-
     Raises:
         SeekWarcError: As `ParquetLines`.
     """

@@ -57,14 +57,7 @@ def is_cluster(first_line: bytes) -> bool:
 
 
 class ZipNumCluster:
-    """The lines of a cluster; see `SortedLines`.
-
-    Args:
-        index: The cluster's index.
-        first_line: Its first line.
-        open_part: Opens a file of blocks by its name in the index.
-        max_block_size: Largest block to read, in bytes, both compressed and decompressed.
-    """
+    """The lines of a cluster; see `SortedLines`."""
 
     def __init__(
         self,

@@ -103,12 +103,7 @@ def index_limits(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_writer_arguments(parser: argparse.ArgumentParser, *, train: bool = False) -> None:
-    """Add the options of writing .warc.zst.
-
-    Args:
-        parser: The parser.
-        train: Whether the verb can train a dictionary.
-    """
+    """Add the options of writing .warc.zst."""
     group = parser.add_argument_group("writing .warc.zst")
     group.add_argument("--level", type=int, metavar="N", help="compression level, -7 to 22 (default: 3)")
     group.add_argument(
@@ -154,10 +149,6 @@ def writer_options(options: argparse.Namespace) -> dict[str, Any]:
 
 def dictionary_at(name: str, **limits: Unpack[ReadLimits]) -> StoredDictionary:
     """Read a dictionary from a file that is one, or that begins with one.
-
-    Args:
-        name: The file; `-` is standard input.
-        **limits: From `limit_options`.
 
     Raises:
         SourceError: The file cannot be read.

@@ -102,10 +102,10 @@ class JoinedRecord(Record):
 
 
 class _Piece(NamedTuple):
-    """A part of a read that lies in one segment, or in what stands around the blocks."""
+    """A part of a read that lies in one segment, or in what surrounds the blocks."""
 
     body: RecordBody | None
-    """Of the segment; None of header and line breaks."""
+    """In the segment; None for header and line breaks."""
     start: int
     """Where it begins in the segment's content."""
     stop: int

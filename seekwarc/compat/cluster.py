@@ -55,9 +55,6 @@ class Cluster:
     Workers need this version of seekwarc. They open files by the names of the jobs, which therefore are URLs
     or absolute paths of a file system that all of them share.
 
-    Args:
-        address: Address of the scheduler, such as "tcp://10.0.0.1:8786".
-
     Example:
         batch.run(jobs, work, report, pool=Cluster("tcp://10.0.0.1:8786"))
     """
@@ -74,12 +71,7 @@ class Cluster:
         keep_going: bool,
         folder: str | None,
     ) -> Iterator[Outcome]:
-        """Yield the outcome for each file as soon as it is known; see `tools.batch.Pool`.
-
-        Raises:
-            SourceError: No scheduler answers at the address.
-            SeekWarcError: A worker cannot do the work: it lacks seekwarc, or has another version.
-        """
+        """Yield the outcome for each file as soon as it is known; see `tools.batch.Pool`."""
         with hidden_folder(folder) as hidden, self._client() as client:
             run = _Run(client, jobs, work, report, hidden)
             try:
@@ -212,7 +204,6 @@ def _received(version: str, work: bytes) -> Work:
 
 
 def _run_job(work: Work, job: Job, number: int, folder: str | None, topic: str) -> _Done:
-    """Work on a file."""
     worker = get_worker()
     if folder is not None and not os.path.isdir(folder):
         text = f"the worker {worker.address} does not see this folder; name one that all workers share"

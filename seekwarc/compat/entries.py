@@ -14,13 +14,7 @@ FOLDER_MODE: Final = 0o555
 
 
 def record_info(path: str, record: Record, *, decoded: bool) -> dict[str, Any]:
-    """Describe a record. All chunks of a chunked body are passed for its size, once.
-
-    Args:
-        path: Its path.
-        record: The record.
-        decoded: Whether content codings are undone; then the size of what has one is None.
-    """
+    """Describe a record. All chunks of a chunked body are passed for its size, once."""
     payload, date, digest = record.payload, record.date, record.payload_digest
     media_type = payload.media_type
     return _file_info(

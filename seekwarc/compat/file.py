@@ -17,17 +17,10 @@ BUFFER_SIZE: Final = 64 << 10
 class WarcFile(io.BufferedReader):
     """A payload as a file: seekable, unless it is decoded on the way.
 
-    Args:
+    Attributes:
         fs: The file system.
         path: Path in it.
-        extent: The payload.
-        decoded: Whether content codings are undone.
-        buffer_size: Bytes that are read at a time, at least; 64 KiB by default.
-
-    Attributes:
-        fs: See above.
-        path: See above.
-        size: Length in bytes; None of a file that is decoded on the way.
+        size: Length in bytes; None for a file that is decoded on the way.
         mode: "rb".
 
     Example:

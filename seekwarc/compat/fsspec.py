@@ -402,7 +402,6 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         return WarcFile(self, path, payload, decoded=self._decoded, buffer_size=block_size)
 
     def _exact(self, address: CapturePath) -> Found | None:
-        """Return the record that a path names in so many words."""
         if address.offset is not None:
             try:
                 return self._captures.at(address.offset, address.length, address.file)
@@ -431,11 +430,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         return next(self._captures.below(folder_prefix(address.name)), None) is not None
 
     def _found(self, path: str) -> Found:
-        """Return the record that a path names, or one of a URI with the same key.
-
-        Raises:
-            FileNotFoundError: Nothing has this URI, ID or place.
-        """
+        """Return the record that a path names, or one of a URI with the same key."""
         address = CapturePath.parse(path)
         found = self._exact(address)
         if found is None:
@@ -463,11 +458,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
     # What would write.
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:  # noqa: ANN401
-        """Raise OSError: archives are read only.
-
-        Raises:
-            OSError: Always, with the number EROFS.
-        """
+        """Raise OSError: archives are read only."""
         raise OSError(errno.EROFS, "warc:// only reads; write records with seekwarc.open(path, 'w')")
 
     mkdir = makedirs = rmdir = touch = rm = rm_file = _rm = cp_file = copy = mv = _refuse

@@ -149,7 +149,6 @@ def _split(uri: str) -> tuple[str, str]:
 
 
 def _part(text: str) -> str:
-    """Return a part of a path as it is written in one."""
     if text in ("", ".", ".."):
         return "%2E" * len(text) or EMPTY
     return _escape(text) if text != SELF else "%25"

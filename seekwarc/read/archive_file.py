@@ -222,9 +222,6 @@ class ArchiveFile:
         """Tell whether the end of a record may be looked for whose Content-Length is wrong.
 
         In all that may cost a few passes through the file: one in which more is wrong is damaged, or hostile.
-
-        Args:
-            cost: Bytes that will be looked at, about.
         """
         if self._mending is None:
             self._mending = MENDING + MENDING_PASSES * (self.source.size or 0)

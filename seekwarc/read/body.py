@@ -67,15 +67,9 @@ def record_size(header: RecordHeader) -> int:
 class RecordBody(ABC):
     """The decompressed bytes of a record, by range. Positions count from the first byte of its header.
 
-    Args:
-        file: The file.
-        offset: Offset in the stored file of the frame, member or byte that the record begins in.
-        header: The record's header.
-
     Attributes:
-        file: See above.
-        offset: See above.
-        header: See above. Where its Content-Length is found to be wrong, a corrected one takes its place.
+        offset: Offset in the stored file of the frame, member or byte that the record begins in.
+        header: The record's header. If its Content-Length is found to be wrong, a corrected one replaces it.
         skip: Content bytes before the record in that frame or member.
     """
 
@@ -94,7 +88,7 @@ class RecordBody(ABC):
 
     @property
     def table_problem(self) -> str | None:
-        """Why a seek table that is there was not used."""
+        """Why an existing seek table was not used."""
         return None
 
     @property
@@ -148,7 +142,7 @@ class RecordBody(ABC):
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
         """Return bytes from `start` on: `least` of them, and as many up to `stop` as cost nothing more.
 
-        They stay readable, even where nothing can be read twice. Fewer than `least` only where `stop` is
+        They stay readable, even if nothing can be read twice. Fewer than `least` only if `stop` is
         nearer. Raises what `read` does.
         """
 
@@ -168,14 +162,7 @@ class RecordBody(ABC):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class WholeBody(RecordBody):
-    """A record that is one small frame or gzip member, which is always decoded, and kept, whole.
-
-    Args:
-        file: The file.
-        offset: Offset of the frame or member.
-        header: The record's header.
-        end: Offset after the frame or member.
-    """
+    """A record that is one small frame or gzip member, which is always decoded, and kept, whole."""
 
     __slots__ = ("_end", "_size")
     _frames_decoded = 0

@@ -5,9 +5,9 @@ The size of each chunk comes before it, so byte N can only be found by stepping 
 Goal: a range of a large body costs stepping there once, and later ranges start near by; a body of many
 million tiny chunks costs little memory and no more time than its bytes.
 
-Plan: the body is scanned in windows of 64 KiB. Of each window the last chunk is kept, where that is 4 KiB or
-more after the one kept before: the map takes at most 0.6 % of the body. A read starts from the nearest chunk
-that is known. Whole chunks inside a window are passed, or copied, by one call of `format.chunked`, not one
+Plan: the body is scanned in windows of 64 KiB. The last chunk of each window is kept, if it is 4 KiB or
+more after the previous one kept: the map takes at most 0.6 % of the body. A read starts from the nearest
+known chunk. Whole chunks inside a window are passed, or copied, by one call of `format.chunked`, not one
 by one.
 
 Worst case: chunks of one byte, six stored bytes for each; a body whose size is not asked for is
@@ -83,7 +83,7 @@ class _Window(NamedTuple):
 class ChunkedExtent(Extent):
     """The data of a chunked body.
 
-    A body that does not begin with a chunk is taken as it is. Where the chunks break off, the payload ends.
+    A body that does not begin with a chunk is returned as it is. The payload ends where the chunks break off.
 
     Args:
         body: The record's bytes.

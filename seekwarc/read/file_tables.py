@@ -2,8 +2,8 @@
 
 Goal: find the frames of any record without an index, with one read at the end of the file.
 
-Plan: the table that ends with the file states how many bytes its frames take, so it tells where they begin.
-Where that is not the beginning of the file, another file's table may end there: `cat a.warc.zst b.warc.zst`
+Plan: the table that ends with the file states how many bytes its frames take, and so where they begin.
+If that is not the beginning of the file, another file's table may end there: `cat a.warc.zst b.warc.zst`
 leaves a chain of tables, which is walked backward.
 
 Worst case: a chain of very many tiny tables, or one that claims gigabytes. `MAX_LINKS` and a budget of bytes
@@ -122,7 +122,7 @@ class FileTables:
                 table, offset = found
                 start = table.anchor(offset)
             except FormatError:
-                # A table is a hint: one that cannot be used is as good as none.
+                # A table is a hint: an unusable one is ignored.
                 break
             if start == offset:
                 break

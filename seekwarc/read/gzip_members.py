@@ -122,10 +122,6 @@ def _small_records(file: ArchiveFile, window: Window, records: _MemberRecords) -
 class _MemberRecords:
     """Makes records of consecutive small members. Each is held back until it is known what belongs to it.
 
-    Args:
-        file: The file.
-        offset: Where the first member begins.
-
     Attributes:
         end: Offset after the last member that belongs to a record.
         is_over: Whether the member after that neither is a record nor belongs to one.

@@ -65,11 +65,6 @@ class ScannedFrames(NamedTuple):
 def scanned(file: ArchiveFile, offset: int, size: int) -> ScannedFrames | None:
     """Scan the frames of the record at an offset.
 
-    Args:
-        file: The file.
-        offset: Offset of the record's first frame.
-        size: Bytes of the whole record, decompressed.
-
     Returns:
         The frames; None if they do not tell where the record ends, or the file ends before.
 

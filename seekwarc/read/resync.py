@@ -1,11 +1,11 @@
 """Where a record really ends whose Content-Length is wrong.
 
 A Content-Length is believed as long as the line breaks and the next record, or the end of the file, follow
-the block that it measures. Where they do not, the next record is looked for nearby: first within the block,
-which is then too long, and then after it. warcio and FastWARC read many of these files; to read the rest of
-the file is worth more than to insist. What is found is told as `Record.problem`.
+the block that it measures. If they do not, the next record is searched for nearby: first within the block,
+which is then too long, and then after it. warcio and FastWARC read many of these files; reading the rest of
+the file is worth more than insisting. What is found is in `Record.problem`.
 
-Where a Content-Length reaches beyond the end of the file, the same is done if the file is not cut off.
+If a Content-Length reaches beyond the end of the file, the same is done unless the file is cut off.
 
 Only a record that begins a frame or gzip member, or follows a blank line, is found: text that looks like
 a header in the middle of a page is not.
@@ -112,11 +112,6 @@ def swallowed_record(window: Window, begin: int, end: int) -> tuple[int | None, 
     For a file that is not compressed: a block may hold an archive whose records look as real ones do. So the
     records must lead one to the next, two line breaks between them, until one ends after the block.
 
-    Args:
-        window: The file.
-        begin: Offset of the block.
-        end: Offset of the end that its Content-Length gives.
-
     Returns:
         The offset of the record, None without one; and whether something in the block looks like a record,
         so that to pass the block might be to pass records unread.
@@ -145,9 +140,6 @@ class LaterRecords:
     file is whole and the length is wrong.
 
     The file is read once, however many such lengths it has.
-
-    Args:
-        file: The file; its size is known.
     """
 
     def __init__(self, file: ArchiveFile) -> None:

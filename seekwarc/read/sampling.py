@@ -58,13 +58,7 @@ def sampled(
 
 
 class _Draws:
-    """Records that begin with frames which tables list.
-
-    Args:
-        file: The file.
-        listed: Offsets of all its frames with content.
-        record_at: Goes to a record of several frames.
-    """
+    """Records that begin with frames which tables list."""
 
     def __init__(self, file: ArchiveFile, listed: array[int], record_at: RecordAt) -> None:
         self._file = file
@@ -99,7 +93,7 @@ class _Draws:
 
 
 def _from_all(records: Iterable[Record], count: int, rng: random.Random) -> list[int]:
-    """Choose among all records, going through them once."""
+    """Choose among all records, in one pass."""
     offsets = array("Q")
     seen = 0
     for record in records:

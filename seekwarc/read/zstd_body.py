@@ -101,16 +101,7 @@ class _Found(NamedTuple):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ZstdBody(RecordBody):
-    """A record of several frames, or of a large one. How these are reached is found when first needed.
-
-    Args:
-        file: The file.
-        offset: Offset of the record's first frame.
-        header: The record's header.
-        length: Stored bytes up to the next record, if an index says so.
-        head: Stored bytes from `offset` on that are read already.
-        table: How the frames are found.
-    """
+    """A record of several frames, or of a large one. How these are reached is found when first needed."""
 
     __slots__ = ("_choice", "_found", "_head", "_length")
 
@@ -248,11 +239,6 @@ class ZstdBody(RecordBody):
         return (self._own_table, self._file_table) if self._choice is TableTrust.CLAIMED else ()
 
     def _checked(self, frames: KnownFrames | ClaimedFrames, problem: str | None) -> _Found:
-        """Return the way to frames that were not scanned.
-
-        Raises:
-            FormatError: These are not the frames that are there.
-        """
         is_own = isinstance(frames, KnownFrames) or frames.is_own
         self._check_ends(frames.table, is_own=is_own)
         found = self._run(frames, TableStatus.RECORD if is_own else TableStatus.FILE, problem)
@@ -313,9 +299,6 @@ class ZstdBody(RecordBody):
         All others are looked at when they are used. A frame that is called empty never would be, and
         everything after it would be taken for what it is not. Where a record's own table begins, its last
         frame ends: that one takes no look of its own.
-
-        Raises:
-            FormatError: They are not.
         """
         empty = table.content_sizes.count(0)
         if empty > MAX_EMPTY_FRAMES:

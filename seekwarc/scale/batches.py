@@ -173,12 +173,7 @@ class Batches:
         return arrow().RecordBatchReader.from_batches(self.schema, iter(self))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yield the batches.
-
-        Raises:
-            FormatError: Damage was met, with `on_error="raise"`. Rows before it have been yielded.
-            SourceError: The stored bytes are unavailable, with `on_error="raise"`.
-        """
+        """Yield the batches."""
         rows: list[Row] = []
         weight = 0
         wanted = wanted_of(self._columns, max_payload=self._max_payload, decoded=self._decoded)

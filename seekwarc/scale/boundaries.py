@@ -6,13 +6,12 @@ Plan: the tables at the end of a .warc.zst list all frames. A record of several 
 of its own, which is listed as an entry without content, and whose size tells how many frames it lists: those
 belong to one record. Every other frame with content is a record. What a crawled site sent is inside frames,
 and cannot change this, however much it looks like records. At each place that is chosen, a record must begin
-that ends where a frame does, after a frame that is a record by itself or ends one. Where that does not hold,
-as in some files of other tools, an index tells offsets. In a file that is near, frames are stepped over
-otherwise; and where these do not tell either, the records are read.
+that ends where a frame does, after a frame that is a record by itself or ends one. If that does not hold,
+as in some files of other tools, an index gives offsets. Otherwise, in a file that is near, frames are stepped
+over; and if these are not enough, the records are read.
 
 Worst case: a table made with intent. Then a place may be inside a record after all; `Reader.between` finds
-that out where two parts meet, and raises. Where a large record ends, which no other part begins before, is
-measured.
+that out where two parts meet, and raises. The end of a large record, which bounds its part, is measured.
 """
 
 from __future__ import annotations
@@ -74,13 +73,7 @@ class LargeRecord(NamedTuple):
 
 
 def find_cuts(file: ArchiveFile, target: int, listed: Sequence[int] | None = None) -> Cuts:
-    """Find where to cut a file into parts of about `target` stored bytes.
-
-    Args:
-        file: The file; its size is known.
-        target: Stored bytes.
-        listed: Offsets of records that an index tells, ascending; None without an index.
-    """
+    """Find where to cut a file into parts of about `target` stored bytes."""
     size = file.source.size or 0
     step = max(size // max(-(-size // target), 1), 1)
     links = file.tables.links
@@ -133,13 +126,6 @@ def _chosen(
 ) -> list[int] | None:
     """Choose places that are `step` stored bytes apart or more, and see that a record begins at each.
 
-    Args:
-        file: The file.
-        compression: What it is compressed with.
-        next_start: Tells places.
-        step: Stored bytes.
-        fits: Tells whether a record with that header may begin at an offset.
-
     Returns:
         The places; None if the tables are wrong.
     """
@@ -191,12 +177,7 @@ def _by_tables(links: Sequence[FileTable]) -> NextStart:
 
 
 def record_start_after(table: SeekTable, position: int) -> int | None:
-    """Return where the first record begins at or after a stored position, as the table's entries tell it.
-
-    Args:
-        table: Lists the frames of several records.
-        position: Stored bytes from the table's first frame on.
-    """
+    """Return where the first record begins at or after a stored position, as the table's entries tell it."""
     sizes = table.content_sizes
     number = bisect_left(range(len(table)), position, key=lambda index: table[index].stored_start)
     while number < len(table):
@@ -289,7 +270,6 @@ def _next_empty(table: SeekTable, number: int) -> int | None:
 
 
 def _listed_counts(stored_size: int) -> list[int]:
-    """Return how many frames a seek table of that size may list."""
     entries = stored_size - SKIPPABLE_HEADER_SIZE - FOOTER_SIZE
     return [entries // size for size in ENTRY_SIZES if entries > 0 and entries % size == 0]
 

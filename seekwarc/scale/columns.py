@@ -3,7 +3,7 @@
 Names are those of Common Crawl's and Daft's tables in lower case. Fields of a header are lists of pairs and
 not maps, since they may be repeated.
 
-A column is made of many rows at a time, which takes less time than value by value.
+A column is made from many rows at a time, which is faster than value by value.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def checked_columns(columns: Iterable[str] | None) -> tuple[str, ...]:
     names = tuple(columns)
     for name in names:
         if name not in COLUMNS:
-            raise ValueError(f"column {name!r} does not exist; the columns are {', '.join(COLUMNS)}")
+            raise ValueError(f"there is no column {name!r}; the columns are {', '.join(COLUMNS)}")
     if len(set(names)) < len(names):
         raise ValueError(f"a column is named twice: {', '.join(names)}")
     return names

@@ -7,9 +7,9 @@ Plan: ranges are taken in groups. Those of a group are sorted by file and place,
 are stored near each other (`scale/ranges.py`), several files at a time, and put back in order. While one
 group is handed out, the next is read.
 
-Worst case: payloads that are much larger than their stored bytes, or say so. What the groups hold in memory
-is counted before it is read, by the bytes that are wanted, or by the length that the record states; what has
-no room is read when it is its turn, alone.
+Worst case: payloads much larger than their stored bytes, or that claim to be. What the groups hold in memory
+is counted before it is read, by the bytes that are wanted, or by the length that the record states; a
+range that does not fit is read alone when its turn comes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ class _Range(NamedTuple):
 
     @property
     def guess(self) -> int:
-        """About how many bytes it has."""
         if self.stop is not None:
             return self.stop - self.start
         return GUESS * (self.length or SMALL)
@@ -121,7 +120,6 @@ class _Gatherer:
         self._pool = ThreadPoolExecutor(FILES_AT_ONCE, "seekwarc-gather")
 
     def outcomes(self, wanted: Iterator[_Range], *, raises: bool) -> Iterator[bytes | Exception]:
-        """Yield what each range comes to."""
         waiting: deque[_Group] = deque()
         # Files are closed first: threads that wait for an answer then end at once.
         with ExitStack() as stack:
@@ -149,14 +147,7 @@ def _grouped(wanted: Iterator[_Range], size: int) -> Iterator[list[_Range]]:
 
 
 class _Group:
-    """Ranges that are read together.
-
-    Args:
-        ranges: The ranges, in the order in which they are asked for.
-        room: Bytes that may be held.
-        files: Opens files.
-        pool: Reads one file in each of its threads.
-    """
+    """Ranges that are read together."""
 
     def __init__(self, ranges: Sequence[_Range], room: int, files: _Files, pool: ThreadPoolExecutor) -> None:
         self._ranges = ranges
@@ -217,11 +208,6 @@ class _Group:
         return WantedRange(it.url, it.offset, it.length, read, span)
 
     def _take(self, size: int) -> None:
-        """Take room for some bytes.
-
-        Raises:
-            _NoRoom: There is not enough.
-        """
         with self._lock:
             if size > self._room:
                 raise _NoRoom
@@ -249,7 +235,6 @@ class _Records:
         self._opened: dict[tuple[int, int | None], Record] = {}
 
     def at(self, offset: int, length: int | None) -> Record:
-        """Return a record by its place."""
         record = self._opened.get((offset, length))
         if record is None:
             record = self._reader.record_at(offset, length)
@@ -271,7 +256,6 @@ class _Files:
 
     @contextmanager
     def opened(self, url: str) -> Iterator[Reader]:
-        """Lend the reader of a file to one thread."""
         with self._lock:
             reader = self._idle.pop(url, None)
         if reader is None:
@@ -293,7 +277,6 @@ class _Files:
                 it.close()
 
     def close(self) -> None:
-        """Close the files."""
         with self._lock:
             self._closed = True
             left = [*self._idle.values(), *self._lent]
@@ -317,11 +300,6 @@ _NAMES: Final = ("url", "filename", "offset", "length", "start", "stop")
 
 
 def _range_of(row: Wanted) -> _Range:
-    """Return a row as a range.
-
-    Raises:
-        RangeError: It is not a range.
-    """
     if isinstance(row, Mapping):
         url = row.get("url") if row.get("url") is not None else row.get("filename")
         values = [url, *(row.get(name) for name in _NAMES[2:])]

@@ -1,4 +1,4 @@
-"""Where records begin as an index tells it, thinned out: of many lines a few are enough to cut files by."""
+"""Where records begin according to an index, thinned out: a few of many lines are enough to cut files by."""
 
 from __future__ import annotations
 
@@ -21,10 +21,6 @@ PLACES_PER_PART: Final = 4
 
 class ListedRecords:
     """Offsets of records by file. However large the index, a few for each part of a file are kept.
-
-    Args:
-        index: An index, as `Index` takes it, or an `Index`.
-        target_bytes: Stored bytes that the parts of a file are to have.
 
     Raises:
         FormatError: A line is malformed.
@@ -64,6 +60,5 @@ class ListedRecords:
 
 
 def _agreement(name: str, path: str) -> int:
-    """Return how many of the last parts are the same."""
     pairs = zip(reversed(name.split("/")), reversed(path.split("/")), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -56,10 +56,6 @@ def read_ranges(
 ) -> Iterator[tuple[WantedRange, Outcome]]:
     """Read ranges, each with its own success or error.
 
-    Args:
-        wanted: The ranges.
-        reader_of: Returns the reader of a file.
-
     Yields:
         Each range and its bytes, or what was raised, in any order.
     """
@@ -79,7 +75,6 @@ def read_ranges(
 def _planned(
     reader_of: Callable[[str], Reader], file: str, wanted: Sequence[WantedRange]
 ) -> Iterator[tuple[WantedRange, Outcome]]:
-    """Read ranges of records that are too large to be fetched whole."""
     records = [list(ranges) for _, ranges in groupby(wanted, lambda it: (it.offset, it.length))]
     heads = (part for ranges in records for part in _head_and_table(ranges[0]))
     # A single record has its head and its table fetched together anyway.
@@ -133,15 +128,7 @@ def _at_hand(
     *,
     each: int = 1,
 ) -> Iterator[Sequence[T]]:
-    """Yield items in batches, as their stored bytes come.
-
-    Args:
-        reader_of: Returns the reader of a file.
-        file: Name of the file.
-        items: The items.
-        spans: Where they are stored, by ascending start.
-        each: How many of the spans are those of one item.
-    """
+    """Yield items in batches, as their stored bytes come."""
     left = iter(items)
     if items:
         # Where a request fails, each of the others has an error of its own, or none where the next succeeds.

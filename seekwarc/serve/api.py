@@ -68,7 +68,6 @@ def api_routes(library: Library) -> list[Route]:
 
 
 def _answer(function: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Any]:
-    """Return an endpoint for a function that may block and returns JSON."""
     return _in_thread(lambda request: JsonAnswer(function(request), headers=_HEADERS))
 
 

@@ -52,9 +52,6 @@ class IndexFile:
 
         Fields that the index does not have are None, and the size is that of the stored record.
 
-        Args:
-            numbers: The number of each file that it lists.
-
         Raises:
             FormatError: A line is malformed.
         """

@@ -47,11 +47,7 @@ class Run:
 
 
 class FrameMap:
-    """The frames of a record, with those of all its segments in order.
-
-    Args:
-        record: The record; for a resolved revisit, the frames are those of the original.
-    """
+    """The frames of a record, with those of all its segments in order."""
 
     def __init__(self, record: Record) -> None:
         if isinstance(record, ResolvedRevisit):

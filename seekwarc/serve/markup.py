@@ -118,10 +118,6 @@ class Markup:
 def markup_of(served: ServedRecord, view: View | None = None) -> Markup:
     """Read the markup of an archived page.
 
-    Args:
-        served: The record.
-        view: Charged with the reads; notes damage.
-
     Raises:
         NotFoundError: The record is not an HTML page.
         UnsupportedError: Its content coding cannot be decoded here.

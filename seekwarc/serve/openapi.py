@@ -12,7 +12,6 @@ _Schema = dict[str, Any]
 
 
 def _object(**properties: _Schema) -> _Schema:
-    """Return a schema of an object that has exactly these properties."""
     return {
         "type": "object",
         "properties": properties,

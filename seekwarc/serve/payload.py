@@ -60,11 +60,7 @@ class OpenRecord(Protocol):
     """Opens records. Called in worker threads."""
 
     def __call__(self, record_id: str, view: View | None = None, /) -> ServedRecord:
-        """Return the record with an ID; `view`, if there is one, is charged with the reads.
-
-        Raises:
-            NotFoundError: No record has that ID.
-        """
+        """Return the record with an ID; `view`, if there is one, is charged with the reads."""
 
 
 class OpenCapture(Protocol):
@@ -75,9 +71,6 @@ class OpenCapture(Protocol):
 
         Returns:
             None while it is not known, since files are still being scanned.
-
-        Raises:
-            NotFoundError: The URI has no capture.
         """
 
 
@@ -112,11 +105,6 @@ class payload_app:  # noqa: N801
         sent; without a date, the latest.
 
             app = payload_app.from_index(seekwarc.Index("crawl.cdxj"))
-
-        Args:
-            index: The index; the caller closes it.
-            threads: See above.
-            origins: See above.
         """
         self = cls.__new__(cls)
         self._app = _application(capture_routes(_IndexedCaptures(index), threads), origins)
@@ -130,14 +118,7 @@ class payload_app:  # noqa: N801
 def record_routes(
     open_record: OpenRecord, prefix: str, *, views: Views | None = None, threads: int | None = None
 ) -> list[Route]:
-    """Return the routes of records, PREFIX/payload and PREFIX/block.
-
-    Args:
-        open_record: See `payload_app`.
-        prefix: Path of a record, with `{record_id}` in it.
-        views: See `payload_app`.
-        threads: See `payload_app`.
-    """
+    """Return the routes of records, PREFIX/payload and PREFIX/block."""
 
     def find(request: Request, view: View | None) -> ServedRecord:
         return open_record(request.path_params["record_id"], view)
@@ -191,11 +172,7 @@ def _application(routes: Sequence[Route], origins: Sequence[str]) -> Starlette:
 
 
 def _asked_capture(request: Request) -> tuple[str, WarcDate | None]:
-    """Return the URI and the date that a request names.
-
-    Raises:
-        HTTPException: The URI is missing, or the date is malformed.
-    """
+    """Return the URI and the date that a request names."""
     # Starlette decodes a query as UTF-8, which the URI of a capture need not be.
     query = parse_qs(request.scope["query_string"].decode("latin-1"), errors="surrogateescape")
     uri, date = query.get("uri", [""])[0], query.get("date", [""])[0]

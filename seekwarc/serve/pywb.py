@@ -109,7 +109,6 @@ class Records:
 
 
 def _version_of(path: str) -> object:
-    """Return a key that changes when a local file is replaced."""
     try:
         status = os.stat(path)
     except OSError:
@@ -165,12 +164,7 @@ class PlainLoader(Protocol):
 
 
 class RecordLoader:
-    """Loads records for pywb: those of .warc.zst through seekwarc, all others as before.
-
-    Args:
-        plain: pywb's own loader.
-        records: Opens records.
-    """
+    """Loads records for pywb: those of .warc.zst through seekwarc, all others as before."""
 
     def __init__(self, plain: PlainLoader, records: Records) -> None:
         self._plain = plain
@@ -217,7 +211,6 @@ LoadResource = Callable[[Any, MutableMapping[str, Any]], Resource | None]
 
 
 def _with_ranges(load_resource: LoadResource, mark: Mark) -> LoadResource:
-    """Make pywb's resource loader answer ranges of the records that `RecordLoader` opens."""
 
     def load(cdx: Any, params: MutableMapping[str, Any]) -> Resource | None:  # noqa: ANN401
         resource = load_resource(cdx, params)
@@ -319,9 +312,6 @@ def _carry_ranges(rewriter: Any, mark: Mark) -> None:  # noqa: ANN401
 
 def equip(application: Any) -> None:  # noqa: ANN401
     """Make a pywb application replay .warc.zst, with exact ranges. Call it once for each application.
-
-    Args:
-        application: pywb's `FrontEndApp`.
 
     Raises:
         SeekWarcError: This version of pywb is not supported.

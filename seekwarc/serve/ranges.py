@@ -88,12 +88,6 @@ def bytes_needed(
     A 206 states the end of its range before any byte is sent (clause 14.4). So only a range that names its
     end, and is read in one step anyway, can be answered without the size. A 200 needs no size.
 
-    Args:
-        headers: See `decide`.
-        etag: See `decide`.
-        modified: See `decide`.
-        at_once: Bytes that are read in one step.
-
     Returns:
         A number of bytes, or None if the size itself is needed.
     """

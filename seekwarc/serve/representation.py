@@ -51,9 +51,6 @@ class Representation:
     def answer(self, asked: Mapping[str, str]) -> Answer | None:
         """Decide how a GET or HEAD request is answered. It blocks, for about `TURN`.
 
-        Args:
-            asked: The request's fields by lower-case name.
-
         Returns:
             None if that depends on bytes that have not been reached yet: ask again.
 

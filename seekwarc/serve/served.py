@@ -23,11 +23,6 @@ __all__ = ["ServedRecord"]
 class ServedRecord:
     """A record that is served.
 
-    Args:
-        record: The record.
-        stats: Counters of the files that it is read from, which count for a record that is not in frames.
-        problem: Why its payload is unavailable, such as missing segments.
-
     Example:
         >>> from seekwarc.serve.served import ServedRecord
         >>> archive = seekwarc.open("crawl.warc.zst")
@@ -79,11 +74,6 @@ class ServedRecord:
         self, part: Part, *, as_bytes: bool = False, view: View | None = None
     ) -> Representation:
         """Return the bytes and fields that a request is answered with. May read.
-
-        Args:
-            part: The part of the record to send.
-            as_bytes: See `content_headers`.
-            view: Charged with the reads.
 
         Raises:
             FormatError: The record is damaged.

@@ -31,10 +31,6 @@ class Server(uvicorn.Server):
 
     A paused player may keep its answer open for hours. When the server stops, it does not wait for that:
     connections are closed, and reads for them end as they do when a client disconnects.
-
-    Args:
-        app: The application.
-        listener: The listening socket.
     """
 
     def __init__(self, app: ASGIApp, listener: socket.socket) -> None:

@@ -31,12 +31,7 @@ _log: Final = logging.getLogger("seekwarc.serve")
 
 
 async def while_connected(receive: Receive, work: Callable[[], Awaitable[None]]) -> None:
-    """Do the work for a request, and stop it when the client disconnects.
-
-    Args:
-        receive: Reports when the client disconnects.
-        work: Answers the request.
-    """
+    """Do the work for a request, and stop it when the client disconnects."""
     problem: Exception | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(_watch, receive, group.cancel_scope)
@@ -76,12 +71,6 @@ async def send_ranges(
 
     If a read fails after the answer has begun, the connection is closed, which in HTTP means that the body is
     incomplete.
-
-    Args:
-        representation: What to send.
-        scope: The request.
-        send: Sends the answer.
-        limiter: Limits how many threads read at once.
     """
     asked = _joined(Headers(scope=scope))
     while (answer := await in_thread(partial(representation.answer, asked), limiter)) is None:

@@ -58,10 +58,6 @@ class BatchCommand(Command):
     def run(self, arguments: Sequence[str], max_output: int) -> Ended:
         """Ask a question.
 
-        Args:
-            arguments: Those of a run.
-            max_output: Bytes of output after which the process is ended.
-
         Raises:
             SeekWarcError: It cannot be started.
         """
@@ -86,12 +82,7 @@ class BatchCommand(Command):
 
 
 class _Process:
-    """A process that is asked one question after another.
-
-    Args:
-        process: It, with pipes.
-        end: Ends it.
-    """
+    """A process that is asked one question after another."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], end: Callable[[subprocess.Popen[bytes]], None]
@@ -145,7 +136,6 @@ class _Process:
                 self._output = self._answers.read(int(answer[2]))
 
     def _left(self) -> Ended:
-        """Return how it ended before it had answered."""
         status = None
         with suppress(subprocess.TimeoutExpired):
             status = self._process.wait(GRACE)
@@ -153,7 +143,6 @@ class _Process:
         return Ended(status, b"", self._errors.last_line, "it ended before it had answered")
 
     def close(self) -> None:
-        """End it."""
         self._end(self._process)
         self._errors.close()
         self._thread.join(GRACE)

@@ -61,11 +61,6 @@ def compression_of(name: str | os.PathLike[str]) -> Compression:
 def check_form(name: str, compression: Compression, options: dict[str, Any]) -> None:
     """Refuse options that do not apply to a file of that compression.
 
-    Args:
-        name: Name of the file, for messages.
-        compression: Its compression.
-        options: The options of a `Writer`.
-
     Raises:
         ValueError: One of them does not apply.
     """
@@ -85,14 +80,7 @@ def check_form(name: str, compression: Compression, options: dict[str, Any]) -> 
 def form_of(
     compression: Compression, level: int | None, dictionary: Dictionary | None, tables: TableMode | None
 ) -> Form:
-    """Return how records are stored.
-
-    Args:
-        compression: Compression of the file.
-        level: Compression level; None for the default.
-        dictionary: Dictionary for all frames of a .warc.zst.
-        tables: Which seek tables a .warc.zst gets; None for "large".
-    """
+    """Return how records are stored."""
     if compression == "gz":
         return Form("gz", DeflateEncoder(DEFAULT_GZIP_LEVEL if level is None else level), "none")
     if compression == "none":

@@ -27,11 +27,7 @@ command that is installed in the same environment, or a file that ends in .py:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the program and return its exit status.
-
-    Args:
-        arguments: Its name, and what follows.
-    """
+    """Run the program and return its exit status."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE, end="", file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2

@@ -206,11 +206,7 @@ class ArchiveIterator(warcio.archiveiterator.ArchiveIterator):  # type: ignore[m
         return iter(self._stream)
 
     def _look_back(self, record: Record) -> None:
-        """Count what was wrong with a record, which is known when it is passed.
-
-        Raises:
-            TruncatedLoadError: The file ends inside it.
-        """
+        """Count what was wrong with a record, which is known when it is passed."""
         problem = record.problem
         if problem is None or problem == SHARED:
             return

@@ -78,13 +78,7 @@ def parse_head(
 
 
 class ParsedHead(StatusAndHeaders):  # type: ignore[misc]  # warcio has no types
-    """A `StatusAndHeaders` whose fields are taken apart when more is asked for than some of them.
-
-    Args:
-        statusline: What follows the protocol in the first line.
-        protocol: What the first line begins with.
-        lines: All lines of the head.
-    """
+    """A `StatusAndHeaders` whose fields are taken apart when more is asked for than some of them."""
 
     def __init__(self, statusline: str, protocol: str, lines: bytes) -> None:
         self.statusline = statusline
@@ -123,11 +117,7 @@ class ParsedHead(StatusAndHeaders):  # type: ignore[misc]  # warcio has no types
 
 
 class RecordHead(ParsedHead):
-    """The header of a record, in which forms of WARC-Target-URI that some writers have are mended.
-
-    Args:
-        raw: All of it.
-    """
+    """The header of a record, in which forms of WARC-Target-URI that some writers have are mended."""
 
     def __init__(self, raw: bytes) -> None:
         if raw.startswith(_USUAL_VERSIONS):

@@ -20,11 +20,7 @@ MAX_KEPT: Final = 1 << 20
 
 
 class ForwardFile:
-    """A file that only goes forward, whose beginning can be read again, once.
-
-    Args:
-        file: The file, at any position.
-    """
+    """A file that only goes forward, whose beginning can be read again, once."""
 
     def __init__(self, file: Any) -> None:  # noqa: ANN401 - all that has `read`
         self._file = file
@@ -71,11 +67,7 @@ def _position_of(file: object) -> int:
 
 
 class SourceFile(io.RawIOBase):
-    """A source as a raw, read-only binary file.
-
-    Args:
-        source: The source; a pipe must be read in order.
-    """
+    """A source as a raw, read-only binary file."""
 
     def __init__(self, source: RangeSource) -> None:
         super().__init__()

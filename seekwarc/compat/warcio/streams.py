@@ -122,12 +122,7 @@ class DecodedPayload(PayloadFile):
 
 
 class CheckedFile(PayloadFile):
-    """A payload whose bytes go through the digests of its record the first time they are read, in order.
-
-    Args:
-        extent: The payload.
-        verifier: warcio's `DigestVerifyingReader`, which has been shown what comes before.
-    """
+    """A payload whose bytes go through the digests of its record the first time they are read, in order."""
 
     def __init__(self, extent: Extent, verifier: Any) -> None:  # noqa: ANN401 - warcio has no types
         super().__init__(extent.open)
