@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from seekwarc.aio.writer import AsyncWriter
     from seekwarc.cdx.index import Capture, Index
     from seekwarc.collection.collection import Collection
-    from seekwarc.collection.record_index import Entry, MemoryIndex, RecordIndex
+    from seekwarc.collection.entry import Entry
+    from seekwarc.collection.record_index import MemoryIndex, RecordIndex
     from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
     from seekwarc.errors import (
         ChecksumError,
@@ -180,7 +181,7 @@ _HOMES = {
     "DigestVerdict": "seekwarc.read.digests",
     "DiskCache": "seekwarc.storage.diskcache",
     "Duplicates": "seekwarc.write.dedup",
-    "Entry": "seekwarc.collection.record_index",
+    "Entry": "seekwarc.collection.entry",
     "Extent": "seekwarc.read.extent",
     "FileSystemSource": "seekwarc.storage.fsspec",
     "Finding": "seekwarc.format.rules",

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from seekwarc.cli.arguments import add_json_argument
 from seekwarc.cli.common import add_limit_arguments, limit_options, open_archive, printable
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
-from seekwarc.collection.record_index import with_lengths
+from seekwarc.collection.entry import with_lengths
 from seekwarc.errors import FormatError, NotFoundError, TruncatedError
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Selection

@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _in_archive(options: argparse.Namespace) -> tuple[str, WarcDate]:
     """Return URI and date of the capture in an archive, which is read to its end."""
-    from seekwarc.serve.address import CAPTURE_TYPES  # noqa: PLC0415
+    from seekwarc.collection.entry import CAPTURE_TYPES  # noqa: PLC0415
 
     found: list[WarcDate] = []
     with open_archive(options.file, **limit_options(options)) as archive:

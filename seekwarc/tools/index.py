@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, Final, TypeAlias, Unpack
 from urllib.parse import urljoin
 
-from seekwarc.collection.record_index import with_next
+from seekwarc.collection.entry import with_next
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, CdxjLine
 from seekwarc.format.digest import Digest
