@@ -14,7 +14,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO
@@ -37,6 +37,7 @@ __all__ = [
     "after_fork_in_child",
     "configure_text",
     "default_threads",
+    "hold_interrupts",
     "interrupt_after",
     "is_broken_pipe",
     "kill_group",
@@ -223,6 +224,27 @@ def interrupt_after(seconds: float, handler: Callable[[], object]) -> None:
         signal.setitimer(ITIMER_REAL, seconds)
     else:
         threading.Timer(seconds, signal.raise_signal, (number,)).start()
+
+
+@contextlib.contextmanager
+def hold_interrupts() -> Iterator[None]:
+    """Put off Ctrl-C until the block ends; Python processes that are started in it never notice one.
+
+    Windows cannot do either.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker  # noqa: PLC0415 - most commands start no processes
+
+    # The first process that `multiprocessing` starts is preceded by this one, whose start ends such a block.
+    resource_tracker.ensure_running()
+    posix: Any = signal
+    before = posix.pthread_sigmask(posix.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        posix.pthread_sigmask(posix.SIG_SETMASK, before)
 
 
 def after_fork_in_child(call: Callable[[], object]) -> None:

@@ -152,7 +152,7 @@ class Vector:
             "writes": self.writes,
             "breaks": self.breaks.split(),
             "readable": self.readable,
-            "records": self._records(),
+            "records": self._records() if self.readable != "none" else [],
         }
 
     def _records(self) -> list[dict[str, Any]]:

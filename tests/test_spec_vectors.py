@@ -21,6 +21,8 @@ WITHOUT_PLACE = {"untrue-displacement"}
 """Section 9: a short read of a record by its place may be displaced, so no ranges are given."""
 SHOWN_ON_USE = {"table-checksum-wrong", "untrue-displacement"}
 """A reader that goes to a record by its place sees only in a frame that it uses that the table is wrong."""
+DECODED_BESIDES = {"dictionary-compressed", "large-first-lead-of-a-frame"}
+"""Their dictionary is, and all of a frame that begins with a record header (R17)."""
 REPORTED = {
     "table-unused-bits": {"table-end"},
     "table-reserved-bit": {"table-form"},
@@ -42,6 +44,14 @@ REPORTED = {
     "untrue-file-table": {"table-frames"},
     "large-concatenated": {"table-end"},
     "large-no-file-table": {"table-end"},
+    "large-one-table-only": {"table-end"},
+    "dictionary-two-frames": {"dictionary"},
+    "dictionary-bytes-after": {"dictionary"},
+    "dictionary-empty": {"dictionary"},
+    "dictionary-no-magic-number": {"dictionary"},
+    "dictionary-id-0": {"dictionary"},
+    "damaged-next-record": {"damage"},
+    "damaged-no-frame": {"damage"},
     "large-file-table-cut-off": {"damage", "table-form"},
     "foreign-other-use-of-magic-number": {"table-other"},
     "foreign-no-content-checksum": {"frame-checksum"},
@@ -77,7 +87,7 @@ def test_the_manifest_lists_the_files_that_are_there() -> None:
     described = manifest()
     assert {name: described[name] for name in ("specification", "version", "license")} == {
         "specification": "warc-zstd-seekable",
-        "version": "1.3",
+        "version": "1.4",
         "license": "CC0-1.0",
     }
     files = {path.name for path in SAMPLES.iterdir()}
@@ -98,7 +108,7 @@ def test_all_samples_together_are_small() -> None:
 
 def test_there_are_samples_of_each_kind() -> None:
     assert {vector.mode for vector in VECTORS} == {"large", "every", "none", None}
-    assert {vector.readable for vector in VECTORS} == {"all", "some"}
+    assert {vector.readable for vector in VECTORS} == {"all", "some", "none"}
     assert {record.table is None for vector in VECTORS for record in vector.records} == {True, False}
 
 
@@ -123,7 +133,7 @@ def test_the_manifest_is_true_of_the_file(vector: Vector) -> None:
 def test_records_read_in_order_are_those_of_the_manifest(vector: Vector) -> None:
     complete = [record for record in vector.records if record.complete]
     found = []
-    ending = pytest.raises(FormatError) if vector.readable == "some" else nullcontext()
+    ending = nullcontext() if vector.readable == "all" else pytest.raises(FormatError)
     with ending, seekwarc.open(vector.data) as archive:
         for record in archive.in_order():
             offset, kind = record.offset, record.type
@@ -136,7 +146,7 @@ def test_records_read_in_order_are_those_of_the_manifest(vector: Vector) -> None
 def test_records_are_listed_with_offset_and_length(vector: Vector) -> None:
     complete = [record for record in vector.records if record.complete]
     found: list[tuple[int, int | None, str]] = []
-    ending = suppress(FormatError) if vector.readable == "some" else nullcontext()
+    ending = nullcontext() if vector.readable == "all" else suppress(FormatError)
     with ending, seekwarc.open(vector.data) as archive:
         found.extend((r.offset, r.length, r.type) for r in archive)
     assert found[: len(complete)] == [(r.offset, r.length, r.type) for r in complete]
@@ -177,7 +187,7 @@ def test_a_table_is_used_if_the_manifest_says_so(vector: Vector) -> None:
 def test_frames_are_decoded_only_where_a_range_lies() -> None:
     compared = 0
     for vector in VECTORS:
-        if not vector.valid or vector.name == "dictionary-compressed":
+        if not vector.valid or vector.name in DECODED_BESIDES:
             continue
         dictionary = vector.data[8:52] if "dictionary" in vector.name else None
         frames = walk(vector.data, dictionary)
@@ -206,7 +216,7 @@ def test_verify_reports_what_is_wrong_with_a_file(vector: Vector) -> None:
     result = verified(vector.data)
     wanted = REPORTED.get(vector.name, {"table-end"} if vector.mode == "every" else set())
     assert set(result.codes) == wanted
-    if vector.readable == "some":
+    if vector.readable != "all":
         assert not result.is_sound
 
 

@@ -22,6 +22,7 @@ from seekwarc.system import (
     SIGPIPE,
     configure_text,
     default_threads,
+    hold_interrupts,
     interrupt_after,
     is_broken_pipe,
     lock_for_writing,
@@ -46,7 +47,7 @@ def no_posix(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take away what Windows does not have."""
     for module, names in (
         (os, ("pread", "preadv", "fchmod", "register_at_fork")),
-        (signal, ("SIGALRM", "setitimer")),
+        (signal, ("SIGALRM", "setitimer", "pthread_sigmask")),
     ):
         for name in names:
             monkeypatch.delattr(module, name, raising=False)
@@ -235,6 +236,23 @@ def test_an_interruption_comes_in_the_main_thread(way, request) -> None:
     finally:
         signal.signal(number, before)
     assert came == [threading.main_thread()]
+
+
+@pytest.mark.posix
+def test_an_interrupt_that_is_held_comes_at_the_end_of_the_block() -> None:
+    held = False
+    with pytest.raises(KeyboardInterrupt), hold_interrupts():
+        os.kill(os.getpid(), signal.SIGINT)
+        held = True
+    assert held
+
+
+def test_without_signal_masks_no_interrupt_is_held(no_posix: None) -> None:
+    held = False
+    with pytest.raises(KeyboardInterrupt), hold_interrupts():
+        signal.raise_signal(signal.SIGINT)
+        held = True
+    assert not held
 
 
 # All of it, in processes that have nothing else.

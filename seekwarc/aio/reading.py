@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Unpack
 
 from seekwarc.aio.background import InThreads, Opened, Threads, in_threads
 from seekwarc.cdx.index import Capture, Index, IndexTarget, Match
-from seekwarc.cdx.zipnum import MAX_BLOCK_SIZE
+from seekwarc.cdx.lines import MAX_BLOCK_SIZE, MAX_CELL_SIZE, MAX_GROUP_SIZE
 from seekwarc.collection.collection import Collection
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.http import HttpHead
@@ -178,9 +178,19 @@ class AsyncIndex(Opened[Index]):
         concurrency: int = CONCURRENCY,
         files: str | os.PathLike[str] | None = None,
         max_block_size: int = MAX_BLOCK_SIZE,
+        max_cell_size: int = MAX_CELL_SIZE,
+        max_group_size: int = MAX_GROUP_SIZE,
         **options: Unpack[ReaderOptions],
     ) -> None:
-        opening = partial(Index, target, files=files, max_block_size=max_block_size, **options)
+        opening = partial(
+            Index,
+            target,
+            files=files,
+            max_block_size=max_block_size,
+            max_cell_size=max_cell_size,
+            max_group_size=max_group_size,
+            **options,
+        )
         super().__init__(opening, concurrency)
 
     @property

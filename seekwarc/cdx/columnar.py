@@ -15,7 +15,7 @@ from uuid import UUID
 from seekwarc.cdx.hosts import parse_url
 from seekwarc.errors import FormatError
 from seekwarc.format.arrow import arrow
-from seekwarc.format.cdxj import TABLE_FIELD, CdxjLine, timestamp_of
+from seekwarc.format.cdxj import TABLE_FIELD, TYPE_FIELD, CdxjLine, timestamp_of
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.header_fields import whole_number
 
@@ -84,7 +84,7 @@ _FIELDS: Final = {
     "content_languages": "languages",
     "content_truncated": "truncated",
     "warc_record_id": "recordId",
-    "record_type": "recordType",
+    "record_type": TYPE_FIELD,
     "payload_size": "payloadSize",
     "payload_offset": "payloadOffset",
     "frames": "frames",

@@ -15,9 +15,17 @@ from itertools import takewhile
 from typing import BinaryIO, Final, Literal, Self, TypeAlias, Unpack, cast
 from urllib.parse import quote, urlsplit
 
-from seekwarc.cdx.lines import IndexLine, SortedLines, StoredLines
+from seekwarc.cdx.lines import (
+    MAX_BLOCK_SIZE,
+    MAX_CELL_SIZE,
+    MAX_GROUP_SIZE,
+    IndexLimits,
+    IndexLine,
+    SortedLines,
+    StoredLines,
+)
 from seekwarc.cdx.nearby import NearbyIndex
-from seekwarc.cdx.zipnum import MAX_BLOCK_SIZE, ZipNumCluster, is_cluster
+from seekwarc.cdx.zipnum import ZipNumCluster, is_cluster
 from seekwarc.closing import Closing
 from seekwarc.collection.entry import Entry
 from seekwarc.collection.revisits import is_alone, resolve
@@ -35,6 +43,7 @@ from seekwarc.storage.source import RangeReadable, RangeSource, Stats
 
 __all__ = ["Capture", "Index", "IndexTarget", "Match", "folder_of", "located"]
 
+_State: TypeAlias = tuple[tuple[Fetcher, ...], str | None, str | None, ReaderOptions, IndexLimits]
 IndexTarget: TypeAlias = "str | os.PathLike[str] | bytes | BinaryIO | RangeReadable"
 Match = Literal["exact", "prefix", "host", "domain"]
 
@@ -98,6 +107,8 @@ class Index(Closing):
         files: Folder or URL that the `filename` of a line is relative to; by default that of the index, of
             several files that of the first.
         max_block_size: Largest block of a cluster to decompress, in bytes.
+        max_cell_size: Longest text in a row of a Parquet file, in bytes.
+        max_group_size: Largest row group of a Parquet file, in bytes of the columns that are read.
         **options: Options of the `Reader` of each WARC file.
 
     Raises:
@@ -120,8 +131,11 @@ class Index(Closing):
         *,
         files: str | os.PathLike[str] | None = None,
         max_block_size: int = MAX_BLOCK_SIZE,
+        max_cell_size: int = MAX_CELL_SIZE,
+        max_group_size: int = MAX_GROUP_SIZE,
         **options: Unpack[ReaderOptions],
     ) -> None:
+        limits = IndexLimits(max_block_size, max_cell_size, max_group_size)
         targets = _targets_of(target)
         if not targets:
             raise ValueError("an index of no files")
@@ -134,7 +148,7 @@ class Index(Closing):
             for one in targets:
                 sources.append(Fetcher(open_source(one), stats))
                 opened.callback(sources[-1].close)
-            self._set_up(tuple(sources), folder, files, options, max_block_size)
+            self._set_up(tuple(sources), folder, files, options, limits)
             _ = self._lines
             opened.pop_all()
 
@@ -144,7 +158,7 @@ class Index(Closing):
         folder: str | None,
         files: str | None,
         options: ReaderOptions,
-        max_block_size: int,
+        limits: IndexLimits,
     ) -> None:
         rest = len(sources) - 1
         self.name = sources[0].name + (f" and {counted(rest, 'more file')}" if rest else "")
@@ -152,7 +166,7 @@ class Index(Closing):
         self._sources = sources
         self._folder = folder
         self._files = files
-        self._max_block_size = max_block_size
+        self._limits = limits
         self._options = options
         self._lock = threading.Lock()
         self._readers: OrderedDict[str, Reader] = OrderedDict()
@@ -160,13 +174,11 @@ class Index(Closing):
         for source in sources:
             self._opened.callback(source.close)
 
-    def __getstate__(self) -> tuple[tuple[Fetcher, ...], str | None, str | None, ReaderOptions, int]:
+    def __getstate__(self) -> _State:
         folders = _absolute(self._folder), _absolute(self._files)
-        return self._sources, *folders, self._options, self._max_block_size
+        return self._sources, *folders, self._options, self._limits
 
-    def __setstate__(
-        self, state: tuple[tuple[Fetcher, ...], str | None, str | None, ReaderOptions, int]
-    ) -> None:
+    def __setstate__(self, state: _State) -> None:
         self._set_up(*state)
 
     def __copy__(self) -> Self:
@@ -211,7 +223,8 @@ class Index(Closing):
                 host, or "domain" for all of its host and subdomains.
             since: Earliest date.
             until: Latest date, inclusive: 2026 includes December.
-            closest: Yield the captures nearest to this date first. Needs `match="exact"`.
+            closest: Yield the captures nearest to this date first, and no line of a record that is not a
+                capture (`is_capture`). Needs `match="exact"`.
 
         Raises:
             FormatError: A line is malformed, or the lines are not sorted. The error has file and offset.
@@ -232,7 +245,8 @@ class Index(Closing):
         start += first.encode("ascii")
         if closest is None:
             return self._captures(self._between(start, stop))
-        return self._captures(self._outward(start, stop, date_of_digits(nearest)))
+        nearby = self._captures(self._outward(start, stop, date_of_digits(nearest)))
+        return (it for it in nearby if it.is_capture)
 
     def _captures(self, lines: Iterator[IndexLine]) -> Iterator[Capture]:
         for line in lines:
@@ -271,14 +285,14 @@ class Index(Closing):
             # Imported here: most indexes are one file.
             from seekwarc.cdx.parts import JoinedParquet  # noqa: PLC0415
 
-            return JoinedParquet(self._sources)
+            return JoinedParquet(self._sources, self._limits)
         source = self._sources[0]
         begin = source.read(0, FIRST_READ)
         if begin.startswith(PARQUET_MAGIC):
             # Imported here: most indexes are lines.
             from seekwarc.cdx.parquet import ParquetLines  # noqa: PLC0415
 
-            return ParquetLines(source)
+            return ParquetLines(source, self._limits)
         lines = StoredLines(source)
         first = begin.partition(b"\n")[0]
         if first.startswith(GZIP_MAGIC):
@@ -291,7 +305,7 @@ class Index(Closing):
                 return lines
         except FormatError as error:
             raise error.located(source.name, 0) from None
-        return ZipNumCluster(source, first, self._open_part, max_block_size=self._max_block_size)
+        return ZipNumCluster(source, first, self._open_part, max_block_size=self._limits.block_size)
 
     def _open_part(self, name: str) -> RangeSource:
         source = Fetcher(open_source(located(self._folder, name, self.name)), self.stats)

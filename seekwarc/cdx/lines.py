@@ -17,14 +17,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from seekwarc.errors import FormatError, LimitError, SourceError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, line_head
 from seekwarc.format.words import counted
 from seekwarc.storage.source import RangeSource
 
-__all__ = ["IndexLine", "SortedLines", "StoredLine", "StoredLines", "in_order"]
+__all__ = [
+    "MAX_BLOCK_SIZE",
+    "MAX_CELL_SIZE",
+    "MAX_GROUP_SIZE",
+    "IndexLimits",
+    "IndexLine",
+    "SortedLines",
+    "StoredLine",
+    "StoredLines",
+    "in_order",
+]
 
 BLOCK: Final = 64 << 10
 MAX_BLOCKS: Final = 16
@@ -36,8 +46,25 @@ MAX_REMEMBERED: Final = 4 << 20
 FEW_LINES: Final = 512
 """Bytes of a few lines, which are read one by one rather than searched."""
 NEWLINE: Final = 0x0A
+MAX_BLOCK_SIZE: Final = 8 << 20
+"""Blocks of clusters usually have 300 to 3000 lines, which is 0.1 to 1.5 MiB."""
+MAX_CELL_SIZE: Final = 1 << 20
+"""URLs have some hundred bytes, and the longest that crawlers keep some ten thousand."""
+MAX_GROUP_SIZE: Final = 256 << 20
+"""The row groups of Common Crawl's index have some 100 MB."""
 
 _LINE = re.compile(rb"[^\n]*+\n|[^\n]++\Z")
+
+
+class IndexLimits(NamedTuple):
+    """What an index may take of memory, in bytes."""
+
+    block_size: int = MAX_BLOCK_SIZE
+    """A block of a ZipNum cluster, decompressed."""
+    cell_size: int = MAX_CELL_SIZE
+    """A text in a row of a Parquet file."""
+    group_size: int = MAX_GROUP_SIZE
+    """The columns of a row group of a Parquet file that are read, decompressed."""
 
 
 @dataclass(frozen=True, slots=True)

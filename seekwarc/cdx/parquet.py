@@ -8,8 +8,9 @@ columns that a line of CDXJ needs are read too. Each row becomes such a line, so
 index works as it does with other indexes.
 
 Worst case: keys without statistics, so that the keys of all groups are read. What a file may ask for is
-bounded before it is read: its footer, the rows of a group and the bytes of its columns. Texts stay encoded
-as indices into dictionaries, so that a small page with one long text a million times takes little memory.
+bounded before it is read: its footer, the rows of a group and the bytes of its columns, as the headers of all
+pages state them, since pyarrow believes those and not the footer. Texts stay encoded as indices into
+dictionaries, so that a small page with one long text a million times takes little memory.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from functools import lru_cache
 from typing import Any, Final
 
 from seekwarc.cdx.columnar import KEY, NEEDED, READ, TIME, line_of, timestamp_at
-from seekwarc.errors import FormatError, LimitError, SeekWarcError, SourceError
+from seekwarc.cdx.lines import IndexLimits
+from seekwarc.errors import FormatError, LimitError, SeekWarcError, SourceError, TruncatedError
 from seekwarc.format.arrow import arrow
-from seekwarc.format.words import counted
+from seekwarc.format.parquet import parse_page_header
 from seekwarc.storage.fetch import Fetcher
 
 __all__ = ["ParquetLines", "StoredRow"]
@@ -33,12 +35,21 @@ __all__ = ["ParquetLines", "StoredRow"]
 MAGIC: Final = b"PAR1"
 MAX_FOOTER: Final = 64 << 20
 MAX_GROUP_ROWS: Final = 4 << 20
-MAX_GROUP_SIZE: Final = 1 << 30
-"""Bytes of the wanted columns of a row group, decompressed. Common Crawl's groups have some 100 MB."""
+CELL_MARGIN: Final = 16
+"""Bytes that a cell takes besides its text, at most."""
+PAGE_MARGIN: Final = 64 << 10
+"""Bytes that pages take besides their cells, at most, where a column has few rows."""
+PAGE_HEAD: Final = 1 << 10
+"""Bytes that are read of a page to parse its header: they have all of most headers."""
+MAX_PAGE_HEAD: Final = 16 << 20
+"""The limit of pyarrow: a header repeats the least and the greatest value of its page."""
+UUID_SIZE: Final = 16
 MAX_GROUPS: Final = 2
 """Row groups whose keys, or other columns, are kept."""
 WINDOW: Final = 64
 """Rows that become Python values at a time."""
+MAX_WINDOW: Final = 4 << 20
+"""Bytes of text that become Python values at a time, unless one row has more."""
 TAIL: Final = 64 << 10
 """Bytes that are read of the end of a file: they have all of most footers."""
 AFTER_KEY: Final = b"!"
@@ -84,8 +95,6 @@ class _Group:
     offset: int
     ranges: dict[str, tuple[int, int]]
     """Where each column is stored, [start, stop)."""
-    sizes: dict[str, int]
-    """Bytes of each column, decompressed."""
 
 
 class ParquetLines:
@@ -93,6 +102,7 @@ class ParquetLines:
 
     Args:
         source: The file. Its size must be known.
+        limits: What it may take of memory.
 
     Raises:
         SourceError: It is a pipe, or cannot be read.
@@ -101,11 +111,12 @@ class ParquetLines:
         UnsupportedError: pyarrow is not installed.
     """
 
-    def __init__(self, source: Fetcher) -> None:
+    def __init__(self, source: Fetcher, limits: IndexLimits) -> None:
         if source.size is None:
             raise SourceError("a pipe cannot be searched; store it in a file first", source=source.name)
         self.name = source.name
         self._source = source
+        self._limits = limits
         self._lock = threading.Lock()
         self._pa = arrow()
         with self._reading():
@@ -195,30 +206,80 @@ class ParquetLines:
 
     def _read_keys(self, group: _Group) -> _Heads:
         with self._reading(group.offset):
-            table = self._read(group, (KEY, TIME))
+            table, window = self._read(group, (KEY, TIME))
             pa = self._pa
             times = table.column(TIME).cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
-            return _Heads(pa.table({KEY: table.column(KEY), TIME: times}))
+            return _Heads(pa.table({KEY: table.column(KEY), TIME: times}), window)
 
     def _read_others(self, group: _Group) -> _Window:
-        return _Window(self._read(group, self._columns))
+        return _Window(*self._read(group, self._columns))
 
-    def _read(self, group: _Group, columns: Iterable[str]) -> Any:  # noqa: ANN401
+    def _read(self, group: _Group, columns: Iterable[str]) -> tuple[Any, int]:
+        """Return columns of a row group, and how many of its rows may become Python values at a time."""
         names = list(columns)
-        size = sum(group.sizes[name] for name in names)
-        if group.rows > MAX_GROUP_ROWS or size > MAX_GROUP_SIZE:
+        if group.rows > MAX_GROUP_ROWS:
             raise LimitError(
-                f"a row group has {counted(group.rows, 'row')} and {size} bytes, beyond the limits of "
-                f"{MAX_GROUP_ROWS} and {MAX_GROUP_SIZE}; write the index with smaller row groups"
+                f"a row group has {group.rows} rows, and the limit is {MAX_GROUP_ROWS}; write the index with "
+                "smaller row groups"
             )
         with self._lock:
             # In one round trip: pyarrow would read one column after the other.
-            if self._source.policy.in_flight > 1:
+            if self._source.policy.gap:
                 self._source.prefetch(group.ranges[name] for name in names)
+            self._check_sizes(group, names)
             table = self._file.read_row_group(group.number, columns=names, use_threads=False)
         if table.num_rows != group.rows:
             raise FormatError(f"a row group has {table.num_rows} rows, not the {group.rows} of the footer")
-        return table
+        size = 0
+        for name in names:
+            longest = _longest_text(table.column(name))
+            if longest > self._limits.cell_size:
+                raise self._too_long(name)
+            size += longest
+        return table, min(MAX_WINDOW // (size + 1) + 1, WINDOW)
+
+    def _check_sizes(self, group: _Group, names: Iterable[str]) -> None:
+        """Compare what the pages of columns take with the limits, before they are decompressed.
+
+        Raises:
+            LimitError: They take more, or a cell is too large.
+            FormatError: The pages are not where the footer says.
+        """
+        size = 0
+        for name in names:
+            column = sum(self._page_sizes(*group.ranges[name]))
+            size += column
+            # Its texts may be stored twice: in a dictionary, and after it when that became too large.
+            if column > 2 * group.rows * (self._limits.cell_size + CELL_MARGIN) + PAGE_MARGIN:
+                raise self._too_long(name)
+            if size > self._limits.group_size:
+                raise LimitError(
+                    f"a row group takes more than {self._limits.group_size} bytes; raise max_group_size "
+                    "(--max-group), or write the index with smaller row groups"
+                )
+
+    def _page_sizes(self, start: int, stop: int) -> Iterator[int]:
+        """Yield how many bytes each page of a column takes."""
+        while start < stop:
+            size = PAGE_HEAD
+            while True:
+                data = self._source.read(start, min(start + size, stop))
+                try:
+                    page = parse_page_header(data)
+                except TruncatedError:
+                    if len(data) < size or size >= MAX_PAGE_HEAD:
+                        raise
+                    size = min(size << 4, MAX_PAGE_HEAD)
+                else:
+                    break
+            start += page.size + page.stored_size
+            yield max(page.content_size, page.stored_size)
+
+    def _too_long(self, name: str) -> LimitError:
+        return LimitError(
+            f"the column {name} has a cell of more than {self._limits.cell_size} bytes; raise max_cell_size "
+            "(--max-cell) to allow it"
+        )
 
     def _opened(self, size: int) -> Any:  # noqa: ANN401
         import pyarrow.parquet as pq  # noqa: PLC0415 - heavy
@@ -257,7 +318,9 @@ class ParquetLines:
             if types.is_dictionary(kind):
                 kind = kind.value_type
             expected = _EXPECTED.get(name, ("is_string", "is_large_string"))
-            if not any(getattr(types, check)(kind) for check in expected):
+            if not any(getattr(types, check)(kind) for check in expected) or (
+                types.is_fixed_size_binary(kind) and kind.byte_width != UUID_SIZE
+            ):
                 raise FormatError(f"the column {name} has the type {kind}, which an index does not have")
         return tuple(name for name in READ if name in schema.names)
 
@@ -272,7 +335,6 @@ class ParquetLines:
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
             ranges: dict[str, tuple[int, int]] = {}
-            sizes: dict[str, int] = {}
             first = last = None
             for place in range(group.num_columns):
                 column = group.column(place)
@@ -280,19 +342,17 @@ class ParquetLines:
                 if name not in wanted:
                     continue
                 start = column.data_page_offset
-                if column.has_dictionary_page and column.dictionary_page_offset is not None:
+                if column.has_dictionary_page and column.dictionary_page_offset:
                     start = min(start, column.dictionary_page_offset)
                 stop = start + column.total_compressed_size
-                amount = column.total_uncompressed_size
-                if not 0 <= start <= stop <= size or min(amount, group.num_rows) < 0:
+                if not 0 <= start <= stop <= size or group.num_rows < 0:
                     raise FormatError(f"the footer has a column {name} at [{start}, {stop}) of {size} bytes")
                 ranges[name] = start, stop
-                sizes[name] = amount
                 if name == KEY and column.is_stats_set and column.statistics.has_min_max:
                     first, last = (_bytes(it) for it in (column.statistics.min, column.statistics.max))
             if wanted - ranges.keys():
                 raise FormatError(f"a row group has no column {min(wanted - ranges.keys())}")
-            yield _Group(number, group.num_rows, first, last, ranges[KEY][0], ranges, sizes)
+            yield _Group(number, group.num_rows, first, last, ranges[KEY][0], ranges)
 
     @contextmanager
     def _reading(self, offset: int | None = None) -> Iterator[None]:
@@ -323,9 +383,9 @@ _EXPECTED: Final = {
 class _Heads:
     """Keys and dates of a row group."""
 
-    def __init__(self, table: Any) -> None:  # noqa: ANN401
+    def __init__(self, table: Any, window: int) -> None:  # noqa: ANN401
         self._size: int = table.num_rows
-        self._window = _Window(table)
+        self._window = _Window(table, window)
 
     def at(self, number: int) -> tuple[str, str]:
         """Return the key and the date of a row.
@@ -352,19 +412,31 @@ class _Heads:
         return low
 
 
-class _Window:
-    """The rows of a table as Python values, some at a time."""
+def _longest_text(column: Any) -> int:  # noqa: ANN401
+    """Return the bytes of the longest text in a column; 0 if it holds none."""
+    # Imported here: it takes a while, and most indexes are lines.
+    import pyarrow.compute as pc  # noqa: PLC0415
+    from pyarrow.types import is_primitive  # noqa: PLC0415
 
-    def __init__(self, table: Any) -> None:  # noqa: ANN401
+    texts = [getattr(chunk, "dictionary", chunk) for chunk in column.chunks]
+    lengths = [pc.max(pc.binary_length(it)).as_py() or 0 for it in texts if not is_primitive(it.type)]
+    return max(lengths, default=0)
+
+
+class _Window:
+    """The rows of a table as Python values, so many at a time."""
+
+    def __init__(self, table: Any, window: int) -> None:  # noqa: ANN401
         self._table = table
+        self._window = window
         self._rows: tuple[int, list[dict[str, object]]] = (0, [])
 
     def at(self, number: int) -> dict[str, object]:
         """Return a row."""
         start, rows = self._rows
         if not start <= number < start + len(rows):
-            start = number - number % WINDOW
-            rows = self._table.slice(start, WINDOW).to_pylist()
+            start = number - number % self._window
+            rows = self._table.slice(start, self._window).to_pylist()
             self._rows = start, rows
         return rows[number - start]
 

@@ -19,8 +19,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from glob import glob, has_magic
+from itertools import repeat
 from typing import Final, TypeAlias
 
+from seekwarc.cdx.lines import IndexLimits
 from seekwarc.cdx.parquet import ParquetLines, StoredRow
 from seekwarc.errors import SourceError
 from seekwarc.storage.fetch import Fetcher
@@ -71,14 +73,15 @@ class JoinedParquet:
 
     Args:
         sources: The files, in any order.
+        limits: What each may take of memory.
 
     Raises:
         SeekWarcError: As `ParquetLines`.
     """
 
-    def __init__(self, sources: Sequence[Fetcher]) -> None:
+    def __init__(self, sources: Sequence[Fetcher], limits: IndexLimits) -> None:
         with ThreadPoolExecutor(min(OPENED_AT_ONCE, len(sources))) as pool:
-            self._files = list(pool.map(ParquetLines, sources))
+            self._files = list(pool.map(ParquetLines, sources, repeat(limits)))
         self._lock = threading.Lock()
         self._finished: deque[ParquetLines] = deque()
 

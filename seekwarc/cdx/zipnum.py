@@ -16,19 +16,14 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
-from seekwarc.cdx.lines import StoredLine, StoredLines, in_order
+from seekwarc.cdx.lines import MAX_BLOCK_SIZE, StoredLine, StoredLines, in_order
 from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, line_head
 from seekwarc.storage.local import BytesSource
 from seekwarc.storage.source import RangeSource
 
-__all__ = ["MAX_BLOCK_SIZE", "ZipNumCluster", "is_cluster"]
+__all__ = ["ZipNumCluster", "is_cluster"]
 
-MAX_BLOCK_SIZE: Final = 8 << 20
-"""Bytes of a block, compressed or decompressed, unless the caller allows more.
-
-Blocks usually have 300 to 3000 lines, which is 0.1 to 1.5 MiB.
-"""
 MAX_BLOCKS: Final = 4
 """Decompressed blocks that are kept in memory."""
 GZIP_WINDOW: Final = 31

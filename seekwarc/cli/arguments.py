@@ -19,7 +19,7 @@ __all__ = [
     "did_you_mean",
 ]
 
-RARE: Final = frozenset(("max_window", "max_dictionary", "max_table", "max_block"))
+RARE: Final = frozenset(("max_window", "max_dictionary", "max_table", "max_block", "max_cell", "max_group"))
 """Options that most users never need: the limits of reading."""
 
 

@@ -18,11 +18,11 @@ import sys
 
 from seekwarc.cli.arguments import add_no_verify_argument
 from seekwarc.cli.common import (
-    add_block_limit,
+    add_index_limits,
     add_limit_arguments,
     add_record_arguments,
-    block_limit,
     counts_from_end,
+    index_limits,
     limit_options,
     open_archive,
     parse_range,
@@ -90,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR|URL",
         help="where the files that the index names are (default: in the folder of the index)",
     )
-    add_block_limit(group)
+    add_index_limits(group)
     add_limit_arguments(parser)
 
 
@@ -119,7 +119,7 @@ def _run_with_index(options: argparse.Namespace) -> int:
         raise SeekWarcError("--index needs --uri, and takes neither FILE nor --with")
     if options.closest and options.date is None:
         raise SeekWarcError("--closest needs a --date")
-    limits = {**limit_options(options), **block_limit(options)}
+    limits = {**limit_options(options), **index_limits(options)}
     with Index(options.index, files=options.files, **limits) as index:
         wanted = (
             {"closest": options.date} if options.closest else {"since": options.date, "until": options.date}

@@ -22,16 +22,16 @@ from seekwarc.write.files import Existing
 
 __all__ = [
     "TRAIN",
-    "add_block_limit",
+    "add_index_limits",
     "add_limit_arguments",
     "add_record_arguments",
     "add_writer_arguments",
-    "block_limit",
     "counts_from_end",
     "dictionary_at",
     "done_json",
     "existing_option",
     "human_size",
+    "index_limits",
     "input_target",
     "limit_options",
     "open_archive",
@@ -231,19 +231,32 @@ def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_block_limit(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
-    """Add the limit of reading ZipNum clusters."""
+def add_index_limits(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+    """Add the limits of reading ZipNum clusters and Parquet files."""
     parser.add_argument(
         "--max-block",
         type=parse_size,
         metavar="SIZE",
         help="largest block of a ZipNum cluster to decompress (default: 8M)",
     )
+    parser.add_argument(
+        "--max-cell",
+        type=parse_size,
+        metavar="SIZE",
+        help="longest text in a row of a Parquet index (default: 1M)",
+    )
+    parser.add_argument(
+        "--max-group",
+        type=parse_size,
+        metavar="SIZE",
+        help="largest row group of a Parquet index to decompress (default: 256M)",
+    )
 
 
-def block_limit(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the limit that was given, as an `Index` takes it."""
-    return {"max_block_size": options.max_block} if options.max_block is not None else {}
+def index_limits(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the limits that were given, as an `Index` takes them."""
+    given = {f"{name}_size": getattr(options, name) for name in ("max_block", "max_cell", "max_group")}
+    return {name: size for name, size in given.items() if size is not None}
 
 
 def _window_size(text: str) -> int:

@@ -1,8 +1,10 @@
 """Make an index of WARC files: one line for each capture, sorted by URI and date.
 
 The lines are CDXJ, as pywb and cdxj-indexer expect it, also for .warc.zst; with --parquet they are rows of a
-columnar index with the columns of Common Crawl's, for DuckDB, Spark and Athena. Only heads are decompressed,
-unless a record states no payload digest. The index goes to standard output unless `-o` names a file. Exit
+columnar index with the columns of Common Crawl's, for DuckDB, Spark and Athena (where offsets and lengths of
+records must be BIGINT). Responses, revisits and resources are listed; with --all also metadata, requests and
+whatever else has a URI. Only heads are decompressed, unless a record states no payload digest, or --parquet
+has to count the chunks of a chunked body. The index goes to standard output unless `-o` names a file. Exit
 status 1 means that records are missing from the index; each problem is printed.
 
 A folder stands for all WARC files in and below it. With --to-dir each file gets an index of its own, named
@@ -70,6 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER|URL", nargs="+")
     add_output_arguments(parser, "OUT", "the index (default: standard output)", required=False)
     parser.add_argument(
+        "--all",
+        action="store_true",
+        dest="all_records",
+        help="list every record that has a URI (default: responses, revisits and resources)",
+    )
+    parser.add_argument(
         "-p",
         "--post-append",
         action="store_true",
@@ -91,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stated-digests",
         action="store_true",
-        help="leave out digests that records do not state, and so read no payload",
+        help="leave out digests that records do not state, and so read no payload for them",
     )
     add_json_argument(parser, "file")
     add_batch_arguments(parser, made="an index")
@@ -217,6 +225,7 @@ class _Indexing:
     """Folder for the lines of each file; None if each gets an index of its own."""
     sends: bool
     """Whether the lines of each file come back in its result, from workers that may not see the folder."""
+    all_records: bool
     post_append: bool
     stated_digests: bool
     parquet: bool
@@ -232,6 +241,7 @@ class _Indexing:
         return cls(
             parts=parts,
             sends=parts is not None and options.dask is not None,
+            all_records=options.all_records,
             post_append=options.post_append,
             stated_digests=options.stated_digests,
             parquet=options.parquet,
@@ -273,6 +283,7 @@ class _Indexing:
             sources,
             target,
             on_problem=context.emit,
+            all_records=self.all_records,
             post_append=self.post_append,
             stated_digests=self.stated_digests,
             parquet=self.parquet and self.parts is None,

@@ -21,7 +21,7 @@ from itertools import islice
 
 from seekwarc.cdx.index import Capture, Index
 from seekwarc.cli.arguments import add_json_argument
-from seekwarc.cli.common import add_block_limit, block_limit, input_target, printable
+from seekwarc.cli.common import add_index_limits, index_limits, input_target, printable
 from seekwarc.errors import NotFoundError
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to", dest="until", metavar="DATE", help="latest date; 2026 includes all of that year"
     )
-    parser.add_argument("--closest", metavar="DATE", help="sort by distance from this date")
+    parser.add_argument("--closest", metavar="DATE", help="captures alone, nearest to this date first")
     parser.add_argument("--limit", metavar="N", type=_limit, help="print at most this many captures")
     parser.add_argument(
         "--match",
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only captures whose field contains the text, equals it (=) or matches it as a regular "
         "expression (~); ! inverts. Fields: urlkey, timestamp, url, mime, status, digest, filename, ...",
     )
-    add_block_limit(parser)
+    add_index_limits(parser)
     shown = parser.add_mutually_exclusive_group()
     add_json_argument(shown, "capture")
     shown.add_argument("--cdxj", action="store_true", help="print CDXJ lines")
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         if options.index == "-":
             target = opened.enter_context(searchable(open_source(input_target("-"))))
         # A cluster finds its blocks by its path.
-        index = opened.enter_context(Index(target, **block_limit(options)))
+        index = opened.enter_context(Index(target, **index_limits(options)))
         captures = index.lookup(
             options.uri,
             match=options.match,

@@ -40,9 +40,10 @@ from seekwarc.cli.common import (
     printable,
     writer_options,
 )
-from seekwarc.errors import FormatError, TargetExistsError
+from seekwarc.errors import FormatError, TargetExistsError, UnsupportedError
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
+from seekwarc.frames.units import detect
 from seekwarc.read.options import ReadLimits
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
@@ -131,7 +132,8 @@ class _Recovering:
             _check_existing(job.source, target, context)
             return Status.SKIPPED, None
         refuse_same_file(job.source, target)
-        with searchable(open_source(input_target(job.source))) as source:
+        stored = open_source(input_target(job.source))
+        with searchable(stored, check_head=lambda head: _check_head(head, stored.name)) as source:
             if isinstance(target, str):
                 with context.output(target, self.existing) as output:
                     done = self._recover(source, output, context)
@@ -154,6 +156,19 @@ class _Recovering:
             on_progress=context.on_progress,
             **self.settings,
         )
+
+
+def _check_head(head: bytes, name: str) -> None:
+    """Refuse a pipe that does not begin as a WARC file, since it may be endless.
+
+    Raises:
+        UnsupportedError: It does not.
+    """
+    try:
+        detect(head, name)
+    except UnsupportedError as error:
+        hint = "if it is a WARC file that is damaged there, store it in a file first"
+        raise UnsupportedError(f"{error.message}; {hint}", source=name, offset=0) from None
 
 
 def _check_existing(source: str, target: str, context: JobContext) -> None:

@@ -38,6 +38,7 @@ from seekwarc.cli.common import (
     printable,
 )
 from seekwarc.format.words import counted
+from seekwarc.frames.units import detect
 from seekwarc.read.options import ReadLimits
 from seekwarc.storage.opening import open_source
 from seekwarc.tools.batch import archives_in
@@ -175,7 +176,8 @@ class _Verifying:
     """Files that are skipped, see `_Report.passed`; None without --report."""
 
     def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Checked | None]:
-        with searchable(open_source(input_target(job.source))) as source:
+        stored = open_source(input_target(job.source))
+        with searchable(stored, check_head=lambda head: detect(head, stored.name)) as source:
             if self.passed is not None:
                 # The version of an object is known when something of it was read.
                 source.read_end(1)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from seekwarc.errors import FormatError, SeekWarcError
-from seekwarc.format.cdxj import CdxjLine
+from seekwarc.format.cdxj import TYPE_FIELD, CdxjLine
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.seektable import TableChoice, TableTrust
@@ -201,7 +201,7 @@ def with_next(
 
 
 def entry_of_line(line: CdxjLine, file: str | None = None) -> Entry:
-    """Return the entry of a line of a CDXJ index, which does not tell responses from resources.
+    """Return the entry of a line of a CDXJ index, which need not tell a response from a resource.
 
     A malformed name of a seek table is a `problem` of the entry: the record can be read without.
 
@@ -222,7 +222,7 @@ def entry_of_line(line: CdxjLine, file: str | None = None) -> Entry:
         line.filename if file is None else file,
         line.offset,
         length,
-        "revisit" if line.is_revisit else "response",
+        "revisit" if line.is_revisit else line.fields.get(TYPE_FIELD, "response"),
         uri=line.uri,
         date=line.date,
         payload_digest=line.digest,

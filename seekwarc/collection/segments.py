@@ -155,8 +155,7 @@ class SegmentsBody(RecordBody):
         """See `RecordBody.read_some`."""
         found = b""
         for body, begin, end, data in self._pieces(start, stop):
-            missing = min(least - len(found), end - begin)
-            found += data if body is None else body.read_some(begin, end, missing)
+            found += data if body is None else body.read_some(begin, end, least - len(found))
             if len(found) >= least:
                 break
         return found

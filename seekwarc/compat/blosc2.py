@@ -172,8 +172,8 @@ class BareChunk:
             value = _NAN[item]
         else:
             raise FormatError(f"the chunk is of NaN, and its items have {item} bytes")
-        begin = start % item
-        return (value * ((stop - start + begin) // item + 1))[begin : begin + stop - start]
+        first, last = start // item, -(-stop // item)
+        return (value * (last - first))[start - first * item : stop - first * item]
 
     def _decoded(self, start: int, stop: int) -> Iterator[bytes]:
         size = self.header.blocksize

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, islice, takewhile
+from operator import attrgetter
 from os.path import basename
 from typing import Final, Unpack
 
@@ -254,7 +255,8 @@ class IndexedCaptures(Captures):
 
     def below(self, prefix: str) -> Iterator[Entry]:
         """See `Captures.below`; lines of one key follow each other, so the latest of each URI is known."""
-        for _, lines in groupby(self._lines_below(prefix), lambda capture: capture.key):
+        captures = filter(attrgetter("is_capture"), self._lines_below(prefix))
+        for _, lines in groupby(captures, attrgetter("key")):
             # By date, so that the last one is the latest.
             for uri, capture in {it.uri: it for it in lines}.items():
                 if uri is not None and name_of(uri).startswith(prefix):
@@ -277,8 +279,8 @@ class IndexedCaptures(Captures):
         while uri.rpartition("/")[0].strip("/"):
             uri = uri.rpartition("/")[0]
             try:
-                lines = islice(self._index.lookup(uri, match="prefix"), MAX_NAMED)
-                found = [it.uri for it in lines if it.uri is not None]
+                lines = filter(attrgetter("is_capture"), self._index.lookup(uri, match="prefix"))
+                found = [it.uri for it in islice(lines, MAX_NAMED) if it.uri is not None]
             except ValueError:
                 return ()
             if found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Any, Final, cast
+from typing import Any, Final, SupportsIndex, cast
 
 from fsspec.spec import AbstractFileSystem
 
@@ -69,7 +69,8 @@ class WarcFile(io.BufferedReader):
         """Return what the file system knows of the file."""
         return cast("dict[str, Any]", self.fs.info(self.path))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    # Since Python 3.12 files of `io` refuse to be pickled by this method, which comes before `__reduce__`.
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]:
         return _reopened, (self.fs, self.path, self.tell())
 
 

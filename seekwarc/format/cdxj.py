@@ -25,9 +25,11 @@ __all__ = [
     "MAX_LINE_SIZE",
     "REVISIT",
     "TABLE_FIELD",
+    "TYPE_FIELD",
     "CdxjLine",
     "date_digits",
     "date_of_digits",
+    "is_capture",
     "line_head",
     "timestamp_of",
 ]
@@ -38,6 +40,9 @@ REVISIT: Final = "warc/revisit"
 """The `mime` of a revisit."""
 TABLE_FIELD: Final = "seekTable"
 """Names the seek table of a large record. The field is seekwarc's own; other readers ignore it."""
+TYPE_FIELD: Final = "warc-type"
+"""The record's type, by the name that cdxj-indexer has for it. Lines of captures need not have it."""
+FIELDS_TYPE: Final = "application/warc-fields"
 DIGITS: Final = 14
 """YYYYMMDDhhmmss"""
 MAX_SHOWN: Final = 60
@@ -98,6 +103,9 @@ class CdxjLine:
     def build(self) -> bytes:
         """Return the line with its line break, all in ASCII.
 
+        That of a record that is not a capture begins with `warc-type`, all others with `url`: of the lines of
+        a URI and second, which are sorted by their bytes, captures come first.
+
         Raises:
             FormatError: The key or the date is malformed.
         """
@@ -105,7 +113,10 @@ class CdxjLine:
             raise FormatError(
                 f"key {self.key[:MAX_SHOWN]!r} and date {self.timestamp!r} cannot be in a line of CDXJ"
             )
-        return f"{self.key} {self.timestamp} {json.dumps(dict(self.fields))}\n".encode("ascii")
+        fields = dict(self.fields)
+        if not self.is_capture:
+            fields = {TYPE_FIELD: fields[TYPE_FIELD], **fields}
+        return f"{self.key} {self.timestamp} {json.dumps(fields)}\n".encode("ascii")
 
     @property
     def uri(self) -> str | None:
@@ -125,6 +136,12 @@ class CdxjLine:
     def mime(self) -> str | None:
         """`mime`: media type of the payload, or `warc/revisit`."""
         return self.fields.get("mime")
+
+    @property
+    def is_capture(self) -> bool:
+        """Whether the record is a capture of the URI; true where the line has no `warc-type`."""
+        kind = self.fields.get(TYPE_FIELD)
+        return kind is None or is_capture(kind, self.mime)
 
     @property
     def is_revisit(self) -> bool:
@@ -191,6 +208,15 @@ class CdxjLine:
         if number is None and needed:
             raise FormatError(f"the `{name}` of this line of the index is {text[:MAX_SHOWN]!r}, not a number")
         return number
+
+
+def is_capture(kind: str | None, media_type: str | None) -> bool:
+    """Tell whether a record of a WARC-Type and media type is a capture, which may be shown for its URI.
+
+    Metadata, requests and others only tell something of a capture. So do resources of the type
+    application/warc-fields, which are notes of crawlers.
+    """
+    return kind in ("response", "revisit") or (kind == "resource" and media_type != FIELDS_TYPE)
 
 
 def line_head(data: bytes, start: int = 0) -> bytes | None:

@@ -34,9 +34,9 @@ MAX_DIGITS: Final = 18
 _NUMBER = re.compile(rf"[0-9]{{1,{MAX_DIGITS}}}")
 _NAME = re.compile(TOKEN)
 _LINE_BREAK_OR_NUL = re.compile(r"[\r\n\0]")
-_FOLD = re.compile(r"(?:(?<![ \t])[ \t]++)?\r?\n[ \t]++")
-# Some write bare LF. One search takes less than half the time of one for each kind of line break.
-_BLANK_LINE = re.compile(rb"\n\r?\n")
+_FOLD = re.compile(r"(?:(?<![ \t])[ \t]++)?\r{0,2}\n[ \t]++")
+# Some write bare LF, or CR CR LF. One search takes less than half the time of one for each line break.
+_BLANK_LINE = re.compile(rb"\n\r{0,2}\n")
 
 
 def whole_number(text: str) -> int | None:

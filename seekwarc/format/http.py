@@ -32,7 +32,8 @@ MAX_STATUS_LINE: Final = 128
 
 _LINE_BREAKS = (b"\r", b"\n")
 _LEADING_BLANK_LINES = re.compile(rb"(?:\r?\n){0,4}")
-_STATUS_LINE = re.compile(rb"(?:HTTP(?:/\d(?:\.[\dxX])?)?|ICY)[ \t]+(\d{3})(?!\d)([^\r\n]*)")
+# A crawler that got no status from its browser writes 0.
+_STATUS_LINE = re.compile(rb"(?:HTTP(?:/\d(?:\.[\dxX])?)?|ICY)[ \t]+(\d{3}(?!\d)|0(?!\S))([^\r\n]*)")
 _REQUEST_LINE = re.compile(rf"({TOKEN})[ \t]+([^\s][^\r\n]*)".encode())
 _HTTP_VERSION = re.compile(r"(?<![ \t])[ \t]++HTTP/\d(?:\.\d)?[ \t]*$")
 _CODING = re.compile(rb"\n(?i:transfer|content)-(?i:encoding)")

@@ -3,9 +3,10 @@
 Source: WARC 1.1, clause 4 (grammar) and clause 5 (named fields). WARC 1.0 differs only in that every
 URI has angle brackets, which `RecordHeader.uri` removes.
 
-Reading tolerates what real files have: lines that end with bare LF, a version line that ends with CR CR LF,
-blanks after a field name, any version. The bytes are kept exactly as read in
-`RecordHeader.raw`, so that copying a record never changes it. Writing is strict.
+Reading tolerates what real files have: lines that end with bare LF or with CR CR LF, blanks after a field
+name, any version. `WARC/` may be in any case, as all literals of the grammar may (RFC 2616, section 2.1). The
+bytes are kept exactly as read in `RecordHeader.raw`, so that copying a record never changes it. Writing is
+strict.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ __all__ = [
     "RecordHeader",
     "build_record_header",
     "edit_header",
+    "is_record_magic",
+    "may_begin_record",
     "parse_record_header",
     "whole_record_header",
 ]
@@ -55,7 +58,10 @@ MAX_HEADER_SIZE: Final = 1 << 20
 MAX_BLANK_BYTES: Final = 512
 """CR and LF bytes that are allowed between two records; more are damage."""
 RECORD_MAGIC: Final = b"WARC/"
-RECORD_BEGINNING: Final = re.compile(rb"WARC/[0-9]{1,4}\.[0-9]{1,4}[ \t]{0,8}\r{0,2}\n[!-9;-~]{1,64}[ \t:]")
+"""What a record begins with, in any case; see `is_record_magic`."""
+RECORD_BEGINNING: Final = re.compile(
+    rb"[Ww][Aa][Rr][Cc]/[0-9]{1,4}\.[0-9]{1,4}[ \t]{0,8}\r{0,2}\n[!-9;-~]{1,64}[ \t:]"
+)
 """A version line and the name of a field: what is taken for a record where none is expected."""
 
 ARC_MAGIC: Final = b"filedesc"
@@ -65,8 +71,9 @@ ARC_FILE: Final = (
 )
 """What to do about it."""
 
-_VERSION = re.compile(rb"WARC/(\d{1,4}\.\d{1,4})[ \t]*(\r{0,2})\n")
+_VERSION = re.compile(rb"(?i:warc)/(\d{1,4}\.\d{1,4})[ \t]*(\r{0,2})\n")
 _TOO_MANY_RETURNS = b"\r\r"
+_LAST_RETURNS = b"\n\r\r\n"
 _USUAL_VERSIONS = (b"WARC/1.0\r\n", b"WARC/1.1\r\n")
 _CONTENT_LENGTH = re.compile(
     # The usual form, and whatever else stands in its place.
@@ -125,6 +132,8 @@ class RecordHeader(FieldMapping):
     @property
     def problem(self) -> str | None:
         """What is wrong with the form of the header, though it could be parsed; None if nothing is."""
+        if self.raw.endswith(_LAST_RETURNS):
+            return "the lines of the header end with CR CR LF"
         if self.raw.startswith(_USUAL_VERSIONS):
             return None
         match = _VERSION.match(self.raw)
@@ -156,6 +165,16 @@ class RecordHeader(FieldMapping):
         return decode_words(value) if value is not None else None
 
 
+def is_record_magic(data: bytes) -> bool:
+    """Return whether bytes begin with `WARC/`, in any case: then a record may begin there."""
+    return data[:5].upper() == RECORD_MAGIC
+
+
+def may_begin_record(data: bytes) -> bool:
+    """Return the same of bytes that may be fewer than five, of which more are to come."""
+    return RECORD_MAGIC.startswith(data[:5].upper())
+
+
 def _unusual_length(field: re.Match[bytes] | None) -> int:
     """Return the length that a Content-Length field states that is not just digits."""
     if field is None:
@@ -181,18 +200,17 @@ def parse_record_header(raw: bytes, *, strict: bool = False) -> RecordHeader:
     """
     if len(raw) > MAX_HEADER_SIZE:
         raise FormatError(f"a record header of {len(raw)} bytes exceeds the limit of {MAX_HEADER_SIZE}")
-    if not raw.startswith(_USUAL_VERSIONS):
-        version = _VERSION.match(raw)
-        if version is None or (strict and version[2] == _TOO_MANY_RETURNS):
-            if raw.startswith(ARC_MAGIC):
-                raise UnsupportedError(ARC_FILE)
-            raise FormatError(f"no WARC record starts here: found {raw[:16]!r}")
-        if version[2] == _TOO_MANY_RETURNS and b"\n\r\r\n" in raw:
-            # The real blank line is CR CR LF too, so `raw` extends into the block.
-            raise FormatError("the lines of this record header end with CR CR LF")
+    is_usual = raw.startswith(_USUAL_VERSIONS) and not raw.endswith(_LAST_RETURNS)
+    if not is_usual and _VERSION.match(raw) is None:
+        if raw.startswith(ARC_MAGIC):
+            raise UnsupportedError(ARC_FILE)
+        raise FormatError(f"no WARC record starts here: found {raw[:16]!r}")
     field = _CONTENT_LENGTH.search(raw)
     digits = field[1] if field is not None else None
-    return RecordHeader(raw, int(digits) if digits is not None else _unusual_length(field))
+    header = RecordHeader(raw, int(digits) if digits is not None else _unusual_length(field))
+    if strict and not is_usual and (problem := header.problem) is not None:
+        raise FormatError(problem)
+    return header
 
 
 def whole_record_header(content: Buffer) -> RecordHeader | None:
@@ -221,7 +239,7 @@ def edit_header(header: RecordHeader, remove: Iterable[str], add: Iterable[tuple
     raw = header.raw
     for name in remove:
         raw = field_pattern(name).sub(b"", raw)
-    fields = raw.removesuffix(b"\n").removesuffix(b"\r")
+    fields = raw[: raw.rindex(b"\n", 0, -1) + 1]
     return parse_record_header(fields + format_fields(add) + b"\r\n")
 
 

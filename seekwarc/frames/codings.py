@@ -7,6 +7,7 @@ by a generator from bytes to bytes, so that codings chain and none holds more th
 from __future__ import annotations
 
 import io
+import re
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -39,6 +40,9 @@ RAW_DEFLATE_DOUBT: Final = 256
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = zstd.FRAME_MAGIC.to_bytes(4, "little")
+_EMPTY_BLOCK: Final = (b"\0\0\0", b"\2\0\0")
+"""Headers of blocks without content that are not the last: a raw one, and one byte repeated never."""
+_EMPTY_BLOCKS = re.compile(rb"(?:\x00\x00\x00|\x02\x00\x00.)++", re.DOTALL)
 
 
 class _Body:
@@ -170,7 +174,11 @@ def _zstd_frame(body: _Body, decode: Callable[[bytes], bytes]) -> Iterator[bytes
     last = False
     while not last:
         # Block by block, for the codec gives all that its input holds. Without a whole header the size is 0.
-        size, last = zstd.walk_blocks(body.peek(3), 0)
+        head = body.peek(3)
+        size, last = zstd.walk_blocks(head, 0)
+        if head in _EMPTY_BLOCK and (run := _EMPTY_BLOCKS.match(body.peek(MAX_INPUT))):
+            # A body may have millions of them.
+            size = run.end()
         yield from _zstd_part(body, size or 3, decode)
     yield from _zstd_part(body, 4 * header.has_checksum, decode)
 

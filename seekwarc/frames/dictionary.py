@@ -15,12 +15,12 @@ from typing import Final, NamedTuple
 import zstandard
 
 from seekwarc.errors import FormatError, FormatWarning, LimitError, TruncatedError
+from seekwarc.format.words import counted
 from seekwarc.format.zstd import (
     DICTIONARY_FRAME_MAGIC,
     DICTIONARY_MAGIC,
     FRAME_MAGIC,
     SKIPPABLE_HEADER_SIZE,
-    FrameHeader,
     parse_frame_header,
     parse_skippable_header,
     skippable_frame,
@@ -264,9 +264,8 @@ def _framed(read: Callable[[int, int], bytes], limit: int) -> StoredDictionary |
         raise TruncatedError("the file ends inside the dictionary frame")
     if data[:4] != struct.pack("<I", FRAME_MAGIC):
         return StoredDictionary(Dictionary(data), size, framed=True)
-    header = parse_frame_header(data)
-    unpacked = Dictionary(_unpack(data, header, limit))
-    return StoredDictionary(unpacked, size, framed=True, window_size=header.window_size)
+    unpacked, window_size = _unpack(data, limit)
+    return StoredDictionary(Dictionary(unpacked), size, framed=True, window_size=window_size)
 
 
 def _bare(window: Window, limit: int) -> StoredDictionary:
@@ -291,40 +290,53 @@ def _too_large(what: str, size: int, limit: int) -> LimitError:
     )
 
 
-def _unpack(data: bytes, header: FrameHeader, limit: int) -> bytes:
-    if header.content_size is None:
-        return _unpack_stream(data, header, limit)
-    if header.content_size > limit:
-        raise _too_large("a dictionary", header.content_size, limit)
+def _unpack(data: bytes, limit: int) -> tuple[bytes, int]:
+    """Return the dictionary in User_Data that is a Zstandard frame, and the frame's Window_Size."""
     try:
-        return zstandard.ZstdDecompressor().decompress(data)
-    except zstandard.ZstdError as error:
-        raise FormatError(f"the dictionary cannot be decompressed: {error}") from error
-
-
-def _unpack_stream(data: bytes, header: FrameHeader, limit: int) -> bytes:
-    """Decompress a dictionary whose frame does not state its size, as FastWARC writes it."""
-    if header.window_size > max(limit, MAX_DICTIONARY_SIZE):
-        raise _too_large("a dictionary's window", header.window_size, limit)
-    # The codec takes a frame that is cut off for one whose end is still to come.
+        header = parse_frame_header(data)
+    except TruncatedError:
+        raise _cut_off() from None
+    # The codec takes a frame that is cut off for one whose end is still to come, and reads nothing after the
+    # end of the first: of two frames, other readers may take both.
     end, done = walk_blocks(data, header.size)
-    if not done or end + CHECKSUM_SIZE * header.has_checksum > len(data):
-        raise TruncatedError("the compressed dictionary is cut off")
-    found = bytearray()
+    end += CHECKSUM_SIZE * header.has_checksum
+    if not done or end > len(data):
+        raise _cut_off()
+    if end < len(data):
+        raise FormatError(
+            f"the dictionary frame holds {counted(len(data) - end, 'byte')} after its Zstandard frame, and "
+            "must hold that frame alone: it is uncertain which bytes are the dictionary"
+        )
     try:
-        with zstandard.ZstdDecompressor(max_window_size=max(header.window_size, MIN_WINDOW)).stream_reader(
-            data
-        ) as reader:
-            while piece := reader.read(MAX_STEP):
-                found += piece
-                if len(found) > limit:
-                    raise LimitError(
-                        f"a dictionary exceeds the limit of {limit} bytes; raise max_dictionary_size "
-                        "(--max-dictionary) to allow it"
-                    )
+        if header.content_size is None:
+            return _unpack_stream(data, header.window_size, limit), header.window_size
+        if header.content_size > limit:
+            raise _too_large("a dictionary", header.content_size, limit)
+        return zstandard.ZstdDecompressor().decompress(data), header.window_size
     except zstandard.ZstdError as error:
         raise FormatError(f"the dictionary cannot be decompressed: {error}") from error
+
+
+def _unpack_stream(data: bytes, window_size: int, limit: int) -> bytes:
+    """Decompress a dictionary whose frame does not state its size, as FastWARC writes it."""
+    if window_size > max(limit, MAX_DICTIONARY_SIZE):
+        raise _too_large("a dictionary's window", window_size, limit)
+    found = bytearray()
+    decompressor = zstandard.ZstdDecompressor(max_window_size=max(window_size, MIN_WINDOW))
+    with decompressor.stream_reader(data) as reader:
+        while piece := reader.read(MAX_STEP):
+            found += piece
+            if len(found) > limit:
+                raise LimitError(
+                    f"a dictionary exceeds the limit of {limit} bytes; raise max_dictionary_size "
+                    "(--max-dictionary) to allow it"
+                )
     return bytes(found)
+
+
+def _cut_off() -> FormatError:
+    # The file itself is not cut off, which a `TruncatedError` would say.
+    return FormatError("the compressed dictionary is cut off in its frame")
 
 
 def _random_id() -> int:

@@ -160,7 +160,7 @@ class FrameRun:
         """
         if start >= stop:
             return b""
-        wanted = self.table.locate(start, start + least)
+        wanted = self.table.locate(start, min(start + least, stop))
         frame = self.table[wanted.stop - 1]
         stop = min(frame.content_start + frame.content_size, stop)
         if len(wanted) == 1:

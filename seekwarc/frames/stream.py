@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end
-from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, RECORD_MAGIC
+from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, is_record_magic, may_begin_record
 from seekwarc.frames.units import EmptyFrame, Piece
 from seekwarc.storage.stopping import checkpoint
 
@@ -117,7 +117,7 @@ class ContentStream:
             if piece.first:
                 self._pass_unit()
                 self._begin_unit(piece.unit)
-                if piece.data[:5] == RECORD_MAGIC and len(self._heads) < MAX_HEADS:
+                if is_record_magic(piece.data) and len(self._heads) < MAX_HEADS:
                     self._heads.append(Head(self._produced, piece.unit, self._last))
             if piece.end is not None:
                 self.unit_end = piece.end
@@ -200,7 +200,7 @@ class ContentStream:
             searched = self._index
             while (end := find_header_end(self._data, searched)) < 0:
                 head = bytes(self._data[self._index : self._index + 5])
-                if head != b"WARC/"[: len(head)] or self._at_hand() > MAX_HEADER_SIZE:
+                if not may_begin_record(head) or self._at_hand() > MAX_HEADER_SIZE:
                     raise FormatError(f"no record header with an end starts here, but {head!r}")
                 searched = max(self._at_hand() - 3, 0)
                 if not self._pull():
@@ -225,10 +225,11 @@ class ContentStream:
             return found
 
     def read_at(self, position: int, out: memoryview) -> int | None:
-        """Fill `out` with the content from `position` on, less only at the end of the file.
+        """Fill `out` with the content from `position` on, less only at damage or the end of the file.
 
         Returns:
-            How many bytes came, or None where `position` was passed.
+            How many bytes came, or None where `position` was passed. What was read before damage comes
+            first; the next call raises.
         """
         with self._lock:
             if not self._skip_to(position):
@@ -240,21 +241,33 @@ class ContentStream:
                 out[filled : filled + count] = chunk
                 self._index += count
                 filled += count
-                if filled < len(out) and not self._pull():
+                try:
+                    if filled < len(out) and not self._pull():
+                        break
+                except FormatError:
+                    if not filled:
+                        raise
                     break
             return filled
 
-    def peek_at(self, position: int, size: int) -> bytes | None:
-        """Return `size` bytes from `position` on without passing them, fewer at the end of the file.
+    def peek_at(self, position: int, size: int, least: int = 1) -> bytes | None:
+        """Return `size` bytes from `position` on without passing them, fewer at damage or the file's end.
 
         Returns:
             None where `position` was passed.
+
+        Raises:
+            FormatError: Damage comes before `least` bytes.
         """
         with self._lock:
             if not self._skip_to(position):
                 return None
-            while self._at_hand() < size and self._pull():
-                pass
+            try:
+                while self._at_hand() < size and self._pull():
+                    pass
+            except FormatError:
+                if self._at_hand() < least:
+                    raise
             return bytes(self._data[self._index : self._index + size])
 
     def look(self, position: int, size: int) -> bytes:

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
 from seekwarc.format.seektable import MAX_TABLE_SIZE, SeekTable, max_table_size_at
-from seekwarc.format.warc import ARC_FILE, ARC_MAGIC
+from seekwarc.format.warc import ARC_FILE, ARC_MAGIC, is_record_magic
 from seekwarc.format.zstd import (
     MAX_FRAME_HEADER_SIZE,
     SEEK_TABLE_MAGIC,
@@ -81,10 +81,10 @@ def detect(head: bytes, name: str, offset: int = 0) -> Compression:
     """
     if head[:2] == b"\x1f\x8b":
         return "gz"
-    if head[:5] == b"WARC/":
+    if is_record_magic(head):
         return "none"
     magic = int.from_bytes(head[:4], "little")
-    if head[:4] == b"\x28\xb5\x2f\xfd" or (len(head) >= 4 and is_skippable(magic)):
+    if head[:4] == b"\x28\xb5\x2f\xfd" or is_skippable(magic):
         return "zst"
     if head.startswith(ARC_MAGIC):
         problem = ARC_FILE

@@ -11,9 +11,10 @@ A `RecordBody` is the one noun for a record's bytes. These classes answer the sa
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import TruncatedError
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from seekwarc.format.seektable import SeekTable
     from seekwarc.read.archive_file import ArchiveFile
 
-__all__ = ["RecordBody", "TableStatus", "UnitBody", "record_size"]
+__all__ = ["CUT_OFF", "RecordBody", "TableStatus", "UnitBody", "record_size"]
+
+
+CUT_OFF: Final = "the record is cut off"
 
 
 class TableStatus(StrEnum):
@@ -111,6 +115,27 @@ class RecordBody(ABC):
     @abstractmethod
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
         """Fill `out` from `start` on; see `read`."""
+
+    def read_up_to_cut(self, start: int, out: memoryview, *, verify: bool = True) -> int:
+        """Fill `out` from `start` on as far as the file goes, and return how many bytes that was.
+
+        Raises:
+            TruncatedError: The file ends before `start`.
+            ChecksumError, SourceError: As `read`.
+        """
+        try:
+            self.read_into(start, out, verify=verify)
+        except TruncatedError:
+            filled = 0
+            with contextlib.suppress(TruncatedError):
+                while filled < len(out):
+                    data = self.read_some(start + filled, start + len(out))
+                    out[filled : filled + len(data)] = data
+                    filled += len(data)
+            if not filled:
+                raise
+            return filled
+        return len(out)
 
     @abstractmethod
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:

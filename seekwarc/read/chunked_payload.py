@@ -26,6 +26,7 @@ from bisect import bisect_right
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from seekwarc.errors import TruncatedError
 from seekwarc.format.chunked import MAX_CHUNK_LINE, parse_chunk_line, skip_chunks, take_chunks
 from seekwarc.frames.run import ReadPlan
 from seekwarc.read.extent import Extent
@@ -103,6 +104,7 @@ class ChunkedExtent(Extent):
         "_starts",
         "_stop",
     )
+    _short_read = 0
 
     def __init__(
         self,
@@ -172,11 +174,26 @@ class ChunkedExtent(Extent):
 
     def _read(self, start: int, length: int, *, verify: bool) -> bytes:
         out = bytearray(length)
+        count = 0
         with memoryview(out) as view:
-            count = self._read_into(start, view, verify=verify)
+            # Where the file ends before the payload does, the second call raises.
+            while count < length and (self._size is None or start + count < self._size):
+                with view[count:] as rest:
+                    count += self._read_into(start + count, rest, verify=verify)
         return bytes(out) if count == length else bytes(out[:count])
 
     def _read_into(self, start: int, out: memoryview, *, verify: bool) -> int:
+        filled = 0
+        try:
+            for count in self._fill(start, out, verify=verify):
+                filled += count
+        except TruncatedError:
+            if not filled:
+                raise
+        return filled
+
+    def _fill(self, start: int, out: memoryview, *, verify: bool) -> Generator[int]:
+        """Fill `out` piece by piece, and yield how many bytes each piece has."""
         filled = 0
         walk = self._walk(start)
         step = next(walk, None)
@@ -186,12 +203,17 @@ class ChunkedExtent(Extent):
             if offset < chunk.size:
                 self._latest = chunk
                 count = min(chunk.size - offset, len(out) - filled)
-                with out[filled : filled + count] as target:
+                end = filled + count
+                with out[filled:end] as target:
                     copied = window.copy(chunk.start + offset, target)
-                    if copied < count:
-                        with target[copied:] as rest:
-                            self._body.read_into(chunk.start + offset + copied, rest, verify=verify)
-                filled += count
+                filled += copied
+                yield copied
+                while filled < end:
+                    begin = chunk.start + start + filled - chunk.position
+                    with out[filled:end] as rest:
+                        copied = self._body.read_up_to_cut(begin, rest, verify=verify)
+                    filled += copied
+                    yield copied
             if filled == len(out):
                 break
             if chunk.position + chunk.size == start + filled:
@@ -200,11 +222,11 @@ class ChunkedExtent(Extent):
                     self._latest = chunk
                     out[filled : filled + len(data)] = data
                     filled += len(data)
+                    yield len(data)
             try:
                 step = walk.send(chunk)
             except StopIteration:
                 break
-        return filled
 
     def _plan(self, start: int, stop: int) -> ReadPlan:
         first = last = None

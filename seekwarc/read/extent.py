@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import math
-from typing import TYPE_CHECKING, Final, Literal, NoReturn, overload
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, NoReturn, overload
 
 from seekwarc.compiling import mypyc_attr
-from seekwarc.errors import FormatError, LimitError, RangeError
+from seekwarc.errors import FormatError, LimitError, RangeError, TruncatedError
 from seekwarc.format.values import MediaType
 from seekwarc.format.words import counted
+from seekwarc.read.body import CUT_OFF
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,6 +64,8 @@ class Extent:
     """
 
     __slots__ = ("_body", "_fields", "_length", "_start", "_truncated", "codings")
+    _short_read: ClassVar[int] = SHORT_READ
+    """Bytes that can be read again where the file ends before them, even from a pipe."""
 
     def __init__(
         self,
@@ -171,27 +175,36 @@ class Extent:
             return self._read(start, length, verify=verify) if length > 0 else b""
         return self._pread_long(start, length, verify=verify)
 
-    def _pread_long(self, start: int, length: int, *, verify: bool) -> bytes:
-        step = min(length, MAX_STEP)
+    def _pread_long(self, start: int, length: int, *, verify: bool, to_cut: bool = False) -> bytes:
+        room = min(length, MAX_STEP)
         # A BytesIO hands out the bytes object that it was filled in, so nothing is copied.
-        out = io.BytesIO(bytes(step))
+        out = io.BytesIO(bytes(room))
         done = 0
         while done < length:
-            if done:
+            if done == room:
                 # Content-Length may lie: no more room is made before what was asked for so far has come.
-                step = min(length - done, MAX_STEP)
-                out.seek(done)
-                out.write(bytes(step))
-            with out.getbuffer() as view, view[done : done + step] as target:
-                count = self._read_into(start + done, target, verify=verify)
+                out.seek(room)
+                room += out.write(bytes(min(length - room, MAX_STEP)))
+            try:
+                with out.getbuffer() as view, view[done:room] as target:
+                    count = self._read_into(start + done, target, verify=verify)
+            except TruncatedError as error:
+                if not to_cut or not done:
+                    raise
+                file = self._body.file
+                file.deviates("cut", f"{CUT_OFF}: {error.message}", self._body.offset)
+                count = 0
             done += count
-            if count < step:
+            if not count:
                 out.truncate(done)
                 break
         return out.getvalue()
 
     def pread_into(self, start: int, buffer: WriteableBuffer, *, verify: bool = True) -> int:
-        """Fill `buffer` from `start` on and return how many bytes came; see `pread`."""
+        """Fill `buffer` from `start` on and return how many bytes came; see `pread`.
+
+        Where the file ends inside the record, the bytes before come first; the next call raises.
+        """
         with memoryview(buffer).cast("B") as view:
             if start < 0:
                 raise RangeError(f"cannot read {counted(len(view), 'byte')} at position {start}")
@@ -204,6 +217,9 @@ class Extent:
     def read(self, n: int = -1, *, decoded: bool = False) -> bytes:
         """Read all of it, or the first `n` bytes: an extent has no position; `open` makes a file of it.
 
+        Of a record that the end of the file cuts off, the bytes that are there are returned, with a
+        `FormatWarning`; `seekwarc.open(..., strict=True)` has an error raised instead, and so does `pread`.
+
         Args:
             n: Bytes wanted; all where it is negative.
             decoded: Undo the content codings (gzip, deflate, br, zstd).
@@ -212,9 +228,17 @@ class Extent:
             LimitError: More than 1 GiB would have to be decoded.
             UnsupportedError: A coding that is not known, or whose package is not installed.
             ChecksumError: A frame is damaged.
+            TruncatedError: Nothing of it is in the file, or the file is read strictly.
             SourceError: The stored bytes are unavailable.
         """
-        return self.pread(0, EVERYTHING if n < 0 else n, decoded=decoded)
+        length = EVERYTHING if n < 0 else n
+        if decoded and self.codings:
+            return self._read_decoded(0, length)
+        length = min(length, self._length)
+        if length <= self._short_read:
+            with contextlib.suppress(TruncatedError):
+                return self._read(0, length, verify=True) if length > 0 else b""
+        return self._pread_long(0, length, verify=True, to_cut=True)
 
     def _read_decoded(self, start: int, length: int) -> bytes:
         if start < 0 or length < 0:
@@ -268,15 +292,14 @@ class Extent:
         return self._plan(start, stop)
 
     # How the bytes are reached, positions and lengths being those of the extent. A chunked body is not one
-    # stretch of the record.
+    # stretch of the record. `_read_into` fills less at the end of the payload, or of the file.
 
     def _read(self, start: int, length: int, *, verify: bool) -> bytes:
         start += self._start
         return self._body.read(start, start + length, verify=verify)
 
     def _read_into(self, start: int, out: memoryview, *, verify: bool) -> int:
-        self._body.read_into(self._start + start, out, verify=verify)
-        return len(out)
+        return self._body.read_up_to_cut(self._start + start, out, verify=verify)
 
     def _plan(self, start: int, stop: int) -> ReadPlan:
         start, stop = min(start, self._length), min(stop, self._length)

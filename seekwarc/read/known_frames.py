@@ -71,14 +71,20 @@ def scanned(file: ArchiveFile, offset: int, size: int) -> ScannedFrames | None:
         size: Bytes of the whole record, decompressed.
 
     Returns:
-        The frames; None if they do not tell where the record ends.
+        The frames; None if they do not tell where the record ends, or the file ends before.
 
     Raises:
-        TruncatedError: The file ends before.
+        TruncatedError: The file ends before, and is read strictly.
         FormatError: A frame is damaged.
     """
-    run = scan_run(file.source, offset, size)
-    if run.is_at_end and run.content_size < size - len(RECORD_END):
+    try:
+        run = scan_run(file.source, offset, size)
+    except TruncatedError:
+        if file.strict:
+            raise
+        # What comes before the cut can still be read.
+        return None
+    if file.strict and run.is_at_end and run.content_size < size - len(RECORD_END):
         raise TruncatedError(
             f"the file ends inside this record: {run.content_size} of {size} bytes are there",
             source=file.name,

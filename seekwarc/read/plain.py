@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Final
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.header_fields import find_header_end
-from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, RECORD_END, RECORD_MAGIC
+from seekwarc.format.warc import (
+    MAX_BLANK_BYTES,
+    MAX_HEADER_SIZE,
+    RECORD_END,
+    RECORD_MAGIC,
+    is_record_magic,
+    may_begin_record,
+)
 from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import CHEAP_READ, Window
-from seekwarc.read.body import RecordBody, TableStatus
-from seekwarc.read.record import CUT_OFF, Record
+from seekwarc.read.body import CUT_OFF, RecordBody, TableStatus
+from seekwarc.read.record import Record
 from seekwarc.read.resync import (
     NEARBY_BEFORE,
     LaterRecords,
@@ -29,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PlainBody", "plain_record_at", "plain_records"]
 
-VERSION_START: Final = b"WARC/"
 HEADER_READ: Final = 4 << 10
 BLANK_STEP: Final = 64
 
@@ -141,11 +147,11 @@ def plain_record_at(file: ArchiveFile, window: Window, offset: int, *, own: bool
             if own and offset + record.size - len(RECORD_END) > (file.source.size or 0):
                 _see_through(file, record, LaterRecords(file))
             return record
-        found = data[index : index + len(VERSION_START)]
+        found = data[index : index + len(RECORD_MAGIC)]
         is_cut = len(data) - index < size
-        if is_cut and found and VERSION_START.startswith(found):
+        if is_cut and found and may_begin_record(found):
             raise TruncatedError("the file ends inside this record header", source=file.name, offset=offset)
-        if found != VERSION_START or is_cut or size > MAX_HEADER_SIZE:
+        if not is_record_magic(found) or is_cut or size > MAX_HEADER_SIZE:
             raise FormatError(
                 f"no record header with an end starts here, but these bytes do: {data[index : index + 16]!r}",
                 source=file.name,
@@ -175,7 +181,7 @@ def plain_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterato
             _tell(file, "cut", record, f"{CUT_OFF}: {missing}")
         else:
             following = _blank_end(window, end)
-            if following < size and window.take(following, len(RECORD_MAGIC)) != RECORD_MAGIC:
+            if following < size and not is_record_magic(window.take(following, len(RECORD_MAGIC))):
                 following = _real_end(file, record, begin, end)
             elif file.strict and following - end != len(RECORD_END):
                 raise FormatError(

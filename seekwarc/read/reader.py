@@ -58,7 +58,7 @@ class Reader(Closing):
             every record is, as if there were no tables.
         strict: Refuse what breaks the format though it could be read: a record that does not begin a frame or
             gzip member of its own, a Content-Length that is not that of the block, other line breaks after a
-            block than CRLF CRLF, a version line ended by CR CR LF, a last record that is cut off. Otherwise
+            block than CRLF CRLF, header lines ended by CR CR LF, a last record that is cut off. Otherwise
             a `FormatWarning` tells of each kind once a file, and `Record.problem` of each record. And use a
             seek table of a local file only after comparing it with all frames of the record, which takes
             some 40 ms for a GiB: a short read by offset would see through all other false tables, but not

@@ -11,6 +11,7 @@ from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, is_http_block, pa
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.format.warc_fields import DefinedFields
+from seekwarc.read.body import CUT_OFF
 from seekwarc.read.chunked_payload import ChunkedExtent
 from seekwarc.read.extent import Extent
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from seekwarc.read.body import RecordBody, TableStatus
     from seekwarc.read.digests import DigestCheck
 
-__all__ = ["CUT_OFF", "Record", "Relations"]
+__all__ = ["Record", "Relations"]
 
 
 @mypyc_attr(native_class=False)
@@ -36,7 +37,6 @@ class Relations(Protocol):
 
 
 TYPES_WITHOUT_HTTP: Final = frozenset({"warcinfo", "resource", "metadata", "conversion", "continuation"})
-CUT_OFF: Final = "the record is cut off"
 MAX_FIELDS_BLOCK: Final = 16 << 20
 """Largest block that is taken apart into fields."""
 
@@ -142,7 +142,7 @@ class Record(DefinedFields):
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether the file is known to end inside the record: reading past that raises."""
+        """Whether the file is known to end inside the record: `read` returns what is there of it."""
         return self._problem is not None and self._problem.startswith(CUT_OFF)
 
     def note_problem(self, problem: str, content_length: int | None = None) -> None:

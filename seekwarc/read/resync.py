@@ -24,6 +24,8 @@ from seekwarc.format.warc import (
     RECORD_BEGINNING,
     RECORD_END,
     RECORD_MAGIC,
+    is_record_magic,
+    may_begin_record,
     parse_record_header,
 )
 from seekwarc.frames.scan import Window
@@ -77,7 +79,7 @@ def too_large(stated: int, found: int) -> str:
 def is_end(rest: bytes) -> bool:
     """Tell whether these bytes may follow a block: line breaks, then a record or the end of the file."""
     after = rest.lstrip(b"\r\n")
-    return not after or (len(after) < len(rest) and after.startswith(RECORD_MAGIC[: len(after)]))
+    return not after or (len(after) < len(rest) and may_begin_record(after))
 
 
 def next_record(stream: ContentStream, position: int) -> int | None:
@@ -222,4 +224,4 @@ def _end_of_record(data: bytes, position: int) -> int:
 def _follows(data: bytes, position: int, window: Window, start: int) -> bool:
     """Tell whether a record, or the end of the file, stands at an index of `data`."""
     after = data[position : position + 5] or window.take(start + position, len(RECORD_MAGIC))
-    return after in (b"", RECORD_MAGIC)
+    return not after or is_record_magic(after)

@@ -23,7 +23,7 @@ from typing import Final
 
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end
-from seekwarc.format.warc import RECORD_BEGINNING, RecordHeader, parse_record_header
+from seekwarc.format.warc import RECORD_BEGINNING, RecordHeader, may_begin_record, parse_record_header
 from seekwarc.frames.scan import Frame, Window, frame_at, frames_from
 from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
@@ -89,7 +89,7 @@ class RecordSearch:
                 end = find_header_end(content)
                 if end >= 0:
                     return parse_record_header(content[:end])
-                if len(content) > MAX_HEADER or not content.startswith(b"WARC/"[: len(content)]):
+                if len(content) > MAX_HEADER or not may_begin_record(content):
                     break
         return None
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.warc import RECORD_END, RECORD_MAGIC
+from seekwarc.format.header_fields import find_header_end
+from seekwarc.format.warc import RECORD_END, RECORD_MAGIC, is_record_magic
 from seekwarc.format.words import counted
 from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import CHEAP_READ
-from seekwarc.read.body import RecordBody, TableStatus
-from seekwarc.read.record import CUT_OFF, Record
+from seekwarc.read.body import CUT_OFF, RecordBody, TableStatus
+from seekwarc.read.record import Record
 from seekwarc.read.resync import (
     NEARBY,
     NEARBY_BEFORE,
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from seekwarc.read.archive_file import ArchiveFile
 
 __all__ = ["StreamBody", "StreamedRecords", "end_of_empty_frames", "streamed_group", "streamed_length"]
+
+SHORT_READ: Final = 64 << 10
+"""What is held in memory until a later position is read."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -94,6 +98,9 @@ class StreamBody(RecordBody):
 
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
         """See `RecordBody.read`."""
+        if stop - start <= SHORT_READ:
+            # Should the file end before: what there is can still be read, even from a pipe.
+            return self.read_some(start, stop, stop - start)
         out = bytearray(stop - start)
         with memoryview(out) as view:
             self.read_into(start, view, verify=verify)
@@ -101,21 +108,29 @@ class StreamBody(RecordBody):
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
         """See `RecordBody.read_into`; what is decompressed to its end is always verified."""
+        filled = 0
+        while filled < len(out):
+            with out[filled:] as rest:
+                filled += self.read_up_to_cut(start + filled, rest)
+
+    def read_up_to_cut(self, start: int, out: memoryview, *, verify: bool = True) -> int:  # noqa: ARG002
+        """See `RecordBody.read_up_to_cut`."""
         with self._lock:
             filled = self._open().read_at(self._base + start, out)
             if filled is None:
                 filled = self._open(again=True).read_at(self._base + start, out)
-        if filled != len(out):
+        if not filled and len(out):
             raise self.cut()
+        return filled or 0
 
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
         """See `RecordBody.read_some`."""
         least = min(least, stop - start)
         wanted = min(stop - start, max(least, CHEAP_READ))
         with self._lock:
-            data = self._open().peek_at(self._base + start, wanted)
+            data = self._open().peek_at(self._base + start, wanted, least)
             if data is None:
-                data = self._open(again=True).peek_at(self._base + start, wanted)
+                data = self._open(again=True).peek_at(self._base + start, wanted, least)
         if data is None or len(data) < least:
             raise self.cut()
         return data
@@ -235,7 +250,7 @@ class StreamedRecords:
             raw = stream.read_header()
         except FormatError as error:
             raise error.located(file.name, mark.unit) from None
-        if not raw.endswith((b"\n\r\n", b"\n\n")):
+        if find_header_end(raw, max(len(raw) - 4, 0)) < 0:
             raise TruncatedError(
                 "the file ends inside this record's header", source=file.name, offset=mark.unit
             )
@@ -293,8 +308,8 @@ class StreamedRecords:
         """Tell whether another record is in the unit that ends at `stop`, and whether the block is longer."""
         stream, end = self._stream, self._block_end
         if end <= stop:
-            return stream.look(end, stop - end).lstrip(b"\r\n").startswith(RECORD_MAGIC), False
-        if stream.look(stop, len(RECORD_MAGIC)) != RECORD_MAGIC or end - stop > NEARBY:
+            return is_record_magic(stream.look(end, stop - end).lstrip(b"\r\n")), False
+        if not is_record_magic(stream.look(stop, len(RECORD_MAGIC))) or end - stop > NEARBY:
             return False, False
         if not self._file.may_mend(end - stop):
             return False, False
@@ -350,7 +365,7 @@ class StreamedRecords:
         try:
             self.trailer = stream.read_blank_lines()
             mark = stream.mark()
-            if self._tolerant and mark is not None and stream.look(mark.position, 5) != RECORD_MAGIC:
+            if self._tolerant and mark is not None and not is_record_magic(stream.look(mark.position, 5)):
                 if self._go_back(record):
                     return
                 mark = self._pass_surplus(record)

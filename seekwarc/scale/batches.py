@@ -58,7 +58,7 @@ def batches(
     Args:
         sources: Paths, URLs, or parts of files that `splits` made; one, or several.
         columns: Names of the columns wanted, in their order; all if None. What no column needs is not read:
-            without `payload`, a large record costs its first frame.
+            without `payload`, a large record costs its first frame, unless `payload_size` has to be counted.
         max_payload: Bytes of a payload; the `payload` of a larger one is null, and is not read.
         decoded: Undo the content codings (gzip, deflate, br, zstd) of payloads. `max_payload` counts decoded
             bytes then, `payload_size` those that are stored.
@@ -127,13 +127,13 @@ class Batches:
     - record_id, type, target_uri, content_type, payload_digest, truncated: the fields of the WARC header;
     - date: WARC-Date (timestamp in microseconds, UTC);
     - http_status (int16), http_mime: status and media type that the HTTP head states;
-    - payload_size: bytes of the payload as it is stored (int64). Null of a body in chunked transfer coding
-      that was not read to its end: if `payload` is wanted, one that has more than `max_payload` bytes; if it
-      is not, one whose block has more than 64 KiB;
+    - payload_size: bytes of the payload as it is stored (int64). A body in chunked transfer coding is
+      read to its end to count its chunks;
     - payload (large binary): null if it has more than `max_payload` bytes;
     - headers, http_headers: lists of structs of name and value;
-    - error: what is wrong, null in a row that is fine. Columns that could not be read are null then. Where
-      the offset leads to another record, which shares the frame or gzip member, this says so.
+    - error: what is wrong with what was read for the other columns, null in a row that is fine. Columns that
+      could not be read are null then. Where the offset leads to another record, which shares the frame or
+      gzip member, this says so.
 
     In texts that are not UTF-8, U+FFFD stands for what is not. filename, offset and length are the reference
     by which a payload that was too large, or was not wanted, is read later.

@@ -28,14 +28,13 @@ from seekwarc.scale.splits import read_records
 if TYPE_CHECKING:
     from seekwarc.format.http import HttpHead
 
-__all__ = ["OnError", "Row", "Rows", "Wanted"]
+__all__ = ["OnError", "Row", "Rows", "Wanted", "size_of"]
 
 ROW_WEIGHT: Final = 512
 """Bytes that a row takes besides its text."""
 FIELD_WEIGHT: Final = 64
 """Bytes that a field of a header takes besides its text."""
-MAX_COUNTED: Final = 64 << 10
-"""Largest block in chunked transfer coding whose chunks are counted though its payload is not wanted."""
+STEP: Final = 1 << 20
 
 OnError: TypeAlias = Literal["row", "skip", "raise"]
 """What becomes of a record that cannot be read."""
@@ -50,7 +49,7 @@ class Row:
         length: Its stored bytes.
         header: The bytes of the record header; None where there is no record, as for the others.
         http: The HTTP head, if it is wanted.
-        payload_size: Bytes of the payload, if wanted and known.
+        payload_size: Bytes of the payload, if wanted.
         payload: The payload, if wanted and not too large.
         error: What is wrong.
         problem: The same while the row is being put together.
@@ -88,7 +87,7 @@ class Wanted:
 
     Args:
         http: Its HTTP head.
-        payload_size: Bytes of its payload.
+        payload_size: Bytes of its payload. A body in chunked transfer coding is read for it, all chunks.
         payload: The payload.
         fields: Weigh each field of a header, since each will be a value.
         max_payload: Largest payload that a row has.
@@ -104,7 +103,6 @@ class Wanted:
         self._fields = fields
         self._max_payload = max_payload
         self._decoded = decoded
-        self._read_anyway = max_payload if payload else 0
 
     def describe(self, record: Record, filename: str) -> Row:
         """Return the row of a record, without its length."""
@@ -113,7 +111,7 @@ class Wanted:
             if self._http:
                 row.http = record.http
             if self._payload_size:
-                row.payload_size = self._size_of(record)
+                row.payload_size = size_of(record)
             if self._payload:
                 row.payload = self._payload_of(record)
         except SeekWarcError as error:
@@ -130,12 +128,6 @@ class Wanted:
             return 0
         return len(head) + (FIELD_WEIGHT * head.count(b":") if self._fields else 0)
 
-    def _size_of(self, record: Record) -> int | None:
-        payload = record.payload
-        if payload.known_size is None and (self._read_anyway or record.content_length <= MAX_COUNTED):
-            payload.look_ahead(max(self._read_anyway, MAX_COUNTED) + 1)
-        return payload.known_size
-
     def _payload_of(self, record: Record) -> bytes | None:
         payload = record.payload
         if self._decoded and payload.codings:
@@ -143,7 +135,24 @@ class Wanted:
         if payload.known_size is None:
             payload.look_ahead(self._max_payload + 1)
         size = payload.known_size
-        return payload.read() if size is not None and size <= self._max_payload else None
+        # Unlike `read`, this raises where the file ends inside the record.
+        return payload.pread(0, size) if size is not None and size <= self._max_payload else None
+
+
+def size_of(record: Record) -> int:
+    """Return the bytes of a record's payload, for which a body in chunked transfer coding has to be read.
+
+    Raises:
+        FormatError: A frame that has to be read is damaged.
+        SourceError: The stored bytes are unavailable.
+    """
+    payload = record.payload
+    if payload.known_size is None and record.body.file.source.policy.max_prefetch:
+        # What is read in order is prefetched. Counted alone, the chunks of each frame would take a request.
+        with payload.open() as file:
+            while file.read(STEP):
+                pass
+    return payload.size
 
 
 def _decoded(payload: Extent, limit: int) -> bytes | None:

@@ -200,7 +200,7 @@ def entity_tag(record: Record, part: Part) -> str:
         if frames is not None and frames.checksums is not None:
             tag.update(frames.build())
         elif stored.content_length <= MAX_HASHED:
-            tag.update(stored.block.read())
+            tag.update(stored.block.pread(0, MAX_HASHED))
     return f'"{tag.hexdigest()[:32]}"'
 
 

@@ -40,8 +40,8 @@ class LocalFileSource(RangeSource):
     """A file on a local disk, read with positioned reads: no shared file position and no lock.
 
     A copy, or an unpickled source, opens the file again when it is first read, and refuses it if its size or
-    modification time has changed. So does a source whose file was closed because too many were open; see
-    `seekwarc.storage.openfiles`.
+    modification time has changed. So does a source whose file was closed because too many were open (see
+    `seekwarc.storage.openfiles`), and if it can tell that the file was written over.
 
     Args:
         path: The file.
@@ -60,7 +60,9 @@ class LocalFileSource(RangeSource):
         self._lock = threading.Lock()
         self._closed = False
         self._descriptor: _Descriptor | None = None
-        self._descriptor, self.size, self._modified = self._open(self.name)
+        self._descriptor, status = self._open(self.name)
+        self._status: os.stat_result | None = status
+        self.size, self._modified = status.st_size, status.st_mtime_ns
         OPEN_FILES.add(self)
 
     def __getstate__(self) -> tuple[str, str, int, int]:
@@ -71,13 +73,14 @@ class LocalFileSource(RangeSource):
         self._lock = threading.Lock()
         self._closed = False
         self._descriptor = None
+        self._status = None
 
     @property
     def version(self) -> str:
         """See `RangeSource.version`: size and modification time."""
         return f"{self.size} {self._modified}"
 
-    def _open(self, path: str) -> tuple[_Descriptor, int, int]:
+    def _open(self, path: str) -> tuple[_Descriptor, os.stat_result]:
         try:
             descriptor = _Descriptor(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
         except OSError as error:
@@ -85,16 +88,15 @@ class LocalFileSource(RangeSource):
         except ValueError as error:
             # A name that somebody sent may hold a null byte.
             raise SourceError(f"cannot be opened: {error}", source=self.name) from error
-        return descriptor, *_size_and_time(descriptor)
+        return descriptor, os.fstat(descriptor.number)
 
     def _reopen(self) -> _Descriptor:
         with self._lock:
             if self._closed:
                 raise SourceError("the archive is closed", source=self.name)
             if self._descriptor is None:
-                descriptor, *found = self._open(self._path)
-                if found != [self.size, self._modified]:
-                    raise self._changed()
+                descriptor, status = self._open(self._path)
+                self._check(status)
                 self._descriptor = descriptor
                 OPEN_FILES.add(self)
                 return descriptor
@@ -131,16 +133,41 @@ class LocalFileSource(RangeSource):
         over, as `cp` and `rsync --inplace` do, does not.
 
         Raises:
-            SourceChangedError: The file has another size or modification time than when it was opened.
+            SourceChangedError: The file has another size or modification time than when it was opened; or it
+                was written over, and was given the same ones again.
         """
         descriptor = self._descriptor or self._reopen()
-        if _size_and_time(descriptor) != (self.size, self._modified):
-            raise self._changed()
+        self._check(os.fstat(descriptor.number))
 
-    def _changed(self) -> SourceChangedError:
-        return SourceChangedError(
-            "the file was changed or replaced since the archive was opened; open it again", source=self.name
-        )
+    def _check(self, status: os.stat_result) -> None:
+        """Compare what the system says of the file now with what it said before.
+
+        A file that was written over may have its old modification time again: `cp -p` and `rsync -t` set it.
+        Its time of change (ctime) cannot be set. But that also changes with mode, owner and links of a file,
+        and when it is renamed, so it counts only where none of these explains it. Other machines may state
+        other times of the same file: a copy of the source in another process begins without one. On Windows
+        st_ctime is the time of creation, which stays.
+
+        Raises:
+            SourceChangedError: It was changed.
+        """
+        before = self._status
+        is_same = (status.st_size, status.st_mtime_ns) == (self.size, self._modified)
+        if is_same and before is not None and before.st_ctime_ns != status.st_ctime_ns:
+            is_same = _about(before) != _about(status) or not self._is_in_place(status)
+        if not is_same:
+            raise SourceChangedError(
+                "the file was changed or replaced since the archive was opened; open it again",
+                source=self.name,
+            )
+        self._status = status
+
+    def _is_in_place(self, status: os.stat_result) -> bool:
+        """Return whether the file still has the name that it was opened by."""
+        try:
+            return os.path.samestat(os.stat(self._path), status)
+        except OSError:
+            return False
 
     def small_reads(self) -> SmallReads:
         """See `RangeSource.small_reads`; it takes a fraction of the time of `read`."""
@@ -189,8 +216,10 @@ class OpenedFileSource(OpenedElsewhere, LocalFileSource):
         self.name = str(file.name)
         self._lock = threading.Lock()
         self._closed = False
+        self._path = os.path.abspath(self.name)
         self._descriptor = _Descriptor(os.dup(file.fileno()))
-        self.size, self._modified = _size_and_time(self._descriptor)
+        self._status = os.fstat(file.fileno())
+        self.size, self._modified = self._status.st_size, self._status.st_mtime_ns
 
 
 def is_plain_file(file: object) -> bool:
@@ -203,9 +232,9 @@ def is_plain_file(file: object) -> bool:
     return stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
 
 
-def _size_and_time(descriptor: _Descriptor) -> tuple[int, int]:
-    status = os.fstat(descriptor.number)
-    return status.st_size, status.st_mtime_ns
+def _about(status: os.stat_result) -> tuple[int, ...]:
+    """Return what is changed of a file without writing to it; of two files the first differs."""
+    return status.st_dev, status.st_ino, status.st_mode, status.st_uid, status.st_gid, status.st_nlink
 
 
 class BytesSource(RangeSource):

@@ -132,6 +132,7 @@ def index(
     target: Path | BinaryIO,
     *,
     on_problem: Callable[[FormatError], object] | None = None,
+    all_records: bool = False,
     post_append: bool = False,
     parquet: bool = False,
     existing: Existing = "error",
@@ -148,6 +149,8 @@ def index(
             beside it that ends with ".cdx.gz".
         on_problem: Called with each problem that keeps records out of the index. Without it the first
             problem is raised, and no index is written.
+        all_records: List all records that have a URI, not only responses, revisits and resources. Lines of
+            others follow those of captures of the same URI and second, and have a field `warc-type`.
         post_append: Distinguish responses to POST and PUT requests by the body that was sent.
         parquet: Write a columnar index in Parquet instead, with the columns of Common Crawl's. Needs pyarrow.
         existing: Whether a file that has the target's name is refused or replaced.
@@ -175,6 +178,7 @@ def index(
         named,
         target,
         on_problem=on_problem or refuse,
+        all_records=all_records,
         post_append=post_append,
         parquet=parquet,
         existing=existing,

@@ -1,9 +1,9 @@
 """Making CDXJ and columnar indexes: a sorted line for each capture in WARC files.
 
 The lines are those of cdxj-indexer, for .warc.zst, .warc.gz and .warc. Only the HTTP head of large records is
-decompressed, unless the header states no digest of the payload. Lines of large records have an additional
-field, which names the record's seek table if that agrees with the frames, and says that none is to be trusted
-otherwise.
+decompressed, unless the header states no digest of the payload, or a columnar index needs the size of a body
+in chunked transfer coding. Lines of large records have an additional field, which names the record's seek
+table if that agrees with the frames, and says that none is to be trusted otherwise.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, Final, TypeAlias, Unpack
 from urllib.parse import urljoin
 
+from seekwarc.cdx.lines import MAX_CELL_SIZE
 from seekwarc.collection.entry import with_next
 from seekwarc.errors import FormatError
-from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, CdxjLine
+from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, TYPE_FIELD, CdxjLine, is_capture
+from seekwarc.format.chunked import ChunkedBody
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
 from seekwarc.format.post import MAX_BODY_SIZE, body_query, with_query
@@ -31,6 +33,7 @@ from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED
 from seekwarc.read.zstd_body import table_choice
+from seekwarc.scale.rows import size_of
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.batch import base_name
@@ -42,14 +45,13 @@ from seekwarc.write.output import Output, committed
 
 __all__ = ["Indexing", "file_name", "index", "lines_of", "write_lines"]
 
-INDEXED: Final = ("response", "revisit", "resource", "metadata")
-FIELDS_BLOCK: Final = "application/warc-fields"
 METHODS_WITH_BODY: Final = ("POST", "PUT")
 UNSTATED_BODY: Final = 8 << 10
 """Bytes of a request body that are used if there is no Content-Length."""
+MAX_TEXT: Final = MAX_CELL_SIZE // 3
+"""Characters of a text in a columnar index: escaped, as in a key, each may take three bytes."""
 STEP: Final = 1 << 20
-MAX_COUNTED: Final = 64 << 10
-"""Largest block in chunked transfer coding whose payload is measured for a columnar index."""
+PAYLOAD_SIZE: Final = "payloadSize"
 REDIRECTS: Final = (301, 302, 303, 307, 308)
 
 _TYPE_END = re.compile(r"[;\s]")
@@ -70,7 +72,7 @@ class Indexing:
     lines: int
     """Number of lines of the index."""
     problems: int
-    """Number of problems that kept records out of it."""
+    """Number of problems that kept records, or fields of their lines, out of it."""
 
 
 def index(
@@ -78,6 +80,7 @@ def index(
     target: str | os.PathLike[str] | BinaryIO | Output,
     *,
     on_problem: OnProblem,
+    all_records: bool = False,
     post_append: bool = False,
     stated_digests: bool = False,
     parquet: bool = False,
@@ -93,6 +96,7 @@ def index(
         sources: The files, as a `Reader` opens them, by the names that the lines give them.
         target: The index; a path that ends with ".idx" gets a ZipNum cluster.
         on_problem: Called with each problem. Records before damage are indexed.
+        all_records: See `lines_of`.
         post_append: Distinguish requests by their body; see `lines_of`.
         stated_digests: See `lines_of`.
         parquet: Write a columnar index, in Parquet.
@@ -124,6 +128,7 @@ def index(
                     archive,
                     name,
                     on_problem=count,
+                    all_records=all_records,
                     post_append=post_append,
                     stated_digests=stated_digests,
                     details=details or parquet,
@@ -183,25 +188,29 @@ def lines_of(
     filename: str,
     *,
     on_problem: OnProblem,
+    all_records: bool = False,
     post_append: bool = False,
     stated_digests: bool = False,
     details: bool = False,
 ) -> Iterator[CdxjLine]:
-    """Yield the line of each response, revisit, resource and metadata record that has a URI, in file order.
+    """Yield the line of each response, revisit and resource record that has a URI, in file order.
 
-    Metadata and resources of the type application/warc-fields are left out, since they are notes of crawlers.
+    Resources of the type application/warc-fields are left out, since they are notes of crawlers. So are
+    metadata, which most crawlers give the URI and date of their page: replay would show them for it.
 
     Args:
         archive: The file; may be a pipe.
         filename: The name of the file in the lines.
         on_problem: Called with each problem: damage, after which the file is not read further; records
             without a date, or without an offset of their own.
+        all_records: Yield lines of all records that have a URI; see `CdxjLine.is_capture`.
         post_append: Add method and body of a POST or PUT request to the key of its response. They must be two
             consecutive records with the same URI, and the second must name the first in WARC-Concurrent-To.
         stated_digests: Omit the digest if the header states none. Otherwise it is computed by reading all of
             the payload: the SHA-1 of an HTTP body as it was transferred, as warcio does it.
         details: Add what a columnar index has besides: the record's ID and type, where a redirect leads,
-            character set, size and place of the payload, number of frames, what a revisit refers to.
+            character set, size and place of the payload, number of frames, what a revisit refers to. The
+            chunks of a body in chunked transfer coding are counted.
 
     Raises:
         SourceError: The file cannot be read.
@@ -217,7 +226,13 @@ def lines_of(
 
     def described(record: Record) -> _Draft:
         draft = _Draft(record)
-        draft.read(report, post_append=post_append, stated_digests=stated_digests, details=details)
+        draft.read(
+            report,
+            all_records=all_records,
+            post_append=post_append,
+            stated_digests=stated_digests,
+            details=details,
+        )
         return draft
 
     try:
@@ -249,18 +264,46 @@ class _Draft:
     """Fields of a response that describe its request."""
     is_paired: bool = False
 
-    def read(self, on_problem: OnProblem, *, post_append: bool, stated_digests: bool, details: bool) -> None:
+    def read(
+        self,
+        on_problem: OnProblem,
+        *,
+        all_records: bool,
+        post_append: bool,
+        stated_digests: bool,
+        details: bool,
+    ) -> None:
         record = self.record
         try:
             if post_append and record.type == "request":
                 self.request = _sent_by(record)
-            elif _is_indexed(record):
-                self.fields = dict(_described(record, stated_digests=stated_digests))
+            if record.target_uri is None:
+                return
+            if all_records or is_capture(record.type, _media_type(record.content_type)):
+                self.fields = dict(_described(record, stated_digests=stated_digests, details=details))
                 if details:
                     self.fields |= _details(record)
+                    self._check_lengths()
+                    if PAYLOAD_SIZE not in self.fields:
+                        self.fields[PAYLOAD_SIZE] = str(size_of(record))
         except FormatError as error:
             # Damage within the record; iteration shows whether the file can be read further.
             on_problem(error.located(record.source, record.offset))
+
+    def _check_lengths(self) -> None:
+        """Leave out what would be a cell too large for readers, who would refuse other rows with it.
+
+        Raises:
+            FormatError: It is too large.
+        """
+        texts = {"target URI": self.record.target_uri or "", **(self.fields or {})}
+        name = max(texts, key=lambda it: len(texts[it]))
+        if len(texts[name]) > MAX_TEXT:
+            self.fields = None
+            raise FormatError(
+                f"the {name} of this record has {len(texts[name])} characters, so it gets no line in a "
+                f"columnar index; the limit is {MAX_TEXT}"
+            )
 
     def line(self, filename: str, on_problem: OnProblem) -> CdxjLine | None:
         record, uri = self.record, self.record.target_uri
@@ -300,32 +343,33 @@ def _join(one: _Draft, other: _Draft) -> None:
         request, response = drafts["request"].request, drafts["response"]
         if request is not None:
             method, query = request
-            response.key = surt(with_query(first.target_uri or "", method, query))
+            one.key = other.key = surt(with_query(first.target_uri or "", method, query))
             response.sent = {"requestBody": query, "method": method.upper()}
 
 
-def _is_indexed(record: Record) -> bool:
-    kind = record.type
-    if kind not in INDEXED or record.target_uri is None:
-        return False
-    return kind not in ("resource", "metadata") or record.content_type != FIELDS_BLOCK
+def _media_type(content_type: str | None) -> str | None:
+    return _TYPE_END.split(content_type, maxsplit=1)[0] if content_type is not None else None
 
 
-def _described(record: Record, *, stated_digests: bool) -> Iterator[tuple[str, str]]:
-    """Yield the fields of a line that describe the record's content."""
-    head = record.http if record.type in ("response", "revisit") else None
+def _described(record: Record, *, stated_digests: bool, details: bool) -> Iterator[tuple[str, str]]:
+    """Yield the fields of a line that describe the record's content, and what was found out on the way."""
+    head = record.http
     mime: str | None = REVISIT
-    if record.type == "response":
-        mime = head.get("Content-Type") if head is not None else None
+    if record.type in ("response", "request"):
+        mime = _media_type(head.get("Content-Type") if head is not None else None)
     elif record.type != "revisit":
-        mime = record.content_type
+        mime = _media_type(record.content_type)
+    if not is_capture(record.type, mime):
+        yield TYPE_FIELD, record.type or ""
     if mime is not None:
-        yield "mime", _TYPE_END.split(mime, maxsplit=1)[0]
+        yield "mime", mime
     if head is not None and head.status is not None:
         yield "status", str(head.status)
     digest = record.header.get("WARC-Payload-Digest")
-    if digest is None and record.type != "revisit":
-        digest = _made_digest(record, head, stated_only=stated_digests)
+    if digest is None and record.type not in ("revisit", "request"):
+        digest, size = _made_digest(record, head, stated_only=stated_digests, details=details)
+        if size is not None:
+            yield PAYLOAD_SIZE, str(size)
     if digest is not None:
         yield "digest", digest
 
@@ -333,9 +377,6 @@ def _described(record: Record, *, stated_digests: bool) -> Iterator[tuple[str, s
 def _details(record: Record) -> dict[str, str]:
     """Return what a columnar index has besides, by the names that `cdx.columnar` knows."""
     head = record.http
-    payload = record.payload
-    if payload.known_size is None and record.content_length <= MAX_COUNTED:
-        payload.look_ahead(MAX_COUNTED)
     redirect = head.get("Location") if head is not None and head.status in REDIRECTS else None
     if redirect is not None and record.target_uri is not None:
         # A URL that cannot be parsed is kept as it stands.
@@ -350,8 +391,7 @@ def _details(record: Record) -> dict[str, str]:
         "charset": charset.upper() if charset is not None else None,
         "truncated": record.truncated,
         "recordId": record.id,
-        "recordType": record.type,
-        "payloadSize": payload.known_size,
+        TYPE_FIELD: record.type,
         "payloadOffset": len(record.header.raw) + (head.size if head is not None else 0),
         "frames": len(frames) if frames is not None else None,
         "refersToUri": record.refers_to_target_uri,
@@ -360,21 +400,31 @@ def _details(record: Record) -> dict[str, str]:
     return {name: str(value) for name, value in found.items() if value is not None}
 
 
-def _made_digest(record: Record, head: HttpHead | None, *, stated_only: bool) -> str | None:
+def _made_digest(
+    record: Record, head: HttpHead | None, *, stated_only: bool, details: bool
+) -> tuple[str | None, int | None]:
+    """Return the digest of a payload, and, if its chunks were read for that, its size."""
     if head is None:
         # The payload is the block.
         stated = record.block_digest
         if stated is not None:
             raw = stated.raw if stated.name == "sha1" else None
-            return str(Digest.of("sha1", raw) if raw is not None else stated)
+            return str(Digest.of("sha1", raw) if raw is not None else stated), None
     if stated_only:
-        return None
+        return None, None
     hasher = hashlib.sha1(usedforsecurity=False)
+    # Both come of one pass, for a pipe cannot be read twice.
+    chunks = ChunkedBody() if details and head is not None and head.chunked else None
+    size = 0
     with record.block.open() as file:
         file.seek(head.size if head is not None else 0)
         while data := file.read(STEP):
             hasher.update(data)
-    return str(Digest.of("sha1", hasher.digest()))
+            if chunks is not None:
+                size += sum(map(len, chunks.feed(data)))
+    if chunks is not None:
+        size += sum(map(len, chunks.finish()))
+    return str(Digest.of("sha1", hasher.digest())), size if chunks is not None else None
 
 
 def _sent_by(request: Record) -> tuple[str, str] | None:

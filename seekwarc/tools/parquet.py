@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import seekwarc
 from seekwarc.cdx.columnar import COLUMNS, KEY, TIME, columnar_schema, row_of
+from seekwarc.cdx.lines import IndexLimits
 from seekwarc.cdx.parquet import ParquetLines
 from seekwarc.format.arrow import arrow, strings
 from seekwarc.format.cdxj import CdxjLine
@@ -107,7 +108,7 @@ def lines_in(path: str) -> Iterator[bytes]:
         FormatError: It is damaged.
     """
     with closing(Fetcher(open_source(path), Stats())) as source:
-        for row in ParquetLines(source).ascending(b""):
+        for row in ParquetLines(source, IndexLimits()).ascending(b""):
             yield row.data + b"\n"
 
 

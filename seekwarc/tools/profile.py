@@ -21,22 +21,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Final, Unpack
 
-from seekwarc.errors import ChecksumError, TruncatedError
+from seekwarc.errors import ChecksumError, FormatError, TruncatedError
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, is_http_block, parse_http_head
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable
-from seekwarc.format.warc import RECORD_END
+from seekwarc.format.warc import RECORD_END, RECORD_MAGIC
 from seekwarc.format.zstd import (
-    FRAME_MAGIC_BYTES,
-    MAX_FRAME_HEADER_SIZE,
     PADDING_MAGIC,
     SKIPPABLE_HEADER_SIZE,
     FrameHeader,
-    parse_frame_header,
     parse_skippable_header,
 )
 from seekwarc.frames.audit import FrameAudit, FrameKind
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, MIN_FRAME_SIZE
-from seekwarc.frames.scan import Window
+from seekwarc.frames.scan import Window, frame_start_at
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.record import Record
 from seekwarc.storage.source import RangeReadable
@@ -97,6 +94,7 @@ class _ProfileAudit(FrameAudit):
         self._account = account
         self._table_of: dict[int, tuple[int, int, int]] = {}
         """Anchor, content and number of entries of each table that was not passed yet, by its offset."""
+        self._file_table_end = 0
 
     def observe(self, offset: int, magic: int, header: FrameHeader | None) -> None:
         super().observe(offset, magic, header)
@@ -118,11 +116,16 @@ class _ProfileAudit(FrameAudit):
         table = super()._look_at_table(offset)
         if table is None:
             return None
+        size = SKIPPABLE_HEADER_SIZE + parse_skippable_header(self._window.take(offset, 8))[1]
         if self._kind is FrameKind.TABLE:
-            self._table_of[offset] = (offset - table.stored_size, table.content_size, len(table))
+            anchor = offset - table.stored_size
+            self._table_of[offset] = (anchor, table.content_size, len(table))
+            if not anchor and offset == self._file_table_end:
+                self._account.add("W33", offset, "the table before it was a file table already")
+            if not anchor:
+                self._file_table_end = offset + size
         if table.checksums is None:
             self._account.add("W20", offset, "the seek table has no checksums")
-        size = SKIPPABLE_HEADER_SIZE + parse_skippable_header(self._window.take(offset, 8))[1]
         if self._window.take(offset + size - 5, 1)[0] & UNUSED_BITS:
             self._account.add("W17", offset, "Unused_Bits of the seek table are not 0")
         return table
@@ -143,12 +146,7 @@ class _ProfileAudit(FrameAudit):
 
     def _look_at_dictionary_id(self) -> None:
         number = self._dictionary_id
-        head = self._window.take(SKIPPABLE_HEADER_SIZE, MAX_FRAME_HEADER_SIZE)
-        if head.startswith(FRAME_MAGIC_BYTES) and parse_frame_header(head).dictionary_id:
-            self._account.add("W30", 0, "the frame of the dictionary names a dictionary itself")
-        if not number:
-            self._account.add("W30", 0, "the dictionary has no ID")
-        elif number not in DICTIONARY_IDS:
+        if number not in DICTIONARY_IDS:
             self._account.add("W31", 0, f"the dictionary has the ID {number}")
         self._account.add("W32", 0, "the file has a dictionary")
 
@@ -227,9 +225,9 @@ class _ProfileAudit(FrameAudit):
         """Check where a large record is cut."""
         place, body = record.offset, record.header + record.head
         modes: list[TableMode] = ["large", "none"] if is_pair else list(MODES)
-        # A record that was the first of its file keeps its form where files are joined.
-        is_first = record.is_first or starts[1] > record.header
-        if is_first:
+        # Any record may have the form of the first: a file does not show whether it was joined from others.
+        has_first_form = starts[1] == body if record.head else starts[1] > record.header
+        if record.is_first or has_first_form:
             modes.remove("large")
         agree = list(modes)
         if starts[1] != record.header:
@@ -240,9 +238,9 @@ class _ProfileAudit(FrameAudit):
             text = f"the second frame does not hold the HTTP head of {record.head} bytes"
             self._account.add("W2", place, text, modes)
             agree.clear()
-        if is_first and (starts[1] == body if record.head else starts[1] > record.header):
+        if has_first_form:
             agree.append("large")
-        elif is_first and starts[1] != record.header:
+        elif record.is_first and starts[1] != record.header:
             text = f"the first frame holds {starts[1]} bytes; header and HTTP head have {body}"
             self._account.add("W13", place, text, ["large"])
         if record.trailer == RECORD_END and starts[-1] > body - record.head + record.block - (
@@ -255,9 +253,14 @@ class _ProfileAudit(FrameAudit):
 
     def check_end(self, size: int) -> None:
         """Check the frame that the file ends with."""
-        if not self.kinds or len(self.kinds) > MAX_ENTRIES or self.kinds[-1] == FrameKind.BROKEN_TABLE:
+        if not self.kinds or self.kinds[-1] == FrameKind.BROKEN_TABLE:
             return
         if self.last_table == (0, size):
+            return
+        if len(self.kinds) > MAX_ENTRIES:
+            if self.kinds[-1] != FrameKind.EXTENSION:
+                text = f"no table lists {len(self.kinds)} frames, and the file does not end in padding"
+                self._account.add("W34", self._offsets[-1], text)
             return
         text = "the file does not end with a seek table"
         if self.last_table is not None:
@@ -342,6 +345,8 @@ class ProfileVerifier(Verifier):
 
     def _check(self, record: Record, finish: Callable[[], None]) -> None:
         self._head = 0
+        if not record.header.raw.startswith(RECORD_MAGIC):
+            self._account.add("W35", record.offset, f"the record begins with {record.header.raw[:5]!r}")
         if record.skip:
             self._account.add("W11", record.offset, "the record shares its frame")
             self._account.add("W23", record.offset, "the record has no table")
@@ -379,10 +384,18 @@ class ProfileVerifier(Verifier):
         # What is intact before damage between records belongs to the one before.
         self._pass(damage.offset if damage.header is not None else max(place, damage.offset))
         self._is_first = False
-        if isinstance(error, TruncatedError) and damage.end >= self.result.stored_size:
+        is_last = damage.end >= self.result.stored_size
+        if is_last and (isinstance(error, TruncatedError) or not self._is_frame(place)):
             self._account.add("W27", place, error.message)
         elif isinstance(error, ChecksumError):
             self._account.add("W8", place, error.message)
+
+    def _is_frame(self, offset: int) -> bool:
+        try:
+            frame_start_at(self._file.window(), offset)
+        except FormatError:
+            return False
+        return True
 
     def _pass(self, end: float) -> None:
         """Check the last record, now that it is known where what belongs to it ends."""

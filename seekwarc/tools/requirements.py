@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MODES", "REQUIREMENTS", "Account", "Broken", "Profile", "Requirement"]
 
-MODES: Final[tuple[TableMode, ...]] = ("large", "every", "none")
-"""The modes of writers: which records have a seek table."""
+MODES: Final[tuple[TableMode, ...]] = ("large", "none", "every")
+"""The modes of writers: which records have a seek table. Of equals a file is judged by the first (V10)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,9 @@ _ALL: Final = (
     Requirement("W30", "7", "the dictionary frame holds one usable dictionary, as the text says"),
     Requirement("W31", "7", "the dictionary's ID is from 32,768 to 2,147,483,647", is_must=False),
     Requirement("W32", "4.2", "the file has no dictionary", ("every",), is_must=False),
+    Requirement("W33", "4.4", "a file has one file table at its end, not two", ("large",), is_must=False),
+    Requirement("W34", "4.5", "a file of more frames than a table can list ends in padding", ("large",)),
+    Requirement("W35", "4.7", "a record begins with WARC/ in capitals", is_must=False),
 )
 REQUIREMENTS: Final = {it.number: it for it in _ALL}
 """All requirements on files. W28 is one on tools: a file does not show whether it was kept."""
@@ -113,7 +116,7 @@ class Profile:
     mode: TableMode | None
     """The class of writers whose requirements the file meets; None if it meets none."""
     judged_by: TableMode
-    """The mode whose requirements are listed below: the fewest of it are broken, in the fewest places."""
+    """The mode whose requirements are listed below: that of which the file breaks the fewest (V10)."""
     broken: tuple[Broken, ...]
     """Requirements that say MUST, by number."""
     advice: tuple[Broken, ...]
@@ -154,7 +157,8 @@ class Account:
     def profile(self, *, is_damaged: bool) -> Profile:
         """Return the result."""
         must = {mode: self._of(mode, is_must=True) for mode in MODES}
-        judged_by = min(MODES, key=lambda mode: _strangeness(mode, must[mode]))
+        # However often each is broken: otherwise one record more could change the mode.
+        judged_by = min(MODES, key=lambda mode: len(must[mode]))
         is_met = not must[judged_by] and not is_damaged
         advice = self._of(judged_by, is_must=False)
         return Profile(judged_by if is_met else None, judged_by, must[judged_by], advice)
@@ -162,13 +166,3 @@ class Account:
     def _of(self, mode: TableMode, *, is_must: bool) -> tuple[Broken, ...]:
         found = [it for it in self._found[mode].values() if it.requirement.is_must == is_must]
         return tuple(sorted(found, key=lambda it: int(it.requirement.number[1:])))
-
-
-def _strangeness(mode: TableMode, broken: Sequence[Broken]) -> tuple[int, int, int]:
-    """Return what is least for the mode that a file is most likely meant to be of.
-
-    Where as much is broken in two of them, that is "large" if there is a file table, else "none".
-    """
-    has_file_table = all(it.requirement.number != "W22" for it in broken)
-    order = {"large": 0 if has_file_table else 2, "none": 1, "every": 3}
-    return len(broken), sum(it.count for it in broken), order[mode]

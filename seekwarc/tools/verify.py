@@ -14,7 +14,7 @@ from enum import StrEnum
 from queue import SimpleQueue
 from typing import BinaryIO, Final, Unpack
 
-from seekwarc.errors import FormatError, SourceError
+from seekwarc.errors import FormatError, LimitError, SourceError, TruncatedError
 from seekwarc.format.rules import check_header
 from seekwarc.format.warc import RECORD_END
 from seekwarc.format.words import counted
@@ -251,8 +251,10 @@ class Verifier:
             result.compression = compression
             dictionary = file.decoder.dictionary if compression == "zst" else None
         except FormatError as error:
-            code = "dictionary" if result.compression == "zst" else "empty"
-            self._note(code, error.offset or 0, error.message)
+            if result.compression == "zst":
+                self._note_frame("dictionary", error.offset or 0, error.message, _broken_by(error))
+            else:
+                self._note("empty", error.offset or 0, error.message)
             yield
             return
 
@@ -360,3 +362,10 @@ class Verifier:
         if last is not None and last[0] != 0 and last[1] == self.result.stored_size:
             text = f"the file ends in a seek table of the frames from {last[0]} on, not of the whole file"
             self._note("table-end", last[0], text)
+
+
+def _broken_by(error: FormatError) -> str:
+    """Return the requirement that a file breaks whose dictionary cannot be loaded."""
+    if isinstance(error, LimitError):
+        return ""  # The limit is the reader's own.
+    return "W27" if isinstance(error, TruncatedError) else "W30"

@@ -23,6 +23,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Final
 
 from seekwarc.errors import FormatWarning
+from seekwarc.system import hold_interrupts
 from seekwarc.tools.outcome import DIED, Failure, Job, Outcome, Status
 from seekwarc.tools.progress import counting
 from seekwarc.tools.work import JobContext, Report, Work, attempt, hidden_folder
@@ -64,6 +65,10 @@ def run_in_processes(
             yield from crew.run(jobs, processes, keep_going=keep_going)
         finally:
             crew.kill()
+
+
+class _ParentGoneError(BrokenPipeError):
+    """The parent process was killed, so no one is left to work for; passed on as broken pipes are."""
 
 
 class _Worker:
@@ -121,7 +126,9 @@ class _Crew:
             idle = [worker for worker in self._workers if worker.job is None]
             while waiting and (idle or len(self._workers) < processes):
                 if not idle:
-                    self._workers.append(_Worker(self._work, self._folder))
+                    # An interruption either finds it among those to be killed, or it is not started.
+                    with hold_interrupts():
+                        self._workers.append(_Worker(self._work, self._folder))
                     idle = self._workers[-1:]
                 idle.pop().begin(waiting.popleft())
             busy = {worker.connection: worker for worker in self._workers if worker.job is not None}
@@ -167,27 +174,34 @@ class _Crew:
 
 def _serve(connection: Connection, work: Work, folder: str | None) -> None:
     """Run a worker process: work on files until the other end of the pipe closes."""
-    # Ctrl-C reaches every process of a terminal; the parent process handles it.
+    # Ctrl-C reaches every process of a terminal; the parent process handles it. Until here it was held.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     lock = threading.Lock()
 
     def send(message: object) -> None:
         # Threads that prefetch report progress too.
         with lock:
-            connection.send(message)
+            try:
+                connection.send(message)
+            except OSError as error:
+                raise _ParentGoneError from error
 
     warnings.simplefilter("always", FormatWarning)
     warnings.showwarning = lambda message, *_, **__: send(_Warned(str(message)))
     while True:
         try:
             job: Job = connection.recv()
-        except EOFError:
+        except (EOFError, OSError):
+            # The second one if the parent process was killed before it had received all messages.
             return
         progress = _ProgressMessages(send)
         context = JobContext(lambda event: send(_Event(event)), counting(job.source, progress.add), folder)
-        outcome = attempt(job, work, context)
-        progress.flush()
-        send(outcome)
+        try:
+            outcome = attempt(job, work, context)
+            progress.flush()
+            send(outcome)
+        except _ParentGoneError:
+            return
 
 
 class _ProgressMessages:

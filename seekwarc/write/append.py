@@ -29,7 +29,13 @@ from seekwarc.errors import (
     TruncatedError,
     UnsupportedError,
 )
-from seekwarc.format.warc import HEADER_END, MAX_HEADER_SIZE, RECORD_END, parse_record_header
+from seekwarc.format.warc import (
+    HEADER_END,
+    MAX_HEADER_SIZE,
+    RECORD_END,
+    is_record_magic,
+    parse_record_header,
+)
 from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.encoder import MAX_FRAME_SIZE
 from seekwarc.frames.scan import Frame, Window, frames_from
@@ -244,7 +250,7 @@ def _is_torn(path: str, offset: int) -> bool:
     with open(path, "rb") as file:
         file.seek(offset)
         begin = file.read(STEP)
-        if begin.startswith(b"WARC/"):
+        if is_record_magic(begin):
             header, found, _ = begin.partition(HEADER_END)
             if not found:
                 return len(begin) < STEP

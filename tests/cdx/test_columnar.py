@@ -11,6 +11,7 @@ from seekwarc.cdx.columnar import COLUMNS, READ, columnar_schema, line_of, row_o
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.surt import surt
+from tests.conftest import ROOT
 
 # Names and types of cc-index-schema-flat.json, and the columns that may be null there.
 COMMON_CRAWL = """
@@ -34,7 +35,25 @@ def test_columns_are_those_of_common_crawl_and_then_ours() -> None:
     expected = [it.split(" ", 1) for it in listed]
     found = [[it.name, f"{it.type}{'?' * it.nullable}".replace(", ", "; ")] for it in schema]
     assert found[: len(expected)] == expected
-    assert [name for name, _ in found[len(expected) :]][:2] == ["record_type", "payload_size"]
+    assert [name for name, _ in found[len(expected) :]] == [
+        "record_type",
+        "payload_size",
+        "payload_offset",
+        "frames",
+        "seek_table",
+        "refers_to_target_uri",
+        "refers_to_date",
+    ]
+
+
+def test_the_statement_for_athena_ends_as_the_columns_do() -> None:
+    page = (ROOT / "seekwarc/cdx/README.md").read_text("utf-8")
+    statement = page.partition("```sql\n")[2].partition(")\n")[0]
+    listed = [tuple(it.split()) for it in statement.split(",")]
+    kinds = {"string": "STRING", "int32": "INT", "int64": "BIGINT"}
+    columns = [(it.name, kinds[str(it.type)]) for it in [*columnar_schema()][-len(listed) :]]
+    assert listed == columns
+    assert listed[:2] == [("warc_record_offset", "BIGINT"), ("warc_record_length", "BIGINT")]
 
 
 def line(**fields: str) -> CdxjLine:
@@ -101,7 +120,7 @@ NUMBER = st.integers(0, 10**9).map(str)
 FIELDS = st.fixed_dictionaries(
     {"url": TEXT, "filename": TEXT, "offset": NUMBER, "length": NUMBER},
     optional={
-        **dict.fromkeys(["mime", "mime-detected", "charset", "languages", "truncated", "recordType"], TEXT),
+        **dict.fromkeys(["mime", "mime-detected", "charset", "languages", "truncated", "warc-type"], TEXT),
         **dict.fromkeys(["redirect", "refersToDate", "seekTable", "refersToUri"], TEXT),
         **dict.fromkeys(["payloadSize", "payloadOffset", "frames"], NUMBER),
         "status": st.integers(100, 999).map(str),

@@ -98,6 +98,19 @@ def test_the_digest_finds_captures_of_the_same_uri(crawl: Crawl) -> None:
     assert original_of(crawl.opened("2023")) == wanted
 
 
+def test_lines_without_a_digest_are_passed_over(crawl: Crawl) -> None:
+    wanted = crawl.response(ONE, "2021-01-01T00:00:00Z")
+    crawl.response(OTHER, "2022-01-01T00:00:00Z")
+    crawl.revisit("2023-01-01T00:00:00Z", payload_digest=digest_of(ONE))
+    crawl.opened("2023")
+    lines = (crawl.folder / "a.cdxj").read_text()
+    (crawl.folder / "a.cdxj").write_text(lines.replace(f'"digest": "{digest_of(OTHER)}", ', ""))
+    with Index(crawl.folder / "a.cdxj") as found:
+        captures = list(found.lookup(URI))
+        assert [capture.digest is None for capture in captures] == [False, True, False]
+        assert original_of(captures[2].open()) == wanted
+
+
 @pytest.mark.parametrize("profile", [NOT_MODIFIED, IDENTICAL])
 def test_a_capture_of_a_uri_with_the_same_key_is_accepted(crawl: Crawl, profile: str) -> None:
     wanted = crawl.response(ONE, "2021-01-01T00:00:00Z", "https://www.example.org/")

@@ -7,6 +7,7 @@ import json
 import pickle
 import random
 import re
+import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 import seekwarc
 from seekwarc import Index
 from seekwarc.cdx import parquet as module
+from seekwarc.cdx.lines import MAX_CELL_SIZE
 from seekwarc.errors import FormatError, LimitError, SeekWarcError, SourceError
 from tests.conftest import ROOT
 from tests.support.cdx import columnar, many_lines
@@ -101,6 +103,18 @@ def test_rows_are_found_as_lines_are(
     assert pairs[0] == pairs[1]
 
 
+@pytest.mark.parametrize(("uri", "options"), QUERIES)
+def test_rows_are_found_without_statistics(
+    stored: bytes, lines: list[bytes], uri: str, options: dict[str, Any]
+) -> None:
+    file = io.BytesIO()
+    table = pq.read_table(io.BytesIO(stored))
+    pq.write_table(table, file, row_group_size=150, write_statistics=False)
+    with Index(b"".join(lines)) as expected, Index(file.getvalue()) as found:
+        pairs = [[it.offset for it in index.lookup(uri, **options)] for index in (expected, found)]
+    assert pairs[0] == pairs[1]
+
+
 def test_digests_of_common_crawl_get_their_label(lines: list[bytes]) -> None:
     with Index(common_crawl(lines)) as index:
         capture = next(index.lookup("http://site5.org/page/0000005"))
@@ -113,6 +127,9 @@ def test_a_lookup_reads_one_row_group(lines: list[bytes], stored: bytes) -> None
     with Index(source) as index:
         source.forget()
         assert len([*index.lookup("http://site50.org/page/0000050")]) == 3
+        assert source.bytes_asked < len(stored) / 4
+        source.forget()
+        assert next(index.lookup("http://site50.org/page/0000050", closest="2020"))
         assert source.bytes_asked < len(stored) / 4
         source.forget()
         assert [*index.lookup("http://site50.org/page/00000501")] == []
@@ -139,7 +156,7 @@ def test_records_are_opened_by_rows(tmp_path: Path) -> None:
         first, second = index.lookup("http://example.org/")
         assert first.open().payload.read() == second.open().payload.read() == b"page" * 9000
         assert second.is_revisit
-        assert second.fields["recordType"] == "revisit"
+        assert second.fields["warc-type"] == "revisit"
         assert first.fields["frames"] == "1"
         assert first.source == str(tmp_path / "a.parquet")
 
@@ -240,13 +257,102 @@ def test_a_row_that_leads_nowhere_raises_when_opened(changes: dict[str, Any], tm
             captures[0].open()
 
 
-def test_large_row_groups_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = parquet(table())
-    for name in ("MAX_GROUP_ROWS", "MAX_GROUP_SIZE"):
-        with monkeypatch.context() as patch:
-            patch.setattr(module, name, 9)
-            with pytest.raises(LimitError, match="row group"):
-                found(data)
+def test_a_row_group_of_too_many_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_GROUP_ROWS", 9)
+    with pytest.raises(LimitError, match="a row group has 10 rows"):
+        found(parquet(table()))
+
+
+def with_text(column: str, text: str) -> bytes:
+    """Return a file with a long text in its last row, which compresses to next to nothing."""
+    texts = ["org,example)/"] * 10
+    texts[-1] += text
+    return parquet(table(**{column: texts}), compression="zstd")
+
+
+@pytest.mark.parametrize("column", ["url_surtkey", "url", "warc_filename"])
+def test_a_long_cell_is_refused_unless_the_limit_is_raised(column: str) -> None:
+    data = with_text(column, "a" * MAX_CELL_SIZE)
+    with Index(data) as index, pytest.raises(LimitError, match=f"{column} has a cell of more than 1048576"):
+        [it.filename for it in index.lookup("http://example.org/", match="prefix")]
+    with Index(data, max_cell_size=MAX_CELL_SIZE + 100) as index:
+        assert len([it.filename for it in index.lookup("http://example.org/", match="prefix")]) == 10
+        copied = pickle.loads(pickle.dumps(index))
+    with copied:
+        assert len([*copied.lookup("http://example.org/", match="prefix")]) == 10
+
+
+def test_a_large_row_group_is_refused_unless_the_limit_is_raised() -> None:
+    data = parquet(table(), use_dictionary=False)
+    with Index(data, max_group_size=100) as index, pytest.raises(LimitError, match="max_group_size"):
+        next(iter(index))
+    with Index(data, max_group_size=2000) as index:
+        assert len([*index]) == 10
+
+
+@pytest.mark.parametrize("said", [300_000_000, 100])
+def test_a_cell_of_hundreds_of_megabytes_is_never_decompressed(said: int) -> None:
+    """Whatever the footer says of its size, which pyarrow compares with nothing."""
+    cell = "org,example)/" + "a" * 300_000_000
+    data = bytearray(
+        parquet(
+            pa.table(
+                {
+                    "url_surtkey": [cell],
+                    "url": ["http://example.org/"],
+                    "warc_filename": ["a.warc.gz"],
+                    "fetch_time": pa.array([0], pa.timestamp("ms")),
+                    "warc_record_offset": pa.array([0], pa.int64()),
+                }
+            ),
+            compression="zstd",
+            use_dictionary=False,
+            write_statistics=False,
+        )
+    )
+    del cell
+    assert len(data) < 40_000
+    stated = pq.read_metadata(io.BytesIO(data)).row_group(0).column(0).total_uncompressed_size
+    place = data.rindex(varint(stated))
+    data[place : place + 5] = varint(said)
+    assert pq.read_metadata(io.BytesIO(data)).row_group(0).column(0).total_uncompressed_size == said
+    usual = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(usual)
+    pa.set_memory_pool(pool)
+    tracemalloc.start()
+    try:
+        with Index(bytes(data)) as index, pytest.raises(LimitError, match="max_cell_size"):
+            next(iter(index))
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000
+        assert pool.max_memory() < 1_000_000
+    finally:
+        tracemalloc.stop()
+        pa.set_memory_pool(usual)
+
+
+def varint(number: int) -> bytes:
+    """Return a number of a footer in five bytes."""
+    number <<= 1
+    return bytes([*((number >> shift & 0x7F) | 0x80 for shift in (0, 7, 14, 21)), number >> 28])
+
+
+def test_rows_of_long_cells_become_values_a_few_at_a_time() -> None:
+    count, text = 64, "org,example)/" + "a" * 1_000_000
+    names = ("url_surtkey", "url", "warc_filename", "content_digest", "content_mime_type", "seek_table")
+    columns: dict[str, Any] = {
+        name: pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), [text]) for name in names
+    }
+    columns["fetch_time"] = pa.array([0] * count, pa.timestamp("ms"))
+    columns["warc_record_offset"] = pa.array([0] * count, pa.int64())
+    data = parquet(pa.table(columns), compression="zstd")
+    assert len(data) < 40_000
+    tracemalloc.start()
+    try:
+        with Index(data) as index:
+            assert sum(len(it.filename) > 1_000_000 for it in index) == count
+        assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_long_text_a_million_times_takes_little_memory() -> None:

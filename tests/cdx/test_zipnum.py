@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from seekwarc.cdx.lines import StoredLines
-from seekwarc.cdx.zipnum import MAX_BLOCK_SIZE, ZipNumCluster, is_cluster
+from seekwarc.cdx.lines import MAX_BLOCK_SIZE, StoredLines
+from seekwarc.cdx.zipnum import ZipNumCluster, is_cluster
 from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError, UnsupportedError
 from seekwarc.storage.local import BytesSource, LocalFileSource
 from seekwarc.storage.source import RangeSource

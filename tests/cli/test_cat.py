@@ -12,7 +12,7 @@ import pytest
 
 import seekwarc
 from tests.cli.conftest import FILM_URI, FORMS, HTTP_HEAD
-from tests.support.foreign import Foreign
+from tests.support.foreign import Foreign, text
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -29,6 +29,20 @@ def test_a_part_is_the_record_or_its_block_or_its_payload(command, crawl, number
     assert command("cat", crawl.zst, offset, "--part", "payload").stdout == payload
     assert command("cat", crawl.zst, offset, "--part", "block").stdout == block
     assert command("cat", crawl.zst, offset, "--part", "record").stdout == crawl.whole(number)
+
+
+@pytest.mark.parametrize("form", ["gz", "warc"])
+def test_a_record_that_is_cut_off_comes_out_as_far_as_it_goes(command, tmp_path, form) -> None:
+    block = text(900)
+    made = Foreign().record(b"first").record(block)
+    made = made.plain() if form == "warc" else made.gzip()
+    path, offset = tmp_path / f"cut.{form}", made.records[1].offset
+    path.write_bytes(made.bytes()[:-77])
+    for part in ("block", "payload"):
+        done = command("cat", path, offset, "--part", part, status=1)
+        assert block.startswith(done.stdout)
+        assert len(done.stdout) == 827 if form == "warc" else len(done.stdout) > 500
+        assert f"offset {offset}: the file ends inside this" in done.stderr
 
 
 SLICES = [
@@ -205,7 +219,7 @@ def indexed(command, crawl, tmp_path):
             date="2028-01-02T03:04:05Z",
             payload_digest="sha1:" + base64.b32encode(hashlib.sha1(crawl.film).digest()).decode(),
         )
-    command("index", *sorted(tmp_path.iterdir()), "-o", tmp_path / "all.cdxj")
+    command("index", "--all", *sorted(tmp_path.iterdir()), "-o", tmp_path / "all.cdxj")
     return tmp_path
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seekwarc.cli.batch import absolute
 from seekwarc.cli.common import human_size, parse_range, parse_size, printable, watch
 from seekwarc.errors import RangeError
 from seekwarc.storage.local import BytesSource
@@ -113,3 +115,11 @@ def test_what_is_not_there_is_a_dash() -> None:
 def test_without_a_terminal_nothing_is_watched() -> None:
     source = BytesSource(b"x")
     assert watch(source, "reading") is source
+
+
+def test_names_for_workers_elsewhere_do_not_depend_on_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ["a.warc.zst", "https://example.org/a.warc.zst", "s3://bucket/a.warc.zst", "-"]
+    assert [absolute(name) for name in names] == [str(tmp_path / "a.warc.zst"), *names[1:]]

@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 
+import pyarrow.parquet as pq
 import pytest
 
 from seekwarc.format.cdxj import CdxjLine
 from tests.cli.conftest import FILM_URI, FORMS, record_header, run_on_terminal, wait_for
+from tests.support.crawls import heritrix
 from tests.support.foreign import Foreign, gzip_member
 
 
@@ -23,17 +25,27 @@ def lines_of(stored: bytes) -> list[CdxjLine]:
 def test_the_index_goes_to_standard_output(command, crawl, form) -> None:
     answer = command("index", crawl.path(form))
     lines = lines_of(answer.stdout)
-    assert [it.key for it in lines] == ["org,example)/", "org,example)/film.mp4", "org,example)/page.html"]
+    assert [it.key for it in lines] == ["org,example)/film.mp4", "org,example)/page.html"]
     put = crawl.put(3, form)
-    assert (lines[1].uri, lines[1].offset, lines[1].length) == (FILM_URI, put.offset, put.length)
-    assert lines[1].filename == f"crawl.{form}"
+    assert (lines[0].uri, lines[0].offset, lines[0].length) == (FILM_URI, put.offset, put.length)
+    assert lines[0].filename == f"crawl.{form}"
     assert answer.stderr == ""
+
+
+def test_all_records_are_listed_if_asked(command, crawl) -> None:
+    lines = lines_of(command("index", "--all", crawl.zst).stdout)
+    assert [(it.key, it.fields.get("warc-type")) for it in lines] == [
+        ("org,example)/", "metadata"),
+        ("org,example)/film.mp4", None),
+        ("org,example)/film.mp4", "request"),
+        ("org,example)/page.html", None),
+    ]
 
 
 def test_the_index_goes_into_a_file(command, crawl, tmp_path) -> None:
     target = tmp_path / "out.cdxj"
     answer = command("index", crawl.path("warc"), crawl.zst, "-o", target)
-    assert answer.out == f"{target}: 6 captures\n"
+    assert answer.out == f"{target}: 4 captures\n"
     assert target.read_bytes() == b"".join(sorted(target.read_bytes().splitlines(keepends=True)))
     assert os.listdir(tmp_path) == ["out.cdxj"]
 
@@ -71,7 +83,7 @@ def test_damage_is_reported_and_what_is_good_kept(command, crawl, tmp_path) -> N
     assert f"seekwarc: {cut}, offset {crawl.put(3, 'warc.gz').offset}" in answer.stderr
     found = lines_of(target.read_bytes())
     assert [it.filename for it in found].count("cut.warc.gz") == 1
-    assert [it.filename for it in found].count("crawl.warc") == 3
+    assert [it.filename for it in found].count("crawl.warc") == 2
 
 
 def test_of_many_problems_of_a_kind_a_few_are_printed(command, tmp_path) -> None:
@@ -165,7 +177,7 @@ def test_indexes_of_files_are_kept_and_merged(command, crawl, tmp_path) -> None:
     command("index", *sources, "-o", tmp_path / "plain.cdxj")
     words = ("index", *sources, "--to-dir", tmp_path / "each")
     answer = command(*words, "-o", tmp_path / "all.cdxj")
-    assert answer.out.endswith(f"2 files: 2 done\n{tmp_path}/all.cdxj: 6 captures\n")
+    assert answer.out.endswith(f"2 files: 2 done\n{tmp_path}/all.cdxj: 4 captures\n")
     assert sorted(os.listdir(tmp_path / "each")) == ["crawl.warc.cdxj", "crawl.warc.zst.cdxj"]
     (tmp_path / "each/crawl.warc.cdxj").unlink()
     answer = command(*words, "-o", tmp_path / "again.cdxj")
@@ -188,12 +200,12 @@ def test_files_that_fail_are_missing_only_if_one_says_so(command, crawl, tmp_pat
     assert not (tmp_path / "all").exists()
     answer = command(*words, "--keep-going", status=2)
     assert f"    failed: {tmp_path}/none.warc (io)\n" in answer.out
-    assert len(lines_of((tmp_path / "all").read_bytes())) == 3
+    assert len(lines_of((tmp_path / "all").read_bytes())) == 2
 
 
 def test_the_name_of_the_index_makes_it_a_cluster(command, crawl, tmp_path) -> None:
     answer = command("index", crawl.path("warc"), crawl.zst, "-o", tmp_path / "all.idx")
-    assert answer.out == f"{tmp_path}/all.idx: 6 captures\n"
+    assert answer.out == f"{tmp_path}/all.idx: 4 captures\n"
     assert sorted(os.listdir(tmp_path)) == ["all.cdx.gz", "all.idx"]
     assert command("lookup", tmp_path / "all.idx", FILM_URI, "--json").out.count(FILM_URI) == 2
     assert "exists" in command("index", crawl.zst, "-o", tmp_path / "all.idx", status=2).stderr
@@ -210,7 +222,7 @@ def test_an_index_is_not_also_that_of_one_file(command, crawl, tmp_path) -> None
 def test_a_columnar_index_is_looked_up_like_any_other(command, crawl, tmp_path) -> None:
     target = tmp_path / "out.parquet"
     answer = command("index", "--parquet", crawl.path("warc"), crawl.zst, "-o", target)
-    assert answer.out == f"{target}: 6 captures\n"
+    assert answer.out == f"{target}: 4 captures\n"
     assert os.listdir(tmp_path) == ["out.parquet"]
     lines = lines_of(command("lookup", target, FILM_URI, "--cdxj").stdout)
     put = crawl.put(3, "warc.zst")
@@ -226,7 +238,7 @@ def test_a_columnar_index_is_looked_up_like_any_other(command, crawl, tmp_path) 
 
 def test_each_file_gets_a_columnar_index_once(command, crawl, tmp_path) -> None:
     arguments = ("index", "--parquet", crawl.zst, "--to-dir", tmp_path, "--json")
-    assert '"captures": 3' in command(*arguments).out
+    assert '"captures": 2' in command(*arguments).out
     target = tmp_path / f"{crawl.zst.name}.parquet"
     made = target.read_bytes()
     assert "skipped" in command(*arguments).out
@@ -248,6 +260,16 @@ def test_columnar_indexes_of_files_are_merged(command, crawl, tmp_path) -> None:
     folder, target = tmp_path / "each", tmp_path / "all.parquet"
     command("index", "--parquet", crawl.path("warc"), crawl.zst, "--to-dir", folder, "-o", target)
     assert sorted(os.listdir(folder)) == ["crawl.warc.parquet", "crawl.warc.zst.parquet"]
-    assert len(lines_of(command("lookup", target, "org", "--match", "domain", "--cdxj").stdout)) == 6
+    assert len(lines_of(command("lookup", target, "org", "--match", "domain", "--cdxj").stdout)) == 4
+    assert pq.read_table(target)["record_type"].to_pylist() == ["response"] * 4
     cluster = tmp_path / "all.idx"
     assert "cluster" in command("index", "--parquet", crawl.zst, "-o", cluster, status=2).stderr
+
+
+def test_notes_come_after_captures_in_merged_columnar_indexes(command, tmp_path) -> None:
+    (tmp_path / "a.warc.gz").write_bytes(heritrix().gzip().bytes())
+    words = ("index", "--parquet", "--all", tmp_path / "a.warc.gz")
+    command(*words, "--to-dir", tmp_path / "each", "-o", tmp_path / "all.parquet")
+    for path in (tmp_path / "each/a.warc.gz.parquet", tmp_path / "all.parquet"):
+        found = pq.read_table(path)["record_type"].to_pylist()
+        assert found == ["response", "metadata", "metadata", "request"]

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.support.cdx import cdxj_line, many_lines, wacz_cluster
+from tests.support.cdx import cdxj_line, columnar, many_lines, wacz_cluster
 
 URI = "http://example.org/"
 
@@ -121,6 +121,18 @@ def test_the_limit_of_a_clusters_blocks_can_be_set(command, tmp_path) -> None:
     assert stderr.startswith(f"seekwarc: {tmp_path / 'index.cdx.gz'}, offset ")
     assert "--max-block" in stderr
     assert command(*words, "--max-block", "1M").stdout
+
+
+@pytest.mark.parametrize("option", ["--max-cell", "--max-group"])
+def test_the_limits_of_a_columnar_index_can_be_set(command, tmp_path, option) -> None:
+    path = tmp_path / "a.parquet"
+    with pytest.MonkeyPatch.context() as patch:
+        path.write_bytes(columnar(many_lines(300), patch))
+    words = ("lookup", path, "http://site5.org/page/0000005")
+    stderr = command(*words, option, "10", status=1).stderr
+    assert stderr.startswith(f"seekwarc: {path}, offset ")
+    assert option in stderr
+    assert command(*words, option, "1M").stdout
 
 
 def test_what_is_not_there_is_not_found(command, index) -> None:

@@ -242,6 +242,17 @@ def test_standard_input_is_recovered_like_a_file(command, damaged, tmp_path, nam
     assert (tmp_path / "of a pipe.warc.zst").read_bytes() == expected
 
 
+def test_a_pipe_of_something_else_is_refused_while_it_is_open(start, tmp_path) -> None:
+    process = start("recover", "-", "-o", tmp_path / "saved.warc.zst")
+    process.stdin.write(bytes(1000))
+    process.stdin.flush()
+    assert process.wait(timeout=60) == 1
+    stderr = process.stderr.read()
+    assert stderr.startswith(b"seekwarc: <stdin>, offset 0: not a WARC file")
+    assert stderr.endswith(b"store it in a file first\n")
+    assert os.listdir(tmp_path) == []
+
+
 def test_the_damaged_file_is_never_the_target(command, damaged) -> None:
     before = damaged.read_bytes()
     assert "same file" in command("recover", damaged, damaged, status=2).stderr

@@ -66,6 +66,15 @@ def test_standard_input_is_checked_like_a_file(command, crawl, form) -> None:
     assert of_a_pipe == of_a_file.replace(str(crawl.path(form)), "<stdin>")
 
 
+def test_a_pipe_of_something_else_is_refused_while_it_is_open(start) -> None:
+    process = start("verify", "-")
+    process.stdin.write(b"y\n" * 1000)
+    process.stdin.flush()
+    assert process.wait(timeout=60) == 1
+    expected = b"seekwarc: <stdin>, offset 0: not a WARC file: found b'y\\ny\\ny\\ny\\n'"
+    assert process.stderr.read().startswith(expected)
+
+
 def test_damage_in_standard_input_is_found(command, damaged) -> None:
     out = command("verify", "-", stdin=damaged.read_bytes(), status=1).out
     assert out == command("verify", damaged, status=1).out.replace(str(damaged), "<stdin>")

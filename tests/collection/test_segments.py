@@ -510,6 +510,18 @@ def test_the_head_is_read_from_the_first_segment_alone(form: str) -> None:
         assert [source.requests for source in sources[1:]] == [[], []]
 
 
+@pytest.mark.parametrize(
+    ("least", "segment", "frames"), [(1, 0, 2), (10_000, 0, 3), (10_001, 1, 1), (30_000, 1, 2)]
+)
+def test_a_head_over_a_border_is_read_frame_by_frame(least: int, segment: int, frames: int) -> None:
+    with Collection(files(*parts(BLOCK, CUTS), forms=["warc.zst"])) as collection:
+        record = collection.open_record(ORIGIN)
+        begin = len(record.header.raw)
+        found = record.body.read_some(begin + 30_000, begin + len(BLOCK), least)
+        frames_end = frames * FRAME - len(record.segments[segment].header.raw)
+    assert found == BLOCK[30_000 : min((0, *CUTS)[segment] + frames_end, CUTS[segment])]
+
+
 def test_damage_in_a_segment_is_reported_where_it_is() -> None:
     block = noise(300_000)
     sources = files(*parts(block, (100_000, 200_000), ("Content-Type", "image/x")), forms=["warc.zst"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import struct
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -175,6 +176,13 @@ def test_a_gigabyte_that_is_not_there_is_not_allocated() -> None:
     zeros = struct.pack("<BBBBiii", 5, 1, 0x85, 4, 2**31 - 4, 1 << 20, 32) + bytes(15) + b"\x10"
     chunk = compat.BareChunk(Payload(zeros))
     assert chunk.pread(2**31 - 10, 100) == bytes(6)
+    filled = struct.pack("<BBBBiii", 5, 1, 0x85, 4, 2**31 - 4, 1 << 20, 36) + bytes(15) + b"\x30abcd"
+    chunk = compat.BareChunk(Payload(filled))
+    tracemalloc.start()
+    assert chunk.pread(2**31 - 10, 100) == b"cdabcd"
+    assert chunk.pread(2**31 - 10, 3) == b"cda"
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
     huge_block = struct.pack("<BBBBiii", 5, 1, 0x85, 4, 1 << 29, 500 << 20, 100) + bytes(84)
     with pytest.raises(LimitError, match="max_block_size"):
         compat.BareChunk(Payload(huge_block))

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 import seekwarc
+from seekwarc import tools
 from seekwarc.compat.captures import Captures, IndexedCaptures, ScannedCaptures
 from seekwarc.compat.paths import name_of
 from seekwarc.errors import FormatError, NotFoundError
 from tests.compat.conftest import FILM, SITE
+from tests.support.crawls import PAGE_URI, heritrix
 from tests.support.sources import RecordingSource
 
 WAYS = {
@@ -56,6 +58,17 @@ def test_below_a_folder_is_the_latest_capture_of_each_uri(captures: Captures) ->
     assert list(captures.below("http://none.example/")) == []
     up = [it.uri for it in captures.below("http://example.org/%2E%2E/")]
     assert up == ["http://example.org/../../up"]
+
+
+def test_notes_that_an_index_lists_are_not_captures(tmp_path: Path) -> None:
+    (tmp_path / "a.warc.zst").write_bytes(heritrix().bytes())
+    tools.index([tmp_path / "a.warc.zst"], tmp_path / "a.cdxj", all_records=True)
+    with IndexedCaptures(tmp_path / "a.cdxj", None) as captures:
+        for date in (None, "2009", "20100513155119"):
+            found = captures.exact(PAGE_URI, date)
+            assert found is not None
+            assert captures.open(found).type == "response"
+        assert [it.mime for it in captures.below("")] == ["text/html"]
 
 
 def test_files_are_scanned_once_and_only_when_needed(crawl: Path) -> None:
@@ -117,3 +130,14 @@ def test_a_folder_that_is_not_there_costs_few_reads_of_an_index() -> None:
         for prefix in ("nonsense/", "urn:example/", "http://none.example/a/", ".zarray/", "ftp:x/%2E%2E/"):
             assert list(captures.below(prefix)) == []
         assert source.bytes_asked < 1_000_000 < source.size
+
+
+def test_a_folder_costs_its_own_lines_and_not_those_of_its_host() -> None:
+    fields = b'{"url": "http://example.org/%03d/%d", "offset": "0", "filename": "a.warc.zst"}'
+    line = b"org,example)/%03d/%d 20261116060000 " + fields + b"\n"
+    places = [(folder, page) for folder in range(300) for page in range(10, 60)]
+    source = RecordingSource(b"".join(line % (place + place) for place in places), "a.cdxj")
+    with IndexedCaptures(source, None) as captures:
+        found = [it.uri for it in captures.below("http://example.org/007/")]
+    assert found == [f"http://example.org/007/{page}" for page in range(10, 60)]
+    assert source.bytes_asked < source.size / 4

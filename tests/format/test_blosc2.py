@@ -44,6 +44,23 @@ def test_a_frame_is_described() -> None:
     )
 
 
+def test_an_empty_frame_may_be_as_short_as_its_header() -> None:
+    least = FRAME
+    for place, size, value in (
+        (11, 4, FRAME_HEAD_SIZE),  # the header's size
+        (16, 8, FRAME_HEAD_SIZE),  # the frame's
+        (30, 8, 0),  # content
+        (39, 8, 0),  # the same, compressed
+        (48, 4, 1),  # items
+        (53, 4, 0),  # blocks
+        (58, 4, 0),  # chunks
+    ):
+        least = changed(place, value.to_bytes(size, "big"), least)
+    assert describe_blosc2(least, FRAME_HEAD_SIZE) == (
+        "Blosc2 frame of 0 bytes: items of 1, blocks of any size, zstd, shuffle, chunks of 0"
+    )
+
+
 def test_a_short_header_has_its_filters_in_the_flags() -> None:
     data = struct.pack("<BBBBiii", 2, 1, 0x01 | 0x20, 8, 1_000, 500, 600)
     header = ChunkHeader.parse(data, 600)

@@ -47,6 +47,17 @@ def test_a_line_is_made_of_a_capture() -> None:
     )
 
 
+def test_of_a_key_and_second_captures_are_sorted_first() -> None:
+    url = "http://example.org/"
+    captures = [line(url=url), line(**{"url": url, "mime": "text/html", "warc-type": "response"})]
+    others = [line(**{"url": url, "mime": "a/a", "warc-type": kind}) for kind in ("metadata", "request", "")]
+    others.append(line(**{"url": url, "mime": "application/warc-fields", "warc-type": "resource"}))
+    assert all(it.is_capture for it in captures)
+    assert not any(it.is_capture for it in others)
+    assert max(it.build() for it in captures) < min(it.build() for it in others)
+    assert all(CdxjLine.parse(it.build()) == it for it in captures + others)
+
+
 FIELDS = st.dictionaries(
     st.text(max_size=8).filter(lambda name: name != "url"), st.text(max_size=20), max_size=4
 )

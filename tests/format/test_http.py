@@ -122,6 +122,20 @@ def test_line_breaks_of_both_kinds() -> None:
     assert head.size == 29
 
 
+@pytest.mark.parametrize("line", [b"HTTP/1.1 0 No Content", b"HTTP/1.1 0", b"HTTP/1.0 \t0 "])
+def test_a_status_of_0_is_that_of_a_crawler_that_got_none(line: bytes) -> None:
+    head = head_of(line + b"\r\nA: b\r\n\r\nbody")
+    assert (head.status, head.get("A"), head.method) == (0, "b", None)
+    assert head.reason in {"No Content", ""}
+    assert head.size == len(line) + 10
+
+
+def test_lines_of_a_head_may_end_with_two_returns() -> None:
+    head = head_of(b"HTTP/1.0 302 \r\r\nLocation: a\r\r\nServer: b\r\r\n\r\r\nbody\r\n\r\n")
+    assert head.headers == (("Location", "a"), ("Server", "b"))
+    assert (head.status, head.reason, head.raw[-7:]) == (302, "", b"b\r\r\n\r\r\n")
+
+
 def test_a_head_without_fields() -> None:
     head = head_of(b"HTTP/1.1 200 OK\r\n\r\nbody")
     assert head.size == 19
@@ -151,6 +165,8 @@ def test_fields_that_break_the_rules() -> None:
         b"HTTP/1.1 2000 OK\r\n\r\n",
         b"HTTP/1.1 OK\r\n\r\n",
         b"HTTP/1.1 20\r\n\r\n",
+        b"HTTP/1.1 00\r\n\r\n",
+        b"HTTP/1.1 0x\r\n\r\n",
         b"http/1.1 200 OK\r\n\r\n",
         b"\x16\x03\x01\n\n",
         b"\n" * 100 + b"HTTP/1.1 200 OK\r\n\r\n",

@@ -187,7 +187,9 @@ def test_part_is_the_run_that_a_search_from_the_first_finds(
             if content == size:
                 expected = slice(starts[0], stop + 1)
                 break
+    unused = SeekTable(table.stored_sizes, table.content_sizes, table.checksums)
     found = table.part(stored_start, size)
+    assert unused.part(stored_start, size) == found
     if expected is None:
         assert found is None
     else:

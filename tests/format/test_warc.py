@@ -12,7 +12,11 @@ from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end, format_fields, parse_fields
 from seekwarc.format.warc import (
     MAX_HEADER_SIZE,
+    RECORD_BEGINNING,
     build_record_header,
+    edit_header,
+    is_record_magic,
+    may_begin_record,
     parse_record_header,
     whole_record_header,
 )
@@ -173,6 +177,8 @@ def test_the_header_of_a_record_that_is_all_of_a_unit() -> None:
         b"WARC/1.1\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n\r\n\r\n",
         b"WARC/1.1\r\nContent-Length: three\r\n\r\nabc\r\n\r\n",
         b"WARC/1.1\r\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n",
+        b"WARC/1.1\r\r\nContent-Length: 3\r\r\n\r\r\nabc\r\n\r\n",
+        b"WARC/1.1\r\nContent-Length: 3\r\n\r\r\nabc\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n",
     ],
 )
@@ -187,11 +193,35 @@ def test_a_missing_content_length_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"WARC/1\r\n\r\n", b"warc/1.1\r\n\r\n", b" WARC/1.1\r\n\r\n"]
+    "raw", [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"WARC/1\r\n\r\n", b"warq/1.1\r\n\r\n", b" WARC/1.1\r\n\r\n"]
 )
 def test_what_is_not_a_record_is_refused_with_its_first_bytes(raw: bytes) -> None:
     with pytest.raises(FormatError, match=r"no WARC record starts here: found b'"):
         parse_record_header(raw + b"Content-Length: 0\r\n\r\n")
+
+
+@pytest.mark.parametrize("magic", [b"warc/", b"Warc/", b"wARC/"])
+def test_the_version_line_has_no_case(magic: bytes) -> None:
+    raw = magic + b"1.0\r\nContent-Length: 3\r\n\r\n"
+    header = parse_record_header(raw, strict=True)
+    assert (header.version, header.content_length, header.raw, header.problem) == ("1.0", 3, raw, None)
+    assert RECORD_BEGINNING.match(raw)
+    assert is_record_magic(raw)
+    assert [may_begin_record(raw[:size]) for size in range(9)] == [True] * 9
+    assert not may_begin_record(magic[:-1] + b"X")
+
+
+def test_lines_may_end_with_two_returns() -> None:
+    raw = b"WARC/1.0\r\r\nWARC-Type: metadata\r\r\nX: a\r\r\n b\r\r\nContent-Length: 3\r\r\n\r\r\n"
+    assert find_header_end(raw + b"abc\r\n\r\n") == len(raw)
+    header = parse_record_header(raw)
+    assert header.content_length == 3
+    assert header.fields == (("WARC-Type", "metadata"), ("X", "a b"), ("Content-Length", "3"))
+    assert header.problem == "the lines of the header end with CR CR LF"
+    edited = edit_header(header, ["X"], [("Y", "z")])
+    assert edited.fields == (("WARC-Type", "metadata"), ("Content-Length", "3"), ("Y", "z"))
+    with pytest.raises(FormatError, match="CR CR LF"):
+        parse_record_header(raw, strict=True)
 
 
 @pytest.mark.parametrize("version", [b"0.18", b"1.0", b"1.1", b"2.0"])

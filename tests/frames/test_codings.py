@@ -173,6 +173,26 @@ def test_very_many_members_take_no_longer_than_they_must() -> None:
         assert decoded(zstd_stream(b"") * 20_000, "zstd") == b""
 
 
+@pytest.mark.parametrize("block", [b"\0\0\0", b"\2\0\0x"])
+def test_millions_of_empty_blocks_take_no_longer_than_they_must(block: bytes) -> None:
+    with time_limit(4):
+        assert (
+            decoded(FRAME_MAGIC.to_bytes(4, "little") + b"\0\x58" + block * 4_000_000 + b"\1\0\0", "zstd")
+            == b""
+        )
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 5, 100_000])
+def test_empty_blocks_lie_before_between_and_after_others(most: int) -> None:
+    empty, content = b"\0\0\0\2\0\0\2\2\0\0\0", b"\x18\0\0\0\0\0\x1a\0\0y"
+    head = FRAME_MAGIC.to_bytes(4, "little") + b"\0\x58"
+    body = head + empty * 3 + content + empty + content + empty * 7000
+    assert outcome(body + b"\1\0\0", "zstd", most=most) == (b"\0\0\0yyy" * 2, None)
+    assert outcome(body + b"\3\0\0z", "zstd", most=most) == (b"\0\0\0yyy" * 2, None)
+    assert outcome(body + b"\7\0\0", "zstd", most=most) == (b"\0\0\0yyy" * 2, FormatError)
+    assert outcome(body, "zstd", most=most) == (b"\0\0\0yyy" * 2, TruncatedError)
+
+
 @pytest.mark.parametrize(
     "garbage", [bytes(600), b"\r\n", b"<!-- served in 3 ms -->", b"\x1e", b"\xff" * 99_999]
 )

@@ -77,13 +77,37 @@ NOT_DICTIONARIES = {
     "compressed and cut": zstd_frame(DATA)[:-100],
     "compressed and damaged": zstd_frame(DATA)[:-1] + b"\0",
     "compressed twice": zstd_frame(zstd_frame(DATA)),
+    "compressed, in a frame that names a dictionary": zstd_frame(DATA, dictionary=some_dictionary()),
+    "compressed, empty": zstd_frame(b""),
+    "compressed, in two frames": zstd_frame(DATA[:4000]) + zstd_frame(DATA[4000:]),
+    "compressed, two of them": zstd_frame(DATA) + zstd_frame(DATA),
+    "compressed without size, two of them": zstd_frame(DATA, content_size=False) * 2,
+    "compressed, and an empty frame": zstd_frame(DATA) + zstd_frame(b""),
+    "an empty frame, and compressed": zstd_frame(b"") + zstd_frame(DATA),
+    "compressed, and a skippable frame": zstd_frame(DATA) + skippable(0x184D2A50, b"padding"),
+    "compressed, and one byte": zstd_frame(DATA) + b"\0",
+    "compressed without size, and one byte": zstd_frame(DATA, content_size=False) + b"\0",
+    "compressed without checksum, and four bytes": zstd_frame(DATA, checksum=False) + bytes(4),
+    "the beginning of a frame": zstd_frame(DATA)[:5],
     "tables that are none": DATA[:8] + bytes(range(250)),
 }
 
 
 @pytest.mark.parametrize("data", NOT_DICTIONARIES.values(), ids=NOT_DICTIONARIES)
 def test_a_dictionary_frame_without_a_dictionary_is_refused(data: bytes) -> None:
-    with pytest.raises(FormatError, match=r"some\.warc\.zst, offset 0"):
+    with pytest.raises(FormatError, match=r"some\.warc\.zst, offset 0") as caught:
+        load(skippable(0x184D2A5D, data))
+    assert not isinstance(caught.value, TruncatedError), "the file is whole"
+
+
+@pytest.mark.parametrize("content_size", [True, False])
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [(b"\0", "1 byte after"), (zstd_frame(b""), "13 bytes after")],
+)
+def test_what_follows_the_frame_of_a_dictionary_is_told(content_size: bool, after: bytes, told: str) -> None:
+    data = zstd_frame(DATA, content_size=content_size) + after
+    with pytest.raises(FormatError, match=rf"some\.warc\.zst, offset 0: .* {told} its Zstandard frame"):
         load(skippable(0x184D2A5D, data))
 
 

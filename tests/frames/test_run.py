@@ -161,6 +161,12 @@ def test_read_some_goes_to_the_end_of_a_frame() -> None:
     assert run.read_some(9_000, 9_000) == b""
 
 
+def test_read_some_reads_no_frame_after_the_range() -> None:
+    opened = Opened(frames())
+    assert opened.run.read_some(5_000, 20_000, least=70_000) == CONTENT[5_000:20_000]
+    assert opened.stats.bytes_decoded == 2 * FRAME
+
+
 # Far away.
 
 

@@ -117,7 +117,7 @@ def cells(answers: Sequence[Answer]) -> dict[str, str]:
     shown = {}
     for file, group in groupby(answers, key=lambda answer: answer.file):
         records, *ranges = group
-        shown[file] = f"{_word(records)} / {_counts(ranges)}"
+        shown[file] = f"{_word(records)} / {_counts(ranges)}" if ranges else _word(records)
     return shown
 
 

@@ -10,7 +10,7 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -22,8 +22,7 @@ MAX_BLOCK: Final = 128 * 1024
 MAX_CONTENT: Final = 256 * 1024 * 1024
 BLANK_LINE: Final = b"\r\n\r\n"
 
-Damage = zstandard.ZstdError
-"""The file does not hold what it should, whether libzstd finds that or this reader."""
+Damage = zstandard.ZstdError  # whether libzstd finds it or this reader
 
 
 class Frame(NamedTuple):
@@ -61,7 +60,7 @@ class Record:
 
     @property
     def size(self) -> int:
-        fields = self.header.split(b"\r\n")[1:] if self.header.startswith(b"WARC/") else []
+        fields = self.header.split(b"\r\n")[1:] if self.header[:5].upper() == b"WARC/" else []
         for line in fields:
             name, _, value = line.partition(b":")
             if name.strip().lower() == b"content-length" and value.strip().isdigit():
@@ -71,14 +70,15 @@ class Record:
 
 class Reader:
     def __init__(self, data: bytes) -> None:
-        self.data = data
+        self.data, self.begin = data, 0
         self.dictionary: zstandard.ZstdCompressionDict | None = None
-        self.begin = 0
         if data.startswith(b"\x5d\x2a\x4d\x18"):
             self.begin = self.frame_at(0).end
             stored = data[8 : self.begin]
             if stored.startswith(b"\x28\xb5\x2f\xfd"):
-                stored = self.content(self.frame_at(8))
+                stored = self.content(self.frame_at(8)) if self.frame_at(8).end == self.begin else b""
+            if stored[:4] != b"\x37\xa4\x30\xec" or stored[4:8] == bytes(4):
+                raise Damage("the dictionary frame does not hold one dictionary (R28)")
             self.dictionary = zstandard.ZstdCompressionDict(stored, dict_type=zstandard.DICT_TYPE_FULLDICT)
 
     def frame_at(self, start: int) -> Frame:
@@ -129,11 +129,13 @@ class Reader:
     def in_order(self, start: int | None = None) -> Iterator[Record]:
         """Yield all records without tables; raise `Damage` after those that are complete (R1, R2, R3)."""
         content, frames, damage = bytearray(), list[tuple[int, Frame]](), None
+        stop = self.begin if start is None else start
         try:
-            for frame in self.frames(self.begin if start is None else start):
+            for frame in self.frames(stop):
                 piece = self.content(frame)
                 content += piece
                 frames += [(len(content), frame)] if piece else []  # where its content ends
+                stop = frame.end
         except Damage as error:
             damage = error
         at = 0
@@ -151,20 +153,20 @@ class Reader:
                 if content[at:end].strip(b"\r\n"):
                     break
                 at = end  # ... and in frames that hold nothing else
-            if at < len(content) or not damage:
-                following = next((frame.start for end, frame in frames if end > at), len(self.data))
-                record.length = self._length(record.offset, frames[last][1].end, following)
+            following = next((frame.start for end, frame in frames if end > at), stop)
+            record.length = self._length(record.offset, frames[last][1].end, following)
             yield record
         if damage:
             raise damage
 
     def _length(self, offset: int, end: int, following: int) -> int:
         """Return the length of a record whose last frame ends at `end` (R5)."""
-        for frame in takewhile(lambda frame: frame.start < following, self.frames(end)):
-            table = self.table_at(frame.end, 0) if frame.magic == TABLE else None
-            if table and table.start == frame.start and table.anchor < offset:
-                return frame.start - offset
-        return max(following, end) - offset
+        while end < following:
+            table = self.table_at(self.frame_at(end).end, 0)
+            if table and table.start == end and table.anchor < offset:
+                break
+            end = self.frame_at(end).end
+        return end - offset
 
     def table_at(self, end: int, lowest: int) -> Table | None:
         """Parse the table that ends at a place, by the steps of 6.1 (R12)."""
@@ -175,9 +177,8 @@ class Reader:
             return None
         width = 3 if descriptor & 0x80 else 2  # numbers of an entry
         start = end - (count * 4 * width + 17)
-        if count * 8 > start - lowest:
-            return None
-        if self._number(start, 4) != TABLE or self._number(start + 4, 4) != end - start - 8:
+        head = struct.pack("<II", TABLE, end - start - 8)
+        if count * 8 > start - lowest or self.data[start : start + 8] != head:
             return None
         numbers = struct.unpack_from(f"<{count * width}I", self.data, start + 8)
         rows = [numbers[at : at + width] for at in range(0, len(numbers), width)]
@@ -190,8 +191,7 @@ class Reader:
 
     def from_the_end(self) -> list[int]:
         """Return the records that the walk of mode "every" finds (4.2)."""
-        offsets: list[int] = []
-        end = len(self.data)
+        offsets, end = list[int](), len(self.data)
         while end > self.begin and (table := self.table_at(end, self.begin)):
             end = table.anchor
             offsets.insert(0, end)

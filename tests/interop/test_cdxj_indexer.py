@@ -1,11 +1,14 @@
 """Indexes have the lines that cdxj-indexer makes, but for the differences that are listed.
 
+Unless told otherwise it lists metadata, too, but for those of a media type that it takes for crawlers' notes.
+
 Its keys are those of the package `surt`.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import json
 import random
@@ -14,6 +17,7 @@ import sys
 import warnings
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,7 +32,9 @@ from seekwarc.format.post import body_query
 from seekwarc.format.surt import surt
 from seekwarc.tools.convert import convert
 from seekwarc.tools.index import index
+from seekwarc.tools.verify import Verifier
 from tests.conftest import SAMPLES
+from tests.support.foreign import gzip_member
 
 pytestmark = pytest.mark.needs("module:cdxj_indexer", "module:surt")
 
@@ -38,6 +44,9 @@ ONE_MEMBER = "warcio-example-bad-non-chunked.warc.gz"
 SPLIT_MEMBERS = "warcio-example-wrong-chunks.warc.gz"
 CUT = "warcio-example-trunc.warc"
 SPACES = "warcio-example-space-in-target-uri.warc.gz"
+
+
+CAPTURES = "response,revisit,resource"
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,7 @@ OF_NOTHING = (
     "header states: that of nothing"
 )
 DIFFERENCES = [
-    Difference("iipc-hello-world.warc", "length", 4, NOT_COUNTED),
+    Difference("iipc-hello-world.warc", "length", 3, NOT_COUNTED),
     Difference("warcio-example-iana.org-chunked.warc", "length", 1, NOT_COUNTED),
     Difference(
         CUT,
@@ -79,9 +88,9 @@ DIFFERENCES = [
         1,
         "a record is in two gzip members: cdxj-indexer gives up, it can be read here",
     ),
-    Difference("iipc-hello-world.warc", "digest", 3, OF_NOTHING, (True,)),
+    Difference("iipc-hello-world.warc", "digest", 2, OF_NOTHING, (True,)),
     Difference("pywb-example-wpull.warc.gz", "digest", 1, OF_NOTHING, (True,)),
-    Difference("warcio-example-wget-bad-target-uri.warc.gz", "digest", 3, OF_NOTHING, (True,)),
+    Difference("warcio-example-wget-bad-target-uri.warc.gz", "digest", 2, OF_NOTHING, (True,)),
     Difference(SPACES, "digest", 1, OF_NOTHING, (True,)),
 ]
 
@@ -94,10 +103,10 @@ from warcio.exceptions import ArchiveLoadFailed
 # With the brotli of today warcio cannot undo it, and says so by an error.
 BufferedReader.DECOMPRESSORS.pop("br", None)
 found = []
-for path, post_append in json.load(sys.stdin):
+for path, records, post_append in json.load(sys.stdin):
     out = io.StringIO()
     with contextlib.suppress(ArchiveLoadFailed):
-        CDXJIndexer(out, [path], sort=True, post_append=post_append).process_all()
+        CDXJIndexer(out, [path], sort=True, records=records, post_append=post_append).process_all()
     found.append(out.getvalue())
 json.dump(found, sys.stdout)
 """
@@ -138,10 +147,10 @@ def by_us(path: Path, **options: Any) -> tuple[list[bytes], list[FormatError]]:
 
 
 @cache
-def by_cdxj_indexer(folder: Path) -> dict[tuple[str, bool], list[bytes]]:
-    """Return its lines of all samples, by name and whether request bodies are in the keys."""
-    cases = [(name, post_append) for name in NAMES for post_append in (False, True)]
-    found = oracle(INDEXER, [(str(folder / name), post_append) for name, post_append in cases])
+def by_cdxj_indexer(folder: Path) -> dict[tuple[str, str, bool], list[bytes]]:
+    """Return its lines of samples, by name, types of records, and whether request bodies are in the keys."""
+    cases = list(product(NAMES, (CAPTURES, "all"), (False, True)))
+    found = oracle(INDEXER, [(str(folder / name), *rest) for name, *rest in cases])
     return {case: lines.encode().splitlines() for case, lines in zip(cases, found, strict=True)}
 
 
@@ -170,11 +179,24 @@ def differing(ours: list[bytes], theirs: list[bytes]) -> dict[str, int]:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_lines_are_those_of_cdxj_indexer(name: str, post_append: bool, samples: Path) -> None:
     ours, _ = by_us(samples / name, post_append=post_append)
-    theirs = by_cdxj_indexer(samples)[name, post_append]
+    theirs = by_cdxj_indexer(samples)[name, CAPTURES, post_append]
     listed = [it for it in DIFFERENCES if it.file == name and post_append in it.post_append]
     explained = {it.field: it.lines for it in listed}
     assert differing(ours, theirs) == explained
     assert ours == sorted(ours)
+
+
+@pytest.mark.parametrize("post_append", [False, True])
+@pytest.mark.parametrize("name", [it for it in NAMES if it not in (ONE_MEMBER, SPLIT_MEMBERS)])
+def test_all_records_are_those_of_cdxj_indexer(name: str, post_append: bool, samples: Path) -> None:
+    def facts(lines: list[bytes]) -> dict[int, list[str | None]]:
+        found = [CdxjLine.parse(line) for line in lines]
+        fields = ("mime", "status", "method", "requestBody")
+        # It lists records without a URI as well.
+        return {it.offset: [it.key, it.timestamp, *map(it.fields.get, fields)] for it in found if it.uri}
+
+    ours = facts(by_us(samples / name, post_append=post_append, all_records=True)[0])
+    assert ours == facts(by_cdxj_indexer(samples)[name, "all", post_append])
 
 
 @pytest.mark.needs("samples")
@@ -187,6 +209,45 @@ def test_there_is_something_to_compare(samples: Path) -> None:
         if b"requestBody" in line
     ]
     assert len(requests) == 3
+
+
+HEADS = {
+    "status of 0": b"HTTP/1.1 0 No Content\r\nContent-Type: text/plain\r\n\r\n",
+    "two returns": b"HTTP/1.0 302 \r\r\nContent-Type: text/plain\r\r\nLocation: a\r\r\n\r\r\n",
+}
+
+
+@pytest.mark.needs("module:pyarrow")
+@pytest.mark.parametrize("name", HEADS)
+def test_all_agree_on_where_an_odd_head_ends(name: str, tmp_path: Path) -> None:
+    """Index, digest and table, as cdxj-indexer and warcio have them."""
+    head, body = HEADS[name], b"body"
+    digest = "sha1:" + base64.b32encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode()
+    # The whole header as crawlers had it: by Browsertrix, or with two returns on every line.
+    returns = b"\r\r\n" if b"\r\r\n" in head else b"\r\n"
+    fields = (
+        b"WARC/1.0\nWARC-Type: response\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>\n"
+        b"WARC-Date: 2024-01-01T00:00:00Z\nWARC-Target-URI: http://example.org/\n"
+        b"WARC-Payload-Digest: %b\nContent-Type: application/http; msgtype=response\nContent-Length: %d\n\n"
+    )
+    header = (fields % (digest.encode(), len(head + body))).replace(b"\n", returns)
+    path = tmp_path / "odd.warc.gz"
+    path.write_bytes(gzip_member(header + head + body + b"\r\n\r\n"))
+    (line,), problems = by_us(path)
+    assert [line] == oracle(INDEXER, [(str(path), False)])[0].encode().splitlines()
+    assert problems == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FormatWarning)
+        with seekwarc.open(path) as archive:
+            record = next(iter(archive))
+            assert record.payload.read() == body
+            assert [it.verdict.value for it in record.check_digests()] == ["valid"]
+            assert record.http is not None
+            status = record.http.status
+        assert not [it for it in Verifier(path) if it.code == "digest"]
+        (batch,) = seekwarc.batches(path, ["http_status", "payload", "payload_size"])
+    assert CdxjLine.parse(line).fields["status"] == str(status)
+    assert batch.to_pylist() == [{"http_status": status, "payload": body, "payload_size": len(body)}]
 
 
 @pytest.mark.needs("samples")

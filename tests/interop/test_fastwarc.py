@@ -168,3 +168,10 @@ def test_both_return_a_truncated_last_record(make: Callable[[bytes], bytes], cut
         ours = [record.header.get("WARC-Record-ID") for record in archive]
     assert ours == theirs
     assert len(ours) == 2
+
+
+def test_both_return_the_bytes_of_a_truncated_last_record() -> None:
+    data = odd_record(0) + odd_record(1)[:-50]
+    blocks = blocks_here(data)
+    assert blocks == [text(300, 0), text(300, 1)[:254]]
+    assert blocks == [body for *_, body in read(data)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +57,10 @@ def test_the_reader_is_short_and_independent() -> None:
 
 @pytest.mark.parametrize("vector", VECTORS, ids=[vector.name for vector in VECTORS])
 def test_both_read_a_sample_as_the_manifest_says(vector: Vector) -> None:
-    reader = Reader(vector.data)
     found = []
     ending = None
     try:
+        reader = Reader(vector.data)
         found.extend((r.offset, sha256(r.block)) for r in reader.in_order())
     except Damage as error:
         ending = error
@@ -74,6 +75,15 @@ def test_both_read_a_sample_as_the_manifest_says(vector: Vector) -> None:
                     assert sha256(reader.pread(record, part.start, part.end)) == part.sha256
             except Damage:
                 assert wanted.table is None, "a good table is not refused"
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=[vector.name for vector in VECTORS])
+def test_the_text_gives_records_of_a_sample_the_length_in_the_manifest(vector: Vector) -> None:
+    found = []
+    with suppress(Damage):
+        found.extend((record.offset, record.length) for record in Reader(vector.data).in_order())
+    complete = [(record.offset, record.length) for record in vector.records if record.complete]
+    assert found[: len(complete)] == complete[: len(found)]
 
 
 @pytest.mark.parametrize(

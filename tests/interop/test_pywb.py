@@ -26,6 +26,7 @@ import zstandard
 import seekwarc
 from seekwarc.serve.ranges import decide
 from tests.conftest import ROOT
+from tests.support.crawls import heritrix
 from tests.support.writing import KIB, MIB, small_dictionary
 
 pytestmark = pytest.mark.needs("wayback")
@@ -76,6 +77,7 @@ def make_archive(folder: Path) -> None:
         f"WARC-Target-URI: http://example.org/old\r\nWARC-Date: {FIRST}\r\n"
         f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
     )
+    (folder / "heritrix.warc.gz").write_bytes(heritrix().gzip().bytes())
     (folder / "old.warc.gz").write_bytes(gzip.compress(header.encode() + block + b"\r\n\r\n"))
     # What our adapter writes into record headers for itself, written by somebody else.
     for name in ("forged.warc.gz", "forged.warc.zst"):
@@ -113,12 +115,19 @@ class Pywb:
     process: subprocess.Popen[bytes]
 
     def ask(
-        self, name: str, *, when: str = "20261105mp_", method: str = "GET", most: int = -1, **fields: str
+        self,
+        name: str,
+        *,
+        collection: str = "films",
+        when: str = "20261105mp_",
+        method: str = "GET",
+        most: int = -1,
+        **fields: str,
     ) -> Got:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             headers = {name.replace("_", "-"): value for name, value in fields.items()}
-            connection.request(method, f"/films/{when}/http://example.org/{name}", headers=headers)
+            connection.request(method, f"/{collection}/{when}/http://example.org/{name}", headers=headers)
             response = connection.getresponse()
             body = response.read() if most < 0 else response.read(most)
             return Got(response.status, {name.lower(): it for name, it in response.getheaders()}, body)
@@ -141,6 +150,8 @@ def pywb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pywb]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [python, "-m", "seekwarc", "index", *sorted(folder.iterdir()), "-o", index]
     subprocess.run(command, check=True, env=environment, capture_output=True)
+    command = [*command[:-1], root / "all.cdxj", "--all"]
+    subprocess.run(command, check=True, env=environment, capture_output=True)
     damage(folder / "more.warc.zst", index)
     (root / "rules.aclj").write_text('org,example)/secret.mp4 - {"access": "block"}\n')
     config = {
@@ -150,7 +161,8 @@ def pywb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pywb]:
                 "archive_paths": f"{folder}/",
                 "acl_paths": [str(root / "rules.aclj")],
                 "default_access": "allow",
-            }
+            },
+            "all": {"index_paths": str(root / "all.cdxj"), "archive_paths": f"{folder}/"},
         }
     }
     (root / "config.yaml").write_text(json.dumps(config))
@@ -188,6 +200,11 @@ def test_a_warc_gz_beside_it_is_replayed_by_pywb_itself(pywb: Pywb) -> None:
     assert pywb.ask("old", when="20261105id_").body == PAGE
     got = pywb.ask("old", Range="bytes=6-11")
     assert (got.status, got.body) == (206, PAGE[6:12])
+
+
+@pytest.mark.parametrize("collection", ["films", "all"])
+def test_notes_of_a_crawler_are_not_shown_for_their_page(pywb: Pywb, collection: str) -> None:
+    assert pywb.ask("", collection=collection, when="20100513155119id_").body == b"<p>The page</p>"
 
 
 @pytest.mark.parametrize("name", ["forged.warc.gz", "forged.warc.zst"])

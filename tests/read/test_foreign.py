@@ -353,6 +353,20 @@ def test_dictionary_beyond_the_limit_is_refused_and_the_limit_can_be_raised(comp
     assert_reads_back(made, max_dictionary_size=size)
 
 
+def test_two_dictionaries_in_one_frame_are_never_read_as_the_first() -> None:
+    dictionary = foreign.some_dictionary()
+    other = bytearray(dictionary.as_bytes())
+    other[-4000:] = bytes(4000)
+    both = foreign.zstd_frame(bytes(other)) + foreign.zstd_frame(dictionary.as_bytes())
+    made = Foreign(frame_options={"dictionary": dictionary, "name_dictionary": False})
+    made.raw(foreign.skippable(foreign.DICTIONARY_FRAME, both)).record(FIRST, checksum=False)
+    with seekwarc.open(made.bytes()) as archive:
+        with pytest.raises(seekwarc.FormatError, match=r"offset 0: .*after its Zstandard frame"):
+            next(iter(archive))
+        with pytest.raises(seekwarc.FormatError, match=r"offset 0: .*after its Zstandard frame"):
+            archive.record_at(made.records[0].offset).block.read()
+
+
 def test_dictionary_frame_that_lies_about_its_size_allocates_nothing() -> None:
     data = b"\x5d\x2a\x4d\x18\xff\xff\xff\xff" + Foreign().record(FIRST).bytes()
     with seekwarc.open(data) as archive, pytest.raises(seekwarc.LimitError, match="4294967295"):
@@ -467,11 +481,13 @@ def test_a_record_cut_between_its_frames_is_an_error() -> None:
     end = sum(entry[0] for entry in made.entries[:4])
     for stop in (end, end + 2, end + 10):
         for length in (None, stop, len(data)):
-            with (
-                seekwarc.open(RecordingSource(data[:stop])) as archive,
-                pytest.raises(seekwarc.TruncatedError, match=rf"recorded.*offset (0|{end})"),
-            ):
-                archive.record_at(0, length).block.read()
+            for strict in (False, True):
+                with (
+                    seekwarc.open(RecordingSource(data[:stop]), strict=strict) as archive,
+                    pytest.raises(seekwarc.TruncatedError, match=rf"recorded.*offset (0|{end})"),
+                ):
+                    block = archive.record_at(0, length).block
+                    block.read() if strict else block.pread(0, block.size)
 
 
 def test_garbage_after_the_last_record_is_reported_after_it() -> None:
@@ -517,9 +533,10 @@ def test_a_content_length_that_lies_allocates_nothing(make: Callable[[bytes], by
     with seekwarc.open(RecordingSource(data)) as archive:
         tracemalloc.start()
         try:
-            for read in (lambda record: record.block.read(), lambda record: record.block.open().readall()):
-                with pytest.raises(seekwarc.TruncatedError, match=r"recorded.*offset 0"):
-                    read(archive.record_at(0))
+            with pytest.raises(seekwarc.TruncatedError, match=r"recorded.*offset 0"):
+                archive.record_at(0).block.open().readall()
+            with pytest.warns(seekwarc.FormatWarning, match=r"recorded.*offset 0: the record is cut off"):
+                assert archive.record_at(0).block.read() == b"only this much"
             assert tracemalloc.get_traced_memory()[1] < 50_000_000
         finally:
             tracemalloc.stop()

@@ -16,8 +16,9 @@ from tests.support.foreign import Change, Entry, Foreign, Put, text
 from tests.support.sources import RecordingSource
 
 
-def file_of(made: Foreign, data: bytes | None = None) -> ArchiveFile:
-    return ArchiveFile(RecordingSource(made.bytes() if data is None else data), Stats(), threads=1)
+def file_of(made: Foreign, data: bytes | None = None, *, strict: bool = False) -> ArchiveFile:
+    source = RecordingSource(made.bytes() if data is None else data)
+    return ArchiveFile(source, Stats(), threads=1, strict=strict)
 
 
 def size_of(put: Put) -> int:
@@ -49,11 +50,15 @@ def test_frames_that_hold_more_than_the_record_do_not_tell_where_it_ends() -> No
     assert scanned(file_of(made), made.records[1].offset, size_of(made.records[1]) - 1) is None
 
 
-def test_a_file_that_ends_inside_the_record_is_truncated() -> None:
+@pytest.mark.parametrize("is_between_frames", [False, True])
+def test_frames_of_a_record_that_is_cut_off_do_not_tell_where_it_ends(is_between_frames: bool) -> None:
     made = large()
-    cut = made.bytes()[: made.records[1].offset + 3000]
-    with pytest.raises(TruncatedError, match="the file ends inside this"):
-        scanned(file_of(made, cut), made.records[1].offset, size_of(made.records[1]))
+    put = made.records[1]
+    sizes = found_in(made).table.stored_sizes
+    cut = made.bytes()[: put.offset + sum(sizes[:4]) + (0 if is_between_frames else 3)]
+    assert scanned(file_of(made, cut), put.offset, size_of(put)) is None
+    with pytest.raises(TruncatedError, match="the file ends inside"):
+        scanned(file_of(made, cut, strict=True), put.offset, size_of(put))
 
 
 def moved_on(entries: list[Entry]) -> list[Entry]:

@@ -64,7 +64,10 @@ def test_a_block_that_is_cut_is_told_when_it_is_reached() -> None:
             record = next(records)
         assert record.block.pread(0, 10) == made.records[1].block[:10]
         with pytest.raises(TruncatedError, match=f"^cut.warc, offset {made.records[1].offset}: "):
-            record.block.read()
+            record.block.pread(0, record.block.size)
+        assert (
+            record.block.read() == made.records[1].block[: len(data) - record.offset - len(record.header.raw)]
+        )
         assert next(records, None) is None
 
 
@@ -95,3 +98,24 @@ def test_the_http_head_of_a_record_cut_off_after_it_can_be_read() -> None:
             assert record.payload.pread(0, size - start - len(head)) == b"x" * (size - start - len(head))
             with pytest.raises(seekwarc.TruncatedError):
                 record.payload.pread(0, 100)
+
+
+@pytest.mark.parametrize("before", [10, 3_000, 100_000])
+def test_a_file_that_ends_in_a_later_header_is_truncated(before: int) -> None:
+    made = Foreign().record(text(before)).record(b"second").plain()
+    second = made.records[1].offset
+    for size in (len(b"WARC/"), 40, len(warc_header(6)) - 1):
+        with (
+            seekwarc.open(made.bytes()[: second + size]) as archive,
+            pytest.raises(TruncatedError, match=f"offset {second}: the file ends inside this record header"),
+        ):
+            list(archive)
+
+
+@pytest.mark.parametrize("excess", [30, 1_000_000], ids=["into the next record", "beyond the file"])
+def test_a_length_that_is_too_large_is_mended(excess: int) -> None:
+    header = warc_header(len(b"first") + excess)
+    made = Foreign().record(b"first", header=header).record(b"second").record(b"third").plain()
+    with seekwarc.open(made.bytes()) as archive, pytest.warns(FormatWarning, match="Content-Length"):
+        found = [(record.content_length, record.block.read()) for record in archive]
+    assert found == [(5, b"first"), (6, b"second"), (5, b"third")]

@@ -113,7 +113,7 @@ def test_going_to_a_record_that_claims_too_much_gives_what_it_has() -> None:
             warnings.simplefilter("ignore")
             assert archive.record_at(offset, length).block.read() == BLOCKS[1]
     with seekwarc.open(data[:-1]) as archive, pytest.raises(TruncatedError):
-        archive.record_at(offset).block.read()
+        archive.record_at(offset).block.pread(0, 10**17)
 
 
 @pytest.mark.slow
@@ -258,7 +258,11 @@ def test_a_last_record_that_is_cut_off_is_read_as_far_as_it_goes(make: Make, cut
         assert last.block.pread(0, 100_000) == block[:100_000]
         if cut > 20:
             with pytest.raises(TruncatedError):
-                last.block.read()
+                last.block.pread(0, len(block))
+        found = last.block.read()
+        assert block.startswith(found)
+        # The last block of a Zstandard frame is there whole, or not at all.
+        assert len(found) >= len(block) - cut - (0 if make is FORMS["plain"] else 150_000)
         if make is FORMS["plain"] and cut <= len(CRLF2):
             assert not last.is_cut_off, "only the line breaks after it are"
         else:
@@ -267,6 +271,64 @@ def test_a_last_record_that_is_cut_off_is_read_as_far_as_it_goes(make: Make, cut
             assert "cut off" in str(told[0].message)
     with seekwarc.open(data, strict=True) as archive, pytest.raises(FormatError):
         list(archive)
+
+
+PAGE = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+# Of a Zstandard frame, a block of up to 128 KiB is there whole or not at all.
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [*((name, 200_000) for name in [*FORMS, "zst of several frames"]), ("plain", 2000), ("gzip", 2000)],
+)
+@pytest.mark.parametrize("pipe", [False, True], ids=["file", "pipe"])
+def test_every_way_gives_the_bytes_before_a_cut(name: str, pipe: bool, size: int) -> None:
+    """By `read` with a warning, by a file before it raises, and nothing by a range beyond the cut."""
+    chunks = b"".join(b"%x\r\n%b\r\n" % (len(it), it) for it in (noise(size // 2), noise(size // 2, seed=1)))
+    block = PAGE + chunks + b"0\r\n\r\n"
+    header = warc_header(len(block), 1, kind="response")
+    header = header.replace(b"Content-Type: ", b"Content-Type: application/http\r\nX: ")
+    made = Foreign().record(BLOCKS[0]).record(block, header=header, cuts=(len(header), 4 * size // 5))
+    pieces = [put.header + put.block + CRLF2 for put in made.records]
+    data = b"".join(map(FORMS[name], pieces)) if name in FORMS else made.bytes()
+    offset = len(FORMS[name](pieces[0])) if name in FORMS else made.records[1].offset
+    data = data[: offset + (len(data) - offset) * 9 // 10]
+
+    def last(archive: seekwarc.Reader) -> seekwarc.Record:
+        return list(archive)[-1] if not pipe else next(it for it in archive if it.type == "response")
+
+    blocks = []
+    for way in ("read", "file", "payload", "range"):
+        with (
+            warnings.catch_warnings(record=True) as told,
+            seekwarc.open(Pipe(data) if pipe else data) as archive,
+        ):
+            warnings.simplefilter("always")
+            record = last(archive)
+            if way == "read":
+                blocks.append(record.block.read())
+            elif way == "file":
+                file, found = record.block.open(), b""
+                with pytest.raises(TruncatedError):
+                    while piece := file.read(1000):
+                        found += piece
+                blocks.append(found)
+            elif way == "payload":
+                body = record.payload.read()
+                assert noise(size // 2).startswith(body[: size // 2])
+                assert len(body) >= len(blocks[0]) - len(PAGE) - 20
+            else:
+                with pytest.raises(TruncatedError):
+                    record.payload.pread(0, size)
+        assert len(told) == (1 if not pipe or way in {"read", "payload"} else 0), way
+    if not pipe:
+        with seekwarc.open(data) as archive, pytest.warns(FormatWarning, match=f"offset {offset}: .*cut off"):
+            blocks.append(archive.record_at(offset).block.read())
+    assert len({len(it) for it in blocks}) == 1
+    assert all(block.startswith(it) for it in blocks)
+    assert len(blocks[0]) > size // 10
+    with seekwarc.open(data, strict=True) as archive, pytest.raises(TruncatedError):
+        archive.record_at(offset).block.read() if not pipe else list(archive)
 
 
 @pytest.mark.parametrize("strict", [False, True], ids=["tolerant", "strict"])
@@ -337,6 +399,56 @@ def test_a_version_line_may_end_with_two_returns(make: Make) -> None:
         list(archive)
     with pytest.warns(FormatWarning), seekwarc.open(data) as archive:
         assert archive.record_at(offset).block.read() == BLOCKS[1]
+
+
+@each_form
+def test_all_lines_of_a_header_may_end_with_two_returns(make: Make) -> None:
+    header = warc_header(300, 1).replace(b"\r\n", b"\r\r\n")
+    middle = header + BLOCKS[1] + b"\r\r\n\r\r\n"
+    data = b"".join(map(make, (record(BLOCKS[0], 0), middle, record(BLOCKS[2], 2))))
+    blocks, problems, told = read(data)
+    assert blocks == BLOCKS
+    assert problems == [None, "the lines of the header end with CR CR LF", None]
+    assert len(told) == 1
+    offset = len(make(record(BLOCKS[0], 0)))
+    with seekwarc.open(data) as archive:
+        with pytest.warns(FormatWarning):
+            found = archive.record_at(offset)
+        assert (found.header.raw, found.block.read()) == (header, BLOCKS[1])
+    with seekwarc.open(data, strict=True) as archive, pytest.raises(FormatError, match="CR CR LF"):
+        list(archive)
+
+
+def lower(data: bytes) -> bytes:
+    return data.replace(b"WARC/1.1", b"warc/1.1", 1)
+
+
+@each_form
+@pytest.mark.parametrize("pipe", [False, True], ids=["file", "pipe"])
+def test_a_version_line_in_lower_case_is_no_deviation(make: Make, pipe: bool) -> None:
+    pieces = [lower(record(block, number)) for number, block in enumerate(BLOCKS)]
+    for mixed in (pieces, [record(BLOCKS[0], 0), pieces[1], record(BLOCKS[2], 2)]):
+        data = b"".join(map(make, mixed))
+        assert read(Pipe(data) if pipe else data, strict=True) == (BLOCKS, [None] * 3, [])
+        with seekwarc.open(data) as archive:
+            assert archive.record_at(len(make(mixed[0]))).block.read() == BLOCKS[1]
+            assert [it.length for it in archive] == [len(make(it)) for it in mixed]
+
+
+@each_form
+@pytest.mark.parametrize("claimed", [290, 320])
+def test_the_record_after_a_wrong_length_is_found_in_any_case(make: Make, claimed: int) -> None:
+    pieces = (record(BLOCKS[0], 0), record(BLOCKS[1], 1, claimed=claimed), record(BLOCKS[2], 2))
+    blocks, _, told = read(b"".join(make(lower(it)) for it in pieces))
+    assert blocks == [BLOCKS[0], BLOCKS[1][:claimed], BLOCKS[2]]
+    assert len(told) == 1
+
+
+@each_form
+def test_the_record_after_damage_is_found_in_any_case(make: Make) -> None:
+    first, *rest = (make(lower(record(block, number))) for number, block in enumerate(BLOCKS))
+    data = first + b"#" * (2 << 20) + b"".join(rest)
+    assert read(data, on_error="skip")[0] == BLOCKS
 
 
 @each_form

@@ -59,6 +59,20 @@ def test_lengths_become_known_when_a_record_is_finished() -> None:
             assert record.length == put.length
 
 
+@pytest.mark.parametrize("form", ["bytes", "gzip"])
+def test_the_length_of_a_record_before_damage_is_known(form) -> None:
+    made = some_records() if form == "bytes" else some_records().gzip()
+    *_, last = made.records
+    found = []
+    with seekwarc.open(made.bytes() + b"damage") as archive:
+        records = archive.in_order()
+        with pytest.raises(FormatError, match=f"offset {last.offset + last.length}: "):
+            for record in records:
+                found.append(record)
+                records.finish()
+        assert [record.length for record in found] == [put.length for put in made.records]
+
+
 def test_extension_frames_belong_to_the_record_before() -> None:
     made = Foreign().record(b"one").extension(data=b"more").empty().record(b"two").extension().file_table()
     with seekwarc.open(made.bytes()) as archive:
@@ -78,6 +92,7 @@ def test_several_records_in_one_unit_are_read_and_warned_of_once(shut) -> None:
     assert len(caught) == 1
 
 
+@pytest.mark.filterwarnings("ignore:.*cut off:seekwarc.FormatWarning")
 @pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
 def test_a_file_that_is_cut_is_told_wherever_it_is(form) -> None:
     made = some_records() if form == "bytes" else getattr(some_records(), form)()

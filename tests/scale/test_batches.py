@@ -207,14 +207,20 @@ def test_payloads_are_decoded_if_asked(tmp_path: Path) -> None:
     assert table(path, decoded=True, max_payload=len(body) - 1)["payload"].null_count == 1
 
 
-def test_large_chunked_bodies_are_not_read_to_be_counted(tmp_path: Path) -> None:
-    path = chunked(tmp_path, noise(300_000))
-    assert table(path, columns=["payload_size"])["payload_size"].to_pylist() == [None]
-    row = table(path, columns=["payload_size", "payload"]).to_pylist()[0]
-    assert row["payload_size"] == len(row["payload"]) > 300_000
-    assert table(path, columns=["payload_size", "payload"], max_payload=1000).to_pylist() == [
-        {"payload_size": None, "payload": None}
+def test_large_chunked_bodies_are_read_if_their_size_is_asked_for(tmp_path: Path) -> None:
+    path = chunked(tmp_path, noise(4 << 20))
+    size = len(table(path, columns=["payload"], max_payload=8 << 20)["payload"][0].as_py())
+    assert table(path, columns=["payload_size", "payload"]).to_pylist() == [
+        {"payload_size": size, "payload": None}
     ]
+    fetched = []
+    for columns in (["payload_size"], [it for it in COLUMNS if it not in ("payload", "payload_size")]):
+        with RangeServer(Path(path).read_bytes()) as server:
+            table(server.url, columns=columns)
+            fetched.append((sum(asked.sent for asked in server.asked), len(server.asked)))
+    (all_bytes, requests), (some_bytes, _) = fetched
+    assert some_bytes < 200_000 < size < all_bytes < size * 1.1
+    assert requests < 20, "not one for each of the frames"
 
 
 # What is wrong.

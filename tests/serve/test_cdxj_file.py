@@ -16,6 +16,7 @@ from seekwarc.serve.library import Library
 from seekwarc.storage.local import BytesSource
 from seekwarc.tools.index import index as make_index
 from tests.serve.conftest import FILM, PAGE
+from tests.support.crawls import PAGE_URI, heritrix
 from tests.support.foreign import Entry, Foreign, text
 
 
@@ -67,6 +68,17 @@ def test_records_of_an_index_are_served_without_a_scan(index) -> None:
         served = library.open(library.record_id(revisit.file, revisit.offset))
         assert served.problem is None
         assert served.representation("payload").read(0, 10**7) == PAGE
+
+
+def test_notes_that_an_index_lists_keep_their_type(tmp_path) -> None:
+    (tmp_path / "a.warc.zst").write_bytes(heritrix().bytes())
+    make_index(
+        {"a.warc.zst": tmp_path / "a.warc.zst"}, tmp_path / "a.cdxj", on_problem=print, all_records=True
+    )
+    with Library([tmp_path / "a.cdxj"]) as library:
+        library.read()
+        assert library.catalogue.types == {"response": 1, "request": 1, "metadata": 2}
+        assert library.catalogue.capture(PAGE_URI, None).type == "response"
 
 
 def test_ids_are_the_same_with_and_without_an_index(index, crawl) -> None:

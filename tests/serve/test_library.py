@@ -72,6 +72,13 @@ def test_offsets_without_a_record(library) -> None:
         library.open(f"{key}-3")
 
 
+def test_no_record_begins_where_a_file_ends(library) -> None:
+    state = library.files[0]
+    key = library.record_id(library.names[0], 0).partition("-")[0]
+    with pytest.raises(NotFoundError, match=f"{state.name} ends before that"):
+        library.open(f"{key}-{state.size}")
+
+
 def test_revisits_and_segments_are_resolved(library) -> None:
     (revisit,) = ids(library, type="revisit")
     assert library.open(revisit).representation("payload").read(0, 10**6) == PAGE

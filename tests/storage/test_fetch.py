@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from pathlib import Path
 
@@ -71,6 +73,33 @@ def test_a_single_request_uses_no_other_thread() -> None:
     list(reading.fetch([(0, 10), (20, 30)]))
     reading.read(5, 10)
     assert threads == [threading.current_thread()] * 2
+
+
+@pytest.mark.posix
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_forked_child_has_threads_of_its_own() -> None:
+    reading, _ = fetcher(RemoteFake(DATA))
+
+    def read() -> bytes:
+        return b"".join(data for _, data in reading.fetch([(5, 9), (70_000, 70_003)], gap=0))
+
+    assert read() == DATA[5:9] + DATA[70_000:70_003]
+    child = os.fork()
+    if not child:
+        # Whether it waits for the threads of its parent, or fails in another way, it ends here.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(10)
+        try:
+            os._exit(0 if read() == DATA[5:9] + DATA[70_000:70_003] else 1)
+        finally:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_no_more_threads_wait_than_requests_may_be_in_flight() -> None:
+    reading, _ = fetcher(RemoteFake(b""))
+    threads = {reading.submit(threading.current_thread).result() for _ in range(50)}
+    assert len(threads) <= reading.policy.in_flight < 50
 
 
 def test_bytes_that_wait_to_be_taken_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

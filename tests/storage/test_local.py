@@ -6,6 +6,10 @@ import errno
 import io
 import os
 import pickle
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -75,6 +79,101 @@ def test_a_file_that_is_written_over_is_no_longer_unchanged(tmp_path: Path) -> N
     with pytest.raises(SourceChangedError, match="data: the file was changed or replaced"):
         source.check_unchanged()
     source.close()
+
+
+def write_over(path: Path) -> None:
+    """Write other bytes into a file, and give it the modification time that it had."""
+    status = path.stat()
+    tick(path)
+    path.write_bytes(DATA[::-1])
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+
+
+def tick(path: Path) -> None:
+    """Wait until what changes now is given a later time than the file has."""
+    beside = path.with_name("clock")
+    beside.touch()
+    while beside.stat().st_ctime_ns <= path.stat().st_ctime_ns:
+        time.sleep(0.002)
+        beside.chmod(0o600)
+    beside.unlink()
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("rests", [False, True])
+def test_a_file_that_is_written_over_and_dated_back_is_no_longer_unchanged(path: Path, rests: bool) -> None:
+    source = LocalFileSource(path)
+    if rests:
+        source.rest()
+    write_over(path)
+    with pytest.raises(SourceChangedError, match="the file was changed or replaced"):
+        source.check_unchanged()
+    source.close()
+
+
+@pytest.mark.posix
+def test_a_file_that_the_caller_has_open_is_watched_too(path: Path) -> None:
+    with path.open("rb") as file:
+        source = OpenedFileSource(file)
+        source.check_unchanged()
+        write_over(path)
+        with pytest.raises(SourceChangedError):
+            source.check_unchanged()
+        source.close()
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "mode": lambda it: it.chmod(0o600),
+    "link": lambda it: it.with_name("link").hardlink_to(it),
+    "renamed": lambda it: it.rename(it.with_name("other")),
+    "removed": lambda it: it.unlink(),
+    "replaced": lambda it: (it.with_name("new").write_bytes(DATA), it.with_name("new").replace(it)),
+}
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_file_that_nothing_was_written_to_is_unchanged(
+    path: Path, change: Callable[[Path], object]
+) -> None:
+    path.chmod(0o644)
+    source = LocalFileSource(path)
+    tick(path)
+    change(path)
+    source.check_unchanged()
+    source.check_unchanged()
+    assert source.read(0, 9) == DATA[:9]
+    source.close()
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("change", ["mode", "link"])
+def test_a_file_is_watched_on_after_its_mode_or_links_changed(path: Path, change: str) -> None:
+    path.chmod(0o644)
+    source = LocalFileSource(path)
+    tick(path)
+    CHANGES[change](path)
+    source.rest()
+    source.check_unchanged()
+    write_over(path)
+    with pytest.raises(SourceChangedError):
+        source.check_unchanged()
+    source.close()
+
+
+@pytest.mark.posix
+def test_a_copy_takes_a_file_with_another_time_of_change(path: Path) -> None:
+    """Another machine may have a copy of the file, or state other times of it."""
+    with closing(LocalFileSource(path)) as source:
+        copied = pickle.loads(pickle.dumps(source))
+    tick(path)
+    path.with_name("copy").write_bytes(DATA)
+    shutil.copystat(path, path.with_name("copy"))
+    path.with_name("copy").replace(path)
+    copied.check_unchanged()
+    assert copied.read(0, 9) == DATA[:9]
+    copied.close()
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,9 @@ import seekwarc
 from tests.support.foreign import Foreign
 from tests.support.writing import noise
 
+PAGE_URI = "http://example.org/"
+HERITRIX_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 15\r\n\r\n"
+
 
 def crawls(count: int) -> Iterator[tuple[str, bytes]]:
     """Yield names and contents.
@@ -33,6 +36,32 @@ def crawls(count: int) -> Iterator[tuple[str, bytes]]:
         elif number == 5:
             data = data[:-100]
         yield f"{number:03}.warc.{suffix}", data
+
+
+def heritrix() -> Foreign:
+    """Return records as Heritrix 1 wrote them: a page, its request and notes, all with its URI and second.
+
+    The last record is a note as others write it. The lines of both notes would be before that of the page.
+    """
+    made = Foreign()
+    records = [
+        ("response", "application/http; msgtype=response", HERITRIX_HEAD + b"<p>The page</p>"),
+        ("request", "application/http; msgtype=request", b"GET / HTTP/1.0\r\n\r\n"),
+        ("metadata", "text/anvl", b"via: http://example.com/\r\nhopsFromSeed: L\r\n"),
+        ("metadata", "application/json", b'{"Envelope": {}}'),
+    ]
+    for number, (kind, content_type, block) in enumerate(records):
+        lines = [
+            "WARC/0.18",
+            f"WARC-Type: {kind}",
+            f"WARC-Target-URI: {PAGE_URI}",
+            "WARC-Date: 2010-05-13T15:51:19Z",
+            f"WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-{number:012}>",
+            f"Content-Type: {content_type}",
+            f"Content-Length: {len(block)}",
+        ]
+        made.record(block, header="\r\n".join([*lines, "", ""]).encode())
+    return made
 
 
 def _crawl() -> bytes:

@@ -17,6 +17,8 @@ import seekwarc
 from seekwarc.errors import FormatError, FormatWarning, SourceError, TargetError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.tools.index import Indexing, file_name, index, lines_of
+from tests.support.chunks import HTTP, chunked, random_sizes
+from tests.support.crawls import PAGE_URI, heritrix
 from tests.support.foreign import EXTENSIONS, Foreign, gzip_member, warc_header
 from tests.support.sources import Pipe, RecordingSource
 from tests.support.writing import KIB, MIB, noise, text
@@ -89,7 +91,8 @@ def test_only_captures_get_a_line() -> None:
     put(made, "resource", b"x: y\r\n", ("Content-Type", "application/warc-fields"))
     put(made, "conversion", b"x")
     put(made, "continuation", b"x")
-    made.record(b"x", header=field("metadata", 1, 6))
+    put(made, "resource", b"x: y\r\n", ("Content-Type", "application/warc-fields; charset=utf-8"))
+    made.record(b"x", header=field("resource", 1, 7))
     put(made, "metadata", b"{}", ("Content-Type", "application/json; x"))
     put(made, "resource", b"x", ("Content-Type", "text/plain;x"))
     put(
@@ -99,12 +102,40 @@ def test_only_captures_get_a_line() -> None:
         ("WARC-Profile", "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"),
     )
     found = lines_in(made.bytes())
-    assert [(it.mime, it.status) for it in found] == [
-        ("application/json", None),
-        ("text/plain", None),
-        ("warc/revisit", 200),
+    assert [(it.mime, it.status) for it in found] == [("text/plain", None), ("warc/revisit", 200)]
+    assert [str(it.digest) for it in found] == [sha1(b"x"), "None"]
+    found = lines_in(made.bytes(), all_records=True)
+    assert [(it.fields.get("warc-type"), it.mime, it.status) for it in found] == [
+        ("request", None, None),
+        ("metadata", "application/warc-fields", None),
+        ("resource", "application/warc-fields", None),
+        ("conversion", None, None),
+        ("continuation", None, None),
+        ("resource", "application/warc-fields", None),
+        ("metadata", "application/json", None),
+        (None, "text/plain", None),
+        (None, "warc/revisit", 200),
     ]
-    assert [str(it.digest) for it in found] == [sha1(b"{}"), sha1(b"x"), "None"]
+    assert [it.is_capture for it in found] == [False] * 7 + [True] * 2
+
+
+@pytest.mark.parametrize("parquet", [False, True])
+def test_of_a_uri_and_second_captures_come_before_notes(parquet: bool, tmp_path: Path) -> None:
+    files = {"a.warc.zst": tmp_path / "a.warc.zst"}
+    files["a.warc.zst"].write_bytes(heritrix().bytes())
+    index(files, tmp_path / "some", on_problem=print, parquet=parquet)
+    index(files, tmp_path / "all", on_problem=print, parquet=parquet, all_records=True)
+    with seekwarc.Index(tmp_path / "some") as found:
+        assert [it.open().type for it in found.lookup(PAGE_URI)] == ["response"]
+    with seekwarc.Index(tmp_path / "all") as found:
+        types = [it.open().type for it in found.lookup(PAGE_URI)]
+        assert types == ["response", "metadata", "metadata", "request"]
+        for date in ("2010", "2026"):
+            assert [it.open().type for it in found.lookup(PAGE_URI, closest=date)] == ["response"]
+    if not parquet:
+        lines = (tmp_path / "all").read_bytes().splitlines(keepends=True)
+        assert lines == sorted(lines)
+        assert [b'{"warc-type": "' in line for line in lines] == [False, True, True, True]
 
 
 @pytest.mark.parametrize("table", [False, True])
@@ -141,14 +172,16 @@ def test_lengths_in_other_files_reach_to_the_next_record(form: str) -> None:
 @pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
 def test_a_pipe_gives_the_same_lines(form: str) -> None:
     made = Foreign()
+    exchange(made, b"POST", noise(300_000), content_type=b"application/octet-stream")
     for number in range(30):
         put(made, "response", HEAD + text(30_000, seed=number), uri=f"http://example.org/{number}")
     made = made if form == "bytes" else getattr(made, form)()
-    lines = lines_in(Pipe(made.bytes()))
-    # What is read once, in order, is not compared with tables: none is to be trusted.
-    assert {it.fields.pop("seekTable", None) for it in lines} == {"none" if form == "bytes" else None}
-    assert lines == lines_in(made.bytes())
-    assert len(lines) == 30
+    for options in ({}, {"all_records": True, "post_append": True}):
+        lines = lines_in(Pipe(made.bytes()), **options)
+        # What is read once, in order, is not compared with tables: none is to be trusted.
+        assert {it.fields.pop("seekTable", None) for it in lines} == {"none" if form == "bytes" else None}
+        assert lines == lines_in(made.bytes(), **options)
+    assert len(lines_in(made.bytes())) == 31
 
 
 def test_only_heads_of_large_records_are_decompressed() -> None:
@@ -226,6 +259,21 @@ def test_damage_in_a_large_head_keeps_the_next_records() -> None:
     assert [it.offset for it in problems] == [made.records[1].offset]
 
 
+def test_a_damaged_chunked_body_keeps_its_line() -> None:
+    made = Foreign()
+    block = HTTP + chunked(noise(9000), random_sizes(100, 200))
+    for number in range(3):
+        stated = ("WARC-Payload-Digest", sha1(b"%d" % number))
+        put(made, "response", block, stated, cuts=3000, table=True)
+    made.file_table()
+    data = bytearray(made.bytes())
+    data[made.records[1].offset + 6000] ^= 1
+    lines, problems = indexed(bytes(data), details=True)
+    assert [it.fields.get("payloadSize") for it in lines] == ["9000", None, "9000"]
+    assert [it.fields["warc-type"] for it in lines] == ["response"] * 3
+    assert [it.offset for it in problems] == [made.records[1].offset]
+
+
 @pytest.mark.parametrize("date", ["", "yesterday"])
 def test_a_record_without_a_date_gets_no_line(date: str) -> None:
     made = put(Foreign(), "response", HEAD, date=date)
@@ -284,7 +332,10 @@ def test_a_post_response_has_method_and_body_in_its_key(first: str) -> None:
     made = Foreign()
     exchange(made, b"POST", b"B=2&a=%201", first=first)
     assert keys(made) == [("org,example)/", None, None)]
-    assert keys(made, post_append=True) == [("org,example)/?__wb_method=post&a=%201&b=2", "POST", "B=2&a= 1")]
+    joined = "org,example)/?__wb_method=post&a=%201&b=2"
+    assert keys(made, post_append=True) == [(joined, "POST", "B=2&a= 1")]
+    both = {(joined, "POST", "B=2&a= 1"), (joined, None, None)}
+    assert set(keys(made, post_append=True, all_records=True)) == both, "the request has the same key"
     line = lines_in(made.bytes(), post_append=True)[0]
     assert [*line.fields][-2:] == ["requestBody", "method"]
     assert line.uri == URI
@@ -430,3 +481,26 @@ def test_a_warning_is_not_a_problem_of_the_index() -> None:
         lines, problems = indexed(gzip_member(one + one))
     assert lines == []
     assert len(problems) == 1
+
+
+@pytest.mark.parametrize("field_name", ["WARC-Target-URI", "Content-Type"])
+def test_a_text_too_long_for_readers_keeps_no_row_from_them(field_name: str) -> None:
+    made = put(Foreign(), "resource", b"x", uri="http://example.org/0")
+    long = {
+        "WARC-Target-URI": "http://example.org/" + "\xe9" * 400_000,
+        "Content-Type": "text/" + "a" * 400_000,
+    }
+    fields = {"WARC-Target-URI": "http://example.org/1", "Content-Type": "text/plain"} | {
+        field_name: long[field_name]
+    }
+    made.record(b"x", header=field("resource", 1, 1, *fields.items()))
+    put(made, "resource", b"x", uri="http://example.org/2")
+    assert len(lines_in(made.bytes())) == 3
+    problems: list[FormatError] = []
+    target = io.BytesIO()
+    index({"a.warc": made.bytes()}, target, on_problem=problems.append, parquet=True)
+    [problem] = problems
+    assert problem.offset == made.records[1].offset
+    assert "limit is 349525" in problem.message
+    with seekwarc.Index(target.getvalue()) as captures:
+        assert [it.uri for it in captures] == ["http://example.org/0", "http://example.org/2"]

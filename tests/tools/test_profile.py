@@ -16,7 +16,16 @@ from seekwarc import tools
 from seekwarc.tools import profile as profile_module
 from seekwarc.tools.profile import ProfileVerifier
 from seekwarc.tools.requirements import REQUIREMENTS, Profile
-from tests.support.foreign import Foreign, some_dictionary, text, warc_header
+from seekwarc.tools.verify import Verifier
+from tests.support.foreign import (
+    DICTIONARY_FRAME,
+    Foreign,
+    skippable,
+    some_dictionary,
+    text,
+    warc_header,
+    zstd_frame,
+)
 from tests.support.vectors import Vector, vectors
 from tests.support.writing import HTTP_HEAD, KIB, RESPONSE, header_for, noise, small_dictionary, written
 
@@ -46,7 +55,8 @@ def advice(profile: Profile) -> set[str]:
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.name)
 def test_samples_break_what_they_are_said_to_break(vector: Vector) -> None:
     profile = profile_of(vector.data)
-    assert (profile.mode, broken(profile)) == (vector.mode, set(vector.breaks))
+    assert (profile.mode, profile.judged_by) == (vector.mode, vector.writes)
+    assert broken(profile) == set(vector.breaks)
 
 
 # Each requirement, broken on purpose.
@@ -99,6 +109,12 @@ def small_in_one_frame_with_table() -> Foreign:
     return Foreign().record(b"one").record(b"two", table=True).record(b"three")
 
 
+def part_of_head_in_first_frame(first: Foreign) -> Foreign:
+    block = HTTP_HEAD + BIG
+    header = header_for(len(block), content_type=RESPONSE)
+    return first.record(block, header=header, cuts=(len(header) + 20,)).table().record(b"last").file_table()
+
+
 def every(*, dictionary: bool = False) -> Foreign:
     made = Foreign()
     if dictionary:
@@ -117,6 +133,8 @@ def small_id() -> Foreign:
 
 
 BREAKING: dict[str, tuple[Callable[[], Foreign], set[str]]] = {
+    "W1": (lambda: part_of_head_in_first_frame(small_first()), {"W1"}),
+    "W13": (lambda: part_of_head_in_first_frame(Foreign()), {"W13"}),
     "W2": (http_not_alone, {"W2"}),
     "W3": (no_frame_size, {"W3"}),
     "W4": (trailer_alone, {"W4"}),
@@ -131,6 +149,8 @@ BREAKING: dict[str, tuple[Callable[[], Foreign], set[str]]] = {
     "W26": (small_in_one_frame_with_table, {"W26"}),
     "W31": (small_id, {"W31"}),
     "W32": (lambda: every(dictionary=True), {"W32"}),
+    "W35": (lambda: Foreign().record(b"a", header=warc_header(1).replace(b"WARC/", b"warc/", 1)), {"W35"}),
+    "W33": (lambda: small_first().file_table().file_table(), {"W33"}),
 }
 
 
@@ -146,13 +166,36 @@ def test_what_is_broken_on_purpose_is_told(case: str) -> None:
 
 def test_too_long_a_table_is_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     data = cut_record(small_first(), BIG, FRAME).table().file_table().bytes()
+    # The table has three entries: of the header, a frame of the block, and the rest.
+    monkeypatch.setattr(profile_module, "MAX_RECORD_TABLE", 3)
     assert advice(profile_of(data)) == set()
     monkeypatch.setattr(profile_module, "MAX_RECORD_TABLE", 2)
     assert advice(profile_of(data)) == {"W12"}
 
 
+def test_a_file_of_too_many_frames_ends_in_padding(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = cut_record(small_first(), BIG, FRAME).table()
+    assert broken(profile_of(made.bytes())) == {"W22"}
+    monkeypatch.setattr(profile_module, "MAX_ENTRIES", 4)
+    profile = profile_of(made.bytes())
+    assert (profile.judged_by, broken(profile)) == ("large", {"W34"})
+    profile = profile_of(made.extension().bytes())
+    assert (profile.mode, broken(profile)) == ("large", set())
+
+
+@pytest.mark.parametrize("has_table", [False, True], ids=["only record tables", "only a file table"])
+def test_one_record_more_does_not_change_the_mode_that_a_file_is_judged_by(has_table: bool) -> None:
+    for count in range(1, 5):
+        made = small_first()
+        for _ in range(count):
+            made = cut_record(made, BIG, FRAME)
+            made = made if has_table else made.table()
+        profile = profile_of((made.file_table() if has_table else made).bytes())
+        assert (profile.judged_by, broken(profile)) == ("large", {"W21" if has_table else "W22"})
+
+
 def test_every_requirement_on_files_is_broken_by_some_test() -> None:
-    tried = {number for vector in VECTORS for number in vector.breaks} | {"W12"}
+    tried = {number for vector in VECTORS for number in vector.breaks} | {"W12", "W34"}
     tried |= {number for _, expected in BREAKING.values() for number in expected}
     assert set(REQUIREMENTS) - tried == {"W28"}, "which is a requirement on tools"
 
@@ -165,6 +208,40 @@ def test_count_and_first_place_are_told() -> None:
         made.record(b"%d" % number, content_size=False)
     [found] = profile_of(made.bytes()).broken
     assert (found.requirement.number, found.count, found.offset) == ("W7", 3, places[0])
+
+
+DICTIONARY = some_dictionary().as_bytes()
+NOT_ONE_DICTIONARY = {
+    "nothing": b"",
+    "other bytes": b"raw content is no dictionary",
+    "no ID": DICTIONARY[:4] + bytes(4) + DICTIONARY[8:],
+    "empty frame": zstd_frame(b""),
+    "two frames": zstd_frame(DICTIONARY) + zstd_frame(DICTIONARY),
+    "bytes after the frame": zstd_frame(DICTIONARY) + b"more",
+    "other bytes, compressed": zstd_frame(b"raw content is no dictionary"),
+    "no ID, compressed": zstd_frame(DICTIONARY[:4] + bytes(4) + DICTIONARY[8:]),
+    "a frame that is cut off": zstd_frame(DICTIONARY)[:-1],
+    "a frame that names a dictionary": zstd_frame(DICTIONARY, dictionary=some_dictionary()),
+}
+
+
+@pytest.mark.parametrize("data", NOT_ONE_DICTIONARY.values(), ids=NOT_ONE_DICTIONARY)
+def test_a_dictionary_frame_that_does_not_hold_one_breaks_w30(data: bytes) -> None:
+    stored = skippable(DICTIONARY_FRAME, data) + Foreign().record(b"a").bytes()
+    [problem] = Verifier(stored)
+    assert (problem.code, problem.offset, problem.requirement) == ("dictionary", 0, "W30")
+    profile = profile_of(stored)
+    assert (broken(profile), profile.mode) == ({"W30"}, None)
+
+
+def test_a_dictionary_that_cannot_be_loaded_for_another_reason_does_not_break_w30() -> None:
+    data = Foreign().dictionary(compressed=False).record(b"a").bytes()
+    assert broken(profile_of(data[:1000])) == {"W27"}
+    verifier = ProfileVerifier(data, max_dictionary_size=1000)
+    [problem] = verifier
+    assert (problem.code, problem.requirement) == ("dictionary", "")
+    assert verifier.profile is not None
+    assert (verifier.profile.broken, verifier.profile.mode) == ((), None)
 
 
 # What is written here.
@@ -208,6 +285,26 @@ def test_appended_files_stay_in_their_class(tmp_path) -> None:
             out.write_resource("http://example.org/", BIG, "text/plain")
             out.write_resource("http://example.org/", b"small", "text/plain")
     assert profile_of(path.read_bytes()).mode == "large"
+
+
+@pytest.mark.parametrize(
+    "line", [b"HTTP/1.1 0 No Content\r\nA: b\r\n\r\n", b"HTTP/1.0 302 \r\r\nA: b\r\r\n\r\r\n"]
+)
+def test_writer_and_profile_find_the_same_head(line: bytes) -> None:
+    """A head in its own frame is what W2 asks for; one with the body is what it forbids."""
+    small = {"block": b"small", "target_uri": "urn:x:1"}
+    data, (_, place) = written(
+        small, {"block": line + BIG, "target_uri": "urn:x:2", "content_type": RESPONSE}, frame_size=FRAME
+    )
+    with seekwarc.open(data) as archive:
+        record = archive.record_at(place.offset, place.length)
+        frames = record.body.frames
+        assert frames is not None
+        assert frames[1].content_size == len(line)
+    assert broken(profile_of(data)) == set()
+    header = header_for(len(line) + len(BIG), content_type=RESPONSE)
+    joined = small_first().record(line + BIG, header=header, cuts=(len(header), len(header) + FRAME))
+    assert "W2" in broken(profile_of(joined.table().file_table().bytes()))
 
 
 @pytest.mark.parametrize("form", ["gz", "none"])

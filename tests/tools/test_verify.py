@@ -165,6 +165,13 @@ def damaged_dictionary(*, compressed: bool) -> bytes:
     return flipped(data, 40 if compressed else 9)
 
 
+def two_dictionaries() -> Foreign:
+    """Make a file whose dictionary frame holds two, of which its record needs the second."""
+    frames = zstd_frame(small_dictionary().data) + zstd_frame(some_dictionary().as_bytes())
+    made = Foreign(frame_options={"dictionary": some_dictionary(), "name_dictionary": False})
+    return made.raw(skippable(DICTIONARY_FRAME, frames)).record(BLOCK, checksum=False)
+
+
 def dictionary_in_the_middle() -> bytes:
     frame = skippable(DICTIONARY_FRAME, some_dictionary().as_bytes())
     return Foreign().record(b"one").raw(frame).record(b"two").bytes()
@@ -205,6 +212,7 @@ CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "no header": ("damage", lambda: Foreign().record(BLOCK).frame(b"no record\r\n\r\n").bytes()),
     "dictionary damaged": ("dictionary", lambda: damaged_dictionary(compressed=False)),
     "dictionary damaged, compressed": ("dictionary", lambda: damaged_dictionary(compressed=True)),
+    "dictionary and other bytes": ("dictionary", lambda: two_dictionaries().bytes()),
     "dictionary cut": ("dictionary", lambda: Foreign().dictionary(compressed=True).bytes()[:-9]),
     "dictionary too large": ("dictionary", lambda: skippable(DICTIONARY_FRAME, bytes(9 << 20))),
     "no Frame_Content_Size": ("frame-size", lambda: Foreign().record(BLOCK, content_size=False).bytes()),

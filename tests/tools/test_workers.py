@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import textwrap
 import time
 import warnings
 from pathlib import Path
@@ -15,6 +18,8 @@ from seekwarc.storage.opening import open_source
 from seekwarc.tools.batch import run
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.work import JobContext
+from tests.cli.conftest import wait_for
+from tests.conftest import ROOT
 from tests.support.outcomes import Heard
 
 pytestmark = pytest.mark.slow
@@ -113,3 +118,99 @@ def test_an_interruption_kills_all_and_leaves_nothing(tmp_path) -> None:
         )
     assert time.monotonic() - begin < 30, "nobody waits for what they do"
     assert os.listdir(tmp_path) == []
+
+
+MAIN = """
+from seekwarc.tools.batch import run
+from seekwarc.tools.outcome import Job
+from tests.support.outcomes import Heard
+
+if __name__ == "__main__":
+    from module_of_work import work
+    raise SystemExit(run([Job("a", None), Job("b", None)], work, Heard(), processes=2))
+"""
+MODULE = """
+import multiprocessing, os, signal, time
+from pathlib import Path
+from seekwarc.tools.outcome import Status
+
+def say(what):
+    Path(__file__).with_name(f"{what}.{os.getpid()}").touch()
+
+def until(condition):
+    while not condition():
+        time.sleep(0.01)
+
+"""
+
+
+def start(folder: Path, code: str) -> subprocess.Popen[bytes]:
+    """Start a process whose two workers do what `work` of some code does."""
+    (folder / "main.py").write_text(MAIN)
+    (folder / "module_of_work.py").write_text(MODULE + textwrap.dedent(code))
+    path = os.pathsep.join([str(ROOT), str(folder)])
+    return subprocess.Popen(
+        [sys.executable, folder / "main.py"], stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}
+    )
+
+
+def pids(folder: Path, what: str) -> list[int]:
+    return [int(path.suffix[1:]) for path in folder.glob(f"{what}.*")]
+
+
+@pytest.mark.posix
+def test_an_interrupt_does_not_reach_a_worker_that_starts(tmp_path) -> None:
+    process = start(
+        tmp_path,
+        """
+        if multiprocessing.current_process().name != "MainProcess":
+            say("imported")
+            until(Path(__file__).with_name("go").exists)
+
+        def work(job, context):
+            return Status.DONE, None
+        """,
+    )
+    wait_for(lambda: len(pids(tmp_path, "imported")) == 2, 60)
+    for pid in pids(tmp_path, "imported"):
+        os.kill(pid, signal.SIGINT)
+    (tmp_path / "go").touch()
+    _, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (0, b"")
+
+
+@pytest.mark.posix
+def test_workers_of_a_killed_process_end_in_silence(tmp_path) -> None:
+    process = start(
+        tmp_path,
+        """
+        parent = os.getppid()
+
+        def work(job, context):
+            say("begun")
+            until(lambda: os.getppid() != parent)
+            context.emit("too late")
+            return Status.DONE, None
+        """,
+    )
+    wait_for(lambda: len(pids(tmp_path, "begun")) == 2, 60)
+    process.kill()
+    assert process.communicate(timeout=60)[1] == b""
+
+
+@pytest.mark.posix
+def test_idle_workers_of_a_killed_process_end_in_silence(tmp_path) -> None:
+    process = start(
+        tmp_path,
+        """
+        def work(job, context):
+            os.kill(os.getppid(), signal.SIGSTOP)
+            say("done")
+            return Status.DONE, None
+        """,
+    )
+    wait_for(lambda: len(pids(tmp_path, "done")) == 2, 60)
+    # The next message is waited for; those before it are never received, which resets the pipe.
+    time.sleep(0.2)
+    process.kill()
+    assert process.communicate(timeout=60)[1] == b""

@@ -705,6 +705,38 @@ def test_a_torn_record_is_refused_with_advice(tmp_path) -> None:
     assert (tmp_path / "a.warc.zst.open").read_bytes() == data
 
 
+def test_a_half_completed_header_is_cut_off_with_its_record(tmp_path) -> None:
+    """The digests of a record that was read from a stream are written before its last frame."""
+    path = tmp_path / "a.warc.zst"
+    with seekwarc.open(path, "w", frame_size=FRAME, tables="none") as writer:
+        put(writer, [b"one"])
+        last = writer.write("resource", target_uri=URI, block=io.BytesIO(LARGE), length=len(LARGE))
+    digest = last.header["WARC-Block-Digest"].encode()
+    data = path.read_bytes()
+    torn = data[: walk(data)[-1].offset].replace(digest[-16:], bytes(16))
+    assert digest not in torn
+    path.write_bytes(torn)
+    with pytest.raises(TruncatedError, match="repair=True"):
+        seekwarc.open(path, "a")
+    with pytest.warns(seekwarc.FormatWarning, match="torn"):
+        continue_with(path, [b"new"], repair=True)
+    assert blocks_of(path) == [b"one", b"new"]
+    assert (tmp_path / f"{path.name}.torn-{last.offset}").read_bytes() == torn[last.offset :]
+
+
+@pytest.mark.parametrize(("records", "tables"), [(1, "none"), (2, "every"), (3, "every")])
+def test_a_torn_last_table_shows_in_those_before_it_what_it_was(tmp_path, records, tables) -> None:
+    path = tmp_path / "a.warc.zst"
+    blocks = [text(300, seed=number) for number in range(records)]
+    data = make(path, blocks, tables="every")
+    path.write_bytes(data[:-5])
+    with pytest.warns(seekwarc.FormatWarning, match="torn"):
+        continue_with(path, [b"new"], repair=True, tables=tables)
+    assert path.read_bytes().startswith(data[: walk(data)[-1].offset])
+    assert blocks_of(path) == [*blocks, b"new"]
+    assert_sound(path, tables)
+
+
 def test_zeros_that_a_power_failure_left_are_cut_off(tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     data = make(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import os
 import tempfile
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import seekwarc
+from seekwarc.write.block_reader import SizedStream
 from seekwarc.write.dedup import Original
 from tests.support.series import (
     MAX,
@@ -22,6 +24,7 @@ from tests.support.series import (
     labelled,
     logical_records,
     segmented,
+    series_of,
     user_records,
 )
 from tests.support.writing import (
@@ -467,3 +470,33 @@ def test_small_duplicates_fill_files_slowly(tmp_path: Path) -> None:
 
     (file,) = series(tmp_path, write)
     assert [record.type for record in file.records[1:]] == ["resource", *["revisit"] * 99]
+
+
+# Blocks of just one frame.
+
+
+@pytest.mark.parametrize("wrap", WRAPS)
+def test_a_block_that_just_fits_into_a_frame_is_not_cut(wrap: Any, tmp_path: Path) -> None:
+    (file,) = series_of(tmp_path, resource(wrap(noise(FRAME))))
+    _, contents = (frame.content for frame in file.frames() if frame.is_data)
+    assert contents.endswith(noise(FRAME) + b"\r\n\r\n")
+
+
+@pytest.mark.parametrize("wrap", WRAPS)
+def test_a_head_of_just_one_frame_may_lack_its_blank_line(wrap: Any) -> None:
+    head = b"HTTP/1.1 304 Not Modified\r\nX-Long: "
+    (record,) = recorded(response(wrap(head.ljust(FRAME, b"x"))), digest="sha256")
+    assert record["WARC-Payload-Digest"] == labelled("sha256", b"")
+
+
+def test_a_file_of_just_one_frame_may_grow_while_it_is_read(tmp_path: Path) -> None:
+    block = noise(5 * FRAME)
+    with seekwarc.Writer(tmp_path / "a.warc.zst", frame_size=FRAME) as writer:
+        put(writer, 1, resource(SizedStream(io.BytesIO(block), FRAME)))
+    (file,) = files_in(tmp_path)
+    assert [record.block for record in file.records] == [block]
+
+
+def test_a_long_http_head_leaves_less_room_in_the_first_segment(tmp_path: Path) -> None:
+    head = b"HTTP/1.1 200 OK\r\nX-Long: %s\r\n\r\n" % base64.b64encode(noise(40_000))
+    assert_conforms(series_of(tmp_path, response(head + noise(2 * MAX))))

@@ -16,7 +16,7 @@ from seekwarc.compat.warcio.errors import LoadError, TruncatedLoadError, as_load
 from seekwarc.compat.warcio.recordloader import ParseOptions, SeekableRecord
 from seekwarc.compat.warcio.sources import ForwardFile, SourceFile
 from seekwarc.errors import FormatError
-from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_MAGIC
+from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_MAGIC, is_record_magic
 from seekwarc.format.zstd import FRAME_MAGIC, is_skippable
 from seekwarc.read.plain import PlainBody
 from seekwarc.read.reader import Reader
@@ -233,7 +233,7 @@ class ArchiveIterator(warcio.archiveiterator.ArchiveIterator):  # type: ignore[m
             self.offset and not self._source.is_pipe and _is_zstd(self._source.read(0, 4))
         ):
             return False
-        return not head.lstrip(b"\r\n").startswith(RECORD_MAGIC)
+        return not is_record_magic(head.lstrip(b"\r\n"))
 
     def _head(self) -> bytes:
         if isinstance(self.fh, ForwardFile):
@@ -243,7 +243,7 @@ class ArchiveIterator(warcio.archiveiterator.ArchiveIterator):  # type: ignore[m
     @property
     def _is_plain(self) -> bool:
         if isinstance(self.fh, ForwardFile):
-            return self.fh.head[:1] in b"W\r\n"
+            return self.fh.head[:1] in b"Ww\r\n"
         return self._current is not None and isinstance(self._current.body, PlainBody)
 
 

@@ -36,7 +36,9 @@ RESERVED = {
 def take_away() -> None:
     for name in ("pread", "preadv", "pwrite", "pwritev", "fchmod", "fork", "register_at_fork"):
         delattr(os, name)
-    for name in ("SIGPIPE", "SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2", "setitimer", "alarm", "pthread_kill"):
+    for name in ("SIGPIPE", "SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2"):
+        delattr(signal, name)
+    for name in ("setitimer", "alarm", "pthread_kill", "pthread_sigmask"):
         delattr(signal, name)
     del signal.ITIMER_REAL
     for name in ("fcntl", "termios", "pty", "tty", "pwd", "grp", "resource"):
