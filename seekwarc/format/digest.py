@@ -115,7 +115,7 @@ class Digest:
     def key(self) -> tuple[str, bytes]:
         """A key that is equal for all spellings of the same digest."""
         name, raw = self.name, self.raw
-        return name, raw if raw is not None else self.value.encode("utf-8", "surrogateescape")
+        return name, raw if raw is not None else self.value.encode("utf-8", "surrogatepass")
 
     def hasher(self) -> Hasher | None:
         """Return a new hasher that computes digests of this algorithm and length.

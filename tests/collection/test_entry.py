@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 import seekwarc
-from seekwarc import Digest, Entry, MemoryIndex
-from seekwarc.collection.entry import described, with_lengths
+from seekwarc import Digest, Entry, MemoryIndex, TableTrust, WarcDate
+from seekwarc.collection.entry import describe, described, entry_of_line, nearest, with_lengths
 from seekwarc.errors import FormatError
+from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.warc import build_record_header
 from seekwarc.tools.convert import convert
 from tests.support.foreign import Foreign
@@ -246,3 +247,95 @@ def test_iteration_may_stop_early() -> None:
         records = with_lengths(archive)
         assert next(records).offset == 0
         records.close()
+
+
+# Which of several captures is nearest.
+
+
+def dated(*dates: str | None) -> list[Entry]:
+    return [
+        Entry("a.warc", number, date=WarcDate.parse(date) if date is not None else None)
+        for number, date in enumerate(dates)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("date", "wanted"),
+    [(None, 2), ("2020", 0), ("2022-06", 1), ("2030", 2), ("2024-06-15T12:00:00Z", 2)],
+)
+def test_the_nearest_capture_is_found(date: str | None, wanted: int) -> None:
+    found = nearest(dated("2021", "2023", "2025", None), date and WarcDate.parse(date))
+    assert found is not None
+    assert found.offset == wanted
+
+
+def test_of_equally_near_captures_the_first_is_taken() -> None:
+    entries = dated("2025-01-03", "2025-01-01", "2025-01-03")
+    for date in (None, WarcDate.parse("2025-01-02")):
+        assert nearest(entries, date) is entries[0]
+
+
+def test_captures_without_a_date_are_never_nearest() -> None:
+    assert nearest(dated(None, None), None) is None
+    assert nearest([], WarcDate.parse("2025")) is None
+
+
+# Entries from an index.
+
+
+def line(**fields: str) -> CdxjLine:
+    return CdxjLine(
+        "org,example)/", "20261121093000", {"url": URI, "filename": "a.warc", "offset": "7", **fields}
+    )
+
+
+def test_a_line_of_an_index_is_an_entry() -> None:
+    fields = {"mime": "text/html", "status": "200", "length": "99", "digest": BASE32.removeprefix("sha1:")}
+    found = entry_of_line(line(**fields))
+    assert (found.file, found.offset, found.length, found.type) == ("a.warc", 7, 99, "response")
+    assert (found.uri, str(found.date)) == (URI, "2026-11-21T09:30:00Z")
+    assert (found.mime, found.status, found.payload_digest) == ("text/html", 200, Digest.parse(BASE32))
+    assert entry_of_line(line(), "other.warc").file == "other.warc"
+    assert entry_of_line(line(mime="warc/revisit")).type == "revisit"
+    assert entry_of_line(line(**{"warc-type": "metadata"})).type == "metadata"
+
+
+def test_a_line_with_a_malformed_table_is_an_entry_with_a_problem() -> None:
+    found = entry_of_line(line(seekTable="nonsense"))
+    assert found.table is TableTrust.SCANNED
+    assert "nonsense" in (found.problem or "")
+
+
+def test_a_line_without_a_place_is_not_an_entry() -> None:
+    for wrong in ({"filename": ""}, {"offset": "x"}):
+        with pytest.raises(FormatError):
+            entry_of_line(line(**wrong))
+
+
+def test_what_costs_more_than_the_header_is_asked_for() -> None:
+    head = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html; charset=x\r\n\r\n"
+    made = Foreign().record(
+        head + b"<p>", header=header("response", 1, len(head) + 3, ("Content-Type", "application/http"))
+    )
+    with seekwarc.open(made.bytes()) as archive:
+        (bare,) = described(archive)
+    assert (bare.size, bare.mime, bare.status, bare.payload_size) == (len(head) + 3, None, None, None)
+    with seekwarc.open(made.bytes()) as archive:
+        (full,) = described(
+            archive,
+            lambda record: describe(record, media_type=lambda it: it.payload.media_type, payload_size=True),
+        )
+    assert (full.size, full.mime, full.status, full.payload_size) == (len(head) + 3, "text/html", 404, 3)
+
+
+def test_the_record_that_damage_is_in_is_described_if_wanted() -> None:
+    made = Foreign().record(b"x").record(noise(400_000, 2)).gzip()
+    data = bytearray(made.bytes())
+    second = made.records[1]
+    data[second.offset + second.length // 2] ^= 255
+    for damaged, lengths in ((False, [second.offset]), (True, [second.offset, None])):
+        with seekwarc.open(bytes(data)) as archive:
+            found = described(archive, damaged=damaged)
+            assert [next(found).length for _ in lengths] == lengths
+            with pytest.raises(FormatError):
+                next(found)

@@ -7,6 +7,7 @@ import os
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,78 @@ def test_the_place_of_a_record(table) -> None:
     assert table.place("a.warc.zst", 700) == ROWS[7]
     assert table.place("a.warc.zst", 701) is None
     assert table.place("b.warc.zst", 700) is None
+
+
+@pytest.fixture
+def captures() -> Iterator[RecordTable]:
+    made = RecordTable(keys={"path": lambda uri: uri.partition("//")[2], "upper": str.upper})
+    for number, (uri, date) in enumerate(
+        [
+            ("http://b/2", "2025"),
+            ("http://a/1", "2024"),
+            ("http://b/1", "2026"),
+            ("http://b/2", "2026"),
+            ("http://b/caf\udce9", "2026"),
+            ("http://b/2", "2023"),
+            ("http://b/3", None),
+        ]
+    ):
+        parsed = WarcDate.parse(date) if date is not None else None
+        made.extend([Entry("a.warc", number, type="response", uri=uri, date=parsed)])
+    made.extend([Entry("a.warc", 9, type="request", uri="http://b/4", date=WarcDate.parse("2026"))])
+    yield made
+    made.close()
+
+
+def test_below_a_prefix_is_the_latest_capture_of_each_uri(captures: RecordTable) -> None:
+    assert [it.offset for it in captures.below("path", "b/")] == [2, 3, 4]
+    assert [it.offset for it in captures.below("path", "")] == [1, 2, 3, 4]
+    assert list(captures.below("path", "c/")) == []
+    assert [it.offset for it in captures.below("path", "b/caf\udce9")] == [4]
+
+
+def test_captures_have_keys(captures: RecordTable) -> None:
+    assert [it.offset for it in captures.captures("upper", "HTTP://B/2")] == [0, 3, 5]
+    assert captures.captures("upper", "http://b/2") == ()
+    assert captures.captures("upper", "HTTP://B/4") == ()
+    assert captures.around("path", "b/2", 2) == ["a/1", "b/1", "b/2", "b/caf\udce9"]
+
+
+def test_entries_may_be_added_while_others_are_listed(captures: RecordTable) -> None:
+    listed = captures.below("path", "")
+    assert next(listed).offset == 1
+    captures.extend([Entry("a.warc", 50, type="response", uri="http://a/0", date=WarcDate.parse("2026"))])
+    assert len(captures.captures("upper", "HTTP://A/0")) == 1
+    assert [it.offset for it in listed][:2] == [2, 3]
+    assert next(captures.below("path", "a/")).offset == 50
+
+
+def test_the_capture_nearest_to_a_date_is_found(captures: RecordTable) -> None:
+    for date, offset in ((None, 3), ("2023-02", 5), ("2025", 0)):
+        found = captures.capture("http://b/2", date and WarcDate.parse(date))
+        assert found is not None
+        assert found.offset == offset
+    assert captures.capture("http://b/4", None) is None
+
+
+def test_nothing_is_added_if_something_fails(table) -> None:
+    def entries() -> Iterator[Entry]:
+        yield row(5000)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        table.extend(entries())
+    assert table.by_id("urn:5000") == ()
+    assert table.rows == 1000
+    table.extend([row(5001)])
+    assert table.by_id("urn:5001") == (row(5001),)
+
+
+def test_text_is_looked_for_as_it_is_kept() -> None:
+    table = RecordTable(text=clean)
+    table.extend([Entry("a.warc", 0, id="caf\udce9")])
+    assert [it.id for it in table.by_id("caf\udce9")] == ["caf\ufffd"]
+    assert table.by_id("caf\ufffd") == table.by_id("caf\udcff")
 
 
 @pytest.mark.large

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import shutil
 import sqlite3
+from operator import attrgetter
 
 import pytest
 
@@ -258,3 +259,25 @@ def test_an_entry_describes_its_record(crawl) -> None:
             200,
         )
     assert entries["http://example.org/untyped.png"].mime == "image/png"
+
+
+def test_the_catalogue_has_every_relation_of_its_records(library) -> None:
+    place = attrgetter("file", "offset")
+    readers = library._collection.files
+    entries = sorted((it for reader in readers for it in entries_of(reader)), key=place)
+    table = library.catalogue
+    several = 0
+    for entry in entries:
+        digest = entry.payload_digest
+        same = [it for it in entries if digest and it.payload_digest and it.payload_digest.key == digest.key]
+        for answer, wanted in (
+            (table.by_id(entry.id), [it for it in entries if it.id == entry.id]),
+            (table.by_uri(entry.uri or "-"), [it for it in entries if it.uri == (entry.uri or "-")]),
+            (table.by_payload(digest) if digest else (), same),
+            (table.segments_of(entry.id), [it for it in entries if it.segment_origin_id == entry.id]),
+            (table.concurrent_to(entry.id), [it for it in entries if entry.id in it.concurrent_to]),
+            (table.referring_to(entry.id), [it for it in entries if it.refers_to == entry.id]),
+        ):
+            assert sorted(answer, key=place) == wanted
+            several += len(answer) > 1
+    assert several
