@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from seekwarc.collection.entry import Entry, described
@@ -43,10 +43,10 @@ class RecordIndex(Protocol):
         """Return all records that refer to a record."""
 
 
-class MemoryIndex(RecordTable):
-    """A `RecordIndex` of entries that are added to it: in memory, or on disk if it is larger than 16 MiB.
+class MemoryIndex:
+    """A `RecordIndex` of the entries that are added to it.
 
-    The disk space is that of a temporary file, about 500 bytes per record.
+    The first 16 MiB of it are in memory and the rest in a temporary file, about 500 bytes per record.
 
     Example:
         >>> index = seekwarc.MemoryIndex()
@@ -58,24 +58,26 @@ class MemoryIndex(RecordTable):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        self._table = RecordTable()
         self._added: list[Entry] = []
-        self._adding = threading.Lock()
+        """Entries that are not in the table yet: it takes many at a time faster than one by one."""
+        self._lock = threading.Lock()
 
-    def __getstate__(self) -> tuple[list[Entry]]:
-        return (list(self.entries()),)
+    def __getstate__(self) -> dict[str, object]:
+        kept = {name: value for name, value in vars(self).items() if name not in ("_table", "_lock")}
+        return {**kept, "_added": list(self._filled().entries())}
 
-    def __setstate__(self, state: tuple[list[Entry]]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         MemoryIndex.__init__(self)
-        self.extend(*state)
+        vars(self).update(state)
 
     def add(self, entry: Entry) -> None:
         """Add a record."""
-        with self._adding:
+        with self._lock:
             self._added.append(entry)
             is_full = len(self._added) >= BATCH
         if is_full:
-            self.flush()
+            self._filled()
 
     def add_archive(self, archive: Reader) -> None:
         """Add all records of a file.
@@ -86,10 +88,34 @@ class MemoryIndex(RecordTable):
         for entry in described(archive):
             self.add(entry)
 
-    def pending(self) -> Iterable[Entry]:
-        """See `RecordTable.pending`."""
-        if not self._added:
-            return ()
-        with self._adding:
-            added, self._added = self._added, []
-        return added
+    def by_id(self, record_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.by_id`."""
+        return self._filled().by_id(record_id)
+
+    def by_uri(self, uri: str) -> Sequence[Entry]:
+        """See `RecordIndex.by_uri`."""
+        return self._filled().by_uri(uri)
+
+    def by_payload(self, digest: Digest) -> Sequence[Entry]:
+        """See `RecordIndex.by_payload`."""
+        return self._filled().by_payload(digest)
+
+    def segments_of(self, origin_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.segments_of`."""
+        return self._filled().segments_of(origin_id)
+
+    def concurrent_to(self, record_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.concurrent_to`."""
+        return self._filled().concurrent_to(record_id)
+
+    def referring_to(self, record_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.referring_to`."""
+        return self._filled().referring_to(record_id)
+
+    def _filled(self) -> RecordTable:
+        """Return the table with all entries."""
+        if self._added:
+            with self._lock:
+                self._table.extend(self._added)
+                self._added = []
+        return self._table

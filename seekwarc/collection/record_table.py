@@ -111,6 +111,8 @@ class RecordTable:
             `finish` is called; a private table makes them at the first look-up.
         text: Converts all text before it is kept or looked for.
         keys: Functions of a URI by which captures can be looked up, by name. For private tables.
+        fill: Makes the entries of a private table, when they are first needed. If it fails, the look-up does,
+            and the next one tries again.
     """
 
     def __init__(
@@ -119,9 +121,11 @@ class RecordTable:
         shared: bool = False,
         text: Text = exact_text,
         keys: Mapping[str, Callable[[str], str]] | None = None,
+        fill: Callable[[], Iterable[Entry]] | None = None,
     ) -> None:
         self._is_shared = shared
         self._text = text
+        self._fill = fill
         self._files: list[str] = []
         self._numbers: dict[str, int] = {}
         self._filling = threading.RLock()
@@ -182,19 +186,9 @@ class RecordTable:
         self.types, self.mimes = self.types + types, self.mimes + mimes
         self.rows = rows
 
-    def pending(self) -> Iterable[Entry]:
-        """Return entries that are still to be added; called before each look-up in a private table."""
-        return ()
-
-    def flush(self) -> None:
-        """Add the entries that are pending."""
-        with self._filling:
-            if pending := self.pending():
-                self.extend(pending)
-
     def entries(self) -> Iterator[Entry]:
         """Yield all entries, in the order in which they were added."""
-        self.flush()
+        self._prepare()
         return map(self._entry, self._reader.some_rows(f"{SELECT} ORDER BY n", ()))
 
     def finish(self) -> None:
@@ -327,8 +321,9 @@ class RecordTable:
         if self._is_shared:
             return
         with self._filling:
-            if pending := self.pending():
-                self.extend(pending)
+            if self._fill is not None:
+                self.extend(self._fill())
+                self._fill = None
             if not self.complete:
                 self.finish()
 

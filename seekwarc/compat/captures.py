@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby, islice, takewhile
+from itertools import chain, groupby, islice, takewhile
 from operator import attrgetter
 from os.path import basename
 from typing import Final, Unpack
@@ -110,9 +110,11 @@ class ScannedCaptures(Captures):
     """
 
     def __init__(self, files: Iterable[Target], **options: Unpack[ReaderOptions]) -> None:
-        self._table = _ScannedTable()
+        self._table = RecordTable(keys={"name": name_of, "surt": surt}, fill=self._scanned)
         self._files = Collection(files, index=self._table, **options)
-        self._table.readers = self._files.files
+
+    def _scanned(self) -> Iterator[Entry]:
+        return chain.from_iterable(described(reader, _described) for reader in self._files.files)
 
     def close(self) -> None:
         """Close the files. Idempotent."""
@@ -163,23 +165,6 @@ class ScannedCaptures(Captures):
         around = self._table.around("name", name, MAX_NAMED)
         around.sort(key=lambda other: -_alike(name, other))
         return [uri_of(other) for other in around[:MAX_NAMED]]
-
-
-class _ScannedTable(RecordTable):
-    """The records of files, which are scanned at the first look-up."""
-
-    def __init__(self) -> None:
-        super().__init__(keys={"name": name_of, "surt": surt})
-        self.readers: Sequence[Reader] = ()
-
-    def pending(self) -> Iterable[Entry]:
-        return self._scanned() if self.readers else ()
-
-    def _scanned(self) -> Iterator[Entry]:
-        for reader in self.readers:
-            yield from described(reader, _described)
-        # After damage they are scanned again, and it is reported again.
-        self.readers = ()
 
 
 def _described(record: Record) -> Entry:
