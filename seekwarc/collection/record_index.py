@@ -46,7 +46,7 @@ class RecordIndex(Protocol):
 class MemoryIndex:
     """A `RecordIndex` of the entries that are added to it.
 
-    The first 16 MiB of it are in memory and the rest in a temporary file, about 500 bytes per record.
+    The first 16 MiB of it are in memory and the rest in a temporary file, about 400 bytes per record.
 
     Example:
         >>> index = seekwarc.MemoryIndex()
