@@ -41,7 +41,7 @@ class Collection(Closing):
     Args:
         files: Targets of a `Reader` each, with different names.
         index: Index of the records. By default, one is made by scanning the files when it is first needed; it
-            is a `MemoryIndex`, which takes 16 MiB of memory and about 400 bytes per record of a temporary file.
+            is a `MemoryIndex`: 16 MiB of memory, and a temporary file with about 400 bytes per record.
         **options: Options of each `Reader`.
 
     Raises:

@@ -16,7 +16,7 @@ from seekwarc.closing import Closing
 from seekwarc.collection.collection import Collection, Target
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, describe, described, entry_of_line, nearest
 from seekwarc.collection.record_table import RecordTable
-from seekwarc.compat.paths import name_of, uri_of
+from seekwarc.compat.paths import MISREAD, name_of, uri_of
 from seekwarc.errors import NotFoundError, UnsupportedError
 from seekwarc.format.cdxj import date_of_digits
 from seekwarc.format.dates import WarcDate
@@ -248,6 +248,8 @@ class IndexedCaptures(Captures):
                     yield _listed(capture)
 
     def _lines_below(self, prefix: str) -> Iterator[Capture]:
+        if prefix.startswith(MISREAD):
+            return iter(self._index)
         scheme, separator, path = prefix.partition("://")
         host, slash, folders = path.partition("/")
         if prefix and not separator:

@@ -25,7 +25,7 @@ from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.compat.captures import Captures, IndexedCaptures, ScannedCaptures
 from seekwarc.compat.entries import folder_info, listed_info, record_info
 from seekwarc.compat.file import WarcFile
-from seekwarc.compat.paths import SELF, CapturePath, folder_prefix, folders_of
+from seekwarc.compat.paths import SELF, CapturePath, folder_prefix, folders_of, name_of, uri_of
 from seekwarc.compat.targets import absolute, is_index, targets_of
 from seekwarc.errors import NotFoundError, UnsupportedError
 from seekwarc.read.extent import Extent
@@ -209,7 +209,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
     def _own(self, prefix: str) -> dict[str, dict[str, Any]]:
         """Return the entry of the capture that has the name of a folder, if there is one."""
         name = prefix.removesuffix("/")
-        if not name or name.endswith(":/"):
+        if not name or name.endswith(":/") or name_of(uri_of(name)) != name:
             return {}
         address = CapturePath.parse(name)
         found = next(filter(None, (self._captures.exact(uri, None) for uri in address.uris[:1])), None)

@@ -26,7 +26,14 @@ from seekwarc.closing import Closing
 from seekwarc.collection.collection import Collection
 from seekwarc.collection.entry import Entry, describe, described
 from seekwarc.collection.record_table import RecordTable
-from seekwarc.errors import NotFoundError, SeekWarcError, SourceError, UnsupportedError
+from seekwarc.errors import (
+    ChecksumError,
+    FormatError,
+    NotFoundError,
+    SeekWarcError,
+    SourceError,
+    UnsupportedError,
+)
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
 from seekwarc.read.options import ReadLimits
@@ -272,7 +279,13 @@ class Library(Closing):
             raise NotFoundError(f"no record has the ID {record_id}: {reader.name} ends before that")
         entry = self.catalogue.place(reader.name, offset)
         if entry is None:
-            return reader.record_at(offset)
+            try:
+                return reader.record_at(offset)
+            except ChecksumError:
+                raise
+            except FormatError as error:
+                # Nothing says that a record begins there but the ID.
+                raise NotFoundError(f"no record has the ID {record_id}: {error}") from error
         return reader.record_at(offset, entry.length or None, table=entry.table)
 
     def _stats(self, record: Record) -> list[Stats]:

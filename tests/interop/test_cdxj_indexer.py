@@ -234,7 +234,7 @@ def test_all_agree_on_where_an_odd_head_ends(name: str, tmp_path: Path) -> None:
     path = tmp_path / "odd.warc.gz"
     path.write_bytes(gzip_member(header + head + body + b"\r\n\r\n"))
     (line,), problems = by_us(path)
-    assert [line] == oracle(INDEXER, [(str(path), False)])[0].encode().splitlines()
+    assert [line] == oracle(INDEXER, [(str(path), CAPTURES, False)])[0].encode().splitlines()
     assert problems == []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FormatWarning)
