@@ -97,15 +97,15 @@ def describe(
         media_type: Tells the media type of the payload, for `mime`; `status` is set too.
         payload_size: Set `payload_size`. Of chunked bodies, only those of one frame are measured.
     """
-    digest = record.payload_digest
-    if digest is None and record.type in PAYLOAD_IS_BLOCK:
+    kind, digest = record.type, record.payload_digest
+    if digest is None and kind in PAYLOAD_IS_BLOCK:
         digest = record.block_digest
     media = head = size = problem = None
     try:
         if media_type is not None:
             head = record.http
             media = media_type(record)
-        if payload_size and record.type != "revisit":
+        if payload_size and kind != "revisit":
             payload = record.payload
             payload.look_ahead(record.content_length, 0)
             size = payload.known_size
@@ -115,7 +115,7 @@ def describe(
         record.source,
         record.offset,
         record.length if record.has_length else None,
-        record.type,
+        kind,
         record.id,
         record.target_uri,
         record.date,

@@ -46,6 +46,10 @@ FIELDS: Final = tuple(field.name for field in fields(Entry))
 FILE, TYPE, DATE, DIGEST, CONCURRENT, TABLE, MIME = map(
     FIELDS.index, ("file", "type", "date", "payload_digest", "concurrent_to", "table", "mime")
 )
+TEXTS: Final = tuple(
+    FIELDS.index(name)
+    for name in ["type", "id", "uri", "payload_digest", "segment_origin_id", "refers_to", "mime", "problem"]
+)
 COLUMNS: Final = ", ".join(f'"{name}"' for name in FIELDS)
 SELECT: Final = f"SELECT {COLUMNS} FROM records"  # noqa: S608
 INSERT: Final = f"INSERT INTO records ({COLUMNS}, digest_key) VALUES ({', '.join('?' * (len(FIELDS) + 1))})"  # noqa: S608
@@ -339,12 +343,13 @@ class RecordTable:
             file = self._numbers[entry.file] = len(self._files)
             self._files.append(entry.file)
         date, digest = entry.date, entry.payload_digest
-        row: list[Any] = [
-            self._text(value) if isinstance(value, str) else value for value in _values_of(entry)
-        ]
+        row: list[Any] = list(_values_of(entry))
         row[FILE] = file
         row[DATE] = date.text if date is not None else None
-        row[DIGEST] = self._text(str(digest)) if digest is not None else None
+        row[DIGEST] = str(digest) if digest is not None else None
+        for column in TEXTS:
+            if row[column] is not None:
+                row[column] = self._text(row[column])
         # In JSON, any text is ASCII.
         row[CONCURRENT] = json.dumps(entry.concurrent_to) if entry.concurrent_to else None
         row[TABLE] = str(entry.table)
@@ -352,7 +357,9 @@ class RecordTable:
         return row
 
     def _entry(self, row: Sequence[Any]) -> Entry:
-        values: list[Any] = list(map(_text_of, row))
+        values: list[Any] = list(row)
+        for column in TEXTS:
+            values[column] = _text_of(row[column])
         values[FILE] = self._files[row[FILE]]
         if values[DATE] is not None:
             values[DATE] = WarcDate.parse(values[DATE])
