@@ -24,7 +24,9 @@ from operator import attrgetter
 from os.path import join
 from typing import Any, Final, Literal, NamedTuple
 
+from seekwarc.closing import Closing
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, nearest
+from seekwarc.errors import TargetError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.seektable import parse_table_choice
@@ -147,9 +149,7 @@ class RecordTable:
                 folder = tempfile.TemporaryDirectory(prefix="seekwarc-", ignore_cleanup_errors=True)
                 opened.callback(folder.cleanup)
                 path = join(folder.name, "records.sqlite")
-            connections = [_Connection(path) for _ in range(3 if shared else 1)]
-            for connection in connections:
-                opened.callback(connection.close)
+            connections = [opened.enter_context(_Connection(path)) for _ in range(3 if shared else 1)]
             self._writer, self._reader, self._searcher = connections if shared else connections * 3
             # The table can be made again, so it need not survive a crash.
             self._writer.script(
@@ -199,10 +199,12 @@ class RecordTable:
         """Make the indexes, when all rows were added: faster than updating them for each row."""
         columns = ("uri", "date", "size") if self._is_shared else ("uri",)
         for column in columns:
-            self._writer.script(f"CREATE INDEX by_{column} ON records ({column})")
+            self._writer.script(f"CREATE INDEX IF NOT EXISTS by_{column} ON records ({column})")
         for column in ("id", "digest_key", "segment_origin_id", "refers_to"):
-            self._writer.script(f"CREATE INDEX by_{column} ON records ({column}) WHERE {column} IS NOT NULL")
-        self._writer.script("CREATE INDEX by_concurrent ON concurrent (id)")
+            self._writer.script(
+                f"CREATE INDEX IF NOT EXISTS by_{column} ON records ({column}) WHERE {column} IS NOT NULL"
+            )
+        self._writer.script("CREATE INDEX IF NOT EXISTS by_concurrent ON concurrent (id)")
         self.complete = True
 
     def page(self, query: Query, start: int, count: int) -> Page:
@@ -370,26 +372,38 @@ class RecordTable:
         return Entry(*values)
 
 
-class _Connection:
+class _Connection(Closing):
     """A connection that several threads use, one at a time."""
 
     def __init__(self, path: str) -> None:
         # Imported here: who only reads or writes files needs no database.
         import sqlite3  # noqa: PLC0415
 
+        self._error = sqlite3.OperationalError
         self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         self._lock = threading.RLock()
 
     @contextmanager
     def transaction(self) -> Iterator[Callable[[str, Iterable[Sequence[object]]], object]]:
         """Provide a function that runs a statement for each of some values; undo all if anything fails."""
-        with self._lock, self._connection:
+        with self._writing(), self._connection:
             self._connection.execute("BEGIN")
             yield self._connection.executemany
 
     def script(self, text: str) -> None:
-        with self._lock:
+        with self._writing():
             self._connection.executescript(text)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            with self._lock:
+                yield
+        except self._error as error:
+            raise TargetError(
+                f"the table of records cannot be kept in a temporary file: {error}; set TMPDIR to a folder "
+                "with space"
+            ) from error
 
     def define(self, name: str, function: Callable[[Any], bytes]) -> None:
         self._connection.create_function(name, 1, function, deterministic=True)

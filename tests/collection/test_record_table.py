@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from seekwarc import Entry, WarcDate
 from seekwarc.collection.record_table import Query, RecordTable
+from seekwarc.errors import TargetError
 from seekwarc.serve.headers import clean
 
 
@@ -223,6 +224,13 @@ def test_nothing_is_added_if_something_fails(table) -> None:
     assert table.rows == 1000
     table.extend([row(5001)])
     assert table.by_id("urn:5001") == (row(5001),)
+
+
+def test_a_full_disk_is_an_error_that_says_what_to_do(captures: RecordTable) -> None:
+    captures._writer.script("PRAGMA max_page_count=20")
+    with pytest.raises(TargetError, match="temporary file: database or disk is full; set TMPDIR"):
+        captures.extend(map(row, range(5000)))
+    assert [it.offset for it in captures.captures("upper", "HTTP://B/2")] == [0, 3, 5]
 
 
 def test_text_is_looked_for_as_it_is_kept() -> None:
