@@ -34,7 +34,7 @@ from seekwarc.format.cdxj import CdxjLine, date_digits, date_of_digits, timestam
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.surt import surt
 from seekwarc.format.words import counted
-from seekwarc.read.options import ReaderOptions
+from seekwarc.read.options import ReaderOptions, ReadOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.fetch import Fetcher
@@ -43,7 +43,7 @@ from seekwarc.storage.source import RangeReadable, RangeSource, Stats
 
 __all__ = ["Capture", "Index", "IndexTarget", "Match", "folder_of", "located"]
 
-_State: TypeAlias = tuple[tuple[Fetcher, ...], str | None, str | None, ReaderOptions, IndexLimits]
+_State: TypeAlias = tuple[tuple[Fetcher, ...], str | None, str | None, ReadOptions, IndexLimits]
 IndexTarget: TypeAlias = "str | os.PathLike[str] | bytes | BinaryIO | RangeReadable"
 Match = Literal["exact", "prefix", "host", "domain"]
 
@@ -135,7 +135,7 @@ class Index(Closing):
         max_group_size: int = MAX_GROUP_SIZE,
         **options: Unpack[ReaderOptions],
     ) -> None:
-        limits = IndexLimits(max_block_size, max_cell_size, max_group_size)
+        limits, reading = IndexLimits(max_block_size, max_cell_size, max_group_size), ReadOptions(**options)
         targets = _targets_of(target)
         if not targets:
             raise ValueError("an index of no files")
@@ -148,7 +148,7 @@ class Index(Closing):
             for one in targets:
                 sources.append(Fetcher(open_source(one), stats))
                 opened.callback(sources[-1].close)
-            self._set_up(tuple(sources), folder, files, options, limits)
+            self._set_up(tuple(sources), folder, files, reading, limits)
             _ = self._lines
             opened.pop_all()
 
@@ -157,7 +157,7 @@ class Index(Closing):
         sources: tuple[Fetcher, ...],
         folder: str | None,
         files: str | None,
-        options: ReaderOptions,
+        options: ReadOptions,
         limits: IndexLimits,
     ) -> None:
         rest = len(sources) - 1

@@ -35,7 +35,8 @@ from itertools import groupby
 from typing import Final
 
 from seekwarc.cli.batch import MAX_JOBS, parse_jobs
-from seekwarc.cli.common import printable, progress_is_seen
+from seekwarc.cli.printing import printable
+from seekwarc.cli.progress import progress_is_seen
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.words import counted
 from seekwarc.system import default_threads

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
 
-from seekwarc.cli.common import parse_size
-from seekwarc.read.selection import Selection
+from seekwarc.cli.sizes import parse_size
+from seekwarc.read.selection import Conditions, Selection, checked_status, date_bound
 
 __all__ = ["add_selection_arguments", "archives_named", "selection_of"]
+
+_T = TypeVar("_T")
 
 
 def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +25,11 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--type", action="append", metavar="TYPE", help="WARC-Type: response, resource, ...")
     group.add_argument(
-        "--status", action="append", type=_status, metavar="CODE", help="HTTP status: 200, 404, 3xx"
+        "--status",
+        action="append",
+        type=_parsed_by(checked_status),
+        metavar="CODE",
+        help="HTTP status: 200, 404, 3xx",
     )
     group.add_argument(
         "--mime", action="append", metavar="TYPE", help="media type of the payload: text/html, 'image/*'"
@@ -37,25 +44,35 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="minimum size of the block: 500, 64K, 1M",
     )
+    group.add_argument(
+        "--since",
+        type=_parsed_by(date_bound),
+        metavar="DATE",
+        help="earliest date: 2026-11-17T06:00:00Z, 2026-11",
+    )
+    group.add_argument(
+        "--until",
+        type=_parsed_by(partial(date_bound, last=True)),
+        metavar="DATE",
+        help="latest date; 2026-11 includes all of that month",
+    )
 
 
-def _status(text: str) -> str:
-    if not re.fullmatch(r"[0-9]{3}|[0-9][xX]{2}", text):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not an HTTP status such as 404, or a class such as 2xx"
-        )
-    return text
+def _parsed_by(parse: Callable[[str], _T]) -> Callable[[str], _T]:
+    """Keep the message of a `ValueError`, which argparse would replace."""
+
+    def parsed(text: str) -> _T:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return parsed
 
 
 def selection_of(options: argparse.Namespace) -> Selection:
     """Return the selection that the options describe."""
-    return Selection.of(
-        type=options.type,
-        status=options.status,
-        mime=options.mime,
-        uri=options.uri,
-        min_size=options.min_size,
-    )
+    return Selection.of(**{name: getattr(options, name) for name in Conditions.__annotations__})
 
 
 def archives_named(names: Sequence[str]) -> list[str]:

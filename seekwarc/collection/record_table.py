@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from array import array
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
@@ -24,7 +24,7 @@ from operator import attrgetter
 from os.path import join
 from typing import Any, Final, Literal, NamedTuple
 
-from seekwarc.closing import Closing
+from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, nearest
 from seekwarc.errors import TargetError
 from seekwarc.format.dates import WarcDate
@@ -135,8 +135,7 @@ class RecordTable:
         self._files: list[str] = []
         self._numbers: dict[str, int] = {}
         self._filling = threading.RLock()
-        self._lock = threading.Lock()
-        self._results: OrderedDict[Query, _Result] = OrderedDict()
+        self._results: Recent[Query, _Result] = Recent(MAX_RESULTS)
         self.rows = 0
         """Number of rows."""
         self.types: Counter[str] = Counter()
@@ -224,10 +223,7 @@ class RecordTable:
 
     def _found(self, query: Query) -> array[int]:
         """Return the numbers of the rows that a query finds, in its order."""
-        with self._lock:
-            known = self._results.get(query)
-            if known is not None:
-                self._results.move_to_end(query)
+        known = self._results.get(query)
         rows, now = self.rows, time.monotonic()
         if known is not None and known.rows == rows:
             return known.found
@@ -239,11 +235,7 @@ class RecordTable:
             return known.found
         else:
             result = _Result(rows, now, self._search(query, 0, rows))
-        with self._lock:
-            self._results[query] = result
-            while len(self._results) > MAX_RESULTS:
-                self._results.popitem(last=False)
-        return result.found
+        return self._results.put(query, result).found
 
     def _search(self, query: Query, after: int, last: int) -> array[int]:
         conditions, values = ["n > ?", "n <= ?"], [after, last]

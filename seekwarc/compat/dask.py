@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack, cast
 
 import dask.bag
 import dask.dataframe
@@ -18,7 +17,8 @@ import pandas as pd
 from seekwarc.compat.targets import urls_of
 from seekwarc.read.options import OpenOptions
 from seekwarc.read.record import Record
-from seekwarc.scale.batches import MAX_PAYLOAD, Batches, OnError, batches
+from seekwarc.read.selection import Selection
+from seekwarc.scale.batches import MAX_PAYLOAD, Batches, OnError, SelectOptions, batches
 from seekwarc.scale.columns import checked_columns
 from seekwarc.scale.split import Split
 from seekwarc.scale.splits import TARGET_BYTES, read_records, splits
@@ -41,14 +41,7 @@ def read_warc(
     max_payload: int = MAX_PAYLOAD,
     decoded: bool = False,
     on_error: OnError = "row",
-    type: str | Iterable[str] | None = None,  # noqa: A002
-    status: int | str | Iterable[int | str] | None = None,
-    mime: str | Iterable[str] | None = None,
-    uri: str | Iterable[str] | None = None,
-    min_size: int = 0,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    **options: Unpack[OpenOptions],
+    **options: Unpack[SelectOptions],
 ) -> dask.dataframe.DataFrame:
     """Return the records of files as a dataframe, whose partitions are parts of files.
 
@@ -64,14 +57,7 @@ def read_warc(
         max_payload: See `seekwarc.batches`, as for the following.
         decoded: Undo content codings of payloads.
         on_error: What becomes of what cannot be read: "row", "skip" or "raise".
-        type: Only records of this WARC-Type, or several.
-        status: Only with this HTTP status.
-        mime: Only with this media type.
-        uri: Only with this target URI.
-        min_size: Only with a block of so many bytes.
-        since: Only with this WARC-Date or a later one.
-        until: Only with this WARC-Date or an earlier one.
-        **options: Options of `seekwarc.open`.
+        **options: Which records are wanted, see `seekwarc.Conditions`; and options of `seekwarc.open`.
 
     Raises:
         ValueError: Unknown column, or an argument that is out of range.
@@ -82,23 +68,12 @@ def read_warc(
         pages[pages.http_status == 200].payload_size.sum().compute()
     """
     names = checked_columns(columns)
-    wanted = {
-        "max_payload": max_payload,
-        "decoded": decoded,
-        "on_error": on_error,
-        "type": type,
-        "status": status,
-        "mime": mime,
-        "uri": uri,
-        "min_size": min_size,
-        "since": since,
-        "until": until,
-        **options,
-    }
-    read = _Partition({name: _sendable(value) for name, value in wanted.items()})
+    reading: dict[str, Any] = {name: _sendable(value) for name, value in options.items()}
+    read = _Partition({"max_payload": max_payload, "decoded": decoded, "on_error": on_error, **reading})
+    Selection.pop_from(reading)
     if target_bytes is None:
         target_bytes = PAYLOAD_TARGET_BYTES if "payload" in names else TARGET_BYTES
-    parts = _parts(urls, target_bytes, options)
+    parts = _parts(urls, target_bytes, cast("OpenOptions", reading))
     # The types of no rows are those of any.
     meta = _frame(batches((), names, **read.wanted))
     made: dask.dataframe.DataFrame = dask.dataframe.from_map(

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from glob import has_magic
@@ -19,6 +17,7 @@ from typing import Any, Final, NoReturn, cast
 from fsspec.spec import AbstractFileSystem
 from fsspec.utils import tokenize
 
+from seekwarc.closing import Recent
 from seekwarc.collection.collection import Target
 from seekwarc.collection.entry import Entry
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
@@ -110,8 +109,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
             raise TypeError("warc:// takes the files (fo=...) or an index of them (index=...)")
         self.fo = fo if index is None else index
         self._decoded = decoded
-        self._lock = threading.Lock()
-        self._records: OrderedDict[tuple[str, int], Record] = OrderedDict()
+        self._records: Recent[tuple[str, int], Record] = Recent(MAX_RECORDS)
         reading = cast("ReaderOptions", options)
         if index is not None:
             self._captures: Captures = IndexedCaptures(index, files, **reading)
@@ -461,20 +459,10 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
     def _opened(self, found: Entry, path: str) -> Record:
         """Return a record; the latest ones are kept, with their tables."""
         key = found.file, found.offset
-        with self._lock:
-            record = self._records.get(key)
-            if record is not None:
-                self._records.move_to_end(key)
-                return record
         try:
-            record = self._captures.open(found)
+            return self._records.get(key) or self._records.put(key, self._captures.open(found))
         except NotFoundError as error:
             raise FileNotFoundError(errno.ENOENT, str(error), path) from error
-        with self._lock:
-            self._records[key] = record
-            if len(self._records) > MAX_RECORDS:
-                self._records.popitem(last=False)
-        return record
 
     # What would write.
 

@@ -25,6 +25,7 @@ from pyspark.sql.types import StructType
 
 from seekwarc.compat.targets import urls_of
 from seekwarc.errors import SeekWarcError
+from seekwarc.read.selection import date_bound
 from seekwarc.scale.batches import batches
 from seekwarc.scale.columns import checked_columns, schema_of
 from seekwarc.scale.split import Split
@@ -38,6 +39,7 @@ DATE: Final = "date"
 NUMBERS: Final = {"targetbytes": "target_bytes", "maxpayload": "max_payload", "minsize": "min_size"}
 WORDS: Final = {"onerror": "on_error", "type": "type", "status": "status", "mime": "mime", "uri": "uri"}
 """Options, in lower case as Spark hands them over, and the arguments that they become."""
+DATES: Final = ("since", "until")
 
 
 class WarcDataSource(spark.DataSource):
@@ -48,8 +50,10 @@ class WarcDataSource(spark.DataSource):
     - path: what `load` gives: a path, URL, or pattern of either; or paths, a JSON list of them;
     - columns: names of columns of `seekwarc.Batches`, separated by commas; all by default;
     - targetBytes: stored bytes of a partition, about (256 MiB);
-    - maxPayload, decoded, onError, type, status, mime, uri, minSize: see `seekwarc.batches`; several values
-      are separated by commas.
+    - maxPayload, decoded, onError: see `seekwarc.batches`;
+    - type, status, mime, uri, minSize: see `seekwarc.Conditions`; several values are separated by commas;
+    - since, until: the earliest and the latest WARC-Date, such as 2026-11-17T06:00:00Z, or 2026-11, which
+      includes all of that month.
 
     Raises:
         SeekWarcError: An option is unknown, or its value.
@@ -114,6 +118,8 @@ class _Options:
                 columns = tuple(it.strip() for it in value.split(","))
             elif name in NUMBERS:
                 wanted[NUMBERS[name]] = _number(written, value)
+            elif name in DATES:
+                wanted[name] = _date(written, value, last=name == "until")
             elif name == "decoded":
                 wanted[name] = value.lower() == "true"
             elif name in WORDS:
@@ -131,6 +137,13 @@ def _number(name: str, value: str) -> int:
         return int(value)
     except ValueError as error:
         raise SeekWarcError(f"option {name} is {value!r}, not a number") from error
+
+
+def _date(name: str, value: str, *, last: bool) -> datetime:
+    try:
+        return date_bound(value, last=last)
+    except ValueError as error:
+        raise SeekWarcError(f"option {name}: {error}") from error
 
 
 class _Part(spark.InputPartition):

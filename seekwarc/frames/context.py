@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from seekwarc.frames.cache import FrameCache
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.storage.fetch import Fetcher
-from seekwarc.storage.source import Stats
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -23,9 +22,8 @@ class FrameContext:
     """What the frames of one file share.
 
     Args:
-        source: What the stored frames are read through.
+        source: What the stored frames are read through; its `stats` count what is decoded, too.
         decoder: Decodes them.
-        stats: Counts what was decoded.
         cache_size: Bytes of decoded frames to keep.
         threads: Threads that decode, the caller's included.
     """
@@ -34,7 +32,6 @@ class FrameContext:
         self,
         source: Fetcher,
         decoder: FrameDecoder,
-        stats: Stats,
         *,
         cache_size: int,
         threads: int,
@@ -43,7 +40,7 @@ class FrameContext:
         self.decoder = decoder
         self.threads = threads
         self.cache = FrameCache(cache_size)
-        self._stats = stats
+        self._stats = source.stats
         self._lock = threading.Lock()
         self._local = threading.local()
         self._is_closed = False

@@ -41,10 +41,8 @@ class FrameDecoder:
     Args:
         load_dictionary: Called at most once, when a frame first needs it: returns the file's
             dictionary or None.
-        max_window_size: Largest Window_Size to decode where a window has to be allocated.
-
-    Raises:
-        ValueError: That is not within `WINDOW_LIMITS`.
+        max_window_size: Largest Window_Size to decode where a window has to be allocated, of
+            `WINDOW_LIMITS`.
     """
 
     def __init__(
@@ -53,11 +51,6 @@ class FrameDecoder:
         *,
         max_window_size: int = MAX_WINDOW_SIZE,
     ) -> None:
-        if max_window_size not in WINDOW_LIMITS:
-            raise ValueError(
-                f"max_window_size is {max_window_size}, not between {WINDOW_LIMITS.start} and "
-                f"{WINDOW_LIMITS.stop - 1}"
-            )
         self._load = load_dictionary
         self._loaded = False
         self._dictionary: Dictionary | None = None

@@ -5,25 +5,25 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from seekwarc.errors import FormatError, FormatWarning, TruncatedError
-from seekwarc.format.seektable import MAX_TABLE_SIZE, TableChoice, TableReference, TableTrust
+from seekwarc.format.seektable import TableChoice, TableReference, TableTrust
 from seekwarc.format.warc import RecordHeader, parse_record_header
 from seekwarc.frames.context import FrameContext
-from seekwarc.frames.decoder import MAX_WINDOW_SIZE, FrameDecoder
-from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary, load_dictionary
+from seekwarc.frames.decoder import FrameDecoder
+from seekwarc.frames.dictionary import Dictionary, load_dictionary
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
 from seekwarc.frames.units import Compression, Piece, detect, pieces_from
 from seekwarc.read.file_tables import MAX_LINKS, FileTables, own_table_tail
+from seekwarc.read.options import DEFAULTS, ReadOptions
 from seekwarc.storage.fetch import Fetcher
-from seekwarc.storage.source import RangeSource, Stats
 from seekwarc.system import default_threads
 
-__all__ = ["CACHE_SIZE", "MAGIC_SIZE", "ONE_READ", "RECORD_HEAD", "ArchiveFile"]
+__all__ = ["MAGIC_SIZE", "ONE_READ", "RECORD_HEAD", "ArchiveFile"]
 
-CACHE_SIZE: Final = 32 << 20
 MAGIC_SIZE: Final = 8
 MENDING: Final = 16 << 20
 MENDING_PASSES: Final = 4
@@ -40,65 +40,40 @@ class ArchiveFile:
     """An open file: its bytes, its decoder, its tables, its counters.
 
     Args:
-        source: The stored bytes.
-        stats: Counts what is read and decoded.
-        threads: Threads that decode a long read.
-        cache_size: Bytes of decoded frames to keep.
-        max_window_size: Largest Zstandard window to allocate.
-        max_dictionary_size: Largest dictionary to load.
-        max_table_size: Largest seek table to load; 0 to read as if there were no tables.
+        source: The stored bytes; its `stats` count what is read and decoded.
+        options: How they are read.
         relations: Knows how the file's records are related to others; kept for them.
-        dictionary: Taken for the file's dictionary, should its own be damaged.
-        strict: Refuse what deviates from the format, though it could be read; see `deviates`.
-        max_links: Tables at the end of the file that are loaded, at most.
+        dictionary: Used as the file's dictionary, should its own be damaged.
+        max_links: Maximum number of tables at the end of the file that are loaded.
     """
 
     def __init__(
         self,
-        source: RangeSource,
-        stats: Stats,
+        source: Fetcher,
+        options: ReadOptions = DEFAULTS,
         *,
-        threads: int | None = None,
-        cache_size: int = CACHE_SIZE,
-        max_window_size: int = MAX_WINDOW_SIZE,
-        max_dictionary_size: int = MAX_DICTIONARY_SIZE,
-        max_table_size: int = MAX_TABLE_SIZE,
         relations: object | None = None,
         dictionary: Dictionary | None = None,
-        strict: bool = False,
         max_links: int = MAX_LINKS,
     ) -> None:
-        # What a copy is made with.
-        self._options = {
-            "threads": threads,
-            "cache_size": cache_size,
-            "max_window_size": max_window_size,
-            "max_dictionary_size": max_dictionary_size,
-            "max_table_size": max_table_size,
-            "relations": relations,
-            "dictionary": dictionary,
-            "strict": strict,
-            "max_links": max_links,
-        }
-        self._max_links = max_links
-        self.strict = strict
+        self.source = source
+        self.options = options
         self.relations = relations
         self._dictionary = dictionary
-        self.source = source if isinstance(source, Fetcher) else Fetcher(source, stats)
+        self._max_links = max_links
+        self.strict = options.strict
+        self.max_table_size = options.max_table_size
         self.name = source.name
         self.lock = threading.RLock()
-        self.decoder = FrameDecoder(self._load_dictionary, max_window_size=max_window_size)
+        self.decoder = FrameDecoder(self._load_dictionary, max_window_size=options.max_window_size)
         self.frames = FrameContext(
-            self.source,
+            source,
             self.decoder,
-            stats,
-            cache_size=cache_size,
-            threads=threads or default_threads(),
+            cache_size=options.cache_size,
+            threads=options.threads or default_threads(),
         )
         # A pipe has one window for good: what was read to tell its kind is read on from there.
         self._pipe_window = Window(self.source) if self.source.is_pipe else None
-        self._max_dictionary_size = max_dictionary_size
-        self.max_table_size = max_table_size
         self._tables: FileTables | None = None
         self._opened = False
         self._compression: Compression | None = None
@@ -108,13 +83,15 @@ class ArchiveFile:
         self._mending: int | None = None
         self._unit_end = (-1, -1)
 
-    def __getstate__(self) -> tuple[Fetcher, dict[str, Any]]:
-        return self.source, self._options
+    def __getstate__(self) -> tuple[Fetcher, ReadOptions, dict[str, Any]]:
+        rest = {"relations": self.relations, "dictionary": self._dictionary, "max_links": self._max_links}
+        # Its function may be one that cannot be pickled; a `Reader` copies it, records have no use for it.
+        return self.source, replace(self.options, on_error="raise"), rest
 
-    def __setstate__(self, state: tuple[Fetcher, dict[str, Any]]) -> None:
+    def __setstate__(self, state: tuple[Fetcher, ReadOptions, dict[str, Any]]) -> None:
         # What was found by reading is not copied: decoder, cache and tables are made again when needed.
-        source, options = state
-        ArchiveFile.__init__(self, source, source.stats, **options)
+        source, options, rest = state
+        ArchiveFile.__init__(self, source, options, **rest)
 
     def window(self, limit: int | None = None) -> Window:
         """Return a window for reading on from some place, as far as a limit if that is known to do."""
@@ -285,11 +262,11 @@ class ArchiveFile:
         if self._pipe_window is None:
             # One read has all of most dictionaries.
             self.source.prefetch([(0, FILE_HEAD)])
-            return load_dictionary(self.source.read, self.name, limit=self._max_dictionary_size)
+            return load_dictionary(self.source.read, self.name, limit=self.options.max_dictionary_size)
         # A pipe's window keeps what is read for what comes after.
         window = self._pipe_window
 
         def read(start: int, stop: int) -> bytes:
             return window.take(start, stop - start)
 
-        return load_dictionary(read, self.name, limit=self._max_dictionary_size)
+        return load_dictionary(read, self.name, limit=self.options.max_dictionary_size)

@@ -1,15 +1,24 @@
-"""What may be said about reading, as type checkers know it: a misspelt option is found before it is run."""
+"""The options of reading: as keyword arguments that type checkers know, and as one object to pass on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, TypedDict
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
+
+from seekwarc.format.seektable import MAX_TABLE_SIZE
+from seekwarc.frames.decoder import MAX_WINDOW_SIZE, WINDOW_LIMITS
+from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
+from seekwarc.options import check_options, option
 
 if TYPE_CHECKING:
     from seekwarc.errors import FormatError
     from seekwarc.storage.diskcache import DiskCache
 
-__all__ = ["OpenOptions", "ReadLimits", "ReaderOptions"]
+__all__ = ["DEFAULTS", "OpenOptions", "ReadLimits", "ReadOptions", "ReaderOptions"]
+
+CACHE_SIZE: Final = 32 << 20
+SIZES: Final = range(1 << 63)
 
 
 class ReadLimits(TypedDict, total=False):
@@ -42,3 +51,55 @@ class ReaderOptions(OpenOptions, total=False):
     """
 
     on_error: Literal["raise", "skip"] | Callable[[FormatError], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """`ReaderOptions` with their defaults, checked; `**` turns them into keyword arguments again.
+
+    Raises:
+        TypeError: One has a wrong type.
+        ValueError: One is out of range.
+    """
+
+    threads: int | None = option(None, SIZES)
+    cache_size: int = option(CACHE_SIZE, SIZES)
+    max_window_size: int = option(
+        MAX_WINDOW_SIZE,
+        WINDOW_LIMITS,
+        flag="--max-window",
+        metavar="SIZE",
+        help="largest Zstandard window to allocate, 1K to 2G (default: 128M)",
+    )
+    max_dictionary_size: int = option(
+        MAX_DICTIONARY_SIZE,
+        SIZES,
+        flag="--max-dictionary",
+        metavar="SIZE",
+        help="largest dictionary to load, stored or decompressed (default: 8M)",
+    )
+    max_table_size: int = option(
+        MAX_TABLE_SIZE,
+        SIZES,
+        flag="--max-table",
+        metavar="SIZE",
+        help="largest seek table to load; larger ones are ignored, with 0 all are (default: 64M)",
+    )
+    strict: bool = False
+    on_error: Literal["raise", "skip"] | Callable[[FormatError], object] = "raise"
+    disk_cache: DiskCache | None = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.on_error not in ("raise", "skip") and not callable(self.on_error):
+            raise ValueError(f'on_error is {self.on_error!r}, not "raise", "skip" or a function')
+
+    def keys(self) -> list[str]:
+        """Return the names of the options."""
+        return [it.name for it in fields(self)]
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401
+        return getattr(self, name)
+
+
+DEFAULTS: Final = ReadOptions()

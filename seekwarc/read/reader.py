@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Self, Unpack
 
 from seekwarc.closing import Closing
 from seekwarc.errors import FormatError, RangeError, SourceError
-from seekwarc.format.seektable import MAX_TABLE_SIZE, TableTrust
-from seekwarc.frames.decoder import MAX_WINDOW_SIZE
-from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary
-from seekwarc.read.archive_file import CACHE_SIZE, ONE_READ, ArchiveFile
+from seekwarc.format.seektable import TableTrust
+from seekwarc.read.archive_file import ONE_READ, ArchiveFile
 from seekwarc.read.gzip_members import gzip_records
+from seekwarc.read.options import ReaderOptions, ReadOptions
 from seekwarc.read.plain import plain_record_at, plain_records
 from seekwarc.read.sequential import StreamedRecords, check_streamed_end
 from seekwarc.read.zstd_records import framed_record_at, framed_records
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeReadable, Stats
+from seekwarc.storage.source import RangeReadable
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
-    from datetime import datetime
     from typing import BinaryIO
 
     from seekwarc.format.seektable import TableChoice
+    from seekwarc.frames.dictionary import Dictionary
     from seekwarc.frames.units import Compression
     from seekwarc.read.record import Record, Relations
-    from seekwarc.storage.diskcache import DiskCache
+    from seekwarc.read.selection import Conditions
+    from seekwarc.storage.source import Stats
 
 __all__ = ["Reader"]
 
@@ -51,11 +51,12 @@ class Reader(Closing):
         target: A path, a URL (http, https, s3, gs, az), the bytes themselves, a `RangeSource`, or a binary
             file object. One that cannot seek is read once, in order.
         threads: Threads that decode a long read; the number of cores, four at most, unless given.
-        cache_size: Bytes of decoded frames to keep; 0 for none.
-        max_window_size: Largest Zstandard window to allocate for frames that have to be streamed.
-        max_dictionary_size: Largest dictionary to load, stored or decompressed.
-        max_table_size: Largest seek table to load, in bytes. A record with a larger one is scanned; with 0
-            every record is, as if there were no tables.
+        cache_size: Bytes of decoded frames to keep, 32 MiB by default; 0 for none.
+        max_window_size: Largest Zstandard window to allocate for frames that have to be streamed, 1 KiB to
+            2 GiB, 128 MiB by default.
+        max_dictionary_size: Largest dictionary to load, stored or decompressed; 8 MiB by default.
+        max_table_size: Largest seek table to load, 64 MiB by default. A record with a larger one is scanned;
+            with 0 every record is, as if there were no tables.
         strict: Refuse what breaks the format though it could be read: a record that does not begin a frame or
             gzip member of its own, a Content-Length that is not that of the block, other line breaks after a
             block than CRLF CRLF, header lines ended by CR CR LF, a last record that is cut off. Otherwise
@@ -63,14 +64,15 @@ class Reader(Closing):
             seek table of a local file only after comparing it with all frames of the record, which takes
             some 40 ms for a GiB: a short read by offset would see through all other false tables, but not
             through one that was made to displace frames (spec-notes/warc-zstd-seekable, section 9).
-        on_error: What iterating does where it meets damage: "raise"; "skip", to go on with the next record
-            that can be found; or a function, which is told of the damage first. The record that is damaged
-            has been yielded before, if its header could be read.
+        on_error: What iterating does where it meets damage: "raise", which it does by default; "skip", to go
+            on with the next record that can be found; or a function, which is told of the damage first. The
+            record that is damaged has been yielded before, if its header could be read.
         relations: Knows how the records are related to those of other files; a `Collection` does.
         disk_cache: Keeps what is fetched from a URL for the next time it is opened.
 
     Raises:
-        ValueError: `on_error` is something else.
+        TypeError: An option has the wrong type.
+        ValueError: An option is out of range.
         SourceError: The target cannot be opened. Of a URL this is not known before the first read.
 
     Example:
@@ -88,31 +90,13 @@ class Reader(Closing):
         self,
         target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
         *,
-        threads: int | None = None,
-        cache_size: int = CACHE_SIZE,
-        max_window_size: int = MAX_WINDOW_SIZE,
-        max_dictionary_size: int = MAX_DICTIONARY_SIZE,
-        max_table_size: int = MAX_TABLE_SIZE,
-        strict: bool = False,
-        on_error: Literal["raise", "skip"] | Callable[[FormatError], object] = "raise",
         relations: Relations | None = None,
-        disk_cache: DiskCache | None = None,
+        **options: Unpack[ReaderOptions],
     ) -> None:
-        stats = Stats()
-        self._file = ArchiveFile(
-            Fetcher(open_source(target), stats, disk=disk_cache),
-            stats,
-            threads=threads,
-            cache_size=cache_size,
-            max_window_size=max_window_size,
-            max_dictionary_size=max_dictionary_size,
-            max_table_size=max_table_size,
-            strict=strict,
-            relations=relations,
-        )
-        if on_error not in ("raise", "skip") and not callable(on_error):
-            raise ValueError(f'on_error is {on_error!r}, not "raise", "skip" or a function')
-        self._on_error = on_error
+        checked = ReadOptions(**options)
+        source = Fetcher(open_source(target), disk=checked.disk_cache)
+        self._file = ArchiveFile(source, checked, relations=relations)
+        self._on_error = checked.on_error
         self._passed = False
 
     def __repr__(self) -> str:
@@ -236,30 +220,11 @@ class Reader(Closing):
             file, compression, records_from, on_error, start=start, stop=stop, on_misfit=on_misfit
         )
 
-    def records(
-        self,
-        *,
-        type: str | Iterable[str] | None = None,  # noqa: A002
-        status: int | str | Iterable[int | str] | None = None,
-        mime: str | Iterable[str] | None = None,
-        uri: str | Iterable[str] | None = None,
-        min_size: int = 0,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> Iterator[Record]:
-        """Yield the records that match all that is given, in file order.
-
-        What the header tells is looked at first: the block of a record whose type, URI, size or date is
-        another is not touched.
+    def records(self, **conditions: Unpack[Conditions]) -> Iterator[Record]:
+        """Yield the records that match all conditions, in file order.
 
         Args:
-            type: WARC-Type, or several; see `Selection.of`, as for all of these.
-            status: Status code of the HTTP response, or a class of them ("2xx").
-            mime: Media type, also as "image/*".
-            uri: Target URI, in which `*` stands for any text.
-            min_size: Fewest bytes of the block.
-            since: Earliest WARC-Date, with a time zone.
-            until: Latest WARC-Date.
+            **conditions: `type`, `status`, `mime`, `uri`, `min_size`, `since` and `until`: see `Conditions`.
 
         Raises:
             ValueError: A status is not valid, or a datetime has no time zone.
@@ -272,10 +237,7 @@ class Reader(Closing):
         # Imported here: most who read take all.
         from seekwarc.read.selection import Selection  # noqa: PLC0415
 
-        wanted = Selection.of(
-            type=type, status=status, mime=mime, uri=uri, min_size=min_size, since=since, until=until
-        )
-        return filter(wanted.matches, self)
+        return filter(Selection.of(**conditions).matches, self)
 
     def sample(self, count: int, *, seed: int | None = None) -> list[Record]:
         """Return records chosen at random, in file order; all of them where there are no more than `count`.

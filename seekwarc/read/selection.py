@@ -3,26 +3,61 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
+
+from seekwarc.format.dates import WarcDate
 
 if TYPE_CHECKING:
     from seekwarc.read.record import Record
 
-__all__ = ["Selection", "http_media_type", "matches_pattern"]
+__all__ = ["Conditions", "Selection", "checked_status", "date_bound", "http_media_type", "matches_pattern"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STATUS: Final = r"[0-9]{3}|[0-9][xX]{2}"
+_LAST: Final = {"month": 12, "day": 31, "hour": 23, "minute": 59, "second": 59, "microsecond": 999_999}
+_GIVEN: Final = {"year": 0, "month": 1, "day": 2, "minute": 4, "second": 5, "fraction": 6}
+"""How many units of `_LAST` a date of that precision gives."""
+
+
+class Conditions(TypedDict, total=False):
+    """The conditions that select records, as keyword arguments.
+
+    A record must satisfy every condition given. Where several values are given for a condition, one of them
+    must match; None is no condition. Conditions on the header are checked first: the block of a record of
+    another type, URI, size or date is not read.
+
+    Example:
+        >>> wanted: seekwarc.Conditions = {"type": ["response", "revisit"], "uri": "*://example.org/*"}
+        >>> with seekwarc.open("crawl.warc.zst") as archive:
+        ...     sum(1 for record in archive.records(**wanted))
+        2
+    """
+
+    type: str | Iterable[str] | None
+    """WARC-Type, such as "response"."""
+    status: int | str | Iterable[int | str] | None
+    """HTTP status, such as 200 or "4xx". Only a record that holds an HTTP response has one."""
+    mime: str | Iterable[str] | None
+    """Media type, such as "text/html" or "image/*", in any case: that of the HTTP head, or of the record
+    header if the block is not an HTTP message."""
+    uri: str | Iterable[str] | None
+    """Target URI, in which `*` stands for any text: "*/film.mp4". All other characters are literal."""
+    min_size: int
+    """Minimum size of the block, in bytes."""
+    since: datetime | None
+    """Earliest WARC-Date, with a time zone. A record without a valid date does not match."""
+    until: datetime | None
+    """Latest WARC-Date, with a time zone. Dates are compared to the microsecond; one that names only a day
+    counts as the beginning of that day."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a record must be like to be wanted; made with `of`, which takes what users write.
-
-    A record must satisfy every condition given, each by one of its alternatives. What the record header tells
-    is looked at first, so that a record that is not wanted is passed over before its block is touched.
+    """What a record must be like to be wanted; made with `of`, which takes `Conditions`.
 
     Example:
         wanted = Selection.of(type="response", status=200, mime="image/*")
@@ -56,34 +91,27 @@ class Selection:
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> Self:
-        """Make a selection. Of a condition, several alternatives may be given; None is no condition.
-
-        Args:
-            type: WARC-Type, such as "response".
-            status: HTTP status, such as 200 or "4xx". Only what holds an HTTP response has one.
-            mime: Media type, such as "text/html" or "image/*": see `http_media_type`. In any case.
-            uri: Target URI, in which `*` stands for any text: "*/film.mp4". All else is literal.
-            min_size: Fewest bytes of the block.
-            since: Earliest WARC-Date; what has no valid date is not wanted then.
-            until: Latest WARC-Date. A date counts as `WarcDate.datetime`: to the microsecond, and where it
-                names only a day, as the beginning of that.
+        """Make a selection of `Conditions`.
 
         Raises:
-            ValueError: A status is no number of three digits and no class such as "2xx"; a datetime has no
+            ValueError: A status is not a number of three digits or a class such as "2xx"; a datetime has no
                 time zone.
         """
-        statuses = frozenset(str(it).lower() for it in _alternatives(status))
-        for it in statuses:
-            if not re.fullmatch(_STATUS, it):
-                raise ValueError(f"{it!r} is no HTTP status such as 404, and no class of them such as 2xx")
         return cls(
             frozenset(str(it).lower() for it in _alternatives(type)),
-            statuses,
+            frozenset(checked_status(str(it)) for it in _alternatives(status)),
             tuple(str(it).lower() for it in _alternatives(mime)),
             tuple(map(str, _alternatives(uri))),
             min_size,
             _microseconds(since),
             _microseconds(until),
+        )
+
+    @classmethod
+    def pop_from(cls, arguments: dict[str, Any]) -> Self:
+        """Make a selection of the conditions among some arguments, and remove them from these."""
+        return cls.of(
+            **{name: arguments.pop(name) for name in Conditions.__annotations__ if name in arguments}
         )
 
     def __bool__(self) -> bool:
@@ -133,6 +161,36 @@ def _microseconds(date: datetime | None) -> int | None:
     if date.tzinfo is None:
         raise ValueError(f"the date {date} has no time zone; give it tzinfo=UTC")
     return (date - _EPOCH) // timedelta(microseconds=1)
+
+
+def checked_status(text: str) -> str:
+    """Return an HTTP status or a class of them ("2xx") in lower case.
+
+    Raises:
+        ValueError: The text is neither.
+    """
+    if not re.fullmatch(_STATUS, text):
+        raise ValueError(f"{text!r} is not an HTTP status such as 404, or a class such as 2xx")
+    return text.lower()
+
+
+def date_bound(text: str, *, last: bool = False) -> datetime:
+    """Return when a date in the form of WARC-Date begins, or its last microsecond: "2026" is a whole year.
+
+    Raises:
+        ValueError: The text is not such a date.
+    """
+    date = WarcDate.parse(text)
+    try:
+        begin = date.datetime
+    except OverflowError:
+        raise ValueError(f"{text!r} is not within the years 1 to 9999") from None
+    if not last:
+        return begin
+    units: dict[str, Any] = dict(list(_LAST.items())[_GIVEN[date.precision] :])
+    if date.precision == "month":
+        units["day"] = monthrange(begin.year, begin.month)[1]
+    return begin.replace(**units)
 
 
 def http_media_type(record: Record) -> str | None:

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from datetime import datetime
-from typing import TYPE_CHECKING, Final, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack
 
 from seekwarc.errors import RangeError, SeekWarcError
 from seekwarc.format.arrow import arrow
-from seekwarc.read.options import OpenOptions
-from seekwarc.read.selection import Selection
+from seekwarc.read.options import OpenOptions, ReadOptions
+from seekwarc.read.selection import Conditions, Selection
 from seekwarc.scale.columns import batch_of, checked_columns, schema_of, wanted_of
 from seekwarc.scale.rows import OnError, Row, Rows
 from seekwarc.scale.split import Split
@@ -25,7 +24,7 @@ from seekwarc.scale.split import Split
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Batches", "OnError", "batches"]
+__all__ = ["Batches", "OnError", "SelectOptions", "batches"]
 
 BATCH_ROWS: Final = 16 << 10
 BATCH_BYTES: Final = 16 << 20
@@ -35,6 +34,10 @@ MAX_PAYLOAD: Final = 1 << 20
 Source: TypeAlias = "str | os.PathLike[str] | Split"
 
 
+class SelectOptions(Conditions, OpenOptions, total=False):
+    """Which records are wanted, and how their files are opened."""
+
+
 def batches(
     sources: Source | Iterable[Source],
     columns: Iterable[str] | None = None,
@@ -42,16 +45,9 @@ def batches(
     max_payload: int = MAX_PAYLOAD,
     decoded: bool = False,
     on_error: OnError = "row",
-    type: str | Iterable[str] | None = None,  # noqa: A002
-    status: int | str | Iterable[int | str] | None = None,
-    mime: str | Iterable[str] | None = None,
-    uri: str | Iterable[str] | None = None,
-    min_size: int = 0,
-    since: datetime | None = None,
-    until: datetime | None = None,
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
-    **options: Unpack[OpenOptions],
+    **options: Unpack[SelectOptions],
 ) -> Batches:
     """Return the records of files as a table that is read when it is iterated; see `Batches` for its columns.
 
@@ -65,25 +61,18 @@ def batches(
         on_error: What becomes of a record that cannot be read, of damage between records, and of a file that
             cannot be opened: a row that says so ("row"), nothing ("skip"), or an exception ("raise").
             Unless it is "raise", reading goes on at the next record that is found.
-        type: Only records of this WARC-Type, or several; see `Reader.records`, as for the next six.
-        status: Only with this HTTP status.
-        mime: Only with this media type.
-        uri: Only with this target URI.
-        min_size: Only with a block of so many bytes.
-        since: Only with this WARC-Date or a later one.
-        until: Only with this WARC-Date or an earlier one.
         batch_rows: Rows of a batch at most.
         batch_bytes: Bytes of a batch, about: it is complete with the row that reaches them. 1 GiB at most.
-        **options: As `Reader` has them.
+        **options: Which records are wanted: `type`, `status`, `mime`, `uri`, `min_size`, `since` and `until`,
+            see `Conditions`. And options of `seekwarc.open`.
 
     Raises:
         ValueError: Unknown column, `on_error` or status, or limit that is out of range; part of a payload;
             datetime without a time zone.
         UnsupportedError: pyarrow is not installed (`pip install 'seekwarc[arrow]'`).
     """
-    selection = Selection.of(
-        type=type, status=status, mime=mime, uri=uri, min_size=min_size, since=since, until=until
-    )
+    reading: dict[str, Any] = {**options}
+    selection = Selection.pop_from(reading)
     if on_error not in ("row", "skip", "raise"):
         raise ValueError(f'on_error is {on_error!r}, not "row", "skip" or "raise"')
     if max_payload < 0 or batch_rows < 1 or not 1 <= batch_bytes <= MAX_BATCH_BYTES:
@@ -101,7 +90,7 @@ def batches(
         on_error=on_error,
         batch_rows=batch_rows,
         batch_bytes=batch_bytes,
-        options=options,
+        options=ReadOptions(**reading),
     )
 
 
@@ -159,7 +148,7 @@ class Batches:
         on_error: OnError,
         batch_rows: int,
         batch_bytes: int,
-        options: OpenOptions,
+        options: ReadOptions,
     ) -> None:
         self.schema: pa.Schema = schema_of(columns)
         self._sources = sources

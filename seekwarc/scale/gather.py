@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, Unpack
 
 from seekwarc.errors import RangeError, SeekWarcError
-from seekwarc.read.options import OpenOptions
+from seekwarc.read.options import OpenOptions, ReadOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.scale.ranges import WantedRange, read_ranges
@@ -108,15 +108,16 @@ def gather(
         raise ValueError(f'on_error is {on_error!r}, not "return" or "raise"')
     if max_bytes < 1:
         raise ValueError(f"max_bytes is {max_bytes}: there must be room for a byte")
-    return _Gatherer(max_bytes, options).outcomes(_rows(wanted), raises=on_error == "raise")
+    reading: OpenOptions = {"cache_size": CACHE_SIZE, "threads": 1, **options}
+    return _Gatherer(max_bytes, ReadOptions(**reading)).outcomes(_rows(wanted), raises=on_error == "raise")
 
 
 class _Gatherer:
     """Reads groups of ranges, one of them in advance."""
 
-    def __init__(self, max_bytes: int, options: OpenOptions) -> None:
+    def __init__(self, max_bytes: int, options: ReadOptions) -> None:
         self._group_bytes = max(max_bytes // 2, 1)
-        self._files = _Files({"cache_size": CACHE_SIZE, "threads": 1, **options})
+        self._files = _Files(options)
         self._pool = ThreadPoolExecutor(FILES_AT_ONCE, "seekwarc-gather")
 
     def outcomes(self, wanted: Iterator[_Range], *, raises: bool) -> Iterator[bytes | Exception]:
@@ -261,7 +262,7 @@ class _Records:
 class _Files:
     """Open files: those that were used last stay open. Safe to use from several threads."""
 
-    def __init__(self, options: OpenOptions) -> None:
+    def __init__(self, options: ReadOptions) -> None:
         self._options = options
         self._lock = threading.Lock()
         self._idle: OrderedDict[str, Reader] = OrderedDict()

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from seekwarc.errors import FormatError, SeekWarcError, TruncatedError
 from seekwarc.read.extent import Extent
-from seekwarc.read.options import OpenOptions
+from seekwarc.read.options import ReadOptions
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED
 from seekwarc.read.selection import Selection
@@ -178,7 +179,7 @@ class Rows:
     """
 
     def __init__(
-        self, part: Split, wanted: Wanted, selection: Selection, on_error: OnError, options: OpenOptions
+        self, part: Split, wanted: Wanted, selection: Selection, on_error: OnError, options: ReadOptions
     ) -> None:
         self._part = part
         self._source = part.url
@@ -225,7 +226,7 @@ class Rows:
         on_error: Literal["raise"] | Callable[[FormatError], object] = "raise"
         if self._on_error != "raise":
             on_error = self._damage.append
-        return read_records(self._part, on_error=on_error, **self._options)
+        return read_records(self._part, **replace(self._options, on_error=on_error))
 
     def _described(self, record: Record) -> Row | None:
         """Return the row of a record; None where it is not wanted."""

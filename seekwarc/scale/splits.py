@@ -21,11 +21,9 @@ from typing import Final, NamedTuple, Unpack
 
 from seekwarc.cdx.index import Index
 from seekwarc.errors import FormatError, RangeError, SeekWarcError, SourceChangedError
-from seekwarc.format.seektable import MAX_TABLE_SIZE, parse_table_choice
-from seekwarc.frames.decoder import MAX_WINDOW_SIZE
-from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
+from seekwarc.format.seektable import parse_table_choice
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.read.options import OpenOptions, ReaderOptions
+from seekwarc.read.options import OpenOptions, ReaderOptions, ReadOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.read.zstd_body import table_choice
@@ -35,7 +33,7 @@ from seekwarc.scale.payload import PayloadPart, payload_cuts
 from seekwarc.scale.split import Split
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeSource, Stats
+from seekwarc.storage.source import RangeSource
 
 __all__ = ["TARGET_BYTES", "read_records", "read_split", "splits"]
 
@@ -102,7 +100,7 @@ def splits(
         inside_records=inside_records,
         delimiter=delimiter,
         listed=ListedRecords(index, target_bytes) if index is not None else None,
-        options=options,
+        options=ReadOptions(**options),
     )
     return planner.splits(map(_address, named))
 
@@ -125,13 +123,13 @@ class _Planner:
         inside_records: bool,
         delimiter: bytes | None,
         listed: ListedRecords | None,
-        options: OpenOptions,
+        options: ReadOptions,
     ) -> None:
         self._target = target
         self._inside_records = inside_records
         self._delimiter = delimiter
         self._listed = listed
-        self._options = options
+        self._options = replace(options, threads=1, strict=False)
         self._lock = threading.Lock()
         self._open: set[ArchiveFile] = set()
 
@@ -180,16 +178,7 @@ class _Planner:
 
     @contextmanager
     def _opened(self, source: RangeSource) -> Iterator[ArchiveFile]:
-        options, stats = self._options, Stats()
-        file = ArchiveFile(
-            Fetcher(source, stats, disk=options.get("disk_cache")),
-            stats,
-            threads=1,
-            max_window_size=options.get("max_window_size", MAX_WINDOW_SIZE),
-            max_dictionary_size=options.get("max_dictionary_size", MAX_DICTIONARY_SIZE),
-            max_table_size=options.get("max_table_size", MAX_TABLE_SIZE),
-            max_links=MAX_LINKS,
-        )
+        file = ArchiveFile(Fetcher(source, disk=self._options.disk_cache), self._options, max_links=MAX_LINKS)
         with closing(file):
             with self._lock:
                 self._open.add(file)

@@ -13,7 +13,7 @@ import logging
 import os
 import re
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from typing import Final, Unpack
 from urllib.parse import urlsplit
 
 from seekwarc.cdx.index import folder_of, located
-from seekwarc.closing import Closing
+from seekwarc.closing import Closing, Recent
 from seekwarc.collection.collection import Collection
 from seekwarc.collection.entry import Entry, describe, described
 from seekwarc.collection.record_table import RecordTable
@@ -125,8 +125,7 @@ class Library(Closing):
             state = FileState(index.source.name, index.source.size or 0)
             self._readings.append((state, partial(index.entries, dict(zip(listed, names, strict=False)))))
         self._by_key = {_file_key(reader.name): reader for reader in readers}
-        self._open: OrderedDict[str, ServedRecord] = OrderedDict()
-        self._lock = threading.Lock()
+        self._open: Recent[str, ServedRecord] = Recent(MAX_OPEN)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -212,11 +211,9 @@ class Library(Closing):
             FormatError: The record is damaged.
             SourceError: The stored bytes are unavailable.
         """
-        with self._lock:
-            known = self._open.get(record_id)
-            if known is not None:
-                self._open.move_to_end(record_id)
-                return known
+        known = self._open.get(record_id)
+        if known is not None:
+            return known
         with view.charge(()) if view is not None else nullcontext():
             return self._opened(record_id)
 
@@ -231,10 +228,7 @@ class Library(Closing):
             problem = f"{error}{waiting}"
         served = ServedRecord(record, self._stats(record), problem=problem)
         if problem is None or complete:
-            with self._lock:
-                self._open[record_id] = served
-                while len(self._open) > MAX_OPEN:
-                    self._open.popitem(last=False)
+            self._open.put(record_id, served)
         return served
 
     def capture(self, uri: str, date: WarcDate | None = None) -> ServedRecord | None:

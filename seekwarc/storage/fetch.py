@@ -46,16 +46,18 @@ class Fetcher(RangeSource):
 
     Args:
         source: The source.
-        stats: Counts the requests and the bytes that they returned.
+        stats: Counts the requests and the bytes that they returned; new counters if None.
         disk: Keeps the bytes of remote objects from one run to the next.
 
     Attributes:
         stats: See above.
     """
 
-    def __init__(self, source: RangeReadable, stats: Stats, *, disk: DiskCache | None = None) -> None:
+    def __init__(
+        self, source: RangeReadable, stats: Stats | None = None, *, disk: DiskCache | None = None
+    ) -> None:
         self._source = as_source(source)
-        self.stats = stats
+        self.stats = stats if stats is not None else Stats()
         self._disk = disk
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
@@ -73,7 +75,7 @@ class Fetcher(RangeSource):
     def __setstate__(self, state: tuple[RangeSource, DiskCache | None]) -> None:
         # A copy has counters of its own, and shares neither threads nor prefetched bytes.
         source, disk = state
-        Fetcher.__init__(self, source, Stats(), disk=disk)
+        Fetcher.__init__(self, source, disk=disk)
 
     @property
     def is_pipe(self) -> bool:

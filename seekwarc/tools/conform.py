@@ -25,8 +25,8 @@ from seekwarc.errors import FormatError
 from seekwarc.format.words import counted
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.sequential import StreamedRecords
+from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import Stats
 from seekwarc.tools.command import Ended
 from seekwarc.tools.manifest import Manifest, Sample, SampleRange, SampleRecord
 
@@ -286,7 +286,7 @@ def _judge_range(path: str, record: SampleRecord, wanted: SampleRange, ended: En
 
 def _bytes_of(path: str, record: SampleRecord, wanted: SampleRange) -> bytes | None:
     """Return the bytes of a range, read without tables; None if they are not those of the manifest."""
-    with closing(ArchiveFile(open_source(path), Stats())) as file:
+    with closing(ArchiveFile(Fetcher(open_source(path)))) as file:
         file.warned = True
         try:
             compression = file.detect(file.window(), 0)

@@ -13,9 +13,10 @@ from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE, parse_frame_header, pars
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.units import Compression, detect
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.read.options import ReadLimits
+from seekwarc.read.options import ReadOptions
+from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeReadable, Stats
+from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord, StoredRecords, has_table_each, loose_records
 from seekwarc.tools.pipes import searchable
 from seekwarc.tools.progress import Progress
@@ -41,8 +42,8 @@ class Part:
     dictionary: Dictionary | None
     has_table_each: bool | None
     """Whether each record has a seek table and the file has none; None if that cannot be told."""
-    limits: ReadLimits
-    """Limits of reading; see `Reader`."""
+    limits: ReadOptions
+    """Limits of reading."""
 
     def problem(self, dictionary: Dictionary | None) -> str | None:
         """Return why frames cannot be copied into a file with that dictionary or none; None if they can."""
@@ -82,9 +83,8 @@ class Part:
         Raises:
             FormatError: The file is damaged; raised at the damage.
         """
-        with closing(
-            ArchiveFile(on_progress(open_source(self.target), label), Stats(), **self.limits)
-        ) as file:
+        source = Fetcher(on_progress(open_source(self.target), label))
+        with closing(ArchiveFile(source, self.limits)) as file:
             problem = self.problem(dictionary)
             if problem is None:
                 yield from StoredRecords(file)
@@ -94,14 +94,14 @@ class Part:
 
 @contextlib.contextmanager
 def parts_of(
-    targets: Sequence[PartTarget], directory: str | None, limits: ReadLimits
+    targets: Sequence[PartTarget], directory: str | None, limits: ReadOptions
 ) -> Iterator[list[Part]]:
     """Examine files that will be read later. Each is closed again, since there may be thousands.
 
     Args:
         targets: The files. A pipe, which can be read only once, is copied to a temporary file.
         directory: Folder of temporary files; None for the system's.
-        limits: Limits of reading; see `Reader`.
+        limits: Limits of reading.
 
     Raises:
         SourceError: A file cannot be read.
@@ -116,7 +116,7 @@ def parts_of(
 def _part(
     target: PartTarget,
     directory: str | None,
-    limits: ReadLimits,
+    limits: ReadOptions,
     stack: ExitStack,
     known: dict[bytes, Dictionary],
 ) -> Part:
@@ -126,7 +126,7 @@ def _part(
         checked = searchable(source, directory, check_head=lambda head: detect(head, name))
         source = target = stack.enter_context(checked)
     try:
-        file = ArchiveFile(source, Stats(), **limits)
+        file = ArchiveFile(Fetcher(source), limits)
         compression = file.detect(file.window(), 0)
         dictionary, table_each = None, None
         if compression == "zst":

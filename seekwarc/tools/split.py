@@ -17,7 +17,7 @@ from typing import Final, Self, Unpack
 
 from seekwarc.errors import FormatError, TargetExistsError
 from seekwarc.frames.encoder import OrderedWork
-from seekwarc.read.options import ReadLimits
+from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.system import default_threads
 from seekwarc.tools.copy_inputs import PartTarget, parts_of, table_mode_of
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord
@@ -132,7 +132,7 @@ def split(
     names = _names(os.fspath(pattern))
     folder = os.path.dirname(os.path.abspath(pattern))
     tally = Tally()
-    with parts_of([source], folder, limits) as (part,):
+    with parts_of([source], folder, ReadOptions(**limits)) as (part,):
         problem = part.problem(part.dictionary)
         if problem is not None:
             on_warning(f"{part.name}: {problem}: its records will be compressed again")

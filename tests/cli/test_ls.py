@@ -55,6 +55,16 @@ def test_a_table_for_people_has_a_heading_and_a_line_a_record(command, crawl) ->
     assert lines[0].split()[-1] == "-", "a warcinfo record has no URI"
 
 
+def test_records_are_selected_by_date(command, tmp_path) -> None:
+    path = tmp_path / "dated.warc.zst"
+    dates = ["2026-10-31T23:59:59Z", "2026-11-01T00:00:00Z", "2026-11-30T23:59:59.9Z", "2026-12-01T00:00:00Z"]
+    with seekwarc.open(path, "w") as out:
+        for date in dates:
+            out.write_resource("http://example.org/", b"x", "text/plain", date=date)
+    lines = command("ls", "--json", "--since", "2026-11", "--until", "2026-11", path).json_lines
+    assert [line["date"] for line in lines] == dates[1:3]
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_pipe_gives_the_same_as_the_file(command, crawl, form) -> None:
     path = crawl.path(form)
@@ -145,7 +155,7 @@ def test_large_records_are_not_decompressed(monkeypatch, capsys, tmp_path) -> No
         out.write("resource", block=b"behind", target_uri="http://example.org/behind")
     opened = []
     monkeypatch.setattr(ls, "open_archive", lambda name: opened.append(seekwarc.open(name)) or opened[0])
-    wanted = dict.fromkeys(("type", "status", "mime", "uri")) | {"min_size": 0}
+    wanted = dict.fromkeys(("type", "status", "mime", "uri", "since", "until")) | {"min_size": 0}
     ls.run(argparse.Namespace(files=[str(tmp_path / "large.warc.zst")], json=False, **wanted))
     assert capsys.readouterr().out.count("\n") == 4
     assert opened[0].stats.bytes_decoded < 100_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from datetime import UTC, datetime
 
 import pytest
 
@@ -21,6 +22,33 @@ def test_each_option_may_be_given_several_times() -> None:
     assert parsed(*words.split(), "--min-size", "1K") == Selection.of(
         type=["response", "revisit"], status=[200, "3xx"], mime="image/*", uri=["a", "b*"], min_size=1024
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "since", "until"),
+    [
+        ("2026", "2026-01-01T00:00:00", "2026-12-31T23:59:59.999999"),
+        ("2026-02", "2026-02-01T00:00:00", "2026-02-28T23:59:59.999999"),
+        ("2024-02", "2024-02-01T00:00:00", "2024-02-29T23:59:59.999999"),
+        ("9999-12-31", "9999-12-31T00:00:00", "9999-12-31T23:59:59.999999"),
+        ("2026-11-17T06:05Z", "2026-11-17T06:05:00", "2026-11-17T06:05:59.999999"),
+        ("2026-11-17T06:05:04+01:00", "2026-11-17T05:05:04", "2026-11-17T05:05:04.999999"),
+        ("2026-11-17T06:05:04.5Z", "2026-11-17T06:05:04.5", "2026-11-17T06:05:04.5"),
+    ],
+)
+def test_a_date_is_a_period_from_its_beginning_to_its_end(words: str, since: str, until: str) -> None:
+    wanted = Selection.of(
+        since=datetime.fromisoformat(since).replace(tzinfo=UTC),
+        until=datetime.fromisoformat(until).replace(tzinfo=UTC),
+    )
+    assert parsed("--since", words, "--until", words) == wanted
+
+
+@pytest.mark.parametrize("text", ["yesterday", "2026-13", "0001-01-01T00:00+01:00"])
+def test_an_invalid_date_is_refused(text: str, capsys) -> None:
+    with pytest.raises(SystemExit):
+        parsed("--until", text)
+    assert f"argument --until: '{text}' is not " in capsys.readouterr().err
 
 
 def test_nothing_given_selects_all() -> None:

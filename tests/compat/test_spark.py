@@ -71,6 +71,21 @@ INSTANT = datetime(2026, 11, 16, 6, 0, 0, 123456, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
 
 
+def test_options_limit_the_dates_of_records(tmp_path) -> None:
+    from seekwarc.compat.spark import WarcDataSource  # noqa: PLC0415
+
+    path = str(tmp_path / "dated.warc.zst")
+    with seekwarc.open(path, "w") as out:
+        for date in ("2026-10-31T23:59:59Z", "2026-11-01T00:00:00Z", "2026-11-30T23:59:59Z", "2026-12-01"):
+            out.write_resource("urn:example:a", b"", "text/plain", date=date)
+    source = WarcDataSource({"path": path, "columns": "date", "Since": "2026-11", "until": "2026-11"})
+    reader = source.reader(source.schema())
+    found = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    assert [row["date"].day for row in found] == [1, 30]
+    with pytest.raises(seekwarc.SeekWarcError, match="option since: 'soon' is not a date"):
+        WarcDataSource({"path": path, "since": "soon"}).schema()
+
+
 def test_ranges_of_dates_that_are_handed_over_save_reading(tmp_path) -> None:
     from pyspark.sql.datasource import (  # noqa: PLC0415
         EqualTo,

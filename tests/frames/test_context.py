@@ -15,7 +15,7 @@ from seekwarc.storage.source import Stats
 def context(threads: int = 3) -> tuple[FrameContext, Stats]:
     stats = Stats()
     source = Fetcher(BytesSource(b""), stats)
-    return FrameContext(source, FrameDecoder(lambda: None), stats, cache_size=0, threads=threads), stats
+    return FrameContext(source, FrameDecoder(lambda: None), cache_size=0, threads=threads), stats
 
 
 def test_nothing_is_lost_where_many_count() -> None:

@@ -191,9 +191,3 @@ def test_content_checksum_is_what_frames_end_with() -> None:
     for content in (b"", b"x", CONTENT):
         assert content_checksum(content).to_bytes(4, "little") == zstd_frame(content)[-4:]
         assert content_checksum(memoryview(content)) == xxhash.xxh64_intdigest(content) & 0xFFFF_FFFF
-
-
-@pytest.mark.parametrize("size", [-1, 0, 1023, (2 << 30) + 1, 1 << 70])
-def test_a_window_that_the_codec_does_not_know_is_refused_beforehand(size: int) -> None:
-    with pytest.raises(ValueError, match="not between 1024 and 2147483648"):
-        FrameDecoder(lambda: None, max_window_size=size)

@@ -53,7 +53,6 @@ class Opened:
         self.reader = FrameContext(
             Fetcher(self.source, self.stats),
             FrameDecoder(lambda: None),
-            self.stats,
             cache_size=cache_size,
             threads=threads,
         )

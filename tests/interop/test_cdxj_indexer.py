@@ -30,9 +30,9 @@ from seekwarc.errors import FormatError, FormatWarning
 from seekwarc.format.cdxj import TABLE_FIELD, CdxjLine
 from seekwarc.format.post import body_query
 from seekwarc.format.surt import surt
-from seekwarc.tools.convert import convert
-from seekwarc.tools.index import index
-from seekwarc.tools.verify import Verifier
+from seekwarc.tools.converting import convert
+from seekwarc.tools.indexing import index
+from seekwarc.tools.verifying import Verifier
 from tests.conftest import SAMPLES
 from tests.support.foreign import gzip_member
 

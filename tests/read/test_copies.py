@@ -24,7 +24,7 @@ from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.storage import local
 from seekwarc.storage.diskcache import DiskCache
 from seekwarc.storage.local import LocalFileSource
-from seekwarc.tools.index import index
+from seekwarc.tools.indexing import index
 from tests.support.foreign import Foreign
 from tests.support.rangeserver import Content, RangeServer
 from tests.support.sources import Pipe
@@ -159,12 +159,18 @@ def test_counters_of_a_copy_start_at_zero(tmp_path: Path) -> None:
 
 
 def test_every_option_of_a_file_survives_copying(tmp_path: Path) -> None:
-    options = set(inspect.signature(ArchiveFile.__init__).parameters) - {"self", "source", "stats"}
+    others = set(inspect.signature(ArchiveFile.__init__).parameters) - {"self", "source", "options"}
     with seekwarc.open(write(tmp_path), threads=3, cache_size=77, max_window_size=1 << 20) as archive:
         file = archive.record_at(0).body.file
-        assert set(file.__getstate__()[1]) == options
+        assert set(file.__getstate__()[2]) == others
         copied = copy.deepcopy(file)
         assert (copied.frames.threads, copied.frames.cache.capacity) == (3, 77)
+
+
+def test_records_are_pickled_though_the_function_for_damage_cannot_be(tmp_path: Path) -> None:
+    with seekwarc.open(write(tmp_path), on_error=lambda _: None) as archive:
+        record = archive.record_at(0)
+        assert pickle.loads(pickle.dumps(record)).header == record.header
 
 
 # What was replaced.

@@ -11,14 +11,15 @@ from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.seektable import TableReference
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.known_frames import KnownFrames, compared, frames_named, scanned, table_after
-from seekwarc.storage.source import Stats
+from seekwarc.read.options import ReadOptions
+from seekwarc.storage.fetch import Fetcher
 from tests.support.foreign import Change, Entry, Foreign, Put, text
 from tests.support.sources import RecordingSource
 
 
 def file_of(made: Foreign, data: bytes | None = None, *, strict: bool = False) -> ArchiveFile:
     source = RecordingSource(made.bytes() if data is None else data)
-    return ArchiveFile(source, Stats(), threads=1, strict=strict)
+    return ArchiveFile(Fetcher(source), ReadOptions(threads=1, strict=strict))
 
 
 def size_of(put: Put) -> int:
@@ -119,7 +120,7 @@ def test_a_table_that_an_index_names_is_known_without_a_scan() -> None:
     made = large()
     put = made.records[1]
     source = RecordingSource(made.bytes())
-    file = ArchiveFile(source, Stats(), threads=1)
+    file = ArchiveFile(Fetcher(source), ReadOptions(threads=1))
     known = frames_named(file, put.offset, size_of(put), reference_to(made))
     assert known.end == found_in(made).end
     assert len(source.requests) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.search import RecordSearch
-from seekwarc.storage.source import Stats
+from seekwarc.storage.fetch import Fetcher
 from seekwarc.tools.examine import Intact, examine
 from tests.support.damage import FORMS, crawl, flipped, opened
 from tests.support.foreign import Foreign, warc_header
@@ -66,7 +66,7 @@ def test_a_record_whose_header_takes_several_frames_is_found() -> None:
 def test_a_long_search_reads_the_file_once() -> None:
     data = b"\x28\xb5\x2f\xfd" + bytes(5 << 20) + Foreign().record(b"x").bytes()
     source = RecordingSource(data)
-    file = ArchiveFile(source, Stats())
+    file = ArchiveFile(Fetcher(source))
     assert RecordSearch(file, "zst").next_after(0, None) == (5 << 20) + 4
     assert source.bytes_asked < 3 * len(data)
     file.close()
@@ -104,7 +104,7 @@ def test_false_lengths_among_records_cost_no_more_than_their_bytes(form) -> None
         made.record(b"true").record(b"liar", header=warc_header(10**9 + number))
     data = (made.gzip() if form == "gz" else made).bytes()
     source = RecordingSource(data)
-    file = ArchiveFile(source, Stats())
+    file = ArchiveFile(Fetcher(source))
     found = list(examine(file, form, lambda *_: None))
     assert [isinstance(it, Intact) for it in found] == [True, False] * 300
     assert [it.header.content_length for it in found[1::2]] == list(range(10**9, 10**9 + 300))

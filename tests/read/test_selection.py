@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import inspect
 import io
 import re
 import time
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import seekwarc
-from seekwarc.read.selection import Selection, http_media_type, matches_pattern
+from seekwarc.read.selection import Conditions, Selection, http_media_type, matches_pattern
 from tests.support.writing import Repeated
 
 
@@ -79,7 +80,7 @@ def test_the_media_type_is_that_of_the_payload(archive) -> None:
 
 @pytest.mark.parametrize("status", ["20", "2000", "ok", "20x", "-20", 20, ""])
 def test_an_invalid_status_is_refused(status) -> None:
-    with pytest.raises(ValueError, match="is no HTTP status"):
+    with pytest.raises(ValueError, match="is not an HTTP status"):
         Selection.of(status=status)
 
 
@@ -151,3 +152,7 @@ def test_dates_count_to_the_microsecond(dated, wanted, expected) -> None:
 def test_a_date_without_a_time_zone_is_refused() -> None:
     with pytest.raises(ValueError, match="no time zone"):
         Selection.of(since=datetime(2026, 11, 16))  # noqa: DTZ001
+
+
+def test_the_conditions_that_type_checkers_know_are_those_that_are_taken() -> None:
+    assert list(inspect.signature(Selection.of).parameters) == list(Conditions.__annotations__)

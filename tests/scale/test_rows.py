@@ -8,6 +8,7 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import SeekWarcError
+from seekwarc.read.options import DEFAULTS
 from seekwarc.read.selection import Selection
 from seekwarc.scale.rows import Row, Rows, Wanted
 from seekwarc.scale.split import Split
@@ -30,7 +31,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def rows_of(path: str, selection: Selection | None = None, **wanted: bool) -> list[Row]:
     made = Wanted(**{**PLACE_ONLY, **wanted}, max_payload=len(BODY), decoded=False)
-    return list(Rows(Split(path, "records", 0), made, selection or Selection(), "row", {}))
+    return list(Rows(Split(path, "records", 0), made, selection or Selection(), "row", DEFAULTS))
 
 
 def test_rows_hold_what_is_wanted_of_a_record(path: str) -> None:
@@ -69,4 +70,4 @@ def test_a_row_keeps_the_text_of_an_error_only(tmp_path) -> None:
     missing = Split(str(tmp_path / "missing.warc"), "records", 0)
     wanted = Wanted(**PLACE_ONLY, max_payload=0, decoded=False)
     with pytest.raises(SeekWarcError):
-        list(Rows(missing, wanted, Selection(), "raise", {}))
+        list(Rows(missing, wanted, Selection(), "raise", DEFAULTS))

@@ -157,7 +157,7 @@ def test_a_limited_number_of_records_stays_open(library) -> None:
     assert library.open(found[0]) is first
     key = found[0].partition("-")[0]
     for number in range(MAX_OPEN + 5):
-        library._open[f"{key}-{number}"] = first
+        library._open.put(f"{key}-{number}", first)
     library.open(found[1])
     assert len(library._open) == MAX_OPEN
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.storage.source import Stats
+from seekwarc.storage.fetch import Fetcher
 from tests.support.foreign import Foreign, text
 from tests.support.sources import RecordingSource
 from tests.support.writing import noise
@@ -23,7 +23,7 @@ def crawl(form: str, *, tables: bool = True) -> Foreign:
 
 
 def opened(data: bytes) -> ArchiveFile:
-    return ArchiveFile(RecordingSource(data), Stats())
+    return ArchiveFile(Fetcher(RecordingSource(data)))
 
 
 def flipped(data: bytes, *places: int) -> bytes:

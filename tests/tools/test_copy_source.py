@@ -10,6 +10,7 @@ import seekwarc
 from seekwarc.errors import FormatError, LimitError, TruncatedError
 from seekwarc.format.warc import RECORD_END
 from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.local import BytesSource
 from seekwarc.storage.source import Stats
 from seekwarc.tools.copy_source import (
@@ -36,7 +37,7 @@ FRAME = 64 * KIB
 
 
 def opened(data: bytes) -> ArchiveFile:
-    return ArchiveFile(BytesSource(data, "some.warc.zst"), Stats())
+    return ArchiveFile(Fetcher(BytesSource(data, "some.warc.zst")))
 
 
 def found_in(made: Foreign) -> list[StoredRecord | LooseRecord]:
@@ -130,7 +131,7 @@ def test_a_kept_record_has_no_following_frames() -> None:
 def test_only_frame_headers_of_a_large_record_are_read() -> None:
     made = Foreign().record(noise(8_000_000), cuts=1 << 20).record(b"x")
     source = RecordingSource(made.bytes())
-    assert len(list(StoredRecords(ArchiveFile(source, Stats())))) == 2
+    assert len(list(StoredRecords(ArchiveFile(Fetcher(source))))) == 2
     assert source.bytes_asked < 3_000_000
 
 
@@ -267,7 +268,7 @@ def test_a_file_of_shared_frames_is_decompressed_once() -> None:
     for number in range(100):
         made.record(text(3000, seed=number))
     stats = Stats()
-    file = ArchiveFile(BytesSource(made.bytes()), stats)
+    file = ArchiveFile(Fetcher(BytesSource(made.bytes()), stats))
     count = sum(1 for record in StoredRecords(file) if record.kept())
     assert count == 100
     assert stats.bytes_decoded < 1.1 * len(made.plain().bytes())

@@ -12,8 +12,9 @@ import pytest
 from seekwarc.errors import ChecksumError, FormatError, TargetError, TruncatedError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.local import BytesSource
-from seekwarc.storage.source import RangeSource, Stats
+from seekwarc.storage.source import RangeSource
 from seekwarc.tools.copy_source import StoredRecords
 from seekwarc.tools.copy_target import (
     CopySettings,
@@ -50,7 +51,7 @@ def copy_frames(
     target, tally = io.BytesIO(), Tally()
     stored = BytesSource(source, "some.warc.zst") if isinstance(source, bytes) else source
     with closing(OrderedWork(threads)) as work:
-        file = ArchiveFile(stored, Stats())
+        file = ArchiveFile(Fetcher(stored))
         assembly, copier = opened(target, work, tables, tally, verify=verify)
         for record in StoredRecords(file):
             copier.copy(record)
@@ -103,7 +104,7 @@ def test_most_size_bounds_the_size_at_any_time() -> None:
     target = io.BytesIO()
     with closing(OrderedWork(2)) as work:
         assembly, copier = opened(target, work, "large", Tally())
-        for record in StoredRecords(ArchiveFile(BytesSource(made.bytes()), Stats())):
+        for record in StoredRecords(ArchiveFile(Fetcher(BytesSource(made.bytes())))):
             bound = copier.size_bound + copied_bound(record)
             copier.copy(record)
             assert copier.size_bound >= assembly.layout.size
@@ -296,7 +297,7 @@ def work() -> Iterator[OrderedWork]:
 
 
 def records_of(data: bytes) -> StoredRecords:
-    return StoredRecords(ArchiveFile(BytesSource(data, "some.warc.zst"), Stats()))
+    return StoredRecords(ArchiveFile(Fetcher(BytesSource(data, "some.warc.zst"))))
 
 
 def copy_records(
@@ -401,7 +402,7 @@ def test_extension_frames_stay_after_a_recompressed_record(work) -> None:
 
 def test_the_dictionary_frame_is_the_first(work) -> None:
     made = Foreign().dictionary(compressed=True).record(text(3000)).record(text(200_000), cuts=50_000)
-    file = ArchiveFile(BytesSource(made.bytes()), Stats())
+    file = ArchiveFile(Fetcher(BytesSource(made.bytes())))
     dictionary = file.decoder.dictionary
     frame = made.bytes()[: made.records[0].offset]
     target = io.BytesIO()

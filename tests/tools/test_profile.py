@@ -16,7 +16,7 @@ from seekwarc import tools
 from seekwarc.tools import profile as profile_module
 from seekwarc.tools.profile import ProfileVerifier
 from seekwarc.tools.requirements import REQUIREMENTS, Profile
-from seekwarc.tools.verify import Verifier
+from seekwarc.tools.verifying import Verifier
 from tests.support.foreign import (
     DICTIONARY_FRAME,
     Foreign,

@@ -24,7 +24,7 @@ from seekwarc.errors import (
     TruncatedError,
     UnsupportedError,
 )
-from seekwarc.tools.verify import Verifier
+from seekwarc.tools.verifying import Verifier
 from seekwarc.write.append import AppendOutput, existing_file
 from tests.support.foreign import Foreign, dictionary_frame, some_dictionary, zstd_frame
 from tests.support.writing import (

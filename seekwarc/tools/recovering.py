@@ -22,11 +22,12 @@ from seekwarc.frames.encoder import MAX_FRAME_SIZE
 from seekwarc.frames.scan import Window
 from seekwarc.frames.units import Compression, Piece, pieces_from
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.read.options import ReadLimits
+from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.record import Record
 from seekwarc.read.search import RecordSearch
+from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeReadable, Stats
+from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.examine import Damage, Intact, examine
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.block_reader import BlockSource, as_stream
@@ -101,7 +102,10 @@ def recover(
     on_progress: Progress = no_progress,
     **options: Unpack[RecordOptions],
 ) -> Recovery:
-    """Write the intact records of a damaged file into a new .warc.zst.
+    """Write all intact records of a damaged file into a new .warc.zst.
+
+        done = tools.recover("broken.warc.zst", "saved.warc.zst", partial=True)
+        print(done.records, "saved,", done.lost, "bytes lost")
 
     Args:
         source: .warc.zst, .warc.gz or .warc, recognized by what is left of the content.
@@ -127,7 +131,7 @@ def recover(
         )
     refuse_same_file(stored.name, target)
     file = ArchiveFile(
-        on_progress(stored, "recovering"), Stats(), dictionary=source_dictionary, **(limits or {})
+        Fetcher(on_progress(stored, "recovering")), ReadOptions(**limits or {}), dictionary=source_dictionary
     )
     try:
         output = open_output(target, existing=existing)

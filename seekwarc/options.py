@@ -1,0 +1,78 @@
+"""Options as the fields of frozen dataclasses, each with its default, its check and its help in one place.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+level: int | None = option(None, range(-7, 23), flag="--level", metavar="N", help="compression level")
+digest: str | None = option("sha1", ("sha1", "sha256"), optional=True)
+
+def __post_init__(self) -> None:
+check_options(self)
+"""
+
+from __future__ import annotations
+
+from dataclasses import field, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+__all__ = ["check_options", "check_range", "option", "shown"]
+
+
+def option(
+    default: object,
+    values: range | tuple[str, ...] | type[bool],
+    *,
+    optional: bool = False,
+    **argument: str,
+) -> Any:  # noqa: ANN401 - the field has the type that its class declares
+    """Return the field of an option.
+
+    Args:
+        default: Its default. If that is None, the option is optional.
+        values: What is valid: integers, words, or True and False.
+        optional: Whether None is valid, too.
+        **argument: The command line has it as `flag`, `metavar` ("SIZE" for a size with a unit) and `help`.
+    """
+    metadata = {"values": values, "optional": optional or default is None, "argument": argument}
+    return field(default=default, metadata=metadata)
+
+
+def check_options(options: DataclassInstance) -> None:
+    """Refuse options that have a wrong type or are out of range.
+
+    Raises:
+        TypeError: One has a wrong type.
+        ValueError: One is out of range.
+    """
+    for it in fields(options):
+        name, value, values = it.name, getattr(options, it.name), it.metadata.get("values")
+        if values is None or (value is None and it.metadata["optional"]):
+            continue
+        if values is bool:
+            if not isinstance(value, bool):
+                raise TypeError(f"{name} must be True or False, not {shown(value)}")
+        elif isinstance(values, range):
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise TypeError(f"{name} must be an int, not {shown(value)}")
+            check_range(name, value, values.start, values.stop - 1)
+        elif value not in values:
+            *others, last = (f'"{word}"' for word in values)
+            none = " or None" if it.metadata["optional"] else ""
+            raise ValueError(f"{name} is {value!r}, not {', '.join(others)} or {last}{none}")
+
+
+def check_range(name: str, value: int, low: int, high: int) -> None:
+    """Refuse a number that is not within `low` to `high`.
+
+    Raises:
+        ValueError: It is not.
+    """
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value}, not within {low} to {high}")
+
+
+def shown(value: object) -> str:
+    """Return a value for a message, or its type if it may be long."""
+    return repr(value) if isinstance(value, str | bool | int | float) else type(value).__name__
