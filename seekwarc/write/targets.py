@@ -42,14 +42,6 @@ def find_target(
 ) -> Found:
     """Find the file that a writer begins with; open it if it is to be continued.
 
-    Args:
-        target: The target of a `Writer`.
-        compression: Compression of its files.
-        is_series: Whether it names a series of files.
-        existing: What to do with existing files.
-        append: Continue the file, or the last one of the series.
-        repair: Cut off an incomplete record at its end.
-
     Raises:
         ValueError: A file object cannot be continued, or be the first file of a series.
         TargetExistsError: Files exist, and may not be replaced.
@@ -75,12 +67,6 @@ def find_target(
 
 def new_output(target: Target, existing: ExistingSeries, on_error: OnError, made: list[OpenOutput]) -> Output:
     """Open the output of a new file.
-
-    Args:
-        target: The target of a `Writer`, or the name of one file of a series.
-        existing: What to do with an existing file.
-        on_error: "keep" makes a file that outlives its writer.
-        made: See `OpenOutput`.
 
     Raises:
         TargetExistsError: The file exists, and may not be replaced.
