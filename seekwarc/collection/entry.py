@@ -242,7 +242,7 @@ def nearest(entries: Iterable[Entry], date: WarcDate | None) -> Entry | None:
         date: The date; None for the latest.
 
     Returns:
-        None if there are no entries with a date.
+        The entry; None if no entry has a date.
     """
     wanted = date.nanoseconds if date is not None else None
     found, least = None, 0
