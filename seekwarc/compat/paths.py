@@ -31,7 +31,7 @@ __all__ = ["MISREAD", "SELF", "CapturePath", "folder_prefix", "folders_of", "nam
 _CODES: Final = r"(?:[01][0-9A-Fa-f]|2[AaEeFf5]|3[AaFf]|5[BbCcDd]|7[Ff])"
 _SPECIAL = re.compile(rf"[\x00-\x1f\x7f*?\[\]\\]|::+|%(?={_CODES})")
 _ESCAPED = re.compile(f"%({_CODES})")
-# `warc://` at the beginning of a path is no part of it.
+# `warc://` at the beginning of a path is not part of it.
 _BEGIN = re.compile(r"(?!warc://)[A-Za-z][A-Za-z0-9+.\-]*://(?=[^/])")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 EMPTY: Final = "%2F"

@@ -164,8 +164,8 @@ class Reader(Closing):
 
         Raises:
             FormatError: When damage is reached, unless `on_error` says otherwise; what was yielded before
-                stays good. Also if the file is not a WARC file or has no record, its dictionary is damaged, or
-                it is a pipe, which cannot be searched.
+                stays good. Also if the file is not a WARC file or has no record, its dictionary is damaged,
+                or it is a pipe, which cannot be searched.
             SourceError: The stored bytes are unavailable.
         """
         file = self._file

@@ -27,7 +27,7 @@ class Conditions(TypedDict, total=False):
     """The conditions that select records, as keyword arguments.
 
     A record must satisfy every condition given. Where several values are given for a condition, one of them
-    must match; None is no condition. Conditions on the header are checked first: the block of a record of
+    must match; None means no condition. Conditions on the header are checked first: the block of a record of
     another type, URI, size or date is not read.
 
     Example:
