@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from seekwarc.cdx.index import Capture as Capture
     from seekwarc.cdx.index import Index as Index
     from seekwarc.collection.collection import Collection as Collection
-    from seekwarc.collection.record_index import Entry as Entry
+    from seekwarc.collection.entry import Entry as Entry
     from seekwarc.collection.record_index import MemoryIndex as MemoryIndex
     from seekwarc.collection.record_index import RecordIndex as RecordIndex
     from seekwarc.collection.segments import JoinedRecord as JoinedRecord
@@ -107,7 +107,8 @@ _HOMES = {
         "aio.writer": "AsyncWriter",
         "cdx.index": "Capture Index",
         "collection.collection": "Collection",
-        "collection.record_index": "Entry MemoryIndex RecordIndex",
+        "collection.entry": "Entry",
+        "collection.record_index": "MemoryIndex RecordIndex",
         "collection.segments": "JoinedRecord ResolvedRevisit",
         "errors": "ChecksumError FormatError FormatWarning LimitError NotFoundError RangeError "
         "RangeNotSupportedError RuleError SeekWarcError SegmentError SourceChangedError "

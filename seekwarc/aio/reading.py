@@ -29,7 +29,8 @@ from seekwarc.read.record import Record, Relations
 from seekwarc.storage.source import RangeReadable, Stats
 
 if TYPE_CHECKING:
-    from seekwarc.collection.record_index import Entry, RecordIndex
+    from seekwarc.collection.entry import Entry
+    from seekwarc.collection.record_index import RecordIndex
     from seekwarc.format.dates import WarcDate
     from seekwarc.format.warc import RecordHeader
     from seekwarc.read.digests import DigestCheck

@@ -24,13 +24,14 @@ from seekwarc.cdx.lines import (
     SortedLines,
     StoredLines,
 )
-from seekwarc.cdx.nearby import open_nearby
+from seekwarc.cdx.nearby import NearbyIndex
 from seekwarc.cdx.zipnum import ZipNumCluster, is_cluster
 from seekwarc.closing import Closing
+from seekwarc.collection.entry import Entry
+from seekwarc.collection.revisits import is_alone, resolve
 from seekwarc.errors import FormatError, SeekWarcError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, date_digits, date_of_digits, timestamp_of
 from seekwarc.format.dates import WarcDate
-from seekwarc.format.seektable import TableChoice
 from seekwarc.format.surt import surt
 from seekwarc.format.words import counted
 from seekwarc.read.options import ReaderOptions, ReadOptions
@@ -309,7 +310,13 @@ class Index(Closing):
         self._opened.callback(source.close)
         return source
 
-    def _reader(self, filename: str) -> Reader:
+    def reader(self, filename: str) -> Reader:
+        """Return the reader of a file that the index names, opened if it is not open.
+
+        Raises:
+            FormatError: The name leads out of the folder of the files.
+            SourceError: The file cannot be opened.
+        """
         with self._lock:
             reader = self._readers.get(filename)
             if reader is None:
@@ -321,29 +328,49 @@ class Index(Closing):
             self._readers.move_to_end(filename)
             return reader
 
-    def _open(self, capture: Capture, resolve: bool) -> Record:  # noqa: FBT001
-        try:
-            place = capture.filename, capture.offset, capture.length, capture.table
-        except FormatError as error:
-            raise error.located(capture.source, capture.place) from None
-        record = self._record_at(*place)
-        if capture.uri is not None and surt(record.target_uri or "") != surt(capture.uri):
+    def readers(self) -> Sequence[Reader]:
+        """Return the readers of the files that are open."""
+        with self._lock:
+            return tuple(self._readers.values())
+
+    def record(self, entry: Entry) -> Record:
+        """Return the stored record of an entry.
+
+        Raises:
+            FormatError: Another record is there, or the file's name leads out of the folder of the files.
+            SourceError: The file cannot be opened.
+        """
+        record = self.reader(entry.file).record_at(entry.offset, entry.length, table=entry.table)
+        if entry.uri is not None and surt(record.target_uri or "") != surt(entry.uri):
             raise FormatError(
-                f"the index has {capture.uri} here, but the file {record.target_uri}: the index is not "
+                f"the index has {entry.uri} here, but the file {record.target_uri}: the index is not "
                 "of this file; make it again with `seekwarc index`",
                 source=record.source,
                 offset=record.offset,
             )
-        if not resolve or (record.type != "revisit" and record.segment_number is None):
-            return record
+        return record
+
+    def resolved(self, record: Record) -> Record:
+        """Return the logical record of a stored one, with what the index has; see `Capture.open`.
+
+        Raises:
+            NotFoundError: The original of a revisit is not in the index.
+            SegmentError: The record is one of several segments, which only a `Collection` can join.
+        """
 
         def near(uri: str, date: str) -> Iterator[Capture]:
             return self.lookup(uri, closest=date)
 
-        return open_nearby(record, near, self._record_at)
+        return record if is_alone(record) else resolve(record, NearbyIndex(record, near), self.record)
 
-    def _record_at(self, filename: str, offset: int, length: int | None, table: TableChoice) -> Record:
-        return self._reader(filename).record_at(offset, length, table=table)
+    def _open(self, capture: Capture, resolve: bool) -> Record:  # noqa: FBT001
+        try:
+            place = capture.filename, capture.offset, capture.length
+            entry = Entry(*place, uri=capture.uri, table=capture.table)
+        except FormatError as error:
+            raise error.located(capture.source, capture.place) from None
+        record = self.record(entry)
+        return self.resolved(record) if resolve else record
 
 
 def _targets_of(target: IndexTarget | Sequence[IndexTarget]) -> Sequence[IndexTarget]:

@@ -3,61 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from seekwarc.collection.collection import Collection
-from seekwarc.collection.record_index import Entry
+from seekwarc.collection.entry import Entry, entry_of_line
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine, timestamp_of
 from seekwarc.format.digest import Digest
-from seekwarc.format.seektable import TableChoice
 from seekwarc.read.record import Record
 
-__all__ = ["open_nearby"]
+__all__ = ["NearbyIndex"]
 
 MAX_LINES: Final = 10_000
 """Captures of a URI that are examined, nearest in time first."""
 
 Near = Callable[[str, str], Iterator[CdxjLine]]
 """Returns the captures of a URI, nearest to a date first."""
-RecordAt = Callable[[str, int, int | None, TableChoice], Record]
-"""Opens a record by its file, offset, stored length and seek table."""
 
 
-def open_nearby(record: Record, near: Near, record_at: RecordAt) -> Record:
-    """Return a logical record as `Collection.open_record` does, with a CDXJ index to find others.
-
-    Args:
-        record: A stored record.
-        near: Looks up captures.
-        record_at: Opens the record of a capture.
-
-    Raises:
-        NotFoundError: The original of a revisit is not in the index.
-        SegmentError: The record is one of several segments, which a CDXJ index does not list.
-        UnsupportedError: A revisit with an unknown profile.
-    """
-    return _IndexedFiles(record, near, record_at).open_record(record)
-
-
-class _IndexedFiles(Collection):
-    """The files of an index as a collection, of which none is ever scanned."""
-
-    def __init__(self, record: Record, near: Near, record_at: RecordAt) -> None:
-        super().__init__((), index=_NearbyIndex(record, near))
-        self._record_at = record_at
-
-    def record(self, entry: Entry) -> Record:
-        return self._record_at(entry.file, entry.offset, entry.length, entry.table)
-
-
-class _NearbyIndex:
+class NearbyIndex:
     """A CDXJ index as a `RecordIndex`: it knows URIs and digests, and lists captures near a record first.
 
     Args:
         record: The record.
-        near: See `open_nearby`.
+        near: Looks up captures.
     """
 
     def __init__(self, record: Record, near: Near) -> None:
@@ -96,17 +66,8 @@ class _NearbyIndex:
                 continue
 
     def _entry(self, line: CdxjLine) -> Entry:
-        date = line.date
+        entry = entry_of_line(line)
         # An index has whole seconds; the date that a revisit names may be more precise.
         if self._named_date is not None and timestamp_of(self._named_date) == line.timestamp:
-            date = self._named_date
-        return Entry(
-            line.filename,
-            line.offset,
-            line.length,
-            "revisit" if line.is_revisit else "response",
-            uri=line.uri,
-            date=date,
-            payload_digest=line.digest,
-            table=line.table,
-        )
+            return replace(entry, date=self._named_date)
+        return entry

@@ -21,7 +21,7 @@ from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import printable
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
 from seekwarc.cli.targets import open_archive
-from seekwarc.collection.record_index import with_lengths
+from seekwarc.collection.entry import with_lengths
 from seekwarc.errors import FormatError, NotFoundError, TruncatedError
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Selection

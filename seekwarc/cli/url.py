@@ -16,6 +16,7 @@ import argparse
 from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.serve import DEFAULT_HOST, DEFAULT_PORT, port_number, web_address
 from seekwarc.cli.targets import open_archive
+from seekwarc.collection.entry import CAPTURE_TYPES, describe, nearest
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.cdxj import date_digits, date_of_digits
 from seekwarc.format.dates import WarcDate
@@ -61,22 +62,20 @@ def run(options: argparse.Namespace) -> int:
 
 def _in_archive(options: argparse.Namespace) -> tuple[str, WarcDate]:
     """Return URI and date of the capture in an archive, which is read to its end."""
-    from seekwarc.serve.address import CAPTURE_TYPES
-
-    found: list[WarcDate] = []
     with open_archive(options.file, **limit_options(options)) as archive:
-        for record in archive:
-            date = record.date
-            if date is not None and record.target_uri == options.uri and record.type in CAPTURE_TYPES:
-                found.append(date)
-        if not found:
+        captures = (
+            describe(record)
+            for record in archive
+            if record.target_uri == options.uri and record.type in CAPTURE_TYPES
+        )
+        found = nearest(captures, date_of_digits(options.date or LATEST))
+        if found is None or found.date is None:
             raise NotFoundError(
                 f"no response, resource or revisit has the URI {options.uri}; "
                 "`seekwarc ls` lists the records",
                 source=archive.name,
             )
-    wanted = date_of_digits(options.date or LATEST).nanoseconds
-    return options.uri, min(found, key=lambda date: abs(date.nanoseconds - wanted))
+        return options.uri, found.date
 
 
 def _in_index(options: argparse.Namespace) -> tuple[str, WarcDate]:

@@ -11,13 +11,13 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import BinaryIO, Final, Self, Unpack
+from typing import BinaryIO, Self, Unpack
 
 from seekwarc.closing import Closing
-from seekwarc.collection.record_index import Entry, MemoryIndex, RecordIndex
-from seekwarc.collection.revisits import candidates_of
-from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit, join_segments
-from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
+from seekwarc.collection.entry import CAPTURE_TYPES, Entry, nearest
+from seekwarc.collection.record_index import MemoryIndex, RecordIndex
+from seekwarc.collection.revisits import is_alone, named, resolve
+from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.values import without_brackets
 from seekwarc.format.words import counted
@@ -27,9 +27,6 @@ from seekwarc.read.record import Record
 from seekwarc.storage.source import RangeReadable
 
 __all__ = ["Collection"]
-
-MAX_REVISITS: Final = 64
-"""Length of a chain of revisits that is followed."""
 
 Target = str | os.PathLike[str] | bytes | BinaryIO | RangeReadable
 
@@ -44,7 +41,7 @@ class Collection(Closing):
     Args:
         files: Targets of a `Reader` each, with different names.
         index: Index of the records. By default, one is made by scanning the files when it is first needed; it
-            takes about a kilobyte of memory per record.
+            is a `MemoryIndex`: 16 MiB of memory, and a temporary file with about 400 bytes per record.
         **options: Options of each `Reader`.
 
     Raises:
@@ -177,14 +174,10 @@ class Collection(Closing):
             UnsupportedError: A revisit with an unknown profile, which must not be interpreted.
         """
         record = self._stored(which, uri, date)
-        if record.type == "continuation":
-            origin_id = record.segment_origin_id
-            record = self._by_id(origin_id, f"segment 1 of the record continued at {record.offset}")
-        if not isinstance(record, JoinedRecord | ResolvedRevisit):
-            record = self._joined(record)
-            if record.type == "revisit":
-                return self._resolved(record, set())
-        return record
+        # A record without a segment number has no others, as a rule: no index is made just to be sure.
+        if self._index is None and is_alone(record):
+            return record
+        return resolve(record, self.index, self.record)
 
     def concurrent(self, record: Record) -> tuple[Record, ...]:
         """Return the other records of the same capture event (WARC-Concurrent-To, clause 5.7).
@@ -228,62 +221,10 @@ class Collection(Closing):
         if isinstance(which, Entry):
             return self.record(which)
         if which is not None:
-            return self._by_id(without_brackets(which), "the record")
-        captures = [
-            entry
-            for entry in self.index.by_uri(uri or "")
-            if entry.type in ("response", "resource", "revisit") and entry.date is not None
-        ]
-        if not captures:
-            raise NotFoundError(f"no response, resource or revisit has the URI {uri}")
+            return named(without_brackets(which), "the record", self.index, self.record)
         wanted = WarcDate.parse(date) if isinstance(date, str) else date
-
-        def distance(entry: Entry) -> int:
-            instant = entry.date.nanoseconds if entry.date is not None else 0
-            return abs(instant - wanted.nanoseconds) if wanted is not None else -instant
-
-        return self.record(min(captures, key=distance))
-
-    def _joined(self, record: Record) -> Record:
-        """Join a record with its continuations, if it has any."""
-        # A record without a segment number has none, as a rule: no index is made just to be sure.
-        if record.id is None or (record.segment_number is None and self._index is None):
-            return record
-        found = self.index.segments_of(record.id)
-        if not found and record.segment_number is None:
-            return record
-        return join_segments(record, [self.record(entry) for entry in found])
-
-    def _by_id(self, record_id: str | None, what: str) -> Record:
-        found = self.index.by_id(record_id) if record_id is not None else ()
-        if not found:
-            raise NotFoundError(f"{what}, {record_id}, is not in these files")
-        return self.record(found[0])
-
-    def _resolved(self, revisit: Record, passed: set[tuple[str, int]]) -> ResolvedRevisit:
-        """Find the record with a revisit's payload, through a chain of revisits if need be."""
-        passed.add((revisit.source, revisit.offset))
-        damage: FormatError | None = None
-        for entry in candidates_of(revisit, self.index, self.record):
-            if len(passed) > MAX_REVISITS:
-                break
-            try:
-                original = self.record(entry)
-                if (original.source, original.offset) in passed:
-                    continue
-                if original.type == "revisit":
-                    original = self._resolved(original, passed).original
-                return ResolvedRevisit(revisit, self._joined(original))
-            except (NotFoundError, UnsupportedError):
-                continue
-            except FormatError as error:
-                # Another candidate may be intact.
-                damage = damage or error
-        if damage is not None:
-            raise damage
-        raise NotFoundError(
-            "the record that this revisit refers to is not in these files: "
-            f"{revisit.refers_to_id or revisit.refers_to_target_uri or revisit.target_uri}",
-            source=revisit.source,
-            offset=revisit.offset,
-        )
+        entries = (it for it in self.index.by_uri(uri or "") if it.type in CAPTURE_TYPES)
+        found = nearest(entries, wanted)
+        if found is None:
+            raise NotFoundError(f"no response, resource or revisit has the URI {uri}")
+        return self.record(found)

@@ -1,35 +1,118 @@
-"""Finding the records that may have the payload that a revisit leaves out.
+"""From a stored record to the logical one: its segments joined, a revisit with the payload of its original.
 
-Source: WARC 1.1, clause 6.7.
+Source: WARC 1.1, clauses 6.7 and 7.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
-from seekwarc.collection.record_index import Entry, RecordIndex
-from seekwarc.errors import UnsupportedError
+from seekwarc.collection.entry import CAPTURE_TYPES, Entry
+from seekwarc.collection.record_index import RecordIndex
+from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit, join_segments
+from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
 from seekwarc.read.record import Record
 
-__all__ = ["candidates_of"]
+__all__ = ["is_alone", "named", "resolve"]
+
+MAX_REVISITS: Final = 64
+"""Length of a chain of revisits that is followed."""
+
+Open = Callable[[Entry], Record]
+"""Returns the stored record of an index entry."""
 
 
-def candidates_of(
-    revisit: Record, index: RecordIndex, record_of: Callable[[Entry], Record]
-) -> Iterator[Entry]:
+def is_alone(record: Record) -> bool:
+    """Return whether a record needs no others, as far as its header tells; only an index is certain."""
+    if isinstance(record, JoinedRecord | ResolvedRevisit):
+        return True
+    return record.segment_number is None and record.type not in ("continuation", "revisit")
+
+
+def resolve(record: Record, index: RecordIndex, open_entry: Open) -> Record:
+    """Return the logical record that a stored one is, or is a segment of.
+
+    Args:
+        record: The stored record. A logical one is returned as it is.
+        index: Where other records are.
+        open_entry: Opens them.
+
+    Raises:
+        NotFoundError: A revisit's original, or the first segment, is not in the index.
+        SegmentError: Segments are missing, duplicated, or do not belong together.
+        UnsupportedError: A revisit with an unknown profile, which must not be interpreted.
+    """
+    if record.type == "continuation":
+        what = f"segment 1 of the record continued at {record.offset}"
+        record = named(record.segment_origin_id, what, index, open_entry)
+    if not isinstance(record, JoinedRecord | ResolvedRevisit):
+        record = _joined(record, index, open_entry)
+        if record.type == "revisit":
+            return _resolved(record, index, open_entry, set())
+    return record
+
+
+def named(record_id: str | None, what: str, index: RecordIndex, open_entry: Open) -> Record:
+    """Return the stored record with an ID.
+
+    Raises:
+        NotFoundError: It is not in the index; the message calls it `what`.
+    """
+    found = index.by_id(record_id) if record_id is not None else ()
+    if not found:
+        raise NotFoundError(f"{what}, {record_id}, is not in these files")
+    return open_entry(found[0])
+
+
+def _joined(record: Record, index: RecordIndex, open_entry: Open) -> Record:
+    """Join a record with its continuations, if it has any."""
+    found = index.segments_of(record.id) if record.id is not None else ()
+    if not found and (record.id is None or record.segment_number is None):
+        return record
+    return join_segments(record, [open_entry(entry) for entry in found])
+
+
+def _resolved(
+    revisit: Record, index: RecordIndex, open_entry: Open, passed: set[tuple[str, int]]
+) -> ResolvedRevisit:
+    """Find the record with a revisit's payload, through a chain of revisits if need be."""
+    passed.add((revisit.source, revisit.offset))
+    damage: FormatError | None = None
+    for entry in _candidates(revisit, index, open_entry):
+        if len(passed) > MAX_REVISITS:
+            break
+        try:
+            original = open_entry(entry)
+            if (original.source, original.offset) in passed:
+                continue
+            if original.type == "revisit":
+                original = _resolved(original, index, open_entry, passed).original
+            return ResolvedRevisit(revisit, _joined(original, index, open_entry))
+        except (NotFoundError, UnsupportedError):
+            continue
+        except FormatError as error:
+            # Another candidate may be intact.
+            damage = damage or error
+    if damage is not None:
+        raise damage
+    raise NotFoundError(
+        "the record that this revisit refers to is not in these files: "
+        f"{revisit.refers_to_id or revisit.refers_to_target_uri or revisit.target_uri}",
+        source=revisit.source,
+        offset=revisit.offset,
+    )
+
+
+def _candidates(revisit: Record, index: RecordIndex, open_entry: Open) -> Iterator[Entry]:
     """Yield the records that may have a revisit's payload, most likely first.
 
     These are the record that it names by ID; the one of the URI and date that it names; with the profile
     identical-payload-digest, all with the same digest; with server-not-modified, earlier captures of the URI
     with the same ETag or Last-Modified. Records that state another payload digest are left out.
-
-    Args:
-        revisit: The revisit.
-        index: The index of all records.
-        record_of: Opens a record of the index.
 
     Raises:
         UnsupportedError: The profile is unknown, so the record must not be interpreted (clause 6.7.1).
@@ -45,12 +128,12 @@ def candidates_of(
     digest = revisit.payload_digest if identical else None
     found = _named(revisit, index)
     if digest is not None:
-        found = [*found, *_nearest(revisit, index.by_payload(digest))]
+        found = [*found, *_most_likely(revisit, index.by_payload(digest))]
     for entry in found:
         if _may_have(entry, digest):
             yield entry
     if not identical:
-        yield from _not_modified(revisit, index, record_of)
+        yield from _not_modified(revisit, index, open_entry)
 
 
 def _named(revisit: Record, index: RecordIndex) -> list[Entry]:
@@ -61,12 +144,8 @@ def _named(revisit: Record, index: RecordIndex) -> list[Entry]:
     uri = revisit.refers_to_target_uri or revisit.target_uri
     date = revisit.refers_to_date
     if uri is not None and date is not None:
-        found += [entry for entry in index.by_uri(uri) if entry.date == date and _holds_payload(entry)]
+        found += [entry for entry in index.by_uri(uri) if entry.date == date and entry.type in CAPTURE_TYPES]
     return found
-
-
-def _holds_payload(entry: Entry) -> bool:
-    return entry.type in ("response", "resource", "revisit")
 
 
 def _may_have(entry: Entry, digest: Digest | None) -> bool:
@@ -76,7 +155,7 @@ def _may_have(entry: Entry, digest: Digest | None) -> bool:
     return stated.key == digest.key
 
 
-def _nearest(revisit: Record, entries: Iterable[Entry]) -> list[Entry]:
+def _most_likely(revisit: Record, entries: Iterable[Entry]) -> list[Entry]:
     """Order records with the same payload: originals, then the same URI, then earlier dates, latest first."""
     own = revisit.date
 
@@ -85,19 +164,17 @@ def _nearest(revisit: Record, entries: Iterable[Entry]) -> list[Entry]:
         later = own is not None and instant > own.nanoseconds
         return entry.type == "revisit", entry.uri != revisit.target_uri, later, -instant
 
-    return sorted((entry for entry in entries if _holds_payload(entry)), key=order)
+    return sorted((entry for entry in entries if entry.type in CAPTURE_TYPES), key=order)
 
 
-def _not_modified(
-    revisit: Record, index: RecordIndex, record_of: Callable[[Entry], Record]
-) -> Iterator[Entry]:
+def _not_modified(revisit: Record, index: RecordIndex, open_entry: Open) -> Iterator[Entry]:
     """Yield captures of the URI for which the server sent the same validator."""
     head = revisit.http
     if head is None or revisit.target_uri is None:
         return
-    for entry in _nearest(revisit, index.by_uri(revisit.target_uri)):
+    for entry in _most_likely(revisit, index.by_uri(revisit.target_uri)):
         if entry.type != "revisit":
-            other = record_of(entry).http
+            other = open_entry(entry).http
             if other is not None and _same_validator(head, other):
                 yield entry
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from seekwarc.compat.captures import Listed
+from seekwarc.collection.entry import Entry
+from seekwarc.compat.paths import name_of
 from seekwarc.read.record import Record
 
 __all__ = ["folder_info", "listed_info", "record_info"]
@@ -33,22 +34,23 @@ def record_info(path: str, record: Record, *, decoded: bool) -> dict[str, Any]:
     )
 
 
-def listed_info(listed: Listed, *, decoded: bool) -> dict[str, Any]:
+def listed_info(entry: Entry, *, decoded: bool) -> dict[str, Any]:
     """Describe a capture as far as a listing knows it, which costs no reading."""
+    uri, date = entry.uri or "", entry.date
     return _file_info(
-        listed.name,
+        name_of(uri),
         # A listing does not know which payloads have a coding.
-        size=None if decoded else listed.size,
-        mtime=listed.date.datetime.timestamp(),
-        date=str(listed.date),
-        content_type=listed.content_type,
-        status=listed.status,
-        digest=listed.digest,
-        uri=listed.uri,
-        record_id=listed.record_id,
-        record_type=listed.type,
-        file=listed.file,
-        offset=listed.offset,
+        size=None if decoded else entry.payload_size,
+        mtime=date.datetime.timestamp() if date is not None else None,
+        date=str(date) if date is not None else None,
+        content_type=entry.mime,
+        status=entry.status,
+        digest=str(entry.payload_digest) if entry.payload_digest is not None else None,
+        uri=uri,
+        record_id=entry.id,
+        record_type=entry.type,
+        file=entry.file,
+        offset=entry.offset,
     )
 
 

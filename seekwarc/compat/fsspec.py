@@ -19,8 +19,9 @@ from fsspec.utils import tokenize
 
 from seekwarc.closing import Recent
 from seekwarc.collection.collection import Target
+from seekwarc.collection.entry import Entry
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
-from seekwarc.compat.captures import Captures, Found, IndexedCaptures, ScannedCaptures
+from seekwarc.compat.captures import Captures, IndexedCaptures, ScannedCaptures
 from seekwarc.compat.entries import folder_info, listed_info, record_info
 from seekwarc.compat.file import WarcFile
 from seekwarc.compat.paths import SELF, CapturePath, folder_prefix, folders_of, name_of, uri_of
@@ -188,12 +189,13 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         prefix = folder_prefix(name)
         files: dict[str, dict[str, Any]] = {}
         folders: dict[str, dict[str, Any]] = {}
-        for listed in self._captures.below(prefix):
-            below = folders_of(listed.name, prefix)
+        for entry in self._captures.below(prefix):
+            info = listed_info(entry, decoded=self._decoded)
+            below = folders_of(info["name"], prefix)
             if below:
                 folders[below[0]] = folder_info(below[0])
             else:
-                files[listed.name] = listed_info(listed, decoded=self._decoded)
+                files[info["name"]] = info
         if folders or files:
             files |= self._own(prefix)
         else:
@@ -231,9 +233,10 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         prefix = folder_prefix(CapturePath.parse(path).name)
         files: dict[str, dict[str, Any]] = {}
         folders: set[str] = set()
-        for listed in self._captures.below(prefix):
-            files[listed.name] = listed_info(listed, decoded=self._decoded)
-            folders.update(folders_of(listed.name, prefix))
+        for entry in self._captures.below(prefix):
+            info = listed_info(entry, decoded=self._decoded)
+            files[info["name"]] = info
+            folders.update(folders_of(info["name"], prefix))
         if files:
             files |= self._own(prefix)
         elif self.exists(path):
@@ -386,7 +389,8 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
             stored = payload.plan(begin, max(begin, stop)).ranges
             return (stored[0][0], stored[-1][1]) if stored else None
 
-        return WantedRange(*found[:3], lambda: self._read(self._opened(found, path), start, end), span)
+        place = found.file, found.offset, found.length
+        return WantedRange(*place, lambda: self._read(self._opened(found, path), start, end), span)
 
     def _open(
         self,
@@ -401,7 +405,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         payload = self.record(path).payload
         return WarcFile(self, path, payload, decoded=self._decoded, buffer_size=block_size)
 
-    def _exact(self, address: CapturePath) -> Found | None:
+    def _exact(self, address: CapturePath) -> Entry | None:
         if address.offset is not None:
             try:
                 return self._captures.at(address.offset, address.length, address.file)
@@ -412,7 +416,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
             found = self._captures.by_id(address.record_id)
         return found
 
-    def _found_or_folder(self, path: str) -> Found | None:
+    def _found_or_folder(self, path: str) -> Entry | None:
         """Return the record that a path names; None for a folder."""
         if not path.strip("/"):
             return None
@@ -429,7 +433,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
             return False
         return next(self._captures.below(folder_prefix(address.name)), None) is not None
 
-    def _found(self, path: str) -> Found:
+    def _found(self, path: str) -> Entry:
         """Return the record that a path names, or one of a URI with the same key."""
         address = CapturePath.parse(path)
         found = self._exact(address)
@@ -447,11 +451,11 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
             raise FileNotFoundError(errno.ENOENT, f"no capture has this URI{hint}", path)
         return found
 
-    def _opened(self, found: Found, path: str) -> Record:
+    def _opened(self, found: Entry, path: str) -> Record:
         """Return a record; the latest ones are kept, with their tables."""
         key = found.file, found.offset
         try:
-            return self._records.get(key) or self._records.put(key, found.open())
+            return self._records.get(key) or self._records.put(key, self._captures.open(found))
         except NotFoundError as error:
             raise FileNotFoundError(errno.ENOENT, str(error), path) from error
 

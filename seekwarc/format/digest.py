@@ -114,8 +114,9 @@ class Digest:
     @property
     def key(self) -> tuple[str, bytes]:
         """A key that is equal for all spellings of the same digest."""
-        name, raw = self.name, self.raw
-        return name, raw if raw is not None else self.value.encode("utf-8", "surrogateescape")
+        name, size = self._name_and_size()
+        raw = _decoded(self.value, size) if name in _SIZES else None
+        return name, raw if raw is not None else self.value.encode("utf-8", "surrogatepass")
 
     def hasher(self) -> Hasher | None:
         """Return a new hasher that computes digests of this algorithm and length.

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from seekwarc.collection.entry import CAPTURE_TYPES
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
 from seekwarc.read.record import Record
 from seekwarc.serve.headers import clean
 
-__all__ = ["CAPTURE_TYPES", "address_of", "capture_address"]
-
-CAPTURE_TYPES = ("response", "resource", "revisit")
-"""Types of the records that have an address of URI and date."""
+__all__ = ["address_of", "capture_address"]
 
 
 def capture_address(uri: str, date: WarcDate) -> str:

@@ -11,6 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from seekwarc.collection.entry import Entry
+from seekwarc.collection.record_table import SORTS, Query
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
 from seekwarc.format.dates import WarcDate
@@ -18,7 +20,6 @@ from seekwarc.format.header_fields import whole_number
 from seekwarc.format.rules import check_header
 from seekwarc.read.record import Record
 from seekwarc.serve.address import address_of
-from seekwarc.serve.catalogue import SORTS, Query, Row
 from seekwarc.serve.cost import Views
 from seekwarc.serve.error_handlers import JsonAnswer
 from seekwarc.serve.headers import SAFE, clean, file_name, payload_type
@@ -121,22 +122,22 @@ class _Api:
             "total": page.total,
             "complete": self._library.catalogue.complete,
             "start": start,
-            "records": [self._row(row) for _, row in page.rows],
+            "records": [self._entry(entry) for entry in page.entries],
         }
 
-    def _row(self, row: Row) -> dict[str, Any]:
+    def _entry(self, entry: Entry) -> dict[str, Any]:
         return {
-            "id": self._library.record_id(row.file, row.offset, row.skip),
-            "file": self._library.names[row.file],
-            "offset": row.offset,
-            "length": row.length,
-            "type": row.type,
-            "uri": row.uri,
-            "date": row.date,
-            "media_type": row.mime,
-            "status": row.status,
-            "size": row.size,
-            "problem": row.problem,
+            "id": self._library.record_id(entry.file, entry.offset, entry.skip),
+            "file": entry.file,
+            "offset": entry.offset,
+            "length": entry.length,
+            "type": entry.type,
+            "uri": entry.uri,
+            "date": str(entry.date) if entry.date is not None else None,
+            "media_type": entry.mime,
+            "status": entry.status,
+            "size": entry.size or 0,
+            "problem": entry.problem,
         }
 
     def record(self, request: Request) -> dict[str, Any]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from seekwarc.collection.entry import Entry, entry_of_line
 from seekwarc.errors import FormatError, LimitError
-from seekwarc.format.cdxj import MAX_LINE_SIZE, TYPE_FIELD, CdxjLine
-from seekwarc.format.seektable import TableChoice, TableTrust
-from seekwarc.serve.catalogue import Row, key_of
-from seekwarc.serve.headers import clean
+from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
 from seekwarc.storage.source import RangeSource
 
 __all__ = ["IndexFile", "is_index"]
@@ -47,40 +45,14 @@ class IndexFile:
         """
         return list(dict.fromkeys(line.filename for _, line in self._lines()))
 
-    def rows(self, numbers: dict[str, int]) -> Iterator[tuple[int, Row]]:
-        """Yield a row for each line, each with the position at which the next line begins.
-
-        Fields that the index does not have are None, and the size is that of the stored record.
+    def entries(self, names: Mapping[str, str]) -> Iterator[tuple[int, Entry]]:
+        """Yield an entry for each line, each with the position at which the next line begins.
 
         Raises:
             FormatError: A line is malformed.
         """
         for end, line in self._lines():
-            digest = line.digest
-            problem = None
-            try:
-                table: TableChoice = line.table
-            except FormatError as error:
-                # The record can be read without its table.
-                table, problem = TableTrust.SCANNED, str(error)
-            yield (
-                end,
-                Row(
-                    file=numbers[line.filename],
-                    offset=line.offset,
-                    length=line.length,
-                    type="revisit" if line.is_revisit else clean(line.fields.get(TYPE_FIELD, "response")),
-                    uri=clean(line.uri),
-                    date=f"{line.date.datetime:%Y-%m-%dT%H:%M:%SZ}",
-                    mime=clean(line.mime),
-                    status=line.status,
-                    size=line.length or 0,
-                    digest=clean(str(digest)) if digest is not None else None,
-                    digest_key=key_of(digest) if digest is not None else None,
-                    problem=clean(problem),
-                    seek_table=str(table),
-                ),
-            )
+            yield end, entry_of_line(line, names[line.filename])
 
     def _lines(self) -> Iterator[tuple[int, CdxjLine]]:
         """Yield each line, with the position at which the next one begins."""

@@ -1,8 +1,8 @@
 """The files that are served, the catalogue of their records, and the records that are open.
 
-files -> one pass in a background thread -> rows -> `Catalogue`, which the `Collection` asks too when a record
-refers to another. The ID of a record is made of its file's name and its offset, so that it stays the same
-whenever the file is served, and whatever other files are served with it.
+files -> one pass in a background thread -> entries -> `RecordTable`, which the `Collection` asks too when a
+record refers to another. The ID of a record is made of its file's name and its offset, so that it stays the
+same whenever the file is served, and whatever other files are served with it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from urllib.parse import urlsplit
 from seekwarc.cdx.index import folder_of, located
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.collection import Collection
-from seekwarc.collection.record_index import entry_of, with_next
+from seekwarc.collection.entry import Entry, describe, described
+from seekwarc.collection.record_table import RecordTable
 from seekwarc.errors import (
     ChecksumError,
     FormatError,
@@ -38,7 +39,6 @@ from seekwarc.format.dates import WarcDate
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.serve.catalogue import Catalogue, Row, key_of
 from seekwarc.serve.cdxj_file import IndexFile, is_index
 from seekwarc.serve.cost import View, WatchedSource
 from seekwarc.serve.headers import clean, payload_type, stored_parts
@@ -47,7 +47,7 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource, Stats
 from seekwarc.storage.stopping import stoppable
 
-__all__ = ["FileState", "Library", "rows_of"]
+__all__ = ["FileState", "Library", "entries_of"]
 
 MAX_OPEN: Final = 128
 """Records that are kept open, so that their seek tables and chunks need not be found again."""
@@ -74,8 +74,8 @@ class FileState:
     """Why it was not scanned to its end."""
 
 
-Readings = Callable[[], Iterator[tuple[int, Row]]]
-"""Yields records as rows, each with the position that the scan has reached."""
+Readings = Callable[[], Iterator[tuple[int, Entry]]]
+"""Yields entries of records, each with the position that the scan has reached."""
 
 
 class Library(Closing):
@@ -97,34 +97,34 @@ class Library(Closing):
     ) -> None:
         with ExitStack() as opened:
             sources = [_open(target, opened) for target in targets if not is_index(target)]
-            indexes: list[tuple[IndexFile, dict[str, int]]] = []
+            indexes: list[tuple[IndexFile, list[str]]] = []
             for target in filter(is_index, targets):
                 source = _open(target, opened)
                 index = IndexFile(WatchedSource(source, _short_name(source.name)))
-                numbers = {name: len(sources) + at for at, name in enumerate(index.file_names())}
-                indexes.append((index, numbers))
+                listed = index.file_names()
+                indexes.append((index, listed))
                 folder = folder_of(source.name)
-                sources += [_open(located(folder, name, source.name), opened) for name in numbers]
+                sources += [_open(located(folder, name, source.name), opened) for name in listed]
             self.names = _short_names([source.name for source in sources])
             """The names of the archives that the page shows: without folders."""
             seen = [WatchedSource(source, name) for source, name in zip(sources, self.names, strict=True)]
-            self.catalogue = Catalogue(self.names)
+            self.catalogue = RecordTable(shared=True, text=clean)
             opened.callback(self.catalogue.close)
             # Requests run in threads of the server already; a pool for each file would not make them faster.
             self._collection = Collection(seen, index=self.catalogue, threads=1, **options)
             opened.callback(self._collection.close)
             self._resources = opened.pop_all()
         readers = self._collection.files
-        scanned = readers[: len(sources) - sum(len(numbers) for _, numbers in indexes)]
+        scanned = len(sources) - sum(len(listed) for _, listed in indexes)
         self._readings: list[tuple[FileState, Readings]] = [
-            (FileState(reader.name, reader.size or 0), partial(_of_file, reader, number))
-            for number, reader in enumerate(scanned)
+            (FileState(reader.name, reader.size or 0), partial(_of_file, reader))
+            for reader in readers[:scanned]
         ]
-        for index, numbers in indexes:
+        names = iter(self.names[scanned:])
+        for index, listed in indexes:
             state = FileState(index.source.name, index.source.size or 0)
-            self._readings.append((state, partial(index.rows, numbers)))
-        self._numbers = {_file_key(name): number for number, name in enumerate(self.names)}
-        self._keys = list(self._numbers)
+            self._readings.append((state, partial(index.entries, dict(zip(listed, names, strict=False)))))
+        self._by_key = {_file_key(reader.name): reader for reader in readers}
         self._open: Recent[str, ServedRecord] = Recent(MAX_OPEN)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -157,9 +157,9 @@ class Library(Closing):
             raise _Stopped
 
     def _read_all(self) -> None:
-        for state, rows in self._readings:
+        for state, entries in self._readings:
             try:
-                self._read_one(state, rows())
+                self._read_one(state, entries())
             except SeekWarcError as error:
                 state.problem = str(error)
             except Exception as error:  # noqa: BLE001 - logged, and shown
@@ -168,13 +168,13 @@ class Library(Closing):
                 state.problem = f"the file could not be scanned to its end: {type(error).__name__}: {error}"
             self._check_stopped()
 
-    def _read_one(self, state: FileState, rows: Iterator[tuple[int, Row]]) -> None:
-        batch: list[Row] = []
+    def _read_one(self, state: FileState, entries: Iterator[tuple[int, Entry]]) -> None:
+        batch: list[Entry] = []
         size = FIRST_BATCH
         try:
-            for position, row in rows:
+            for position, entry in entries:
                 self._check_stopped()
-                batch.append(row)
+                batch.append(entry)
                 state.position = position
                 if len(batch) >= size:
                     self._add(state, batch)
@@ -183,18 +183,18 @@ class Library(Closing):
         finally:
             self._add(state, batch)
 
-    def _add(self, state: FileState, batch: list[Row]) -> None:
-        self.catalogue.add(batch)
+    def _add(self, state: FileState, batch: list[Entry]) -> None:
+        self.catalogue.extend(batch)
         state.records += len(batch)
         batch.clear()
 
-    def record_id(self, file: int, offset: int, skip: int = 0) -> str:
+    def record_id(self, file: str, offset: int, skip: int = 0) -> str:
         """Return the ID of the record that begins at an offset of a file."""
-        return f"{self._keys[file]}-{offset}" + (f".{skip}" if skip else "")
+        return f"{_file_key(file)}-{offset}" + (f".{skip}" if skip else "")
 
     def id_of(self, record: Record) -> str:
         """Return the ID of a record."""
-        return self.record_id(self._numbers[_file_key(record.source)], record.offset, record.skip)
+        return self.record_id(record.source, record.offset, record.skip)
 
     def open(self, record_id: str, view: View | None = None) -> ServedRecord:
         """Return a logical record by its ID: segments joined, a revisit with its payload.
@@ -241,27 +241,27 @@ class Library(Closing):
             NotFoundError: The URI has no capture.
         """
         complete = self.catalogue.complete
-        row = self.catalogue.capture(uri, date)
+        entry = self.catalogue.capture(uri, date)
         exact = (
-            row is not None
+            entry is not None
             and date is not None
-            and row.date is not None
-            and (timestamp_of(WarcDate.parse(row.date)) == timestamp_of(date))
+            and entry.date is not None
+            and timestamp_of(entry.date) == timestamp_of(date)
         )
         if not complete and not exact:
             return None
-        if row is None:
+        if entry is None:
             raise NotFoundError(f"no response, resource or revisit has the URI {uri}")
-        served = self.open(self.record_id(row.file, row.offset, row.skip))
+        served = self.open(self.record_id(entry.file, entry.offset, entry.skip))
         # A revisit may refer to a record that was not scanned yet.
         return served if complete or served.problem is None else None
 
     def _stored(self, record_id: str) -> Record:
         match = _RECORD_ID.fullmatch(record_id)
-        number = self._numbers.get(match[1]) if match is not None else None
-        if match is None or number is None:
+        reader = self._by_key.get(match[1]) if match is not None else None
+        if match is None or reader is None:
             raise NotFoundError(f"no record has the ID {record_id[:60]!r}; its file may not be served")
-        offset, reader = int(match[2]), self._collection.files[number]
+        offset = int(match[2])
         if match[3] is not None:
             raise UnsupportedError(
                 "this record shares its gzip member with others, so it can only be read in order; "
@@ -271,8 +271,8 @@ class Library(Closing):
             )
         if offset >= (reader.size or 0):
             raise NotFoundError(f"no record has the ID {record_id}: {reader.name} ends before that")
-        row = self.catalogue.place(number, offset)
-        if row is None:
+        entry = self.catalogue.place(reader.name, offset)
+        if entry is None:
             try:
                 return reader.record_at(offset)
             except ChecksumError:
@@ -280,7 +280,7 @@ class Library(Closing):
             except FormatError as error:
                 # Nothing says that a record begins there but the ID.
                 raise NotFoundError(f"no record has the ID {record_id}: {error}") from error
-        return reader.record_at(offset, row.length or None, table=row.table)
+        return reader.record_at(offset, entry.length or None, table=entry.table)
 
     def _stats(self, record: Record) -> list[Stats]:
         files = {part.source for part in stored_parts(record, "payload")}
@@ -291,63 +291,31 @@ class _Stopped(BaseException):
     """Raised in the scan once the library is closed. Not an `Exception`: a file is not damaged by it."""
 
 
-def rows_of(reader: Reader, number: int) -> Iterator[Row]:
-    """Yield a row for each record of a file, whose number is `number`.
+def entries_of(reader: Reader) -> Iterator[Entry]:
+    """Yield an entry for each record of a file. If anything is wrong with a record, its entry says so.
 
     Raises:
         FormatError: The file is damaged; all records before the damage were yielded.
     """
-    for (record, row), _, _ in with_next(reader, lambda record: (record, _row(record, number))):
-        yield _with_length(record, row)
+    return described(reader, _described, damaged=True)
 
 
-def _of_file(reader: Reader, number: int) -> Iterator[tuple[int, Row]]:
-    for row in rows_of(reader, number):
-        yield row.offset + (row.length or 0), row
+def _of_file(reader: Reader) -> Iterator[tuple[int, Entry]]:
+    for entry in entries_of(reader):
+        yield entry.offset + (entry.length or 0), entry
 
 
-def _with_length(record: Record, row: Row) -> Row:
-    # Once the next record was found, the length costs no I/O.
-    return row._replace(length=record.length) if record.has_length else row
-
-
-def _row(record: Record, number: int) -> Row:
-    """Return the row of a record. If anything is wrong with the record, its row says so."""
-    row = Row(number, record.offset, skip=record.skip, size=record.content_length)
+def _described(record: Record) -> Entry:
     try:
-        return _described(row, record)
+        return describe(record, media_type=payload_type)
     except SourceError:
         raise
     except Exception as error:  # noqa: BLE001 - logged, and shown
         _log.exception("%s, offset %d: this record could not be described", record.source, record.offset)
-        return row._replace(problem=f"this record could not be described: {type(error).__name__}")
-
-
-def _described(row: Row, record: Record) -> Row:
-    entry = entry_of(record)
-    digest = entry.payload_digest
-    head = media = problem = None
-    try:
-        head = record.http
-        media = payload_type(record)
-    except FormatError as error:
-        problem = str(error)
-    return row._replace(
-        type=clean(entry.type),
-        id=clean(entry.id),
-        uri=clean(entry.uri),
-        date=str(entry.date) if entry.date is not None else None,
-        mime=media.essence if media is not None else None,
-        status=head.status if head is not None else None,
-        digest=clean(str(digest)) if digest is not None else None,
-        digest_key=key_of(digest) if digest is not None else None,
-        segment=entry.segment_number,
-        origin=clean(entry.segment_origin_id),
-        refers_to=clean(entry.refers_to),
-        concurrent_to="".join(f"\n{clean(one)}\n" for one in entry.concurrent_to),
-        problem=clean(problem),
-        seek_table=str(entry.table),
-    )
+        problem = f"this record could not be described: {type(error).__name__}"
+        return Entry(
+            record.source, record.offset, skip=record.skip, size=record.content_length, problem=problem
+        )
 
 
 def _open(target: str | os.PathLike[str] | RangeReadable, opened: ExitStack) -> RangeSource:

@@ -19,7 +19,7 @@ from typing import BinaryIO, Final, TypeAlias, Unpack
 from urllib.parse import urljoin
 
 from seekwarc.cdx.lines import MAX_CELL_SIZE
-from seekwarc.collection.record_index import with_next
+from seekwarc.collection.entry import with_next
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, TYPE_FIELD, CdxjLine, is_capture
 from seekwarc.format.chunked import ChunkedBody

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from seekwarc.collection.record_index import entry_of
+from seekwarc.collection.entry import describe
 from seekwarc.format.digest import Digest
 from seekwarc.read.reader import Reader
 
@@ -86,7 +86,7 @@ class Duplicates:
         for record in archive:
             if record.truncated is not None or record.type not in ("response", "resource"):
                 continue
-            entry = entry_of(record)
+            entry = describe(record)
             date = record.header.get("WARC-Date")
             is_whole = record.header.get("WARC-Segment-Number") is None
             if entry.payload_digest is not None and is_whole and entry.id and entry.uri and date:

@@ -241,6 +241,17 @@ def test_a_capture_is_a_value(crawl: Path) -> None:
         assert "_opened" not in repr(one)
 
 
+def test_an_index_opens_records_of_entries(crawl: Path) -> None:
+    with Index(crawl / "crawl.cdxj") as found:
+        capture = next(iter(found))
+        place = capture.filename, capture.offset, capture.length
+        assert found.readers() == ()
+        assert found.record(seekwarc.Entry(*place)).id == capture.open().id
+        assert found.readers() == (found.reader(capture.filename),)
+        with pytest.raises(FormatError, match="the index has http://elsewhere/ here"):
+            found.record(seekwarc.Entry(*place, uri="http://elsewhere/"))
+
+
 def test_the_files_may_be_elsewhere(crawl: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("index") / "moved.cdxj"
     (crawl / "crawl.cdxj").rename(other)

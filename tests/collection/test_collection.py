@@ -13,7 +13,7 @@ import pytest
 
 import seekwarc
 from seekwarc import Collection, Digest, Entry, JoinedRecord, MemoryIndex, Record, RecordIndex, WarcDate
-from seekwarc.collection.record_index import entries_of
+from seekwarc.collection.entry import described
 from seekwarc.errors import FormatError, FormatWarning, NotFoundError, SeekWarcError, SourceError
 from seekwarc.format.warc import build_record_header
 from tests.support.foreign import CRLF2, Foreign, gzip_member, text
@@ -399,7 +399,7 @@ class ListIndex:
         self.entries: list[Entry] = []
         for source in sources:
             with seekwarc.open(source) as archive:
-                for it in entries_of(archive):
+                for it in described(archive):
                     self.entries.append(
                         Entry(
                             os.path.basename(it.file),

@@ -1,26 +1,25 @@
-"""What an index knows of each record, and how it is asked."""
+"""The index of entries that are added to it, and how it is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+import os
+import pickle
+import random
+import tracemalloc
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 import seekwarc
-from seekwarc import Digest, Entry, MemoryIndex
-from seekwarc.collection.record_index import entries_of, with_lengths
-from seekwarc.errors import FormatError
+from seekwarc import Digest, Entry, MemoryIndex, TableReference, TableTrust, WarcDate
 from seekwarc.format.warc import build_record_header
-from seekwarc.tools.converting import convert
-from tests.support.foreign import Foreign, gzip_member
+from tests.support.foreign import gzip_member
 from tests.support.sources import RecordingSource
-from tests.support.writing import DATE, URI, noise, record_id
+from tests.support.writing import DATE, URI, record_id
 
-FORMS = {
-    "zst": lambda made: made,
-    "gz": Foreign.gzip,
-    "none": Foreign.plain,
-}
 BASE32 = "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
 BASE16 = "SHA-1:da39a3ee5e6b4b0d3255bfef95601890afd80709"
 OTHER = "sha1:YAYSCX5QBYJ3I42H3S6NNFQ2MSVX7XZK"
@@ -37,179 +36,6 @@ def header(kind: str, number: int, length: int, *fields: tuple[str, str], uri: s
     ]
     given = {name for name, _ in fields}
     return build_record_header([*(field for field in usual if field[0] not in given), *fields]).raw
-
-
-def entry(number: int = 1, *fields: tuple[str, str], kind: str = "response") -> Entry:
-    """Return the one entry of a file whose record has these fields."""
-    data = header(kind, number, 0, *fields) + b"\r\n\r\n"
-    with seekwarc.open(RecordingSource(data, f"{number}.warc")) as archive:
-        (found,) = entries_of(archive)
-    return found
-
-
-# Entries of a file.
-
-
-def several(*, table: bool, file_table: bool) -> Foreign:
-    """Small records and large ones, in whatever order matters to how they are found."""
-    made = Foreign()
-    for number, size in enumerate((5, 300_000, 0, 200_000, 250_000, 7)):
-        made.record(
-            noise(size, number),
-            header=header("resource", number, size),
-            cuts=60_000 if size > 60_000 else (),
-            table=table and size > 60_000,
-        )
-    return made.file_table() if file_table else made
-
-
-@pytest.mark.parametrize("file_table", [True, False])
-@pytest.mark.parametrize("table", [True, False])
-@pytest.mark.parametrize("form", FORMS)
-def test_entries_have_the_offset_of_each_record(form: str, table: bool, file_table: bool) -> None:
-    made = FORMS[form](several(table=table, file_table=file_table))
-    with seekwarc.open(RecordingSource(made.bytes(), "one.warc")) as archive:
-        found = list(entries_of(archive))
-        assert [it.file for it in found] == ["one.warc"] * 6
-        assert [it.offset for it in found] == [put.offset for put in made.records]
-        assert [it.id for it in found] == [record_id(number) for number in range(6)]
-        for it, put in zip(found, made.records, strict=True):
-            assert it.length in (None, put.length), "a length may be missing, but never wrong"
-            record = archive.record_at(it.offset, it.length)
-            assert record.header.raw == put.header
-            assert record.block.read() == put.block
-
-
-@pytest.mark.parametrize("file_table", [True, False])
-@pytest.mark.parametrize("table", [True, False])
-@pytest.mark.parametrize("form", ["gz", "zst", "none"])
-def test_entries_have_the_length_of_each_record(form: str, table: bool, file_table: bool) -> None:
-    made = FORMS[form](several(table=table, file_table=file_table))
-    with seekwarc.open(made.bytes()) as archive:
-        assert [it.length for it in entries_of(archive)] == [put.length for put in made.records]
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_written_records_are_found_at_their_stated_offsets(form: str, tmp_path) -> None:
-    path = tmp_path / "a.warc.zst"
-    with seekwarc.Writer(path, frame_size=64 << 10) as writer:
-        places = [
-            writer.write_warcinfo({"software": "x"}),
-            writer.write_resource(URI, noise(300_000), "image/x"),
-            writer.write_resource(URI, b"small", "text/plain"),
-        ]
-    if form != "zst":
-        convert(path, path.with_suffix(".other"), form)
-        path = path.with_suffix(".other")
-    with seekwarc.open(path) as archive:
-        found = list(entries_of(archive))
-        assert [it.id for it in found] == [place.id for place in places]
-        assert [it.type for it in found] == ["warcinfo", "resource", "resource"]
-        assert [it.uri for it in found] == [None, URI, URI]
-        if form == "zst":
-            assert [it.offset for it in found] == [place.offset for place in places]
-
-
-def test_blocks_are_not_decompressed_for_an_index() -> None:
-    made = several(table=True, file_table=True)
-    with seekwarc.open(made.bytes()) as archive:
-        assert len(list(entries_of(archive))) == 6
-        assert archive.stats.bytes_decoded < 4 * 60_000, "no more than the first frame of each"
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_damage_is_reported_when_it_is_reached(form: str) -> None:
-    made = FORMS[form](several(table=False, file_table=False))
-    with seekwarc.open(made.bytes() + b"this is no record") as archive:
-        found = entries_of(archive)
-        assert [next(found).offset for _ in range(5)] == [put.offset for put in made.records[:5]]
-        with pytest.raises(FormatError):
-            deplete(found)
-
-
-def deplete(entries: Iterator[Entry]) -> None:
-    for _ in entries:
-        pass
-
-
-# What an entry says.
-
-
-def test_an_entry_has_every_field_that_is_looked_up() -> None:
-    found = entry(
-        7,
-        ("WARC-Payload-Digest", BASE32),
-        ("WARC-Segment-Number", "2"),
-        ("WARC-Segment-Origin-ID", f"<{record_id(1)}>"),
-        ("WARC-Refers-To", f"<{record_id(2)}>"),
-        ("WARC-Concurrent-To", f"<{record_id(3)}>"),
-        ("WARC-Concurrent-To", record_id(4)),
-        kind="continuation",
-    )
-    assert found.date is not None
-    assert found.date.text == DATE
-    assert found == Entry(
-        "7.warc",
-        0,
-        found.length,
-        "continuation",
-        record_id(7),
-        URI,
-        found.date,
-        Digest.parse(BASE32),
-        2,
-        record_id(1),
-        record_id(2),
-        (record_id(3), record_id(4)),
-    )
-
-
-def test_uris_and_ids_come_without_angle_brackets() -> None:
-    found = entry(1, ("WARC-Target-URI", f"<{URI}>"), ("WARC-Record-ID", "urn:uuid:bare"))
-    assert (found.uri, found.id) == (URI, "urn:uuid:bare")
-
-
-@pytest.mark.parametrize("kind", ["resource", "conversion"])
-def test_the_payload_of_a_record_without_a_protocol_is_its_block(kind: str) -> None:
-    assert entry(1, ("WARC-Block-Digest", BASE32), kind=kind).payload_digest == Digest.parse(BASE32)
-    both = entry(1, ("WARC-Block-Digest", OTHER), ("WARC-Payload-Digest", BASE32), kind=kind)
-    assert both.payload_digest == Digest.parse(BASE32)
-
-
-@pytest.mark.parametrize("kind", ["response", "request", "metadata", "revisit", "warcinfo", "continuation"])
-def test_the_block_digest_of_others_is_not_that_of_their_payload(kind: str) -> None:
-    assert entry(1, ("WARC-Block-Digest", BASE32), kind=kind).payload_digest is None
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "attribute"),
-    [
-        ("WARC-Date", "yesterday", "date"),
-        ("WARC-Date", "2026-02-30T00:00:00Z", "date"),
-        ("WARC-Payload-Digest", "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "payload_digest"),
-        ("WARC-Payload-Digest", "sha1:", "payload_digest"),
-        ("WARC-Block-Digest", "no digest", "payload_digest"),
-        ("WARC-Segment-Number", "two", "segment_number"),
-        ("WARC-Segment-Number", "-1", "segment_number"),
-        ("WARC-Segment-Number", "9" * 19, "segment_number"),
-    ],
-)
-def test_a_malformed_value_is_left_out(name: str, value: str, attribute: str) -> None:
-    found = entry(1, (name, value), ("WARC-Refers-To", f"<{record_id(2)}>"), kind="resource")
-    assert getattr(found, attribute) is None
-    assert (found.id, found.uri, found.refers_to) == (record_id(1), URI, record_id(2))
-
-
-def test_a_record_without_fields_has_an_entry() -> None:
-    with seekwarc.open(b"WARC/1.1\r\nContent-Length: 1\r\n\r\nx\r\n\r\n") as archive:
-        (found,) = entries_of(archive)
-    assert found == Entry("<bytes>", 0, found.length)
-    index = MemoryIndex()
-    index.add(found)
-    assert index.by_id("") == ()
-
-
-# The index in memory.
 
 
 @pytest.fixture
@@ -280,39 +106,145 @@ def test_archives_are_added_one_after_the_other() -> None:
     assert places(index.by_id(record_id(2))) == {("b.warc.gz", 0)}
 
 
-def test_with_lengths_yields_records_of_known_length() -> None:
-    made = Foreign().record(b"x" * 3000, cuts=500).record(b"y").record(b"z" * 900, cuts=300)
-    with seekwarc.open(made.bytes()) as archive:
-        for record, put in zip(with_lengths(archive), made.records, strict=True):
-            assert record.length == put.length
+@pytest.mark.parametrize("text", ["caf\udce9", "\ud800", "caf\u00e9", "a\0b", "\U0001f600", "\n", ""])
+def test_any_text_is_kept_and_found_as_it_is(text: str) -> None:
+    index = MemoryIndex()
+    one = Entry(
+        f"{text}.warc",
+        7,
+        type=text,
+        id=f"urn:{text}",
+        uri=text,
+        payload_digest=Digest("tiger", text),
+        segment_origin_id=text,
+        refers_to=text,
+        concurrent_to=(text, "x"),
+        mime=text,
+        problem=text,
+    )
+    index.add(one)
+    index.add(Entry("other.warc", 8, id="urn:", uri=text + "?", concurrent_to=(text + "?",)))
+    for found in (
+        index.by_id(f"urn:{text}"),
+        index.by_uri(text),
+        index.by_payload(Digest("tiger", text)),
+        index.segments_of(text),
+        index.referring_to(text),
+        index.concurrent_to(text),
+    ):
+        assert one in found
+        assert len(found) == 1 + (text == "" and found == index.by_id("urn:"))
 
 
-def test_with_lengths_costs_no_more_than_iterating() -> None:
-    made = Foreign()
-    for _ in range(50):
-        made.record(b"x" * 3000, cuts=500)
-    plain, asked = RecordingSource(made.gzip().bytes()), RecordingSource(made.gzip().bytes())
-    with seekwarc.open(plain) as archive:
-        list(archive)
-    with seekwarc.open(asked) as archive:
-        assert sum(record.length for record in with_lengths(archive)) == asked.size
-    assert asked.bytes_asked == plain.bytes_asked
+def full_entry() -> Entry:
+    return Entry(
+        "a.warc",
+        1 << 40,
+        99,
+        "response",
+        "urn:1",
+        URI,
+        WarcDate.parse("2026-11-16T06:00:00.25+01:00"),
+        Digest.parse(BASE32),
+        2,
+        "urn:2",
+        "urn:3",
+        ("urn:4", "urn:5"),
+        TableReference(5, 6, "0" * 64),
+        7,
+        8,
+        "text/html",
+        200,
+        9,
+        "damaged",
+    )
 
 
-def test_with_lengths_yields_records_before_damage() -> None:
-    made = Foreign().record(b"x").record(b"y")
-    with seekwarc.open(made.bytes() + b"damage") as archive:
-        records = with_lengths(archive)
-        assert [next(records).offset for _ in range(2)] == [put.offset for put in made.records]
-        with pytest.raises(FormatError):
-            next(records)
+def test_an_entry_comes_back_as_it_was_added() -> None:
+    index = MemoryIndex()
+    index.add(full_entry())
+    index.add(Entry("a.warc", 0, id="urn:2", table=TableTrust.SCANNED))
+    (found,) = index.by_id("urn:1")
+    assert found == full_entry()
+    assert str(found.date) == "2026-11-16T06:00:00.25+01:00"
+    assert found.table == TableReference(5, 6, "0" * 64)
+    assert index.by_id("urn:2")[0].table is TableTrust.SCANNED
 
 
-def test_iteration_may_stop_early() -> None:
-    with seekwarc.open(several(table=False, file_table=False).bytes()) as archive:
-        entries = entries_of(archive)
-        assert next(entries).offset == 0
-        del entries
-        records = with_lengths(archive)
-        assert next(records).offset == 0
-        records.close()
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
+def test_a_copy_has_the_same_entries_and_is_independent(index: MemoryIndex, copied: Callable) -> None:
+    empty = copied(MemoryIndex())
+    other = copied(index)
+    assert places(other.by_uri(URI)) == places(index.by_uri(URI))
+    other.add(full_entry())
+    assert len(other.by_uri(URI)) == 4
+    assert len(index.by_uri(URI)) == 3
+    assert not empty.by_uri(URI)
+
+
+def test_a_collection_takes_its_index_into_a_pickle(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc"
+    path.write_bytes(header("resource", 1, 4) + b"blah\r\n\r\n")
+    index = MemoryIndex()
+    with seekwarc.open(path) as archive:
+        index.add_archive(archive)
+    with seekwarc.Collection([path], index=index) as crawl:
+        other = pickle.loads(pickle.dumps(crawl))
+    with other:
+        assert other.open_record(record_id(1)).block.read() == b"blah"
+
+
+def test_entries_may_be_added_after_and_during_a_look_up(index: MemoryIndex) -> None:
+    seen = 0
+    for entry in index.by_uri(URI):
+        index.add(Entry("c.warc", entry.offset, uri=URI))
+        seen += 1
+    assert seen == 3
+    assert len(index.by_uri(URI)) == 6
+
+
+def test_threads_may_add_and_ask_at_once() -> None:
+    index = MemoryIndex()
+
+    def work(number: int) -> None:
+        for at in range(300):
+            index.add(Entry(f"{number}.warc", at, id=f"urn:{number}:{at}", uri=URI))
+            assert len(index.by_id(f"urn:{number}:{at}")) == 1
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(work, range(6)))
+    assert len(places(index.by_uri(URI))) == 1800
+
+
+def test_a_large_index_takes_little_memory() -> None:
+    count = 20_000
+    index = MemoryIndex()
+    tracemalloc.start()
+    try:
+        for number in range(count):
+            index.add(
+                Entry("a.warc", number, id=f"urn:uuid:{number:032}", uri=f"http://example.org/{number}")
+            )
+        (found,) = index.by_id(f"urn:uuid:{count // 2:032}")
+        assert tracemalloc.get_traced_memory()[1] < count * 100
+    finally:
+        tracemalloc.stop()
+    assert found.offset == count // 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows forks no processes")
+def test_a_forked_child_may_ask_a_large_index() -> None:
+    index = MemoryIndex()
+    count = 20_000
+    for number in range(count):
+        index.add(Entry("a.warc", number, id=f"urn:{number}", uri="http://example.org/" + "x" * 1000))
+    index.by_id("urn:0")
+    children = []
+    for seed in range(3):
+        child = os.fork()
+        if not child:
+            numbers = random.Random(seed).sample(range(count), 2000)
+            found = [[it.offset for it in index.by_id(f"urn:{number}")] for number in numbers]
+            os._exit(found != [[number] for number in numbers])
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]

@@ -14,7 +14,7 @@ import pytest
 
 import seekwarc
 from seekwarc import Collection, Duplicates, Entry, JoinedRecord, MemoryIndex, Record, ResolvedRevisit
-from seekwarc.collection.record_index import entries_of
+from seekwarc.collection.entry import described
 from seekwarc.errors import NotFoundError, SegmentError, UnsupportedError
 from seekwarc.format.warc import build_record_header
 from tests.support.foreign import Foreign
@@ -509,7 +509,7 @@ def test_circles_are_noticed_if_the_index_has_base_names(made: list[Stored]) -> 
     source.name = "folder/" + source.name
     index = BaseNames()
     with seekwarc.open(source) as archive:
-        for it in entries_of(archive):
+        for it in described(archive):
             index.add(it)
     with Collection([source], index=index) as collection, pytest.raises(NotFoundError):
         collection.open_record(record_id(2))

@@ -10,6 +10,7 @@ import pytest
 import seekwarc
 from seekwarc import tools
 from seekwarc.compat.captures import Captures, IndexedCaptures, ScannedCaptures
+from seekwarc.compat.paths import name_of
 from seekwarc.errors import FormatError, NotFoundError
 from tests.compat.conftest import FILM, SITE
 from tests.support.crawls import PAGE_URI, heritrix
@@ -33,7 +34,7 @@ def test_an_exact_uri_is_told_from_a_similar_one(captures: Captures) -> None:
     exact = captures.exact(SITE + "film.mp4", None)
     assert similar is not None
     assert exact is not None
-    assert (similar.offset, similar.open().payload.size) == (exact.offset, len(FILM))
+    assert (similar.offset, captures.open(similar).payload.size) == (exact.offset, len(FILM))
     assert captures.similar(SITE + "none", None) is None
 
 
@@ -47,11 +48,11 @@ def test_a_date_selects_the_nearest_capture(captures: Captures) -> None:
     ):
         found = captures.exact(uri, date)
         assert found is not None
-        assert found.open().payload.read() == text
+        assert captures.open(found).payload.read() == text
 
 
 def test_below_a_folder_is_the_latest_capture_of_each_uri(captures: Captures) -> None:
-    found = {it.name: it for it in captures.below("http://example.org/docs/")}
+    found = {name_of(it.uri): it for it in captures.below("http://example.org/docs/")}
     assert {"http://example.org/docs/a.html%3Fb=%2Fc", "http://example.org/docs/50%253A50.html"} <= set(found)
     assert str(found["http://example.org/docs/a.html%3Fb=%2Fc"].date) == "2026-11-20T06:00:00Z"
     assert list(captures.below("http://none.example/")) == []
@@ -66,8 +67,8 @@ def test_notes_that_an_index_lists_are_not_captures(tmp_path: Path) -> None:
         for date in (None, "2009", "20100513155119"):
             found = captures.exact(PAGE_URI, date)
             assert found is not None
-            assert found.open().type == "response"
-        assert [it.content_type for it in captures.below("")] == ["text/html"]
+            assert captures.open(found).type == "response"
+        assert [it.mime for it in captures.below("")] == ["text/html"]
 
 
 def test_files_are_scanned_once_and_only_when_needed(crawl: Path) -> None:
@@ -113,7 +114,7 @@ def test_sizes_of_chunked_bodies_are_known_if_they_are_small(tmp_path: Path) -> 
         out.write_response(SITE + "small", head + b"5\r\nhello\r\n0\r\n\r\n")
         out.write_response(SITE + "large", head + large)
     with ScannedCaptures([tmp_path / "a.warc.zst"]) as captures:
-        sizes = {it.uri: it.size for it in captures.below("")}
+        sizes = {it.uri: it.payload_size for it in captures.below("")}
         assert sizes[SITE + "small"] == 5
         assert sizes[SITE + "large"] in (None, len(FILM))
 

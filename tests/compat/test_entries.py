@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import seekwarc
-from seekwarc.compat.captures import Listed
 from seekwarc.compat.entries import folder_info, listed_info, record_info
 
 
@@ -18,7 +17,8 @@ def test_a_record_without_fields_has_no_facts() -> None:
 
 
 def test_a_listing_of_decoded_payloads_knows_no_sizes() -> None:
-    listed = Listed("http://e.org/", seekwarc.WarcDate.parse("2026"), "a.warc", 5, 100)
+    date = seekwarc.WarcDate.parse("2026")
+    listed = seekwarc.Entry("a.warc", 5, uri="http://e.org/", date=date, payload_size=100)
     assert listed_info(listed, decoded=False)["size"] == 100
     assert listed_info(listed, decoded=True)["size"] is None
     assert listed_info(listed, decoded=True)["name"] == "http://e.org/%2F"

@@ -122,7 +122,7 @@ def nginx(tmp_path_factory) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def ours(crawl) -> Iterator[Server]:
     with Library(crawl.paths[:1]) as library, running(application(library)) as server:
-        record_id = library.record_id(0, crawl.offsets["film.mp4"])
+        record_id = library.record_id(library.names[0], crawl.offsets["film.mp4"])
         yield Server(server.port, f"/api/records/{record_id}/payload")
 
 

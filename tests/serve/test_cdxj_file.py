@@ -8,9 +8,9 @@ import os
 import pytest
 
 import seekwarc
+from seekwarc.collection.record_table import Query
 from seekwarc.errors import FormatError, LimitError, SourceError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
-from seekwarc.serve.catalogue import Query
 from seekwarc.serve.cdxj_file import IndexFile, is_index
 from seekwarc.serve.library import Library
 from seekwarc.storage.local import BytesSource
@@ -60,11 +60,11 @@ def test_records_of_an_index_are_served_without_a_scan(index) -> None:
         assert [state.name for state in library.files] == ["crawl.cdxj"]
         assert library.files[0].position == library.files[0].size == index.stat().st_size
         assert sum(reader.stats.requests for reader in library._collection.files) == 0
-        ((_, film),) = library.catalogue.page(Query(words=("film.mp4",)), 0, 9).rows
+        (film,) = library.catalogue.page(Query(words=("film.mp4",)), 0, 9).entries
         served = library.open(library.record_id(film.file, film.offset))
         assert served.representation("payload").read(0, 10**7) == FILM
-        assert film.date == "2026-11-16T12:00:03Z"
-        ((_, revisit),) = library.catalogue.page(Query(type="revisit"), 0, 9).rows
+        assert str(film.date) == "2026-11-16T12:00:03Z"
+        (revisit,) = library.catalogue.page(Query(type="revisit"), 0, 9).entries
         served = library.open(library.record_id(revisit.file, revisit.offset))
         assert served.problem is None
         assert served.representation("payload").read(0, 10**7) == PAGE
@@ -88,7 +88,7 @@ def test_ids_are_the_same_with_and_without_an_index(index, crawl) -> None:
         ids = [
             {
                 library.record_id(row.file, row.offset)
-                for _, row in library.catalogue.page(Query(), 0, 99).rows
+                for row in library.catalogue.page(Query(), 0, 99).entries
             }
             for library in (indexed, plain)
         ]
@@ -119,7 +119,7 @@ def test_an_index_leads_to_no_other_folder(name, tmp_path) -> None:
 def test_a_file_that_is_no_index_is_an_error_with_its_place(data) -> None:
     index = IndexFile(BytesSource(data, "x.cdxj"))
     with pytest.raises(FormatError):
-        list(index.rows(dict.fromkeys(index.file_names(), 0)))
+        list(index.entries(dict.fromkeys(index.file_names(), "x")))
 
 
 def test_lines_are_found_wherever_the_reads_end(monkeypatch) -> None:
@@ -128,9 +128,9 @@ def test_lines_are_found_wherever_the_reads_end(monkeypatch) -> None:
     lines = [f"org,example)/{number} 20260101000000 {fields % number}" for number in range(30)]
     for end in ("", "\n", "\r\n"):
         data = ("\n".join(lines) + end).encode()
-        rows = list(IndexFile(BytesSource(data)).rows({"a.warc": 5}))
+        rows = list(IndexFile(BytesSource(data)).entries({"a.warc": "b.warc"}))
         assert [row.offset for _, row in rows] == list(range(30))
-        assert {row.file for _, row in rows} == {5}
+        assert {row.file for _, row in rows} == {"b.warc"}
         assert [end for end, _ in rows] == sorted({end for end, _ in rows})
 
 
@@ -184,7 +184,7 @@ def film_file(**options: object) -> Foreign:
 
 def part_of(library: Library, made: Foreign) -> tuple[bytes, str | None]:
     """Read some bytes in the middle, as a player does."""
-    served = library.open(library.record_id(0, made.records[1].offset))
+    served = library.open(library.record_id(library.names[0], made.records[1].offset))
     problem = served.record.body.table_problem
     return served.representation("payload").read(20_000, 100), problem
 
@@ -218,7 +218,7 @@ def test_a_malformed_table_field_excludes_no_table(tmp_path) -> None:
     (tmp_path / "a.cdxj").write_bytes(lines)
     with Library([tmp_path / "a.cdxj"]) as library:
         library.read()
-        rows = [row for _, row in library.catalogue.page(Query(), 0, 9).rows]
+        rows = library.catalogue.page(Query(), 0, 9).entries
         assert len(rows) == 2
         assert all("seek table" in (row.problem or "") for row in rows)
         assert part_of(library, made)[0] == made.records[1].block[20_000:20_100]

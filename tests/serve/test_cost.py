@@ -65,7 +65,7 @@ def test_a_served_local_file_keeps_the_reused_read_buffer(crawl, monkeypatch: py
 
     monkeypatch.setattr(LocalFileSource, "read_into", counted)
     with Library([crawl.paths[0]]) as library:
-        record = library.open(library.record_id(0, crawl.offsets["film.mp4"]))
+        record = library.open(library.record_id(library.names[0], crawl.offsets["film.mp4"]))
         view = View()
         assert record.frames.count > 3
         calls.clear()

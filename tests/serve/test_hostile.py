@@ -110,14 +110,14 @@ def test_every_answer_about_it_is_harmless(hostile) -> None:
 def test_a_record_that_cannot_be_described_has_a_problem(tmp_path, portal, monkeypatch, caplog) -> None:
     path = tmp_path / "three.warc"
     path.write_bytes(SOUND + HOSTILE["date"] + SOUND)
-    described = library_module._described
+    payload_type = library_module.payload_type
 
-    def fail(row, record):
+    def fail(record):
         if record.type == "resource":
             raise ZeroDivisionError
-        return described(row, record)
+        return payload_type(record)
 
-    monkeypatch.setattr(library_module, "_described", fail)
+    monkeypatch.setattr(library_module, "payload_type", fail)
     with Library([path]) as library:
         library.read()
         rows = Client(application(library), portal).get("/api/records").json["records"]
@@ -133,14 +133,14 @@ def test_one_file_that_fails_does_not_stop_the_others(tmp_path, portal, monkeypa
     paths = [tmp_path / "a.warc", tmp_path / "b.warc"]
     for path in paths:
         path.write_bytes(SOUND)
-    rows_of = library_module.rows_of
+    entries_of = library_module.entries_of
 
-    def fail(reader, number):
-        if not number:
+    def fail(reader):
+        if reader.name == "a.warc":
             raise ZeroDivisionError
-        return rows_of(reader, number)
+        return entries_of(reader)
 
-    monkeypatch.setattr(library_module, "rows_of", fail)
+    monkeypatch.setattr(library_module, "entries_of", fail)
     with Library(paths) as library:
         library.start_reading()
         library._thread.join()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import gzip
 import shutil
 import sqlite3
+from operator import attrgetter
 
 import pytest
 
 import seekwarc
+from seekwarc.collection.record_table import Query
 from seekwarc.errors import ChecksumError, NotFoundError, SourceError, UnsupportedError
-from seekwarc.serve.catalogue import Query
 from seekwarc.serve.cost import View
-from seekwarc.serve.library import MAX_OPEN, Library
+from seekwarc.serve.library import MAX_OPEN, Library, entries_of
 from tests.serve.conftest import FILM, PAGE
 from tests.support.foreign import Foreign, text
 from tests.support.leaks import open_below
@@ -22,7 +23,7 @@ from tests.support.rangeserver import RangeServer, status
 def ids(library: Library, **query: object) -> list[str]:
     return [
         library.record_id(row.file, row.offset, row.skip)
-        for _, row in library.catalogue.page(Query(**query), 0, 500).rows
+        for row in library.catalogue.page(Query(**query), 0, 500).entries
     ]
 
 
@@ -77,7 +78,7 @@ def test_offsets_without_a_record(library) -> None:
 
 def test_no_record_begins_where_a_file_ends(library) -> None:
     state = library.files[0]
-    key = library.record_id(0, 0).partition("-")[0]
+    key = library.record_id(library.names[0], 0).partition("-")[0]
     with pytest.raises(NotFoundError, match=f"{state.name} ends before that"):
         library.open(f"{key}-{state.size}")
 
@@ -101,7 +102,7 @@ def test_a_revisit_without_its_original_has_a_problem(crawl, tmp_path) -> None:
             refers_to="urn:uuid:00000000-0000-4000-8000-000000000009",
         )
     with Library([tmp_path / "alone.warc.zst"]) as library:
-        key = library.record_id(0, 0)
+        key = library.record_id("alone.warc.zst", 0)
         assert "not all files have been scanned yet" in library.open(key).problem
         library.read()
         assert "is not in these files" in library.open(key).problem
@@ -182,7 +183,7 @@ def test_a_full_disk_is_reported(crawl, monkeypatch) -> None:
         def full(_) -> None:
             raise sqlite3.OperationalError("database or disk is full")
 
-        monkeypatch.setattr(library.catalogue, "add", full)
+        monkeypatch.setattr(library.catalogue, "extend", full)
         library.read()
         assert "disk is full" in library.files[0].problem
 
@@ -205,8 +206,8 @@ def test_damage_in_a_frame_is_an_error_of_that_range(crawl, tmp_path) -> None:
 def test_a_file_on_a_server_is_served_and_its_cost_counted(crawl, library) -> None:
     with RangeServer(crawl.paths[0].read_bytes()) as server, Library([server.url]) as remote:
         remote.read()
-        (film,) = remote.catalogue.page(Query(words=("film.mp4",)), 0, 9).rows
-        record_id = remote.record_id(film[1].file, film[1].offset)
+        (film,) = remote.catalogue.page(Query(words=("film.mp4",)), 0, 9).entries
+        record_id = remote.record_id(film.file, film.offset)
         view = View()
         payload = remote.open(record_id, view).representation("payload", view=view)
         server.forget()
@@ -240,7 +241,7 @@ def test_only_tables_that_were_compared_are_trusted(tmp_path) -> None:
         library.read()
         statuses = []
         for put in made.records:
-            served = library.open(library.record_id(0, put.offset))
+            served = library.open(library.record_id("a.warc.zst", put.offset))
             assert served.representation("payload").read(20_000, 100) == block[20_000:20_100]
             statuses.append(served.record.seek_table_status)
         assert statuses == ["record", "unusable"]
@@ -248,3 +249,38 @@ def test_only_tables_that_were_compared_are_trusted(tmp_path) -> None:
         for record_id in ("0", "1"):
             record = crawl.open_record(f"urn:uuid:00000000-0000-4000-8000-00000000000{record_id}")
             assert record.block.pread(20_000, 100) == block[20_000:20_100]
+
+
+def test_an_entry_describes_its_record(crawl) -> None:
+    with seekwarc.open(crawl.paths[0]) as archive:
+        entries = {entry.uri: entry for entry in entries_of(archive)}
+        film = entries["http://example.org/film.mp4"]
+        assert (film.file, film.offset, film.mime, film.status) == (
+            archive.name,
+            crawl.offsets["film.mp4"],
+            "video/mp4",
+            200,
+        )
+    assert entries["http://example.org/untyped.png"].mime == "image/png"
+
+
+def test_the_catalogue_has_every_relation_of_its_records(library) -> None:
+    place = attrgetter("file", "offset")
+    readers = library._collection.files
+    entries = sorted((it for reader in readers for it in entries_of(reader)), key=place)
+    table = library.catalogue
+    several = 0
+    for entry in entries:
+        digest = entry.payload_digest
+        same = [it for it in entries if digest and it.payload_digest and it.payload_digest.key == digest.key]
+        for answer, wanted in (
+            (table.by_id(entry.id), [it for it in entries if it.id == entry.id]),
+            (table.by_uri(entry.uri or "-"), [it for it in entries if it.uri == (entry.uri or "-")]),
+            (table.by_payload(digest) if digest else (), same),
+            (table.segments_of(entry.id), [it for it in entries if it.segment_origin_id == entry.id]),
+            (table.concurrent_to(entry.id), [it for it in entries if entry.id in it.concurrent_to]),
+            (table.referring_to(entry.id), [it for it in entries if it.refers_to == entry.id]),
+        ):
+            assert sorted(answer, key=place) == wanted
+            several += len(answer) > 1
+    assert several

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import seekwarc
+from seekwarc.collection.record_table import Query
 from seekwarc.compat.fsspec import WarcFileSystem
 from seekwarc.compat.warcio import ArchiveIterator
 from seekwarc.errors import SeekWarcError
-from seekwarc.serve.catalogue import Query
 from seekwarc.serve.library import Library
 from seekwarc.tools.indexing import index
 
@@ -72,8 +72,8 @@ def check_ways(paths: Sequence[Path], mutants: Sequence[Mutant], rng: random.Ran
         warnings.simplefilter("ignore", seekwarc.FormatWarning)
         _check_indexes(folder, paths, truths, rng, seen)
         _check_collection(paths, truths, rng, seen)
-        _check_served([*paths], paths, truths, rng, seen)
-        _check_served([folder / "all.cdxj"], paths, truths, rng, seen)
+        _check_served([*paths], truths, rng, seen)
+        _check_served([folder / "all.cdxj"], truths, rng, seen)
         for path, mutant in zip(paths, mutants, strict=True):
             for inside in (False, True):
                 _check_splits(path, mutant, rng, seen, inside_records=inside)
@@ -139,15 +139,12 @@ def _check_collection(paths: Sequence[Path], truths: Truths, rng: random.Random,
                 _check_block("collection", truth, _pread(crawl.record(entry)), rng, seen)
 
 
-def _check_served(
-    served: Sequence[Path], paths: Sequence[Path], truths: Truths, rng: random.Random, seen: Counter[str]
-) -> None:
-    names = [path.name for path in paths]
+def _check_served(served: Sequence[Path], truths: Truths, rng: random.Random, seen: Counter[str]) -> None:
     way = f"served {served[0].suffix}"
     with Library(served) as library:
         library.read()
-        for _, row in library.catalogue.page(Query(), 0, library.catalogue.rows).rows:
-            truth = truths[names[row.file] if len(served) > 1 else library.names[row.file], row.offset]
+        for row in library.catalogue.page(Query(), 0, library.catalogue.rows).entries:
+            truth = truths[row.file, row.offset]
             record = library.open(library.record_id(row.file, row.offset)).record
             _check_block(way, truth, _pread(record), rng, seen)
 

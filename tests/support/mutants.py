@@ -29,9 +29,9 @@ from pathlib import Path
 
 import seekwarc
 from seekwarc.cli import main as command
+from seekwarc.collection.record_table import Query
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.cdxj import CdxjLine
-from seekwarc.serve.catalogue import Query
 from seekwarc.serve.library import Library
 from seekwarc.tools.indexing import index
 from seekwarc.tools.verifying import Verifier
@@ -627,10 +627,11 @@ def _check_catalogue(paths: Sequence[Path], mutants: Sequence[Mutant]) -> None:
     """See that what `seekwarc serve` makes of the files are just the records that are there."""
     with Library(paths) as library:
         library.read()
-        rows = [row for _, row in library.catalogue.page(Query(), 0, library.catalogue.rows).rows]
+        rows = library.catalogue.page(Query(), 0, library.catalogue.rows).entries
+        names = library.names
     problems = [state.problem for state in library.files]
-    for number, (path, mutant, problem) in enumerate(zip(paths, mutants, problems, strict=True)):
-        found = [row for row in rows if row.file == number]
+    for name, path, mutant, problem in zip(names, paths, mutants, problems, strict=True):
+        found = [row for row in rows if row.file == name]
         wanted = [(it.offset, len(it.block)) for it in mutant.records]
         assert [(row.offset, row.size) for row in found] == wanted, f"{path}: {mutant.kind}"
         assert problem is None, f"{path}: {mutant.kind}"

@@ -1,0 +1,464 @@
+"""A table of records in SQLite: look-ups by ID, URI, digest and reference; pages of searches.
+
+It takes disk space and not memory, so it may have millions of rows. A private table is a database that only
+this object sees, which SQLite keeps in memory while it is small. A shared one is a file with several
+connections: one thread adds rows, each of which is found as soon as it was added, and a request for a few
+rows does not wait for a search of all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+import time
+import weakref
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
+from functools import partial
+from itertools import groupby, islice
+from operator import attrgetter
+from os.path import join
+from typing import Any, Final, Literal, NamedTuple
+
+from seekwarc.closing import Closing, Recent
+from seekwarc.collection.entry import CAPTURE_TYPES, Entry, nearest
+from seekwarc.errors import TargetError
+from seekwarc.format.dates import WarcDate
+from seekwarc.format.digest import Digest
+from seekwarc.format.seektable import parse_table_choice
+
+__all__ = ["SORTS", "Page", "Query", "RecordTable"]
+
+Sort = Literal["stored", "uri", "date", "size"]
+SORTS: Final[tuple[Sort, ...]] = ("stored", "uri", "date", "size")
+MAX_RESULTS: Final = 16
+"""Results of searches that are kept, at four bytes for each row that was found."""
+STALE_AFTER: Final = 2.0
+"""Seconds after which a sorted result is updated while rows are still being added."""
+BATCH: Final = 1000
+"""Entries that are converted, and rows that are fetched, at a time."""
+CACHE_SIZE: Final = 16 << 10
+"""KiB of a private table that SQLite keeps in memory."""
+
+FIELDS: Final = tuple(field.name for field in fields(Entry))
+FILE, TYPE, DATE, DIGEST, CONCURRENT, TABLE, MIME = map(
+    FIELDS.index, ("file", "type", "date", "payload_digest", "concurrent_to", "table", "mime")
+)
+TEXTS: Final = tuple(
+    FIELDS.index(name)
+    for name in ["type", "id", "uri", "payload_digest", "segment_origin_id", "refers_to", "mime", "problem"]
+)
+COLUMNS: Final = ", ".join(f'"{name}"' for name in FIELDS)
+SELECT: Final = f"SELECT {COLUMNS} FROM records"  # noqa: S608
+INSERT: Final = f"INSERT INTO records ({COLUMNS}, digest_key) VALUES ({', '.join('?' * (len(FIELDS) + 1))})"  # noqa: S608
+SHARED: Final = "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
+PRIVATE: Final = f"PRAGMA journal_mode=MEMORY; PRAGMA cache_size=-{CACHE_SIZE};"
+IS_CAPTURE: Final = f"uri IS NOT NULL AND date IS NOT NULL AND type IN {CAPTURE_TYPES}"
+
+Text = Callable[[str], "str | bytes"]
+
+_values_of = attrgetter(*FIELDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """Conditions on rows. A row must meet all that are given."""
+
+    words: tuple[str, ...] = ()
+    """Words that are all in the URI, whatever the case of ASCII letters."""
+    type: str | None = None
+    mime: str | None = None
+    """Beginning of the media type."""
+    since: str | None = None
+    """Beginning of the earliest date, such as 2026-11."""
+    until: str | None = None
+    """Beginning of the latest date; 2026-11 includes the whole month."""
+    smallest: int | None = None
+    largest: int | None = None
+    sort: Sort = "stored"
+    descending: bool = False
+
+
+class Page(NamedTuple):
+    """Some of the rows that a query found."""
+
+    total: int
+    """Number of rows that it found, among those added so far."""
+    entries: list[Entry]
+
+
+class _Result(NamedTuple):
+    rows: int
+    """Number of rows in the table at that time."""
+    made: float
+    found: array[int]
+
+
+def exact_text(text: str) -> str | bytes:
+    """Return text as SQLite can keep it, so that it comes back as it was, lone surrogates and all."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _bytes_of(text)
+    return text
+
+
+class RecordTable:
+    """The table, a `RecordIndex`. Methods may be called from any thread; `extend` from one at a time.
+
+    Args:
+        shared: Keep the table in a file with several connections. It is then searched without indexes until
+            `finish` is called; a private table makes them at the first look-up.
+        text: Converts all text before it is kept or looked for.
+        keys: Functions of a URI by which captures can be looked up, by name. For private tables.
+        fill: Makes the entries of a private table, when they are first needed. If it fails, the look-up does,
+            and the next one tries again.
+    """
+
+    def __init__(
+        self,
+        *,
+        shared: bool = False,
+        text: Text = exact_text,
+        keys: Mapping[str, Callable[[str], str]] | None = None,
+        fill: Callable[[], Iterable[Entry]] | None = None,
+    ) -> None:
+        self._is_shared = shared
+        self._text = text
+        self._fill = fill
+        self._files: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._filling = threading.RLock()
+        self._results: Recent[Query, _Result] = Recent(MAX_RESULTS)
+        self.rows = 0
+        """Number of rows."""
+        self.types: Counter[str] = Counter()
+        self.mimes: Counter[str] = Counter()
+        self.complete = False
+        """Whether there are indexes of the rows."""
+        with ExitStack() as opened:
+            path = ""
+            if shared:
+                folder = tempfile.TemporaryDirectory(prefix="seekwarc-", ignore_cleanup_errors=True)
+                opened.callback(folder.cleanup)
+                path = join(folder.name, "records.sqlite")
+            connections = [opened.enter_context(_Connection(path)) for _ in range(3 if shared else 1)]
+            self._writer, self._reader, self._searcher = connections if shared else connections * 3
+            # The table can be made again, so it need not survive a crash.
+            self._writer.script(
+                (SHARED if shared else PRIVATE)
+                + f"CREATE TABLE records (n INTEGER PRIMARY KEY, {COLUMNS}, digest_key);"
+                + "CREATE TABLE concurrent (id, n);"
+            )
+            if shared:
+                self._writer.script("CREATE INDEX by_offset ON records (offset)")
+            for name, function in (keys or {}).items():
+                self._writer.define(name, partial(_key, function))
+            self._close = weakref.finalize(self, opened.pop_all().close)
+
+    def close(self) -> None:
+        """Delete the table. Idempotent."""
+        self._close()
+
+    def extend(self, entries: Iterable[Entry]) -> None:
+        """Append entries: all of them, or none if something fails."""
+        types: Counter[str] = Counter()
+        mimes: Counter[str] = Counter()
+        iterator = iter(entries)
+        with self._filling, self._writer.transaction() as run:
+            rows = self.rows
+            while batch := list(islice(iterator, BATCH)):
+                made = [self._row(entry) for entry in batch]
+                run(INSERT, made)
+                named = [
+                    (self._text(other), number)
+                    for number, entry in enumerate(batch, rows + 1)
+                    for other in entry.concurrent_to
+                ]
+                run("INSERT INTO concurrent VALUES (?, ?)", named)
+                rows += len(batch)
+                types.update(row[TYPE] or "" for row in made)
+                mimes.update(row[MIME] or "" for row in made)
+        # Replaced, never changed, so that readers need no lock.
+        self.types, self.mimes = self.types + types, self.mimes + mimes
+        self.rows = rows
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield all entries, in the order in which they were added."""
+        self._prepare()
+        return map(self._entry, self._reader.some_rows(f"{SELECT} ORDER BY n", ()))
+
+    def finish(self) -> None:
+        """Make the indexes, when all rows were added: faster than updating them for each row."""
+        columns = ("uri", "date", "size") if self._is_shared else ("uri",)
+        for column in columns:
+            self._writer.script(f"CREATE INDEX IF NOT EXISTS by_{column} ON records ({column})")
+        for column in ("id", "digest_key", "segment_origin_id", "refers_to"):
+            self._writer.script(
+                f"CREATE INDEX IF NOT EXISTS by_{column} ON records ({column}) WHERE {column} IS NOT NULL"
+            )
+        self._writer.script("CREATE INDEX IF NOT EXISTS by_concurrent ON concurrent (id)")
+        self.complete = True
+
+    def page(self, query: Query, start: int, count: int) -> Page:
+        """Return rows [start, start + count) of what a query finds."""
+        self._prepare()
+        if query == Query():
+            total = self.rows
+            numbers: Sequence[int] = range(start + 1, min(start + count, total) + 1)
+        else:
+            found = self._found(query)
+            total = len(found)
+            numbers = found[start : start + count]
+        marks = ", ".join("?" * len(numbers))
+        rows = self._reader.rows(f"SELECT n, {COLUMNS} FROM records WHERE n IN ({marks})", tuple(numbers))  # noqa: S608
+        by_number = {number: self._entry(row) for number, *row in rows}
+        return Page(total, [by_number[number] for number in numbers])
+
+    def _found(self, query: Query) -> array[int]:
+        """Return the numbers of the rows that a query finds, in its order."""
+        known = self._results.get(query)
+        rows, now = self.rows, time.monotonic()
+        if known is not None and known.rows == rows:
+            return known.found
+        if known is not None and query.sort == "stored" and not query.descending:
+            # Rows are added in this order, so new ones come after all that were found.
+            more = self._search(query, known.rows, rows)
+            result = _Result(rows, now, known.found + more)
+        elif known is not None and now - known.made < STALE_AFTER:
+            return known.found
+        else:
+            result = _Result(rows, now, self._search(query, 0, rows))
+        return self._results.put(query, result).found
+
+    def _search(self, query: Query, after: int, last: int) -> array[int]:
+        conditions, values = ["n > ?", "n <= ?"], [after, last]
+        for condition, value in _conditions(query):
+            conditions.append(condition)
+            values.append(value)
+        direction = "DESC" if query.descending else "ASC"
+        order = f"n {direction}" if query.sort == "stored" else f"{query.sort} {direction}, n"
+        text = f"SELECT n FROM records WHERE {' AND '.join(conditions)} ORDER BY {order}"  # noqa: S608
+        return self._searcher.numbers(text, values)
+
+    def place(self, file: str, offset: int) -> Entry | None:
+        """Return the record at an offset of a file, or None if it is unknown."""
+        condition = "file = ? AND offset = ? AND skip = 0"
+        return next(iter(self._entries(condition, self._numbers.get(file), offset)), None)
+
+    def capture(self, uri: str, date: WarcDate | None) -> Entry | None:
+        """Return the capture of a URI nearest to a date, or the latest; None if the URI has no capture."""
+        return nearest(self._entries(f"uri = ? AND {IS_CAPTURE}", self._text(uri)), date)
+
+    def captures(self, key: str, value: str) -> Sequence[Entry]:
+        """Return the captures whose URIs have a key."""
+        return self._entries(f"{IS_CAPTURE} AND {self._indexed(key)} = ?", _bytes_of(value))
+
+    def below(self, key: str, prefix: str) -> Iterator[Entry]:
+        """Yield the latest capture of each URI whose key begins with a prefix, in the order of the keys."""
+        column, begin = self._indexed(key), _bytes_of(prefix)
+        rows = self._reader.some_rows(
+            f"{SELECT} WHERE {IS_CAPTURE} AND {column} >= ? AND {column} < ? ORDER BY {column}, n",
+            (begin, begin + b"\xff"),
+        )
+        for _, same in groupby(map(self._entry, rows), lambda entry: entry.uri):
+            latest = nearest(same, None)
+            if latest is not None:
+                yield latest
+
+    def around(self, key: str, value: str, count: int) -> list[str]:
+        """Return the keys of captures next to one, at most `count` on each side, in their order."""
+        column = self._indexed(key)
+        before, after = (
+            self._reader.rows(
+                f"SELECT DISTINCT {column} FROM records WHERE {IS_CAPTURE} "  # noqa: S608
+                f"AND {column} {side} ? ORDER BY {column} {direction} LIMIT ?",
+                (_bytes_of(value), count),
+            )
+            for side, direction in (("<", "DESC"), (">=", "ASC"))
+        )
+        return [_text_of(found) for (found,) in (*before[::-1], *after)]
+
+    def by_id(self, record_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.by_id`."""
+        return self._entries("id = ?", self._text(record_id))
+
+    def by_uri(self, uri: str) -> Sequence[Entry]:
+        """See `RecordIndex.by_uri`."""
+        return self._entries("uri = ?", self._text(uri))
+
+    def by_payload(self, digest: Digest) -> Sequence[Entry]:
+        """See `RecordIndex.by_payload`."""
+        return self._entries("digest_key = ?", _key_of(digest))
+
+    def segments_of(self, origin_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.segments_of`."""
+        return self._entries("segment_origin_id = ?", self._text(origin_id))
+
+    def concurrent_to(self, record_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.concurrent_to`."""
+        return self._entries("n IN (SELECT n FROM concurrent WHERE id = ?)", self._text(record_id))
+
+    def referring_to(self, record_id: str) -> Sequence[Entry]:
+        """See `RecordIndex.referring_to`."""
+        return self._entries("refers_to = ?", self._text(record_id))
+
+    def _entries(self, condition: str, *values: object) -> Sequence[Entry]:
+        self._prepare()
+        found = self._reader.rows(f"{SELECT} WHERE {condition}", values)
+        return tuple(map(self._entry, found))
+
+    def _prepare(self) -> None:
+        """Make a private table ready for a look-up."""
+        if self._is_shared:
+            return
+        with self._filling:
+            if self._fill is not None:
+                self.extend(self._fill())
+                self._fill = None
+            if not self.complete:
+                self.finish()
+
+    def _indexed(self, key: str) -> str:
+        """Return the expression of a key, after an index of it was made."""
+        self._prepare()
+        self._writer.script(f"CREATE INDEX IF NOT EXISTS by_{key} ON records ({key}(uri)) WHERE {IS_CAPTURE}")
+        return f"{key}(uri)"
+
+    def _row(self, entry: Entry) -> list[Any]:
+        file = self._numbers.get(entry.file)
+        if file is None:
+            file = self._numbers[entry.file] = len(self._files)
+            self._files.append(entry.file)
+        date, digest = entry.date, entry.payload_digest
+        row: list[Any] = list(_values_of(entry))
+        row[FILE] = file
+        row[DATE] = date.text if date is not None else None
+        row[DIGEST] = str(digest) if digest is not None else None
+        for column in TEXTS:
+            if row[column] is not None:
+                row[column] = self._text(row[column])
+        # In JSON, any text is ASCII.
+        row[CONCURRENT] = json.dumps(entry.concurrent_to) if entry.concurrent_to else None
+        row[TABLE] = str(entry.table)
+        row.append(_key_of(digest) if digest is not None else None)
+        return row
+
+    def _entry(self, row: Sequence[Any]) -> Entry:
+        values: list[Any] = list(row)
+        for column in TEXTS:
+            values[column] = _text_of(row[column])
+        values[FILE] = self._files[row[FILE]]
+        if values[DATE] is not None:
+            values[DATE] = WarcDate.parse(values[DATE])
+        if values[DIGEST] is not None:
+            values[DIGEST] = Digest(*values[DIGEST].split(":", 1))
+        values[CONCURRENT] = tuple(json.loads(row[CONCURRENT])) if row[CONCURRENT] is not None else ()
+        values[TABLE] = parse_table_choice(row[TABLE])
+        return Entry(*values)
+
+
+class _Connection(Closing):
+    """A connection that several threads use, one at a time."""
+
+    def __init__(self, path: str) -> None:
+        import sqlite3
+
+        self._error = sqlite3.OperationalError
+        self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Callable[[str, Iterable[Sequence[object]]], object]]:
+        """Provide a function that runs a statement for each of some values; undo all if anything fails."""
+        with self._writing(), self._connection:
+            self._connection.execute("BEGIN")
+            yield self._connection.executemany
+
+    def script(self, text: str) -> None:
+        with self._writing():
+            self._connection.executescript(text)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            with self._lock:
+                yield
+        except self._error as error:
+            raise TargetError(
+                f"the table of records cannot be kept in a temporary file: {error}; set TMPDIR to a folder "
+                "with space"
+            ) from error
+
+    def define(self, name: str, function: Callable[[Any], bytes]) -> None:
+        self._connection.create_function(name, 1, function, deterministic=True)
+
+    def rows(self, text: str, values: Sequence[object]) -> list[Any]:
+        with self._lock:
+            return self._connection.execute(text, values).fetchall()
+
+    def some_rows(self, text: str, values: Sequence[object]) -> Iterator[Any]:
+        """Yield rows, of which few are in memory at a time."""
+        with self._lock:
+            cursor = self._connection.execute(text, values)
+        while True:
+            with self._lock:
+                rows = cursor.fetchmany(BATCH)
+            if not rows:
+                return
+            yield from rows
+
+    def numbers(self, text: str, values: Sequence[object]) -> array[int]:
+        with self._lock:
+            return array("I", (number for (number,) in self._connection.execute(text, values)))
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+
+def _conditions(query: Query) -> Iterator[tuple[str, Any]]:
+    for word in query.words:
+        yield "uri LIKE ? ESCAPE '\\'", f"%{_literally(word)}%"
+    if query.type is not None:
+        yield "type = ?", query.type
+    if query.mime is not None:
+        yield "mime LIKE ? ESCAPE '\\'", f"{_literally(query.mime)}%"
+    if query.since is not None:
+        yield "date >= ?", query.since
+    if query.until is not None:
+        yield "date < ?", query.until + "~"
+    if query.smallest is not None:
+        yield "size >= ?", query.smallest
+    if query.largest is not None:
+        yield "size <= ?", query.largest
+
+
+def _literally(text: str) -> str:
+    """Escape the characters that have a meaning in a LIKE pattern."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _key_of(digest: Digest) -> bytes:
+    """Return a key that is equal for two spellings of the same digest."""
+    name, value = digest.key
+    return b"%s:%s" % (_bytes_of(name), value)
+
+
+def _key(function: Callable[[str], str], uri: str | bytes) -> bytes:
+    return _bytes_of(function(_text_of(uri)))
+
+
+def _bytes_of(text: str) -> bytes:
+    """Encode any text; the order of the bytes is that of the characters."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text_of(kept: Any) -> Any:  # noqa: ANN401 - text, or None
+    return kept.decode("utf-8", "surrogatepass") if isinstance(kept, bytes) else kept

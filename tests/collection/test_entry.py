@@ -1,0 +1,341 @@
+"""What is known of a record, and which of several captures is nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import seekwarc
+from seekwarc import Digest, Entry, MemoryIndex, TableTrust, WarcDate
+from seekwarc.collection.entry import describe, described, entry_of_line, nearest, with_lengths
+from seekwarc.errors import FormatError
+from seekwarc.format.cdxj import CdxjLine
+from seekwarc.format.warc import build_record_header
+from seekwarc.tools.converting import convert
+from tests.support.foreign import Foreign
+from tests.support.sources import RecordingSource
+from tests.support.writing import DATE, URI, noise, record_id
+
+FORMS = {
+    "zst": lambda made: made,
+    "gz": Foreign.gzip,
+    "none": Foreign.plain,
+}
+BASE32 = "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
+BASE16 = "SHA-1:da39a3ee5e6b4b0d3255bfef95601890afd80709"
+OTHER = "sha1:YAYSCX5QBYJ3I42H3S6NNFQ2MSVX7XZK"
+
+
+def header(kind: str, number: int, length: int, *fields: tuple[str, str], uri: str = URI) -> bytes:
+    """Make a header; a field given overrides what would be there."""
+    usual = [
+        ("WARC-Type", kind),
+        ("WARC-Record-ID", f"<{record_id(number)}>"),
+        ("WARC-Date", DATE),
+        ("WARC-Target-URI", uri),
+        ("Content-Length", str(length)),
+    ]
+    given = {name for name, _ in fields}
+    return build_record_header([*(field for field in usual if field[0] not in given), *fields]).raw
+
+
+def entry(number: int = 1, *fields: tuple[str, str], kind: str = "response") -> Entry:
+    """Return the one entry of a file whose record has these fields."""
+    data = header(kind, number, 0, *fields) + b"\r\n\r\n"
+    with seekwarc.open(RecordingSource(data, f"{number}.warc")) as archive:
+        (found,) = described(archive)
+    return found
+
+
+# Entries of a file.
+
+
+def several(*, table: bool, file_table: bool) -> Foreign:
+    """Small records and large ones, in whatever order matters to how they are found."""
+    made = Foreign()
+    for number, size in enumerate((5, 300_000, 0, 200_000, 250_000, 7)):
+        made.record(
+            noise(size, number),
+            header=header("resource", number, size),
+            cuts=60_000 if size > 60_000 else (),
+            table=table and size > 60_000,
+        )
+    return made.file_table() if file_table else made
+
+
+@pytest.mark.parametrize("file_table", [True, False])
+@pytest.mark.parametrize("table", [True, False])
+@pytest.mark.parametrize("form", FORMS)
+def test_entries_have_the_offset_of_each_record(form: str, table: bool, file_table: bool) -> None:
+    made = FORMS[form](several(table=table, file_table=file_table))
+    with seekwarc.open(RecordingSource(made.bytes(), "one.warc")) as archive:
+        found = list(described(archive))
+        assert [it.file for it in found] == ["one.warc"] * 6
+        assert [it.offset for it in found] == [put.offset for put in made.records]
+        assert [it.id for it in found] == [record_id(number) for number in range(6)]
+        for it, put in zip(found, made.records, strict=True):
+            assert it.length in (None, put.length), "a length may be missing, but never wrong"
+            record = archive.record_at(it.offset, it.length)
+            assert record.header.raw == put.header
+            assert record.block.read() == put.block
+
+
+@pytest.mark.parametrize("file_table", [True, False])
+@pytest.mark.parametrize("table", [True, False])
+@pytest.mark.parametrize("form", ["gz", "zst", "none"])
+def test_entries_have_the_length_of_each_record(form: str, table: bool, file_table: bool) -> None:
+    made = FORMS[form](several(table=table, file_table=file_table))
+    with seekwarc.open(made.bytes()) as archive:
+        assert [it.length for it in described(archive)] == [put.length for put in made.records]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_written_records_are_found_at_their_stated_offsets(form: str, tmp_path) -> None:
+    path = tmp_path / "a.warc.zst"
+    with seekwarc.Writer(path, frame_size=64 << 10) as writer:
+        places = [
+            writer.write_warcinfo({"software": "x"}),
+            writer.write_resource(URI, noise(300_000), "image/x"),
+            writer.write_resource(URI, b"small", "text/plain"),
+        ]
+    if form != "zst":
+        convert(path, path.with_suffix(".other"), form)
+        path = path.with_suffix(".other")
+    with seekwarc.open(path) as archive:
+        found = list(described(archive))
+        assert [it.id for it in found] == [place.id for place in places]
+        assert [it.type for it in found] == ["warcinfo", "resource", "resource"]
+        assert [it.uri for it in found] == [None, URI, URI]
+        if form == "zst":
+            assert [it.offset for it in found] == [place.offset for place in places]
+
+
+def test_blocks_are_not_decompressed_for_an_index() -> None:
+    made = several(table=True, file_table=True)
+    with seekwarc.open(made.bytes()) as archive:
+        assert len(list(described(archive))) == 6
+        assert archive.stats.bytes_decoded < 4 * 60_000, "no more than the first frame of each"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_damage_is_reported_when_it_is_reached(form: str) -> None:
+    made = FORMS[form](several(table=False, file_table=False))
+    with seekwarc.open(made.bytes() + b"this is no record") as archive:
+        found = described(archive)
+        assert [next(found).offset for _ in range(5)] == [put.offset for put in made.records[:5]]
+        with pytest.raises(FormatError):
+            deplete(found)
+
+
+def deplete(entries: Iterator[Entry]) -> None:
+    for _ in entries:
+        pass
+
+
+# What an entry says.
+
+
+def test_an_entry_has_every_field_that_is_looked_up() -> None:
+    found = entry(
+        7,
+        ("WARC-Payload-Digest", BASE32),
+        ("WARC-Segment-Number", "2"),
+        ("WARC-Segment-Origin-ID", f"<{record_id(1)}>"),
+        ("WARC-Refers-To", f"<{record_id(2)}>"),
+        ("WARC-Concurrent-To", f"<{record_id(3)}>"),
+        ("WARC-Concurrent-To", record_id(4)),
+        kind="continuation",
+    )
+    assert found.date is not None
+    assert found.date.text == DATE
+    assert found == Entry(
+        "7.warc",
+        0,
+        found.length,
+        "continuation",
+        record_id(7),
+        URI,
+        found.date,
+        Digest.parse(BASE32),
+        2,
+        record_id(1),
+        record_id(2),
+        (record_id(3), record_id(4)),
+        size=0,
+    )
+
+
+def test_uris_and_ids_come_without_angle_brackets() -> None:
+    found = entry(1, ("WARC-Target-URI", f"<{URI}>"), ("WARC-Record-ID", "urn:uuid:bare"))
+    assert (found.uri, found.id) == (URI, "urn:uuid:bare")
+
+
+@pytest.mark.parametrize("kind", ["resource", "conversion"])
+def test_the_payload_of_a_record_without_a_protocol_is_its_block(kind: str) -> None:
+    assert entry(1, ("WARC-Block-Digest", BASE32), kind=kind).payload_digest == Digest.parse(BASE32)
+    both = entry(1, ("WARC-Block-Digest", OTHER), ("WARC-Payload-Digest", BASE32), kind=kind)
+    assert both.payload_digest == Digest.parse(BASE32)
+
+
+@pytest.mark.parametrize("kind", ["response", "request", "metadata", "revisit", "warcinfo", "continuation"])
+def test_the_block_digest_of_others_is_not_that_of_their_payload(kind: str) -> None:
+    assert entry(1, ("WARC-Block-Digest", BASE32), kind=kind).payload_digest is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "attribute"),
+    [
+        ("WARC-Date", "yesterday", "date"),
+        ("WARC-Date", "2026-02-30T00:00:00Z", "date"),
+        ("WARC-Payload-Digest", "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "payload_digest"),
+        ("WARC-Payload-Digest", "sha1:", "payload_digest"),
+        ("WARC-Block-Digest", "no digest", "payload_digest"),
+        ("WARC-Segment-Number", "two", "segment_number"),
+        ("WARC-Segment-Number", "-1", "segment_number"),
+        ("WARC-Segment-Number", "9" * 19, "segment_number"),
+    ],
+)
+def test_a_malformed_value_is_left_out(name: str, value: str, attribute: str) -> None:
+    found = entry(1, (name, value), ("WARC-Refers-To", f"<{record_id(2)}>"), kind="resource")
+    assert getattr(found, attribute) is None
+    assert (found.id, found.uri, found.refers_to) == (record_id(1), URI, record_id(2))
+
+
+def test_a_record_without_fields_has_an_entry() -> None:
+    with seekwarc.open(b"WARC/1.1\r\nContent-Length: 1\r\n\r\nx\r\n\r\n") as archive:
+        (found,) = described(archive)
+    assert found == Entry("<bytes>", 0, found.length, size=1)
+    index = MemoryIndex()
+    index.add(found)
+    assert index.by_id("") == ()
+
+
+def test_with_lengths_yields_records_of_known_length() -> None:
+    made = Foreign().record(b"x" * 3000, cuts=500).record(b"y").record(b"z" * 900, cuts=300)
+    with seekwarc.open(made.bytes()) as archive:
+        for record, put in zip(with_lengths(archive), made.records, strict=True):
+            assert record.length == put.length
+
+
+def test_with_lengths_costs_no_more_than_iterating() -> None:
+    made = Foreign()
+    for _ in range(50):
+        made.record(b"x" * 3000, cuts=500)
+    plain, asked = RecordingSource(made.gzip().bytes()), RecordingSource(made.gzip().bytes())
+    with seekwarc.open(plain) as archive:
+        list(archive)
+    with seekwarc.open(asked) as archive:
+        assert sum(record.length for record in with_lengths(archive)) == asked.size
+    assert asked.bytes_asked == plain.bytes_asked
+
+
+def test_with_lengths_yields_records_before_damage() -> None:
+    made = Foreign().record(b"x").record(b"y")
+    with seekwarc.open(made.bytes() + b"damage") as archive:
+        records = with_lengths(archive)
+        assert [next(records).offset for _ in range(2)] == [put.offset for put in made.records]
+        with pytest.raises(FormatError):
+            next(records)
+
+
+def test_iteration_may_stop_early() -> None:
+    with seekwarc.open(several(table=False, file_table=False).bytes()) as archive:
+        entries = described(archive)
+        assert next(entries).offset == 0
+        del entries
+        records = with_lengths(archive)
+        assert next(records).offset == 0
+        records.close()
+
+
+# Which of several captures is nearest.
+
+
+def dated(*dates: str | None) -> list[Entry]:
+    return [
+        Entry("a.warc", number, date=WarcDate.parse(date) if date is not None else None)
+        for number, date in enumerate(dates)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("date", "wanted"),
+    [(None, 2), ("2020", 0), ("2022-06", 1), ("2030", 2), ("2024-06-15T12:00:00Z", 2)],
+)
+def test_the_nearest_capture_is_found(date: str | None, wanted: int) -> None:
+    found = nearest(dated("2021", "2023", "2025", None), date and WarcDate.parse(date))
+    assert found is not None
+    assert found.offset == wanted
+
+
+def test_of_equally_near_captures_the_first_is_taken() -> None:
+    entries = dated("2025-01-03", "2025-01-01", "2025-01-03")
+    for date in (None, WarcDate.parse("2025-01-02")):
+        assert nearest(entries, date) is entries[0]
+
+
+def test_captures_without_a_date_are_never_nearest() -> None:
+    assert nearest(dated(None, None), None) is None
+    assert nearest([], WarcDate.parse("2025")) is None
+
+
+# Entries from an index.
+
+
+def line(**fields: str) -> CdxjLine:
+    return CdxjLine(
+        "org,example)/", "20261121093000", {"url": URI, "filename": "a.warc", "offset": "7", **fields}
+    )
+
+
+def test_a_line_of_an_index_is_an_entry() -> None:
+    fields = {"mime": "text/html", "status": "200", "length": "99", "digest": BASE32.removeprefix("sha1:")}
+    found = entry_of_line(line(**fields))
+    assert (found.file, found.offset, found.length, found.type) == ("a.warc", 7, 99, "response")
+    assert (found.uri, str(found.date)) == (URI, "2026-11-21T09:30:00Z")
+    assert (found.mime, found.status, found.payload_digest) == ("text/html", 200, Digest.parse(BASE32))
+    assert entry_of_line(line(), "other.warc").file == "other.warc"
+    assert entry_of_line(line(mime="warc/revisit")).type == "revisit"
+    assert entry_of_line(line(**{"warc-type": "metadata"})).type == "metadata"
+
+
+def test_a_line_with_a_malformed_table_is_an_entry_with_a_problem() -> None:
+    found = entry_of_line(line(seekTable="nonsense"))
+    assert found.table is TableTrust.SCANNED
+    assert "nonsense" in (found.problem or "")
+
+
+def test_a_line_without_a_place_is_not_an_entry() -> None:
+    for wrong in ({"filename": ""}, {"offset": "x"}):
+        with pytest.raises(FormatError):
+            entry_of_line(line(**wrong))
+
+
+def test_what_costs_more_than_the_header_is_asked_for() -> None:
+    head = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html; charset=x\r\n\r\n"
+    made = Foreign().record(
+        head + b"<p>", header=header("response", 1, len(head) + 3, ("Content-Type", "application/http"))
+    )
+    with seekwarc.open(made.bytes()) as archive:
+        (bare,) = described(archive)
+    assert (bare.size, bare.mime, bare.status, bare.payload_size) == (len(head) + 3, None, None, None)
+    with seekwarc.open(made.bytes()) as archive:
+        (full,) = described(
+            archive,
+            lambda record: describe(record, media_type=lambda it: it.payload.media_type, payload_size=True),
+        )
+    assert (full.size, full.mime, full.status, full.payload_size) == (len(head) + 3, "text/html", 404, 3)
+
+
+def test_the_record_that_damage_is_in_is_described_if_wanted() -> None:
+    made = Foreign().record(b"x").record(noise(400_000, 2)).gzip()
+    data = bytearray(made.bytes())
+    second = made.records[1]
+    data[second.offset + second.length // 2] ^= 255
+    for damaged, lengths in ((False, [second.offset]), (True, [second.offset, None])):
+        with seekwarc.open(bytes(data)) as archive:
+            found = described(archive, damaged=damaged)
+            assert [next(found).length for _ in lengths] == lengths
+            with pytest.raises(FormatError):
+                next(found)
