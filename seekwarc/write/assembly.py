@@ -90,7 +90,6 @@ class RecordAssembly:
         output: Where the file is written.
         form: How records are stored.
         work: Threads to compress in.
-        frame_size: Maximum content of a frame of a block, in bytes.
         existing: What the file holds already.
 
     Attributes:
@@ -107,13 +106,12 @@ class RecordAssembly:
         form: Form,
         work: OrderedWork,
         *,
-        frame_size: int,
         existing: ExistingFile | None = None,
     ) -> None:
         self._output = output
         self.encoder = form.encoder
         self._work = work
-        self._frame_size = frame_size
+        self._frame_size = form.frame_size
         self._tables: TableMode = form.tables
         self._has_ends = form.tables == "every" or form.compression == "gz"
         self.layout = form.layout(output, existing)
