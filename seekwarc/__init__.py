@@ -21,143 +21,79 @@ if TYPE_CHECKING:
     import os
     from typing import BinaryIO
 
-    from seekwarc.aio.reading import (
-        AsyncCapture,
-        AsyncCollection,
-        AsyncExtent,
-        AsyncIndex,
-        AsyncReader,
-        AsyncRecord,
-    )
-    from seekwarc.aio.writer import AsyncWriter
-    from seekwarc.cdx.index import Capture, Index
-    from seekwarc.collection.collection import Collection
-    from seekwarc.collection.record_index import Entry, MemoryIndex, RecordIndex
-    from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
-    from seekwarc.errors import (
-        ChecksumError,
-        FormatError,
-        FormatWarning,
-        LimitError,
-        NotFoundError,
-        RangeError,
-        RangeNotSupportedError,
-        RuleError,
-        SeekWarcError,
-        SegmentError,
-        SourceChangedError,
-        SourceError,
-        SourceTimeoutError,
-        TargetError,
-        TargetExistsError,
-        TruncatedError,
-        UnsupportedError,
-    )
-    from seekwarc.format.dates import WarcDate
-    from seekwarc.format.digest import Digest
-    from seekwarc.format.http import HttpHead
-    from seekwarc.format.rules import Finding, check_header
-    from seekwarc.format.seektable import SeekTable, TableReference, TableTrust
-    from seekwarc.format.values import MediaType
-    from seekwarc.format.warc import RecordHeader
-    from seekwarc.frames.dictionary import Dictionary
-    from seekwarc.frames.run import ReadPlan
-    from seekwarc.read.body import TableStatus
-    from seekwarc.read.digests import DigestCheck, DigestVerdict
-    from seekwarc.read.extent import Extent
-    from seekwarc.read.options import ReaderOptions
-    from seekwarc.read.reader import Reader
-    from seekwarc.read.record import Record, Relations
-    from seekwarc.read.selection import Conditions
-    from seekwarc.scale.batches import Batches, batches
-    from seekwarc.scale.gather import gather
-    from seekwarc.scale.payload import PayloadPart
-    from seekwarc.scale.split import Split
-    from seekwarc.scale.splits import read_split, splits
-    from seekwarc.storage.diskcache import DiskCache
-    from seekwarc.storage.fsspec import FileSystemSource
-    from seekwarc.storage.plan import ReadPolicy
-    from seekwarc.storage.source import RangeReadable, RangeSource, Stats
-    from seekwarc.write.dedup import Deduplicator, Duplicates, Original
-    from seekwarc.write.file_layout import TableMode
-    from seekwarc.write.options import WriterOptions
-    from seekwarc.write.writer import Writer
-    from seekwarc.write.written import Written
-
-__all__ = [
-    "AsyncCapture",
-    "AsyncCollection",
-    "AsyncExtent",
-    "AsyncIndex",
-    "AsyncReader",
-    "AsyncRecord",
-    "AsyncWriter",
-    "Batches",
-    "Capture",
-    "ChecksumError",
-    "Collection",
-    "Conditions",
-    "Deduplicator",
-    "Dictionary",
-    "Digest",
-    "DigestCheck",
-    "DigestVerdict",
-    "DiskCache",
-    "Duplicates",
-    "Entry",
-    "Extent",
-    "FileSystemSource",
-    "Finding",
-    "FormatError",
-    "FormatWarning",
-    "HttpHead",
-    "Index",
-    "JoinedRecord",
-    "LimitError",
-    "MediaType",
-    "MemoryIndex",
-    "NotFoundError",
-    "Original",
-    "PayloadPart",
-    "RangeError",
-    "RangeNotSupportedError",
-    "RangeSource",
-    "ReadPlan",
-    "ReadPolicy",
-    "Reader",
-    "ReaderOptions",
-    "Record",
-    "RecordHeader",
-    "RecordIndex",
-    "ResolvedRevisit",
-    "RuleError",
-    "SeekTable",
-    "SeekWarcError",
-    "SegmentError",
-    "SourceChangedError",
-    "SourceError",
-    "SourceTimeoutError",
-    "Split",
-    "Stats",
-    "TableMode",
-    "TableReference",
-    "TableStatus",
-    "TableTrust",
-    "TargetError",
-    "TargetExistsError",
-    "TruncatedError",
-    "UnsupportedError",
-    "WarcDate",
-    "Writer",
-    "WriterOptions",
-    "Written",
-    "batches",
-    "check_header",
-    "gather",
-    "open",
-    "read_split",
-    "splits",
-]
+    from seekwarc.aio.reading import AsyncCapture as AsyncCapture
+    from seekwarc.aio.reading import AsyncCollection as AsyncCollection
+    from seekwarc.aio.reading import AsyncExtent as AsyncExtent
+    from seekwarc.aio.reading import AsyncIndex as AsyncIndex
+    from seekwarc.aio.reading import AsyncReader as AsyncReader
+    from seekwarc.aio.reading import AsyncRecord as AsyncRecord
+    from seekwarc.aio.writer import AsyncWriter as AsyncWriter
+    from seekwarc.cdx.index import Capture as Capture
+    from seekwarc.cdx.index import Index as Index
+    from seekwarc.collection.collection import Collection as Collection
+    from seekwarc.collection.record_index import Entry as Entry
+    from seekwarc.collection.record_index import MemoryIndex as MemoryIndex
+    from seekwarc.collection.record_index import RecordIndex as RecordIndex
+    from seekwarc.collection.segments import JoinedRecord as JoinedRecord
+    from seekwarc.collection.segments import ResolvedRevisit as ResolvedRevisit
+    from seekwarc.errors import ChecksumError as ChecksumError
+    from seekwarc.errors import FormatError as FormatError
+    from seekwarc.errors import FormatWarning as FormatWarning
+    from seekwarc.errors import LimitError as LimitError
+    from seekwarc.errors import NotFoundError as NotFoundError
+    from seekwarc.errors import RangeError as RangeError
+    from seekwarc.errors import RangeNotSupportedError as RangeNotSupportedError
+    from seekwarc.errors import RuleError as RuleError
+    from seekwarc.errors import SeekWarcError as SeekWarcError
+    from seekwarc.errors import SegmentError as SegmentError
+    from seekwarc.errors import SourceChangedError as SourceChangedError
+    from seekwarc.errors import SourceError as SourceError
+    from seekwarc.errors import SourceTimeoutError as SourceTimeoutError
+    from seekwarc.errors import TargetError as TargetError
+    from seekwarc.errors import TargetExistsError as TargetExistsError
+    from seekwarc.errors import TruncatedError as TruncatedError
+    from seekwarc.errors import UnsupportedError as UnsupportedError
+    from seekwarc.format.dates import WarcDate as WarcDate
+    from seekwarc.format.digest import Digest as Digest
+    from seekwarc.format.http import HttpHead as HttpHead
+    from seekwarc.format.rules import Finding as Finding
+    from seekwarc.format.rules import check_header as check_header
+    from seekwarc.format.seektable import SeekTable as SeekTable
+    from seekwarc.format.seektable import TableReference as TableReference
+    from seekwarc.format.seektable import TableTrust as TableTrust
+    from seekwarc.format.values import MediaType as MediaType
+    from seekwarc.format.warc import RecordHeader as RecordHeader
+    from seekwarc.frames.dictionary import Dictionary as Dictionary
+    from seekwarc.frames.run import ReadPlan as ReadPlan
+    from seekwarc.read.body import TableStatus as TableStatus
+    from seekwarc.read.digests import DigestCheck as DigestCheck
+    from seekwarc.read.digests import DigestVerdict as DigestVerdict
+    from seekwarc.read.extent import Extent as Extent
+    from seekwarc.read.options import ReaderOptions as ReaderOptions
+    from seekwarc.read.reader import Reader as Reader
+    from seekwarc.read.record import Record as Record
+    from seekwarc.read.record import Relations
+    from seekwarc.read.selection import Conditions as Conditions
+    from seekwarc.scale.batches import Batches as Batches
+    from seekwarc.scale.batches import batches as batches
+    from seekwarc.scale.gather import gather as gather
+    from seekwarc.scale.payload import PayloadPart as PayloadPart
+    from seekwarc.scale.split import Split as Split
+    from seekwarc.scale.splits import read_split as read_split
+    from seekwarc.scale.splits import splits as splits
+    from seekwarc.storage.diskcache import DiskCache as DiskCache
+    from seekwarc.storage.fsspec import FileSystemSource as FileSystemSource
+    from seekwarc.storage.plan import ReadPolicy as ReadPolicy
+    from seekwarc.storage.source import RangeReadable
+    from seekwarc.storage.source import RangeSource as RangeSource
+    from seekwarc.storage.source import Stats as Stats
+    from seekwarc.write.dedup import Deduplicator as Deduplicator
+    from seekwarc.write.dedup import Duplicates as Duplicates
+    from seekwarc.write.dedup import Original as Original
+    from seekwarc.write.file_layout import TableMode as TableMode
+    from seekwarc.write.options import WriterOptions as WriterOptions
+    from seekwarc.write.writer import Writer as Writer
+    from seekwarc.write.written import Written as Written
 
 __version__ = "0.1.0"
 __compiled__: bool
@@ -165,61 +101,52 @@ __compiled__: bool
 
 # Each name is imported when it is first used, so that readers do not wait for what writing needs.
 _HOMES = {
-    "AsyncCapture": "seekwarc.aio.reading",
-    "AsyncCollection": "seekwarc.aio.reading",
-    "AsyncExtent": "seekwarc.aio.reading",
-    "AsyncIndex": "seekwarc.aio.reading",
-    "AsyncReader": "seekwarc.aio.reading",
-    "AsyncRecord": "seekwarc.aio.reading",
-    "AsyncWriter": "seekwarc.aio.writer",
-    "Batches": "seekwarc.scale.batches",
-    "Capture": "seekwarc.cdx.index",
-    "Collection": "seekwarc.collection.collection",
-    "Conditions": "seekwarc.read.selection",
-    "Deduplicator": "seekwarc.write.dedup",
-    "Dictionary": "seekwarc.frames.dictionary",
-    "Digest": "seekwarc.format.digest",
-    "DigestCheck": "seekwarc.read.digests",
-    "DigestVerdict": "seekwarc.read.digests",
-    "DiskCache": "seekwarc.storage.diskcache",
-    "Duplicates": "seekwarc.write.dedup",
-    "Entry": "seekwarc.collection.record_index",
-    "Extent": "seekwarc.read.extent",
-    "FileSystemSource": "seekwarc.storage.fsspec",
-    "Finding": "seekwarc.format.rules",
-    "HttpHead": "seekwarc.format.http",
-    "Index": "seekwarc.cdx.index",
-    "JoinedRecord": "seekwarc.collection.segments",
-    "MediaType": "seekwarc.format.values",
-    "MemoryIndex": "seekwarc.collection.record_index",
-    "Original": "seekwarc.write.dedup",
-    "PayloadPart": "seekwarc.scale.payload",
-    "RangeSource": "seekwarc.storage.source",
-    "ReadPlan": "seekwarc.frames.run",
-    "ReadPolicy": "seekwarc.storage.plan",
-    "Reader": "seekwarc.read.reader",
-    "ReaderOptions": "seekwarc.read.options",
-    "Record": "seekwarc.read.record",
-    "RecordHeader": "seekwarc.format.warc",
-    "RecordIndex": "seekwarc.collection.record_index",
-    "ResolvedRevisit": "seekwarc.collection.segments",
-    "SeekTable": "seekwarc.format.seektable",
-    "Split": "seekwarc.scale.split",
-    "Stats": "seekwarc.storage.source",
-    "TableMode": "seekwarc.write.file_layout",
-    "TableReference": "seekwarc.format.seektable",
-    "TableStatus": "seekwarc.read.body",
-    "TableTrust": "seekwarc.format.seektable",
-    "WarcDate": "seekwarc.format.dates",
-    "Writer": "seekwarc.write.writer",
-    "WriterOptions": "seekwarc.write.options",
-    "Written": "seekwarc.write.written",
-    "batches": "seekwarc.scale.batches",
-    "check_header": "seekwarc.format.rules",
-    "gather": "seekwarc.scale.gather",
-    "read_split": "seekwarc.scale.splits",
-    "splits": "seekwarc.scale.splits",
+    name: f"seekwarc.{home}"
+    for home, names in {
+        "aio.reading": "AsyncCapture AsyncCollection AsyncExtent AsyncIndex AsyncReader AsyncRecord",
+        "aio.writer": "AsyncWriter",
+        "cdx.index": "Capture Index",
+        "collection.collection": "Collection",
+        "collection.record_index": "Entry MemoryIndex RecordIndex",
+        "collection.segments": "JoinedRecord ResolvedRevisit",
+        "errors": "ChecksumError FormatError FormatWarning LimitError NotFoundError RangeError "
+        "RangeNotSupportedError RuleError SeekWarcError SegmentError SourceChangedError "
+        "SourceError SourceTimeoutError TargetError TargetExistsError TruncatedError "
+        "UnsupportedError",
+        "format.dates": "WarcDate",
+        "format.digest": "Digest",
+        "format.http": "HttpHead",
+        "format.rules": "Finding check_header",
+        "format.seektable": "SeekTable TableReference TableTrust",
+        "format.values": "MediaType",
+        "format.warc": "RecordHeader",
+        "frames.dictionary": "Dictionary",
+        "frames.run": "ReadPlan",
+        "read.body": "TableStatus",
+        "read.digests": "DigestCheck DigestVerdict",
+        "read.extent": "Extent",
+        "read.options": "ReaderOptions",
+        "read.reader": "Reader",
+        "read.record": "Record",
+        "read.selection": "Conditions",
+        "scale.batches": "Batches batches",
+        "scale.gather": "gather",
+        "scale.payload": "PayloadPart",
+        "scale.split": "Split",
+        "scale.splits": "read_split splits",
+        "storage.diskcache": "DiskCache",
+        "storage.fsspec": "FileSystemSource",
+        "storage.plan": "ReadPolicy",
+        "storage.source": "RangeSource Stats",
+        "write.dedup": "Deduplicator Duplicates Original",
+        "write.file_layout": "TableMode",
+        "write.options": "WriterOptions",
+        "write.writer": "Writer",
+        "write.written": "Written",
+    }.items()
+    for name in names.split()
 }
+__all__ = [*_HOMES, "open"]  # noqa: PLE0604 - they are strings
 
 
 if not TYPE_CHECKING:
@@ -228,10 +155,10 @@ if not TYPE_CHECKING:
         if name == "__compiled__":
             # A function that was compiled has no bytecode.
             value = not hasattr(import_module("seekwarc.format.zstd").measure_frame, "__code__")
-        elif name not in __all__:
+        elif name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         else:
-            value = getattr(import_module(_HOMES.get(name, "seekwarc.errors")), name)
+            value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
 

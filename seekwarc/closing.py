@@ -1,12 +1,18 @@
-"""Objects that a `with` block closes."""
+"""What stays open, and how long: until a `with` block ends, or until others were used more recently."""
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Hashable
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self, TypeVar
 
-__all__ = ["Closing"]
+__all__ = ["Closing", "Recent"]
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 
 class Closing(ABC):
@@ -25,3 +31,43 @@ class Closing(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close it. Idempotent."""
+
+
+class Recent(Generic[K, V]):
+    """The most recently used values, by their keys. Safe to use from several threads.
+
+    Values that are dropped are not closed, since they may be in use.
+
+    Args:
+        limit: Maximum number of values.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._values: OrderedDict[K, V] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: K) -> V | None:
+        """Return the value of a key, or None if it is unknown or was dropped."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: K, value: V, *, replace: bool = True) -> V:
+        """Keep a value, and return it; without `replace`, the value that the key already has."""
+        with self._lock:
+            if replace or key not in self._values:
+                self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._limit:
+                self._values.popitem(last=False)
+            return self._values[key]
+
+    def clear(self) -> None:
+        """Drop all values."""
+        with self._lock:
+            self._values.clear()

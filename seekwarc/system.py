@@ -228,9 +228,9 @@ def interrupt_after(seconds: float, handler: Callable[[], object]) -> None:
 
 @contextlib.contextmanager
 def hold_interrupts() -> Iterator[None]:
-    """Put off Ctrl-C until the block ends; Python processes that are started in it never notice one.
+    """Keep Ctrl-C from processes that this thread starts in the block, and put it off for the thread itself.
 
-    Windows cannot do either.
+    If another thread of this process receives it, it is not put off here. Windows can do neither.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

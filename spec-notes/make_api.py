@@ -88,13 +88,14 @@ class Module:
             if isinstance(node, ast.ImportFrom) and node.module
             for alias in node.names
         }
-
-    def value(self, name: str) -> object:
-        """Return what a constant of the module is."""
-        for node in self.tree.body:
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-                return ast.literal_eval(node.value)
-        raise LookupError(name)
+        # What a package offers of its modules is imported `as` what it is called.
+        self.offered = {
+            alias.name: node.module
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.ImportFrom) and node.module
+            for alias in node.names
+            if alias.asname
+        }
 
 
 MODULES: dict[str, Module] = {}
@@ -274,14 +275,8 @@ def entry(name: str, home: str, *, prefix: str = "") -> Iterator[str]:
 
 def page() -> str:
     face = module("seekwarc")
-    names = face.value("__all__")
-    homes = next(
-        ast.literal_eval(node.value)
-        for node in face.tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES"
-    )
-    assert isinstance(names, list)
-    where = {name: homes.get(name, "seekwarc" if name == "open" else "seekwarc.errors") for name in names}
+    where = {**face.offered, "open": "seekwarc"}
+    names = sorted(where)
     errors = [name for name in names if where[name] == "seekwarc.errors"]
     functions = [name for name in names if name[0].islower()]
     classes = [name for name in names if name not in {*errors, *functions}]
@@ -292,17 +287,20 @@ def page() -> str:
             parts += entry(name, where[name])
     tools = module("seekwarc.tools")
     parts += ["## seekwarc.tools", ast.get_docstring(tools.tree) or ""]
-    verbs = tools.value("__all__")
-    assert isinstance(verbs, list)
-    for name in verbs:
+    for name in tools.offered:
         parts += entry(name, "seekwarc.tools", prefix="tools.")
-    results = ["verify.Verification", "verify.ProblemKind", "verify.Problem", "verify.ProblemSeverity"]
+    results = [
+        "verifying.Verification",
+        "verifying.ProblemKind",
+        "verifying.Problem",
+        "verifying.ProblemSeverity",
+    ]
     results += [
-        "convert.Conversion",
-        "index.Indexing",
-        "recover.Recovery",
-        "recover.Loss",
-        "concat.Concatenation",
+        "converting.Conversion",
+        "indexing.Indexing",
+        "recovering.Recovery",
+        "recovering.Loss",
+        "concatenating.Concatenation",
     ]
     for result in results:
         home, _, name = result.rpartition(".")

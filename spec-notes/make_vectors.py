@@ -21,15 +21,17 @@ from vector_files import Record, Vector
 from vector_frames import DICTIONARY_ID, dictionary_content
 from vector_listing import listing
 from vectors_decided import decided_vectors
+from vectors_displaced import displaced_vectors
 from vectors_foreign import foreign_vectors
 from vectors_hostile import hostile_vectors
+from vectors_limits import limit_vectors
 from vectors_valid import valid_vectors
 
 SAMPLES: Final = Path(__file__).parent / "warc-zstd-seekable" / "samples"
 BY_HAND: Final = {"README.md", "LICENSE"}
 SPECIFICATION: Final = "warc-zstd-seekable"
 VERSION: Final = "1.4"
-MAX_LINE: Final = 140
+MAX_LINE: Final = 150
 
 
 def verify(vectors: list[Vector]) -> None:
@@ -79,7 +81,14 @@ def text_of(value: object, depth: int = 0) -> str:
 
 def files() -> dict[str, bytes]:
     """Return all that is made, by name."""
-    vectors = [*valid_vectors(), *hostile_vectors(), *foreign_vectors(), *decided_vectors()]
+    vectors = [
+        *valid_vectors(),
+        *hostile_vectors(),
+        *foreign_vectors(),
+        *decided_vectors(),
+        *displaced_vectors(),
+        *limit_vectors(),
+    ]
     verify(vectors)
     made = {vector.file: vector.data for vector in vectors}
     made["manifest.json"] = text_of(manifest(vectors)).encode()

@@ -40,6 +40,18 @@ def record_header(kind: str, number: int, length: int, *fields: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """A range of a block, asked for with another offset or length than the record's."""
+
+    start: int
+    end: int
+    length: int | None = None
+    """None if none is given."""
+    before: int = 0
+    """Bytes from the offset that is given to the record's."""
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """A record: its frames and all that belongs to its length, and what a reader gets."""
 
@@ -55,14 +67,20 @@ class Record:
     """Bytes of the block before the first that is missing or damaged; None: all are there."""
     shared: Frame | None = None
     """The frame that it shares with the record before, if it has no frame of its own."""
-    asked: bool = True
-    """The manifest has ranges of it."""
+    asked: tuple[tuple[int, int], ...] | None = None
+    """The ranges in the manifest; None for some in each frame."""
     trailer: bytes = RECORD_END
+    asked_at: tuple[Asked, ...] = ()
+    is_cut: bool = False
+    """The file ends inside its last frame; what that holds before the cut may be delivered."""
+    missing: int = 0
+    """Bytes at its end that no frame holds."""
 
     @property
     def content(self) -> bytes:
         """The record as in an uncompressed WARC file."""
-        return self.header + self.block + self.trailer
+        content = self.header + self.block + self.trailer
+        return content[: len(content) - self.missing]
 
     def with_table(self, table: Frame, *, used: bool = True) -> Record:
         """Return the record with another table in place of its own."""
@@ -80,12 +98,9 @@ class Record:
         return self.frames[: last + 1]
 
     def ranges(self) -> Iterator[tuple[int, int, list[int]]]:
-        """Yield ranges of the block, and the numbers of the frames that hold them.
-
-        One at the middle of each frame, where two runs meet, one across each cut, and both ends.
-        """
+        """Yield ranges of the block, and the numbers of the frames that hold them."""
         block = self.block if self.intact is None else self.block[: self.intact]
-        if not block or not self.asked:
+        if not block:
             return
         spans = []
         start = -len(self.header)
@@ -94,15 +109,21 @@ class Record:
             if max(start, 0) < min(end, len(block)):
                 spans.append((max(start, 0), min(end, len(block)), number))
             start = end
-        wanted = {(0, min(10, len(block))), (max(0, len(block) - 7), len(block))}
-        for first, last, _ in spans:
-            middle = (first + last) // 2
-            edge = next((at for at in range(middle, last) if block[at - 1] != block[at]), middle)
-            wanted.add((max(first, edge - 10), min(last, edge + 10)))
-            wanted.add((max(0, last - 5), min(last + 5, len(block))))
+        wanted = _in_each_frame(spans, block) if self.asked is None else self.asked
         for first, last in sorted(wanted):
             numbers = [number for begin, end, number in spans if begin < last and first < end]
             yield first, last, numbers if self.seekable else []
+
+
+def _in_each_frame(spans: list[tuple[int, int, int]], block: bytes) -> set[tuple[int, int]]:
+    """Return a range at the middle of each frame, where two runs meet, one across each cut, and both ends."""
+    wanted = {(0, min(10, len(block))), (max(0, len(block) - 7), len(block))}
+    for first, last, _ in spans:
+        middle = (first + last) // 2
+        edge = next((at for at in range(middle, last) if block[at - 1] != block[at]), middle)
+        wanted.add((max(first, edge - 10), min(last, edge + 10)))
+        wanted.add((max(0, last - 5), min(last + 5, len(block))))
+    return wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +194,8 @@ class Vector:
 def _described(record: Record, offset: int, length: int) -> dict[str, Any]:
     """Return what the manifest says of a record."""
     block = record.block if record.intact is None else record.block[: record.intact]
+    if record.is_cut:
+        length -= len(record.frames[-1].data)
     table = None
     at = offset
     for frame in record.frames:
@@ -193,11 +216,20 @@ def _described(record: Record, offset: int, length: int) -> dict[str, Any]:
         "sha256": sha256(block),
         "complete": record.intact is None,
         "table": table,
-        "ranges": [
-            {"start": start, "end": end, "sha256": sha256(block[start:end]), "frames": numbers}
-            for start, end, numbers in record.ranges()
-        ],
+        "ranges": [*_ranges(record, block, offset)],
     }
+
+
+def _ranges(record: Record, block: bytes, offset: int) -> Iterator[dict[str, Any]]:
+    """Yield what the manifest says of the ranges of a record, of whose block so much is intact."""
+    for start, end, numbers in record.ranges():
+        yield {"start": start, "end": end, "sha256": sha256(block[start:end]), "frames": numbers}
+    for it in record.asked_at:
+        known = {"start": it.start, "end": it.end, "sha256": sha256(block[it.start : it.end])}
+        yield known | {"offset": offset - it.before, "length": it.length}
+    if len(block) < len(record.block):
+        start = len(record.block) - 10 if record.is_cut else len(block)
+        yield {"start": start, "end": min(start + 10, len(record.block)), "sha256": None}
 
 
 def sha256(data: bytes) -> str:

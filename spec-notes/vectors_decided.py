@@ -35,6 +35,7 @@ from vector_frames import (
 from vectors_foreign import RUN_OF_MUCH
 from vectors_valid import BODY, FIELDS, SEGMENT, WITH_DICTIONARY, followed_by_padding, small_info
 
+HEAD_OF_STATUS_0: Final = b"HTTP/1.1 0 No Content\r\nContent-Type: text/plain\r\n\r\n"
 LONG_LEAD: Final = 5_000_000
 LONG_BODY: Final = 8_600_000
 """No frame_size of at most 8 MiB but LONG_LEAD cuts so long a body there and nowhere else."""
@@ -98,6 +99,12 @@ def first_frame_vectors() -> list[Vector]:
             ),
             (small_info(), head_alone, small_record(3)),
             "2.1 2.2",
+            "",
+        ),
+        "large-head-of-status-0": (
+            "The HTTP head of a large record has the status 0 and no other digit, and is one all the same.",
+            (small_info(), large_record(2, BODY, head=HEAD_OF_STATUS_0), small_record(3)),
+            "2.1",
             "",
         ),
         "large-first-lead-of-a-frame": (

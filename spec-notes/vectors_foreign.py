@@ -278,7 +278,10 @@ def damage_vectors() -> list[Vector]:
                 "The file ends in the middle of its last frame: what comes before it is delivered, then an "
                 "error."
             ),
-            (small_info(), replace(second, frames=(*second.frames[:3], cut), intact=2 * FRAME_SIZE)),
+            (
+                small_info(),
+                replace(second, frames=(*second.frames[:3], cut), intact=2 * FRAME_SIZE, is_cut=True),
+            ),
             writes="none",
             sections="6.6",
             breaks="W27",

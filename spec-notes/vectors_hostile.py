@@ -185,7 +185,7 @@ def untrue_vectors() -> list[Vector]:
             ),
             replace(
                 with_entries(second, [(f0, c0, s0), (f1, c1 + 1000, s1), (f2, c2, s2), (f3, c3 - 1000, s3)]),
-                asked=False,
+                asked=(),
             ),
         ),
     }

@@ -32,6 +32,8 @@ MORE_SAMPLES = Path(os.environ.get("SEEKWARC_SAMPLES", ROOT.parent / "shared" / 
 SAMPLES = MORE_SAMPLES if MORE_SAMPLES.is_dir() else VECTORS
 STANDARD = MORE_SAMPLES.parent / "seeds" / "warc-1.1.txt"
 """The text of WARC 1.1, a paragraph a line, without headings; not part of the repository either."""
+ODD_SAMPLES = MORE_SAMPLES.parent / "more-samples"
+"""Files that break rules, beside MORE_SAMPLES; not part of the repository either."""
 IN_CI = os.environ.get("CI", "") not in ("", "false")
 
 PROGRAMS = {
@@ -53,6 +55,10 @@ ENGINES = {
 """Components of the extra `engines`."""
 FILES = {
     "samples": (SAMPLES is MORE_SAMPLES, "files by other tools, which SEEKWARC_SAMPLES names the folder of"),
+    "odd samples": (
+        ODD_SAMPLES.is_dir(),
+        "files that break rules, in ../more-samples beside SEEKWARC_SAMPLES",
+    ),
     "standard": (STANDARD.is_file(), "the text of WARC 1.1, in ../seeds beside the folder SEEKWARC_SAMPLES"),
 }
 """Files outside the repository that tests use: whether they are there, and what they are."""

@@ -78,7 +78,7 @@ def test_examples_of_module_run(
 def public_classes() -> dict[str, type]:
     """Return what is public and is a class, but for errors, of which the first speaks for all."""
     named = {f"seekwarc.{name}": getattr(seekwarc, name) for name in seekwarc.__all__}
-    modules: list[ModuleType] = [importlib.import_module(f"seekwarc.tools.{name}") for name in tools.__all__]
+    modules: list[ModuleType] = [importlib.import_module(name) for name in tools._HOMES.values()]
     named |= {f"{it.__name__}.{name}": getattr(it, name) for it in modules for name in it.__all__}
     named["seekwarc.serve.served.ServedRecord"] = ServedRecord
     return {

@@ -7,12 +7,13 @@ registered domain is a label before one of the first, a private domain before on
 
 from __future__ import annotations
 
-import contextlib
 import re
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Final, NamedTuple, Protocol, cast
+from typing import Final, NamedTuple, Protocol
 from urllib.parse import unquote
+
+from seekwarc.format.uri import idna, split_uri
 
 __all__ = ["Host", "UrlParts", "parse_host", "parse_url"]
 
@@ -23,9 +24,6 @@ MAX_HOSTS: Final = 4096
 LABELS: Final = 5
 MAX_PORT: Final = 65535
 
-_URL = re.compile(
-    r"(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?", re.DOTALL
-)  # RFC 3986, appendix B
 _PORT = re.compile(r":([0-9]{1,5})\Z")
 
 
@@ -63,8 +61,7 @@ class _Suffixes(Protocol):
 
 def parse_url(url: str) -> UrlParts:
     """Take a URL apart. Any text is taken: what is missing is empty."""
-    match = cast("re.Match[str]", _URL.match(url))
-    scheme, authority, path, query = match.groups()
+    scheme, authority, path, query = split_uri(url)
     place = (authority or "").rpartition("@")[2]
     port = _PORT.search(place)
     number = int(port[1]) if port is not None else None
@@ -82,9 +79,9 @@ def parse_host(name: str) -> Host:
     """Take the name of a host apart."""
     name = unquote(name, errors="surrogateescape").lower()
     if not name.isascii() and len(name) <= MAX_HOST:
-        # What is no name in DNS stays as it is.
-        with contextlib.suppress(UnicodeError):
-            name = name.encode("idna").decode("ascii")
+        # A name that IDNA cannot encode is kept.
+        encoded = idna(name)
+        name = name if encoded is None else encoded.decode("ascii")
     name = name.removesuffix(".")
     if not name or _is_address(name):
         return Host(name, (None,) * LABELS, None, None, None, None, None)

@@ -187,7 +187,7 @@ def _run(verb: str, words: list[str]) -> int:
 def _print_failure(options: argparse.Namespace, error: Exception) -> None:
     """Print as JSON that a verb failed; see spec-notes/json.md."""
     # Imported here: most commands do not fail.
-    from seekwarc.cli.common import report  # noqa: PLC0415
+    from seekwarc.cli.printing import report  # noqa: PLC0415
     from seekwarc.tools.outcome import Failure  # noqa: PLC0415
 
     target = getattr(options, "output", None)

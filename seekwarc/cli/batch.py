@@ -12,7 +12,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
-from seekwarc.cli.common import printable, progress_is_seen, report, watch
+from seekwarc.cli.printing import printable, report
+from seekwarc.cli.progress import progress_is_seen, watch
+from seekwarc.cli.targets import absolute
 from seekwarc.errors import SeekWarcError, SourceError, TargetError
 from seekwarc.format.words import counted
 from seekwarc.system import default_threads
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_JOBS",
-    "absolute",
     "add_batch_arguments",
     "as_json",
     "check_age",
@@ -231,11 +232,6 @@ def run_batch(
     if many and summary and not options.json:
         told.print_summary()
     return status
-
-
-def absolute(name: str) -> str:
-    """Return the absolute path of a file; a URL, or `-` for a standard stream, as it is."""
-    return name if "://" in name or name == "-" else os.path.abspath(name)
 
 
 def _cluster(options: argparse.Namespace) -> Pool:

@@ -17,17 +17,10 @@ import argparse
 import sys
 
 from seekwarc.cli.arguments import add_no_verify_argument
-from seekwarc.cli.common import (
-    add_index_limits,
-    add_limit_arguments,
-    add_record_arguments,
-    counts_from_end,
-    index_limits,
-    limit_options,
-    open_archive,
-    parse_range,
-    wanted_record,
-)
+from seekwarc.cli.options import add_index_limits, add_limit_arguments, index_limits, limit_options
+from seekwarc.cli.records import add_record_arguments, wanted_record
+from seekwarc.cli.sizes import counts_from_end, parse_range
+from seekwarc.cli.targets import open_archive
 from seekwarc.errors import NotFoundError, RangeError, SeekWarcError, SegmentError
 from seekwarc.read.extent import Extent
 from seekwarc.read.reader import Reader

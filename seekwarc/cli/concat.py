@@ -14,21 +14,14 @@ import argparse
 from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_json_argument, add_no_verify_argument, add_output_arguments
-from seekwarc.cli.common import (
-    add_limit_arguments,
-    done_json,
-    existing_option,
-    human_size,
-    input_target,
-    limit_options,
-    output_target,
-    printable,
-    report,
-    watch,
-)
+from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.printing import done_json, printable, report
+from seekwarc.cli.progress import watch
+from seekwarc.cli.sizes import human_size
+from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
-from seekwarc.tools.concat import Concatenation, concat
+from seekwarc.tools.concatenating import Concatenation, concat
 
 __all__ = ["add_arguments", "run"]
 

@@ -10,10 +10,16 @@ MANIFEST is the samples' manifest.json, or its folder. COMMAND is a small progra
                                                 record at OFFSET
 
 Its exit status is 0 if it did that; 1 after an error, which it reports on standard error, when all that is
-right was written; 3 if the reader cannot do what was asked for. Examples are in tests/interop/adapters.
+right was written; 3 if the reader cannot do what was asked for. With --batch it is started as
+
+  COMMAND batch                                 and reads questions from its standard input: each line is
+                                                a JSON array of the arguments above. Its answer is a line
+                                                `STATUS SIZE MESSAGE`, and then SIZE bytes, the output
+
+Examples are in tests/interop/adapters.
 
 seekwarc conform spec-notes/warc-zstd-seekable/samples -- python my_reader.py
-seekwarc conform samples/manifest.json --class seeks --json -- java -jar my-reader.jar
+seekwarc conform samples/manifest.json --class seeks --batch --json -- java -jar my-reader.jar
 """
 
 from __future__ import annotations
@@ -29,10 +35,12 @@ from itertools import groupby
 from typing import Final
 
 from seekwarc.cli.batch import MAX_JOBS, parse_jobs
-from seekwarc.cli.common import printable, progress_is_seen
+from seekwarc.cli.printing import printable
+from seekwarc.cli.progress import progress_is_seen
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.words import counted
 from seekwarc.system import default_threads
+from seekwarc.tools.batch_command import BatchCommand
 from seekwarc.tools.command import Command
 from seekwarc.tools.conform import Answer, judged, meets, questions_about
 from seekwarc.tools.manifest import Manifest, read_manifest
@@ -55,6 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="reads",
         help="what the exit status tells: whether all records are read and no range is wrong (reads, the "
         "default), or whether ranges are read too (seeks)",
+    )
+    parser.add_argument(
+        "--batch",
+        action="store_true",
+        help="ask many questions of one process, which takes less time, instead of starting one for each",
     )
     parser.add_argument(
         "--timeout",
@@ -93,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     except FormatError as error:
         # It says nothing of the reader, which status 1 would.
         raise SeekWarcError(error.message, source=error.source) from error
-    command = Command(options.command, timeout=options.timeout)
+    command = (BatchCommand if options.batch else Command)(options.command, timeout=options.timeout)
     answers: list[Answer] = []
     try:
         for answer in _watched(judged(manifest, command.run, jobs=options.jobs), manifest):

@@ -33,18 +33,15 @@ from seekwarc.cli.batch import (
     run_batch,
     threads_of_each,
 )
-from seekwarc.cli.common import (
-    STANDARD_OUTPUT,
+from seekwarc.cli.options import (
     TRAIN,
     add_limit_arguments,
     add_writer_arguments,
-    existing_option,
-    human_size,
-    input_target,
     limit_options,
-    output_target,
     writer_options,
 )
+from seekwarc.cli.sizes import human_size
+from seekwarc.cli.targets import STANDARD_OUTPUT, existing_option, input_target, output_target
 from seekwarc.errors import (
     FormatError,
     SeekWarcError,
@@ -59,7 +56,7 @@ from seekwarc.frames.units import Compression
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.tools.arc import is_arc
-from seekwarc.tools.convert import Conversion, convert, holds_same
+from seekwarc.tools.converting import Conversion, convert, holds_same
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.train import Gain, GainMeter, train
 from seekwarc.tools.work import JobContext

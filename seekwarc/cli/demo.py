@@ -15,10 +15,12 @@ import tempfile
 from pathlib import Path
 
 from seekwarc.cli.arguments import add_force_argument, add_json_argument
-from seekwarc.cli.common import existing_option, human_size, parse_size, watch
+from seekwarc.cli.progress import watch
+from seekwarc.cli.sizes import human_size, parse_size
+from seekwarc.cli.targets import existing_option
 from seekwarc.errors import ChecksumError, SeekWarcError
 from seekwarc.read.reader import Reader
-from seekwarc.tools.convert import convert
+from seekwarc.tools.converting import convert
 from seekwarc.tools.example import FILM, RangeCost, make_example, measure
 from seekwarc.write.files import refuse_existing
 

@@ -13,16 +13,10 @@ from __future__ import annotations
 import argparse
 
 from seekwarc.cli.arguments import add_json_argument, add_output_arguments
-from seekwarc.cli.common import (
-    add_limit_arguments,
-    dictionary_at,
-    done_json,
-    existing_option,
-    human_size,
-    limit_options,
-    output_target,
-    report,
-)
+from seekwarc.cli.options import add_limit_arguments, dictionary_at, limit_options
+from seekwarc.cli.printing import done_json, report
+from seekwarc.cli.sizes import human_size
+from seekwarc.cli.targets import existing_option, output_target
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import (
     FIRST_RANDOM_ID,

@@ -23,16 +23,12 @@ import json
 import sys
 
 from seekwarc.cli.arguments import add_force_argument
-from seekwarc.cli.common import (
-    add_limit_arguments,
-    human_size,
-    input_target,
-    limit_options,
-    parse_size,
-    printable,
-    watch,
-)
+from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.printing import printable
+from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_selection_arguments, selection_of
+from seekwarc.cli.sizes import human_size, parse_size
+from seekwarc.cli.targets import input_target
 from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.format.words import counted
 from seekwarc.storage.opening import open_source

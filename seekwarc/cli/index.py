@@ -38,22 +38,16 @@ from typing import BinaryIO, cast
 
 from seekwarc.cdx.index import PARQUET_MAGIC
 from seekwarc.cli.arguments import add_json_argument, add_output_arguments
-from seekwarc.cli.batch import absolute, add_batch_arguments, check_age, planned_jobs, run_batch
-from seekwarc.cli.common import (
-    add_limit_arguments,
-    existing_option,
-    input_target,
-    limit_options,
-    output_target,
-    printable,
-    report,
-)
+from seekwarc.cli.batch import add_batch_arguments, check_age, planned_jobs, run_batch
+from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.printing import printable, report
+from seekwarc.cli.targets import absolute, existing_option, input_target, output_target
 from seekwarc.errors import FormatError, SeekWarcError, TargetExistsError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.words import counted
 from seekwarc.read.options import ReadLimits
 from seekwarc.tools.batch import archives_in
-from seekwarc.tools.index import Indexing, file_name, index, write_lines
+from seekwarc.tools.indexing import Indexing, file_name, index, write_lines
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.sorting import sorted_lines
 from seekwarc.tools.work import JobContext

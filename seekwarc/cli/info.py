@@ -19,18 +19,11 @@ from typing import TYPE_CHECKING
 
 from seekwarc.cli.arguments import add_json_argument
 from seekwarc.cli.batch import add_batch_arguments, run_batch
-from seekwarc.cli.common import (
-    add_limit_arguments,
-    add_record_arguments,
-    human_size,
-    input_target,
-    limit_options,
-    open_archive,
-    parse_range,
-    printable,
-    split_offset,
-    wanted_record,
-)
+from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.printing import printable
+from seekwarc.cli.records import add_record_arguments, split_offset, wanted_record
+from seekwarc.cli.sizes import human_size, parse_range
+from seekwarc.cli.targets import input_target, open_archive
 from seekwarc.errors import NotFoundError
 from seekwarc.format.words import counted
 from seekwarc.read.body import TableStatus

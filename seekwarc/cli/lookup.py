@@ -21,7 +21,9 @@ from itertools import islice
 
 from seekwarc.cdx.index import Capture, Index
 from seekwarc.cli.arguments import add_json_argument
-from seekwarc.cli.common import add_index_limits, index_limits, input_target, printable
+from seekwarc.cli.options import add_index_limits, index_limits
+from seekwarc.cli.printing import printable
+from seekwarc.cli.targets import input_target
 from seekwarc.errors import NotFoundError
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource

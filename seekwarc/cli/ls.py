@@ -17,8 +17,10 @@ import sys
 from collections.abc import Iterator
 
 from seekwarc.cli.arguments import add_json_argument
-from seekwarc.cli.common import add_limit_arguments, limit_options, open_archive, printable
+from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.printing import printable
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
+from seekwarc.cli.targets import open_archive
 from seekwarc.collection.record_index import with_lengths
 from seekwarc.errors import FormatError, NotFoundError, TruncatedError
 from seekwarc.read.record import Record

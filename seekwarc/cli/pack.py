@@ -19,19 +19,11 @@ from pathlib import Path
 from typing import BinaryIO, cast, get_args
 
 from seekwarc.cli.arguments import add_json_argument, add_output_arguments
-from seekwarc.cli.common import (
-    add_writer_arguments,
-    done_json,
-    existing_option,
-    human_size,
-    input_target,
-    output_target,
-    parse_size,
-    printable,
-    progress_is_seen,
-    report,
-    writer_options,
-)
+from seekwarc.cli.options import add_writer_arguments, writer_options
+from seekwarc.cli.printing import done_json, printable, report
+from seekwarc.cli.progress import progress_is_seen
+from seekwarc.cli.sizes import human_size, parse_size
+from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.storage.streams import read_some
 from seekwarc.tools.pack import NamedStream, files_below, pack

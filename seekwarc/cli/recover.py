@@ -28,18 +28,16 @@ from seekwarc.cli.batch import (
     run_batch,
     threads_of_each,
 )
-from seekwarc.cli.common import (
+from seekwarc.cli.options import (
     add_limit_arguments,
     add_writer_arguments,
     dictionary_at,
-    existing_option,
-    human_size,
-    input_target,
     limit_options,
-    output_target,
-    printable,
     writer_options,
 )
+from seekwarc.cli.printing import printable
+from seekwarc.cli.sizes import human_size
+from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import FormatError, TargetExistsError, UnsupportedError
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
@@ -47,10 +45,10 @@ from seekwarc.frames.units import detect
 from seekwarc.read.options import ReadLimits
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
-from seekwarc.tools.convert import content_digest
+from seekwarc.tools.converting import content_digest
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.pipes import revocable, searchable
-from seekwarc.tools.recover import Recovery, recover
+from seekwarc.tools.recovering import Recovery, recover
 from seekwarc.tools.work import JobContext
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.output import Output

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from seekwarc.cli.common import parse_size
+from seekwarc.cli.sizes import parse_size
 from seekwarc.read.selection import Conditions, Selection, checked_status, date_bound
 
 __all__ = ["add_selection_arguments", "archives_named", "selection_of"]

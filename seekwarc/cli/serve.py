@@ -25,7 +25,9 @@ import webbrowser
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.cli.common import add_limit_arguments, limit_options, printable, progress_is_seen
+from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.printing import printable
+from seekwarc.cli.progress import progress_is_seen
 from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.format.words import counted
 

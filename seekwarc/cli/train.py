@@ -12,19 +12,11 @@ from __future__ import annotations
 import argparse
 
 from seekwarc.cli.arguments import add_json_argument, add_output_arguments
-from seekwarc.cli.common import (
-    add_limit_arguments,
-    done_json,
-    existing_option,
-    human_size,
-    input_target,
-    limit_options,
-    output_target,
-    parse_size,
-    printable,
-    report,
-    watch,
-)
+from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.printing import done_json, printable, report
+from seekwarc.cli.progress import watch
+from seekwarc.cli.sizes import human_size, parse_size
+from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.frames.encoder import DEFAULT_LEVEL

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import argparse
 
-from seekwarc.cli.common import add_limit_arguments, limit_options, open_archive
+from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.serve import DEFAULT_HOST, DEFAULT_PORT, port_number, web_address
+from seekwarc.cli.targets import open_archive
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.cdxj import date_digits, date_of_digits
 from seekwarc.format.dates import WarcDate

@@ -29,14 +29,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Self
 
-from seekwarc.cli.batch import absolute, add_batch_arguments, run_batch
-from seekwarc.cli.common import (
-    add_limit_arguments,
-    human_size,
-    input_target,
-    limit_options,
-    printable,
-)
+from seekwarc.cli.batch import add_batch_arguments, run_batch
+from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.printing import printable
+from seekwarc.cli.sizes import human_size
+from seekwarc.cli.targets import absolute, input_target
 from seekwarc.format.words import counted
 from seekwarc.frames.units import detect
 from seekwarc.read.options import ReadLimits
@@ -46,7 +43,7 @@ from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.pipes import searchable
 from seekwarc.tools.profile import ProfileVerifier
 from seekwarc.tools.requirements import Broken, Profile
-from seekwarc.tools.verify import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
+from seekwarc.tools.verifying import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
 from seekwarc.tools.work import JobContext
 from seekwarc.write.files import unwritable
 

@@ -160,6 +160,10 @@ class SegmentsBody(RecordBody):
                 break
         return found
 
+    def hides_records(self) -> bool:
+        """See `RecordBody.hides_records`."""
+        return any(segment.body.hides_records() for segment in self._segments)
+
     def plan(self, start: int, stop: int) -> ReadPlan:
         """See `RecordBody.plan`. The ranges of all files come one after the other."""
         plans = [it.body.plan(it.start, it.stop) for it in self._pieces(start, stop) if it.body is not None]

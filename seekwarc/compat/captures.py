@@ -16,7 +16,7 @@ from seekwarc.cdx.lines import IndexLine
 from seekwarc.closing import Closing
 from seekwarc.collection.collection import Collection, Target
 from seekwarc.collection.record_index import Entry, MemoryIndex, RecordIndex, entry_of, with_next
-from seekwarc.compat.paths import name_of, uri_of
+from seekwarc.compat.paths import MISREAD, name_of, uri_of
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
 from seekwarc.format.cdxj import date_of_digits
 from seekwarc.format.dates import WarcDate
@@ -362,6 +362,8 @@ class IndexedCaptures(Captures):
                     yield _listed(uri, capture)
 
     def _lines_below(self, prefix: str) -> Iterator[Capture]:
+        if prefix.startswith(MISREAD):
+            return iter(self._index)
         scheme, separator, path = prefix.partition("://")
         host, slash, folders = path.partition("/")
         if prefix and not separator:

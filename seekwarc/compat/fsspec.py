@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from glob import has_magic
@@ -19,12 +17,13 @@ from typing import Any, Final, NoReturn, cast
 from fsspec.spec import AbstractFileSystem
 from fsspec.utils import tokenize
 
+from seekwarc.closing import Recent
 from seekwarc.collection.collection import Target
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.compat.captures import Captures, Found, IndexedCaptures, ScannedCaptures
 from seekwarc.compat.entries import folder_info, listed_info, record_info
 from seekwarc.compat.file import WarcFile
-from seekwarc.compat.paths import SELF, CapturePath, folder_prefix, folders_of
+from seekwarc.compat.paths import SELF, CapturePath, folder_prefix, folders_of, name_of, uri_of
 from seekwarc.compat.targets import absolute, is_index, targets_of
 from seekwarc.errors import NotFoundError, UnsupportedError
 from seekwarc.read.extent import Extent
@@ -109,8 +108,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
             raise TypeError("warc:// takes the files (fo=...) or an index of them (index=...)")
         self.fo = fo if index is None else index
         self._decoded = decoded
-        self._lock = threading.Lock()
-        self._records: OrderedDict[tuple[str, int], Record] = OrderedDict()
+        self._records: Recent[tuple[str, int], Record] = Recent(MAX_RECORDS)
         reading = cast("ReaderOptions", options)
         if index is not None:
             self._captures: Captures = IndexedCaptures(index, files, **reading)
@@ -207,7 +205,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
     def _own(self, prefix: str) -> dict[str, dict[str, Any]]:
         """Return the entry of the capture that has the name of a folder, if there is one."""
         name = prefix.removesuffix("/")
-        if not name or name.endswith(":/"):
+        if not name or name.endswith(":/") or name_of(uri_of(name)) != name:
             return {}
         address = CapturePath.parse(name)
         found = next(filter(None, (self._captures.exact(uri, None) for uri in address.uris[:1])), None)
@@ -457,20 +455,10 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
     def _opened(self, found: Found, path: str) -> Record:
         """Return a record; the latest ones are kept, with their tables."""
         key = found.file, found.offset
-        with self._lock:
-            record = self._records.get(key)
-            if record is not None:
-                self._records.move_to_end(key)
-                return record
         try:
-            record = found.open()
+            return self._records.get(key) or self._records.put(key, found.open())
         except NotFoundError as error:
             raise FileNotFoundError(errno.ENOENT, str(error), path) from error
-        with self._lock:
-            self._records[key] = record
-            if len(self._records) > MAX_RECORDS:
-                self._records.popitem(last=False)
-        return record
 
     # What would write.
 

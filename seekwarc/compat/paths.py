@@ -2,13 +2,15 @@
 
 A URI is a path already. But programs that walk through folders split paths at every slash, read `*`, `?` and
 `[` as patterns and `::` as the border between two URLs, and drop a slash at the end. So a listing escapes
-these characters with per cent signs, and nothing else: `name_of` and `uri_of` are each other's inverse. And a
-capture whose URI is also a folder of others is listed in that folder, as `%`.
+these characters with per cent signs, and nothing else: `name_of` and `uri_of` are each other's inverse. A
+capture whose URI is also a folder of others is listed in that folder, as `%`. And what would be misread as a
+date, as a place, or as the path of a mounted file system is listed in a folder `%` of its own.
 
     http://example.org/a?b=/c     http://example.org/a%3Fb=%2Fc
     http://example.org/           http://example.org/%2F
     http://example.org/50%3A50    http://example.org/50%253A50
     http://example.org/docs       http://example.org/docs/%  (where there is a http://example.org/docs/a.html)
+    2026/plan                     %/2026/plan
 """
 
 from __future__ import annotations
@@ -23,20 +25,23 @@ from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import date_of_digits
 from seekwarc.format.values import without_brackets
 
-__all__ = ["SELF", "CapturePath", "folder_prefix", "folders_of", "name_of", "uri_of"]
+__all__ = ["MISREAD", "SELF", "CapturePath", "folder_prefix", "folders_of", "name_of", "uri_of"]
 
 # What is escaped: controls, * ? [ ] \ : / . and the per cent sign before any of these.
 _CODES: Final = r"(?:[01][0-9A-Fa-f]|2[AaEeFf5]|3[AaFf]|5[BbCcDd]|7[Ff])"
 _SPECIAL = re.compile(rf"[\x00-\x1f\x7f*?\[\]\\]|::+|%(?={_CODES})")
 _ESCAPED = re.compile(f"%({_CODES})")
-_BEGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://(?=[^/])")
+# `warc://` at the beginning of a path is no part of it.
+_BEGIN = re.compile(r"(?!warc://)[A-Za-z][A-Za-z0-9+.\-]*://(?=[^/])")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 EMPTY: Final = "%2F"
 """Stands for an empty part of a path, such as the last one of a URI that ends with a slash."""
 
-_MOUNTED = re.compile(rf"([A-Za-z][A-Za-z0-9+.\-]*):/(?!/|{EMPTY})(?=.)")
+_MOUNTED = re.compile(rf"\A([A-Za-z][A-Za-z0-9+.\-]*):/(?!/|{EMPTY})(?=.)")
 SELF: Final = "%"
 """The last part of the name of a capture that is also a folder."""
+MISREAD: Final = "%/"
+"""Precedes a name that means something else without it."""
 
 MAX_FOLDERS: Final = 64
 """Folders of a name: a URI of a mebibyte may have half a million slashes."""
@@ -44,6 +49,8 @@ MAX_FOLDERS: Final = 64
 _PLACE = re.compile(r"([^/:@]*)@([0-9]{1,18})(?:\+([0-9]{1,18}))?")
 # As in the URLs of a Wayback Machine, where two letters may say how the page is shown.
 _DATED = re.compile(r"((?:[0-9]{2}){2,7})(?:[a-z]{2}_)?/(.+)", re.DOTALL)
+# Names without a host, or their folders, that mean something else; the folder of `http:/x` is that of `http://x`.
+_MEANS_ELSE = re.compile(rf"(?:{_SCHEME.pattern}|{_PLACE.pattern})(?:/|\Z)|{_DATED.pattern}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +110,13 @@ def name_of(uri: str) -> str:
         parts.append(_escape(last + mark + query).replace("/", EMPTY))
     else:
         parts.append(_part(last))
-    return head + "/".join(parts)
+    name = head + "/".join(parts)
+    return MISREAD + name if not head and _MEANS_ELSE.match(name) else name
 
 
 def uri_of(name: str) -> str:
     """Return the URI that a listing has under a name."""
-    head, rest = _split(name.removesuffix(f"/{SELF}"))
+    head, rest = _split(name.removeprefix(MISREAD).removesuffix(f"/{SELF}"))
     parts = ("" if part == EMPTY else _ESCAPED.sub(_unescaped, part) for part in rest.split("/"))
     return head + "/".join(parts)
 

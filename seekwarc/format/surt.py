@@ -10,10 +10,11 @@ numbers. tests/interop/test_cdxj_indexer.py compares with it.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from typing import Final
 from urllib.parse import quote_from_bytes
+
+from seekwarc.format.uri import idna, split_uri
 
 __all__ = ["surt"]
 
@@ -23,9 +24,6 @@ MAX_HOST: Final = 1024
 """Longer hosts are neither converted to IDNA nor read as a numeric address."""
 
 _FILEDESC = b"filedesc"
-_URI = re.compile(
-    rb"(?:([a-zA-Z][a-zA-Z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?", re.DOTALL
-)  # RFC 3986, appendix B
 # Slashes may be missing or repeated, and so may the scheme.
 _WEB = re.compile(rb"(?:(https?):/*)+", re.IGNORECASE)
 _PORT = re.compile(rb"[0-9]{1,5}")
@@ -86,12 +84,10 @@ def _split(raw: bytes) -> tuple[bytes, bytes | None, bytes, bytes | None]:
     web = _WEB.match(raw)
     if web:
         raw = web[1] + b"://" + raw[web.end() :]
-    match = _URI.match(raw)
-    if match is None or match[1] is None:
-        match = _URI.match(b"http://" + raw.lstrip(b"/"))
-    if match is None:
-        return b"http", b"", b"", None
-    return match[1].lower(), match[2], match[3], match[4]
+    scheme, authority, path, query = split_uri(raw)
+    if scheme is None:
+        return b"http", *split_uri(b"http://" + raw.lstrip(b"/"))[1:]
+    return scheme.lower(), authority, path, query
 
 
 def _host_and_port(authority: bytes) -> tuple[bytes, int | None]:
@@ -113,8 +109,8 @@ def _host(host: bytes) -> bytes:
     host = _unescape(host)
     if not host.isascii() and len(host) <= MAX_HOST:
         # A host that IDNA cannot encode is kept and escaped.
-        with contextlib.suppress(UnicodeError):
-            host = host.decode("utf-8", "ignore").encode("idna")
+        encoded = idna(host.decode("utf-8", "ignore"))
+        host = host if encoded is None else encoded
     host = _DOTS.sub(b".", host).strip(b".")
     host = _dotted_quad(host) or _escape(host).lower()
     www = _WWW.match(host)

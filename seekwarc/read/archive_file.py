@@ -163,6 +163,10 @@ class ArchiveFile:
             _ = self.decoder.dictionary
         return window, compression
 
+    def without_records(self) -> FormatError:
+        """Return the error that the file has frames without content alone (spec-notes, section 6.6)."""
+        return FormatError("the file has no record, and a WARC file holds at least one", source=self.name)
+
     @property
     def tables(self) -> FileTables:
         """The tables at the end of the file, loaded when first needed."""

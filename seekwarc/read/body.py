@@ -120,7 +120,7 @@ class RecordBody(ABC):
         """Fill `out` from `start` on as far as the file goes, and return how many bytes that was.
 
         Raises:
-            TruncatedError: The file ends before `start`.
+            TruncatedError: The file ends before `start`, or hides other records in these bytes.
             ChecksumError, SourceError: As `read`.
         """
         try:
@@ -132,10 +132,17 @@ class RecordBody(ABC):
                     data = self.read_some(start + filled, start + len(out))
                     out[filled : filled + len(data)] = data
                     filled += len(data)
-            if not filled:
+            if not filled or self.hides_records():
                 raise
             return filled
         return len(out)
+
+    def hides_records(self) -> bool:
+        """Return whether the bytes up to the file's end, which were read, have a record that is not this one.
+
+        Then the file is not cut off: the record's Content-Length is too large.
+        """
+        return False
 
     @abstractmethod
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:

@@ -189,7 +189,7 @@ class Extent:
                 with out.getbuffer() as view, view[done:room] as target:
                     count = self._read_into(start + done, target, verify=verify)
             except TruncatedError as error:
-                if not to_cut or not done:
+                if not to_cut or not done or self._body.hides_records():
                     raise
                 file = self._body.file
                 file.deviates("cut", f"{CUT_OFF}: {error.message}", self._body.offset)

@@ -29,6 +29,7 @@ from seekwarc.read.resync import (
     too_large,
     too_small,
 )
+from seekwarc.read.sequential import check_trailer
 
 if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader
@@ -121,14 +122,18 @@ def _blank_end(window: Window, end: int) -> int:
     return end
 
 
-def plain_record_at(file: ArchiveFile, window: Window, offset: int, *, own: bool = False) -> Record:
+def plain_record_at(
+    file: ArchiveFile, window: Window, offset: int, *, own: bool = False, length: int | None = None
+) -> Record:
     """Return the record at `offset`.
 
     Args:
         file: The file.
         window: What the header is read through.
         offset: Offset of the record.
-        own: The window is for this record alone, which reads on through it.
+        own: The window is for this record alone, which reads on through it, and has the end that iterating
+            would give it.
+        length: Stored bytes up to the next record, where known.
 
     Raises:
         FormatError: No record header with an end stands there.
@@ -144,8 +149,8 @@ def plain_record_at(file: ArchiveFile, window: Window, offset: int, *, own: bool
         if end >= 0:
             header = file.parse_header(data[index:end], offset)
             record = Record(PlainBody(file, offset, header, window if own else None))
-            if own and offset + record.size - len(RECORD_END) > (file.source.size or 0):
-                _see_through(file, record, LaterRecords(file))
+            if own:
+                _look_at_end(file, window, record, length)
             return record
         found = data[index : index + len(RECORD_MAGIC)]
         is_cut = len(data) - index < size
@@ -180,15 +185,7 @@ def plain_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterato
             missing = f"{end - size} of {record.content_length} bytes of its block are missing"
             _tell(file, "cut", record, f"{CUT_OFF}: {missing}")
         else:
-            following = _blank_end(window, end)
-            if following < size and not is_record_magic(window.take(following, len(RECORD_MAGIC))):
-                following = _real_end(file, record, begin, end)
-            elif file.strict and following - end != len(RECORD_END):
-                raise FormatError(
-                    f"the record is followed by {following - end} bytes of line breaks, not by CRLF CRLF",
-                    source=file.name,
-                    offset=offset,
-                )
+            following = _following(file, window, record, begin, end)
         record.note_length(following - offset)
         yield record
         offset = following
@@ -206,6 +203,53 @@ def _see_through(file: ArchiveFile, record: Record, later: LaterRecords) -> int 
         found = max(following - begin - len(RECORD_END), 0)
         _tell(file, "length", record, too_large(record.content_length, found), found)
         record.note_length(following - record.offset)
+    return following
+
+
+def _look_at_end(file: ArchiveFile, window: Window, record: Record, length: int | None) -> None:
+    """Give a record by its offset the end that iterating would, unless that took another request.
+
+    Raises:
+        FormatError: The file is read strictly, and the end is not as it should be.
+    """
+    begin = record.offset + len(record.header.raw)
+    end = begin + record.content_length
+    if end > (file.source.size or 0):
+        _see_through(file, record, LaterRecords(file))
+        return
+    if not file.strict:
+        stop = end if length is None else record.offset + length
+        if end <= stop and (
+            file.source.is_far or (length is not None and not _has_surplus(window, end, stop))
+        ):
+            return
+    record.note_length(_following(file, window, record, begin, end) - record.offset)
+
+
+def _has_surplus(window: Window, end: int, stop: int) -> bool:
+    """Tell whether other bytes than line breaks stand between a block and the next record."""
+    return stop - end > MAX_BLANK_BYTES or bool(window.take(end, stop - end).strip(b"\r\n"))
+
+
+def _following(file: ArchiveFile, window: Window, record: Record, begin: int, end: int) -> int:
+    """Return where the next record begins, and tell what is wrong with the end of this one.
+
+    Args:
+        file: The file.
+        window: What follows the block is read through.
+        record: The record.
+        begin: Offset of its block.
+        end: Offset of the end that its Content-Length gives.
+
+    Raises:
+        FormatError: The file is read strictly, and other bytes than CRLF CRLF follow the block.
+    """
+    size = file.source.size or 0
+    following = _blank_end(window, end)
+    trailer = window.take(end, following - end) if file.strict else RECORD_END
+    if following < size and not is_record_magic(window.take(following, len(RECORD_MAGIC))):
+        following = _real_end(file, record, begin, end)
+    check_trailer(file, record.offset, trailer)
     return following
 
 

@@ -13,7 +13,7 @@ from seekwarc.read.archive_file import ONE_READ, ArchiveFile
 from seekwarc.read.gzip_members import gzip_records
 from seekwarc.read.options import ReaderOptions, ReadOptions
 from seekwarc.read.plain import plain_record_at, plain_records
-from seekwarc.read.sequential import StreamedRecords
+from seekwarc.read.sequential import StreamedRecords, check_streamed_end
 from seekwarc.read.zstd_records import framed_record_at, framed_records
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
@@ -164,8 +164,8 @@ class Reader(Closing):
 
         Raises:
             FormatError: When damage is reached, unless `on_error` says otherwise; what was yielded before
-                stays good. Also where the file is no WARC file, its dictionary is damaged, or it is a pipe,
-                in which nothing can be looked for.
+                stays good. Also if the file is no WARC file or has no record, its dictionary is damaged, or
+                it is a pipe, in which nothing can be looked for.
             SourceError: The stored bytes are unavailable.
         """
         file = self._file
@@ -318,8 +318,12 @@ class Reader(Closing):
         """Return the record that starts at a stored offset, as an index gives it.
 
         With a length nothing is read beyond the record: its first 16 KiB or, where each read takes its time,
-        all of a small one at once. Nothing is fetched twice. The block is as long as Content-Length says:
-        only iteration corrects that, for it looks where the next record begins.
+        all of a small one at once. Nothing is fetched twice.
+
+        A wrong Content-Length is corrected as by iterating if it shows at once: in a .warc that is not
+        remote, or by a length that it does not fit; of a record that is one small gzip member, or one small
+        frame of known length. Otherwise the block is as long as Content-Length says: to find out would take
+        decompressing what follows. Strict reading does that for the end of the record.
 
         Args:
             offset: Offset of the record's first frame, gzip member or byte; also as a string of digits, which
@@ -349,12 +353,14 @@ class Reader(Closing):
             window.get(offset, offset + length)
         compression = file.detect(window, offset)
         if compression == "none":
-            return plain_record_at(file, window, offset, own=True)
+            return plain_record_at(file, window, offset, own=True, length=length)
         if compression == "zst":
             record = framed_record_at(file, window, offset, length, table)
         else:
             records = StreamedRecords(file, window, offset, compression, tolerant=True)
             record = records.step()
+            if file.strict:
+                check_streamed_end(file, offset, compression)
         if record is None:
             raise FormatError("no record starts here", source=self.name, offset=offset)
         return record

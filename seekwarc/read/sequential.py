@@ -119,9 +119,16 @@ class StreamBody(RecordBody):
             filled = self._open().read_at(self._base + start, out)
             if filled is None:
                 filled = self._open(again=True).read_at(self._base + start, out)
-        if not filled and len(out):
-            raise self.cut()
-        return filled or 0
+            filled = filled or 0
+            if filled < len(out) and (not filled or self.hides_records()):
+                # Why there is no more: the stream raises its damage, if that is not just the file's end.
+                self._open().read_at(self._base + start + filled, out)
+                raise self.cut()
+        return filled
+
+    def hides_records(self) -> bool:
+        """See `RecordBody.hides_records`."""
+        return self._stream is not None and self._stream.head_after(self._base) is not None
 
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
         """See `RecordBody.read_some`."""
@@ -181,6 +188,29 @@ def streamed_length(file: ArchiveFile, offset: int, compression: Compression) ->
     return record.length
 
 
+def check_trailer(file: ArchiveFile, offset: int, trailer: bytes) -> None:
+    """Refuse other line breaks after a block than CRLF CRLF, if the file is read strictly.
+
+    Raises:
+        FormatError: The record at `offset` has others.
+    """
+    if file.strict and trailer != RECORD_END:
+        raise FormatError(
+            f"the record is followed by {trailer[:16]!r}, not by CRLF CRLF", source=file.name, offset=offset
+        )
+
+
+def check_streamed_end(file: ArchiveFile, offset: int, compression: Compression) -> None:
+    """Decompress the record at `offset` to see that it ends as it should; for strict reading.
+
+    Raises:
+        FormatError: It does not, or is damaged.
+    """
+    records = StreamedRecords(file, file.window(), offset, compression, tolerant=True)
+    records.step()
+    records.finish()
+
+
 class StreamedRecords:
     """All records from some offset on, in order. Each is yielded before its block is decompressed.
 
@@ -226,6 +256,8 @@ class StreamedRecords:
     def __iter__(self) -> Iterator[Record]:
         while (record := self.step()) is not None:
             yield record
+        if not self.next_offset:
+            raise self._file.without_records()
 
     def step(self) -> Record | None:
         """Pass the rest of the current record and return the next one, None at the end of the file.
@@ -276,13 +308,10 @@ class StreamedRecords:
     def _pass_blank_lines(self) -> None:
         """Pass the line breaks that somebody put before the first record."""
         blank = self._stream.read_blank_lines()
-        if blank:
-            self._refuse(f"{blank[:16]!r} stands before the first record", self.next_offset)
-
-    def _refuse(self, problem: str, offset: int) -> None:
-        """Raise where the file is read strictly. To all others a few line breaks are not worth a word."""
-        if self._file.strict:
-            raise FormatError(problem, source=self._file.name, offset=offset)
+        # To all but strict readers a few line breaks are not worth a word.
+        if blank and self._file.strict:
+            problem = f"{blank[:16]!r} stands before the first record"
+            raise FormatError(problem, source=self._file.name, offset=self.next_offset)
 
     def _check_small_unit(self, record: Record) -> None:
         """Compare the record's length with its unit, where that has been decoded whole.
@@ -374,8 +403,7 @@ class StreamedRecords:
                 # What follows is damaged; this record is not.
                 record.note_length(max(stream.unit_end - record.offset, 0))
             raise
-        if self.trailer != RECORD_END:
-            self._refuse(f"the record is followed by {self.trailer[:16]!r}, not by CRLF CRLF", record.offset)
+        check_trailer(file, record.offset, self.trailer)
         self.at_unit = mark is None or not mark.skip
         end, empty_frames = stream.passed
         self.next_offset = mark.unit if mark else end
@@ -460,4 +488,6 @@ def streamed_group(
         records.finish()
         if records.at_unit:
             return records.next_offset
+    if not records.next_offset:
+        raise file.without_records()
     return file.source.size or offset

@@ -205,6 +205,11 @@ class ZstdBody(RecordBody):
         """See `RecordBody.read_some`."""
         return self.find().read_some(start, stop, least)
 
+    def hides_records(self) -> bool:
+        """See `RecordBody.hides_records`."""
+        way = self.find()
+        return isinstance(way, RecordBody) and way.hides_records()
+
     def plan(self, start: int, stop: int) -> ReadPlan:
         """See `RecordBody.plan`."""
         return self.find().plan(start, stop)

@@ -20,10 +20,10 @@ from seekwarc.format.zstd import FrameHeader, measure_frame, parse_frame_header
 from seekwarc.frames.decoder import CodecError
 from seekwarc.frames.scan import Window, frame_start_at
 from seekwarc.frames.units import WHOLE_FRAME, whole_frame
-from seekwarc.read.body import record_size
+from seekwarc.read.body import TableStatus, record_size
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED, too_large
-from seekwarc.read.sequential import end_of_empty_frames, streamed_group
+from seekwarc.read.sequential import check_streamed_end, check_trailer, end_of_empty_frames, streamed_group
 from seekwarc.read.zstd_body import (
     MAX_BLANK_FRAME,
     FrameBody,
@@ -105,6 +105,7 @@ def framed_record_at(
     else:
         record_header = file.parse_header(content[:end], offset)
         if record_size(record_header) == len(content):
+            check_trailer(file, offset, content[-len(RECORD_END) :])
             return Record(FrameBody(file, offset, record_header, offset + len(frame)), length=length)
     if file.strict and table is TableTrust.CLAIMED:
         # Only looking at all frames shows that a table was made to displace some of them.
@@ -112,7 +113,23 @@ def framed_record_at(
     body = ZstdBody(file, offset, record_header, table=table, length=length, head=head)
     record = Record(body, length=length)
     _tell_of_frame(file, record, header, content, len(frame))
+    _check_end(body)
     return record
+
+
+def _check_end(body: ZstdBody) -> None:
+    """See that a record of several frames ends with CRLF CRLF, if the file is read strictly.
+
+    Raises:
+        FormatError: It does not.
+    """
+    if not body.file.strict:
+        return
+    if body.data_end is None or body.table_status is TableStatus.STREAM:
+        check_streamed_end(body.file, body.offset, "zst")
+    else:
+        size = record_size(body.header)
+        check_trailer(body.file, body.offset, body.read(size - len(RECORD_END), size))
 
 
 def _tell_of_frame(
@@ -176,12 +193,10 @@ def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterat
     decompress = file.decoder.private()
     while True:
         offset = yield from _single_frame_records(file, window, offset, decompress)
-        for empty in empty_frames_at(file, window, offset):
-            offset = empty.end
-        start = frame_start_at(window, offset)
+        start = _next_frame(file, window, offset)
         if start is None:
             return
-        header = start[1]
+        offset, header = start
         record_header = _header_at(file, window, offset) if header and header.content_size else None
         if header is None or header.content_size is None or record_header is None:
             offset = yield from streamed_group(file, window, offset, "zst")
@@ -208,10 +223,22 @@ def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterat
             offset = yield from streamed_group(file, window, offset, "zst")
             continue
         yield record
+        _check_end(body)
         if not record.has_length:
             end = end_of_empty_frames(data_end, whole_empty_frames_at(file, window, data_end), offset)
             record.note_length(end - offset)
         offset = data_end
+
+
+def _next_frame(file: ArchiveFile, window: Window, offset: int) -> tuple[int, FrameHeader | None] | None:
+    """Return offset and header of the next frame that may have content; None at the end of the file."""
+    begin = offset
+    for empty in empty_frames_at(file, window, offset):
+        offset = empty.end
+    start = frame_start_at(window, offset)
+    if start is None and not begin:
+        raise file.without_records()
+    return (offset, start[1]) if start is not None else None
 
 
 def _single_frame_records(

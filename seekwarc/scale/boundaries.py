@@ -220,7 +220,7 @@ def large_records(file: ArchiveFile, min_size: int) -> Iterator[Record]:
 
     Tables only tell where to look. In a file that is near, the frames of each record are scanned; in one that
     is far, the record's own table must be there, and its last frame must end where that says. So the length
-    of each is its own. What is damaged, or is not what the tables say, is left out.
+    of each is its own. What is damaged, cut off, or not what the tables say, is left out.
     """
     links = file.tables.links
     if links:
@@ -238,7 +238,7 @@ def large_records(file: ArchiveFile, min_size: int) -> Iterator[Record]:
         # What comes after damage is not looked for here.
         with suppress(FormatError):
             for record in walk(file, file.window()):
-                if record.size >= min_size and not record.skip and record.length:
+                if record.size >= min_size and not (record.skip or record.is_cut_off) and record.length:
                     yield record
 
 

@@ -11,12 +11,13 @@ import tempfile
 import threading
 import time
 from array import array
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os.path import join
 from typing import Any, Final, Literal, NamedTuple
 
+from seekwarc.closing import Recent
 from seekwarc.collection.record_index import Entry
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
@@ -132,8 +133,7 @@ class Catalogue:
         # Two connections, so that a request for a few rows does not wait for a search of all of them.
         self._reader = _Connection(path)
         self._searcher = _Connection(path)
-        self._lock = threading.Lock()
-        self._results: OrderedDict[Query, _Result] = OrderedDict()
+        self._results: Recent[Query, _Result] = Recent(MAX_RESULTS)
         self.rows = 0
         """Number of rows."""
         self.types: Counter[str] = Counter()
@@ -185,10 +185,7 @@ class Catalogue:
 
     def _found(self, query: Query) -> array[int]:
         """Return the numbers of the rows that a query finds, in its order."""
-        with self._lock:
-            known = self._results.get(query)
-            if known is not None:
-                self._results.move_to_end(query)
+        known = self._results.get(query)
         rows, now = self.rows, time.monotonic()
         if known is not None and known.rows == rows:
             return known.found
@@ -200,11 +197,7 @@ class Catalogue:
             return known.found
         else:
             result = _Result(rows, now, self._search(query, 0, rows))
-        with self._lock:
-            self._results[query] = result
-            while len(self._results) > MAX_RESULTS:
-                self._results.popitem(last=False)
-        return result.found
+        return self._results.put(query, result).found
 
     def _search(self, query: Query, after: int, last: int) -> array[int]:
         conditions, values = ["n > ?", "n <= ?"], [after, last]

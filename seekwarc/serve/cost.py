@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 import threading
 from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final
 
+from seekwarc.closing import Recent
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.format.seektable import SeekTable
 from seekwarc.read.record import Record
@@ -192,26 +192,15 @@ class View:
             return [match.span() for match in _RUN.finditer(self._fetched)]
 
 
-class Views:
+class Views(Recent[str, View]):
     """The most recently used views, by the names that clients gave them."""
 
     def __init__(self) -> None:
-        self._views: OrderedDict[str, View] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, name: str) -> View | None:
-        """Return a view, or None if it is unknown or was forgotten."""
-        with self._lock:
-            return self._views.get(name)
+        super().__init__(MAX_VIEWS)
 
     def open(self, name: str) -> View:
         """Return a view; a new one if it is unknown."""
-        with self._lock:
-            view = self._views.setdefault(name, View())
-            self._views.move_to_end(name)
-            while len(self._views) > MAX_VIEWS:
-                self._views.popitem(last=False)
-            return view
+        return self.put(name, View(), replace=False)
 
 
 _charged: ContextVar[tuple[View, FrameMap | None] | None] = ContextVar("charged", default=None)

@@ -13,7 +13,7 @@ import logging
 import os
 import re
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
@@ -22,10 +22,17 @@ from typing import Final, Unpack
 from urllib.parse import urlsplit
 
 from seekwarc.cdx.index import folder_of, located
-from seekwarc.closing import Closing
+from seekwarc.closing import Closing, Recent
 from seekwarc.collection.collection import Collection
 from seekwarc.collection.record_index import entry_of, with_next
-from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, SourceError, UnsupportedError
+from seekwarc.errors import (
+    ChecksumError,
+    FormatError,
+    NotFoundError,
+    SeekWarcError,
+    SourceError,
+    UnsupportedError,
+)
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
 from seekwarc.read.options import ReadLimits
@@ -118,8 +125,7 @@ class Library(Closing):
             self._readings.append((state, partial(index.rows, numbers)))
         self._numbers = {_file_key(name): number for number, name in enumerate(self.names)}
         self._keys = list(self._numbers)
-        self._open: OrderedDict[str, ServedRecord] = OrderedDict()
-        self._lock = threading.Lock()
+        self._open: Recent[str, ServedRecord] = Recent(MAX_OPEN)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -205,11 +211,9 @@ class Library(Closing):
             FormatError: The record is damaged.
             SourceError: The stored bytes are unavailable.
         """
-        with self._lock:
-            known = self._open.get(record_id)
-            if known is not None:
-                self._open.move_to_end(record_id)
-                return known
+        known = self._open.get(record_id)
+        if known is not None:
+            return known
         with view.charge(()) if view is not None else nullcontext():
             return self._opened(record_id)
 
@@ -224,10 +228,7 @@ class Library(Closing):
             problem = f"{error}{waiting}"
         served = ServedRecord(record, self._stats(record), problem=problem)
         if problem is None or complete:
-            with self._lock:
-                self._open[record_id] = served
-                while len(self._open) > MAX_OPEN:
-                    self._open.popitem(last=False)
+            self._open.put(record_id, served)
         return served
 
     def capture(self, uri: str, date: WarcDate | None = None) -> ServedRecord | None:
@@ -272,7 +273,13 @@ class Library(Closing):
             raise NotFoundError(f"no record has the ID {record_id}: {reader.name} ends before that")
         row = self.catalogue.place(number, offset)
         if row is None:
-            return reader.record_at(offset)
+            try:
+                return reader.record_at(offset)
+            except ChecksumError:
+                raise
+            except FormatError as error:
+                # Nothing says that a record begins there but the ID.
+                raise NotFoundError(f"no record has the ID {record_id}: {error}") from error
         return reader.record_at(offset, row.length or None, table=row.table)
 
     def _stats(self, record: Record) -> list[Stats]:

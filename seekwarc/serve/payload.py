@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol, Self, get_args
 from urllib.parse import parse_qs
@@ -31,6 +29,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from seekwarc.cdx.index import Index
+from seekwarc.closing import Recent
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
 from seekwarc.format.cdxj import date_digits, date_of_digits
 from seekwarc.format.dates import WarcDate
@@ -215,22 +214,11 @@ class _IndexedCaptures:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._open: OrderedDict[tuple[str, str], ServedRecord] = OrderedDict()
-        self._lock = threading.Lock()
+        self._open: Recent[tuple[str, str], ServedRecord] = Recent(KEPT_OPEN)
 
     def __call__(self, uri: str, date: WarcDate | None, /) -> ServedRecord:
         asked = uri, str(date or "")
-        with self._lock:
-            known = self._open.get(asked)
-            if known is not None:
-                self._open.move_to_end(asked)
-                return known
-        served = self._find(uri, date)
-        with self._lock:
-            self._open[asked] = served
-            while len(self._open) > KEPT_OPEN:
-                self._open.popitem(last=False)
-        return served
+        return self._open.get(asked) or self._open.put(asked, self._find(uri, date))
 
     def _find(self, uri: str, date: WarcDate | None) -> ServedRecord:
         closest = str(date) if date is not None else LATEST

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from typing import IO, Final
 
 from seekwarc.errors import SeekWarcError
+from seekwarc.format.words import counted
 from seekwarc.system import OWN_GROUP, kill_group
 
-__all__ = ["Command", "Ended"]
+__all__ = ["GRACE", "MAX_MESSAGE", "Command", "Drain", "Ended", "too_long"]
 
 MAX_MESSAGE: Final = 8 << 10
 STEP: Final = 64 << 10
@@ -43,8 +44,8 @@ class Ended:
     """Its standard output, no more than the limit."""
     message: str
     """The last line of its standard error, if there is one."""
-    is_longer: bool = False
-    """Whether it wrote more than the limit."""
+    broken: str = ""
+    """Why its output is not an answer, such as that it is longer than the limit; empty if it is one."""
 
 
 class Command:
@@ -81,7 +82,7 @@ class Command:
         """
         deadline = time.monotonic() + self._timeout
         process = self._start(arguments)
-        output, errors = _Drain(process.stdout, max_output), _Drain(process.stderr, MAX_MESSAGE, cuts=True)
+        output, errors = Drain(process.stdout, max_output), Drain(process.stderr, MAX_MESSAGE, cuts=True)
         status = None
         try:
             output.join(deadline)
@@ -89,14 +90,11 @@ class Command:
                 with suppress(subprocess.TimeoutExpired):
                     status = process.wait(max(deadline - time.monotonic(), 0))
         finally:
-            # What it started may still run, also where it has ended itself.
-            kill_group(process)
-            process.wait()
-            with self._lock:
-                self._running.discard(process)
+            self._end(process)
             output.close()
             errors.close()
-        return Ended(status, bytes(output.data), errors.last_line, output.is_longer)
+        broken = too_long(max_output) if output.is_longer else ""
+        return Ended(status, bytes(output.data), errors.last_line, broken)
 
     def stop(self) -> None:
         """End all runs, and begin no other."""
@@ -105,14 +103,14 @@ class Command:
             for process in self._running:
                 kill_group(process)
 
-    def _start(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+    def _start(self, arguments: Sequence[str], stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._is_stopped:
                 raise SeekWarcError("the command was stopped")
             try:
                 process = subprocess.Popen(  # noqa: S603 - to run what the caller names is the purpose
                     [*self._words, *arguments],
-                    stdin=subprocess.DEVNULL,
+                    stdin=stdin,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
                     bufsize=0,
@@ -126,8 +124,20 @@ class Command:
             self._running.add(process)
             return process
 
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        """End a process and what it started, which may still run where it has ended itself."""
+        kill_group(process)
+        process.wait()
+        with self._lock:
+            self._running.discard(process)
 
-class _Drain:
+
+def too_long(limit: int) -> str:
+    """Return why output of more bytes than the limit is not an answer."""
+    return f"it writes more than {counted(limit, 'byte')}"
+
+
+class Drain:
     """A thread that reads a pipe.
 
     Args:

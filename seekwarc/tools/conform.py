@@ -5,7 +5,7 @@ The implementation is a command that answers two questions:
     COMMAND records FILE                            each record as a line of JSON
     COMMAND range FILE OFFSET LENGTH START END      bytes [START, END) of the block of the record at OFFSET
 
-Source: spec-notes/warc-zstd-seekable/samples/README.md. What it answers is compared with the manifest of the
+Source: tests/interop/adapters/README.md. What it answers is compared with the manifest of the
 samples, and never believed: its output is bounded and parsed with care, and what it wrote before it reported
 an error has to be right too.
 """
@@ -63,6 +63,8 @@ class Verdict(StrEnum):
     SHORT = "short"
     """Records or bytes are missing, and no error was reported."""
     WRONG = "wrong"
+    MUST_REFUSE = "must refuse"
+    """No error was reported, though the bytes are damaged or missing."""
     CRASHED = "crashed"
     """Ended by a signal, or with an exit status that the protocol does not know."""
     TIMED_OUT = "timed out"
@@ -87,7 +89,7 @@ class Answer:
     message: str = ""
     """What is not right."""
     offset: int | None = None
-    """Of a range: offset of the record, and the bytes [start, stop) of its block."""
+    """Of a range: the offset that was given, and the bytes [start, stop) of the record's block."""
     start: int | None = None
     stop: int | None = None
 
@@ -95,12 +97,9 @@ class Answer:
 def questions_about(sample: Sample, path: str) -> list[list[str]]:
     """Return what is asked about a sample, as the arguments of an implementation."""
     asked = [["records", path]]
-    for record in sample.records:
-        length = "-" if record.length is None else str(record.length)
-        asked += [
-            ["range", path, str(record.offset), length, str(wanted.start), str(wanted.stop)]
-            for wanted in record.ranges
-        ]
+    for wanted in (wanted for record in sample.records for wanted in record.ranges):
+        length = "-" if wanted.length is None else str(wanted.length)
+        asked.append(["range", path, str(wanted.offset), length, str(wanted.start), str(wanted.stop)])
     return asked
 
 
@@ -162,16 +161,17 @@ def _judge_file(sample: Sample, path: str, ask: Ask) -> list[Answer]:
         ended = ask(words, wanted.stop - wanted.start)
         verdict, message = _judge_end(ended) or _judge_range(path, record, wanted, ended)
         may_refuse = not record.complete or not (sample.valid or record.has_table)
+        may_refuse = may_refuse or wanted.offset != record.offset  # R4 says SHOULD.
         allowed = verdict is Verdict.RIGHT or (verdict is Verdict.REFUSED and may_refuse)
-        place = (record.offset, wanted.start, wanted.stop)
+        place = (wanted.offset, wanted.start, wanted.stop)
         answers.append(Answer(sample.file, "range", verdict, allowed, message, *place))
     return answers
 
 
 def _judge_end(ended: Ended) -> tuple[Verdict, str] | None:
     """Judge a run that gave no answer; None if it gave one."""
-    if ended.is_longer:
-        return Verdict.WRONG, f"it writes more than {counted(len(ended.output), 'byte')}"
+    if ended.broken and ended.status in (None, 0, REFUSED, NOT_SUPPORTED):
+        return Verdict.WRONG, ended.broken + (f": {ended.message}" if ended.message else "")
     if ended.status is None:
         return Verdict.TIMED_OUT, "it did not end in time"
     if ended.status == NOT_SUPPORTED:
@@ -262,6 +262,13 @@ def _difference(records: Sequence[SampleRecord], line: dict[str, object]) -> str
 def _judge_range(path: str, record: SampleRecord, wanted: SampleRange, ended: Ended) -> tuple[Verdict, str]:
     output = ended.output
     size = wanted.stop - wanted.start
+    if wanted.sha256 is None:
+        if ended.status == REFUSED:
+            return Verdict.RIGHT, ""
+        return (
+            Verdict.MUST_REFUSE,
+            f"{counted(len(output), 'byte')} of a block that is damaged there, and no error",
+        )
     is_whole = len(output) == size and hashlib.sha256(output).hexdigest() == wanted.sha256
     if is_whole or not output:
         is_right = True

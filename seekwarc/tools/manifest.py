@@ -39,13 +39,18 @@ class SampleRange:
 
     Example:
         >>> from seekwarc.tools.manifest import SampleRange
-        >>> SampleRange(10, 20, "ab" * 32).stop
+        >>> SampleRange(10, 20, "ab" * 32, offset=0, length=None).stop
         20
     """
 
     start: int
     stop: int
-    sha256: str
+    sha256: str | None
+    """None if a reader must refuse it: the bytes are damaged or missing."""
+    offset: int
+    """The offset that is given; not always the record's."""
+    length: int | None
+    """The length that is given, if any; not always the record's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +199,10 @@ class _Place:
             raise FormatError(f"the manifest is not valid: {name} is missing")
         return _Place(self._value[key], name)
 
+    def has(self, key: str) -> bool:
+        """Return whether an object has a member that may be left out."""
+        return isinstance(self._value, dict) and key in self._value
+
     def items(self) -> Iterator[_Place]:
         """Yield the items of an array."""
         if not isinstance(self._value, list):
@@ -267,18 +276,25 @@ def _sample(place: _Place) -> Sample:
 def _record(place: _Place) -> SampleRecord:
     table = place.member("table").optional(lambda it: it.member("offset").number())
     size = place.member("size").number()
+    offset, length = place.member("offset").number(), place.member("length").optional(_Place.number)
     return SampleRecord(
-        offset=place.member("offset").number(),
-        length=place.member("length").optional(_Place.number),
+        offset=offset,
+        length=length,
         size=size,
         sha256=place.member("sha256").sha256(),
         complete=place.member("complete").flag(),
         has_table=table is not None,
-        ranges=tuple(_range(it, size) for it in place.member("ranges").items()),
+        ranges=tuple(_range(it, size, offset, length) for it in place.member("ranges").items()),
     )
 
 
-def _range(place: _Place, size: int) -> SampleRange:
+def _range(place: _Place, size: int, offset: int, length: int | None) -> SampleRange:
+    digest = place.member("sha256").optional(_Place.sha256)
+    size = MAX_NUMBER - MAX_RANGE if digest is None else size
     start = place.member("start").number(0, size)
     stop = place.member("end").number(start, min(start + MAX_RANGE, size))
-    return SampleRange(start, stop, place.member("sha256").sha256())
+    if place.has("offset"):
+        offset = place.member("offset").number()
+    if place.has("length"):
+        length = place.member("length").optional(_Place.number)
+    return SampleRange(start, stop, digest, offset, length)

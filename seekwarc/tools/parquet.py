@@ -43,7 +43,7 @@ def write_parquet(lines: Iterable[bytes], output: Output) -> int:
     """Write an index, and return how many rows it has.
 
     Args:
-        lines: Sorted lines of CDXJ, with the details of `tools.index.lines_of`.
+        lines: Sorted lines of CDXJ, with the details of `tools.indexing.lines_of`.
         output: Where it goes. It is not committed.
 
     Raises:

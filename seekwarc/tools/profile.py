@@ -40,7 +40,7 @@ from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.examine import Damage, Intact
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.requirements import MODES, Account, Profile
-from seekwarc.tools.verify import Verifier
+from seekwarc.tools.verifying import Verifier
 
 if TYPE_CHECKING:
     from seekwarc.write.file_layout import TableMode

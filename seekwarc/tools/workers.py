@@ -126,7 +126,7 @@ class _Crew:
             idle = [worker for worker in self._workers if worker.job is None]
             while waiting and (idle or len(self._workers) < processes):
                 if not idle:
-                    # An interruption either finds it among those to be killed, or it is not started.
+                    # Until it ignores interrupts itself, Python would show a traceback of what it imports.
                     with hold_interrupts():
                         self._workers.append(_Worker(self._work, self._folder))
                     idle = self._workers[-1:]

@@ -43,20 +43,31 @@ def test_a_right_reader_meets_both_classes(command, samples_folder, good) -> Non
     )
 
 
+def test_questions_of_a_batch_have_the_same_answers(command, samples_folder, good) -> None:
+    alone = command("conform", samples_folder, "--class", "seeks", *good).out
+    assert command("conform", samples_folder, "--class", "seeks", "--batch", *good).out == alone
+
+
+def test_a_reader_that_knows_no_batches_is_told_so(command, samples_folder) -> None:
+    code = "import sys; sys.exit('unknown: ' + sys.argv[1])"
+    out = command("conform", samples_folder, "--batch", *script(samples_folder, code), status=1).out
+    assert "    records: wrong: it ended before it had answered: unknown: batch" in out
+
+
 def test_json_has_an_object_for_each_question_and_the_result(command, samples_folder, good) -> None:
     *answers, result = command("conform", samples_folder, "--json", *good).json_lines
     assert [it["question"] for it in answers] == [
         "records",
         *["range"] * 3,
         "records",
-        *["range"] * 2,
+        *["range"] * 3,
         "records",
     ]
     assert all(it["kind"] == "answer" and it["allowed"] for it in answers)
     assert answers[1].keys() == answers[0].keys() | {"offset", "start", "end"}
     assert result["kind"] == "result"
     assert (result["class"], result["met"], result["samples"]) == ("reads", True, "1.3")
-    assert sum(result["verdicts"].values()) == len(answers) == 8
+    assert sum(result["verdicts"].values()) == len(answers) == 9
 
 
 def test_a_reader_that_lies_is_shown_what_it_said(command, samples_folder) -> None:
@@ -75,7 +86,7 @@ def test_a_reader_that_lies_is_shown_what_it_said(command, samples_folder) -> No
 
 def test_not_supported_is_no_crash(command, samples_folder) -> None:
     out = command("conform", samples_folder, *script(samples_folder, "import sys; sys.exit(3)"), status=1).out
-    assert "ranges of 3 samples: 5 not supported" in out
+    assert "ranges of 3 samples: 6 not supported" in out
 
 
 def test_a_reader_that_hangs_is_ended(command, samples_folder) -> None:
@@ -136,7 +147,7 @@ def test_progress_is_shown_on_a_terminal(samples_folder, good) -> None:
     status, shown = run_on_terminal("conform", samples_folder, *good)
     assert status == 0
     assert b"asking:" in shown
-    assert b"/8 " in shown
+    assert b"/9 " in shown
 
 
 @pytest.mark.posix

@@ -57,8 +57,13 @@ def test_every_file_of_a_verb_is_listed() -> None:
         "__init__",
         "arguments",
         "batch",
-        "common",
+        "options",
+        "printing",
+        "progress",
+        "records",
         "selecting",
+        "sizes",
+        "targets",
     }
     assert files == set(VERBS)
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from seekwarc.cli.progress import watch
+from seekwarc.storage.local import BytesSource
 from tests.cli.conftest import Answer, Crawl, run_on_terminal
 from tests.support.foreign import Foreign, text
 from tests.support.rangeserver import RangeServer
@@ -70,3 +72,8 @@ def test_tables_read_first_are_no_progress(server: RangeServer, tmp_path: Path) 
     assert shares == sorted(shares)
     assert shares[0] < 50
     assert shares[-1] == 100
+
+
+def test_without_a_terminal_nothing_is_watched() -> None:
+    source = BytesSource(b"x")
+    assert watch(source, "reading") is source

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import seekwarc
-from seekwarc.cli.common import human_size
+from seekwarc.cli.sizes import human_size
 from tests.cli.conftest import FILM_URI, FORMS, run_on_terminal, wait_for
 from tests.support.foreign import Foreign
 from tests.support.joined import assert_right, decompressed

@@ -11,7 +11,7 @@ from seekwarc import Digest, Entry, MemoryIndex
 from seekwarc.collection.record_index import entries_of, with_lengths
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import build_record_header
-from seekwarc.tools.convert import convert
+from seekwarc.tools.converting import convert
 from tests.support.foreign import Foreign, gzip_member
 from tests.support.sources import RecordingSource
 from tests.support.writing import DATE, URI, noise, record_id

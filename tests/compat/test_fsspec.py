@@ -15,8 +15,11 @@ from typing import Any
 import fsspec
 import pytest
 from fsspec.core import url_to_fs
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import seekwarc
+from seekwarc import tools
 from seekwarc.compat.fsspec import WarcFileSystem
 from seekwarc.errors import ChecksumError, FormatError, LimitError, SourceError, UnsupportedError
 from tests.compat.conftest import FILM, PAGE, SITE
@@ -229,6 +232,62 @@ def test_every_listed_path_leads_to_its_record(archive: WarcFileSystem) -> None:
             key: value for key, value in listed.items() if value is not None and key != "file"
         }.items() <= info.items()
         assert archive.record(name).target_uri == info["uri"] == listed["uri"]
+
+
+PARTS = st.sampled_from(
+    b"/warc:/http:/file:/urn:x/e.org/2026/20261116060000id_/@5/all.warc@0/%/%2F/%40/a/?/*/\xff/x\xe9/\xc3\xa9".split(
+        b"/"
+    )
+)
+URIS = st.lists(PARTS, min_size=1, max_size=5).map(b"/".join)
+"""Each an argument about what a path means."""
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("scratch")
+
+
+def write_resources(path: Path, uris: set[bytes]) -> None:
+    """Write a record for each URI, which holds that URI."""
+    records = [
+        b"WARC/1.1\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:x:1>\r\nWARC-Date: 2026-11-16T06:00:00Z\r\n"
+        b"WARC-Target-URI: %s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n" % (uri, len(uri), uri)
+        for uri in uris
+    ]
+    path.write_bytes(b"".join(records))
+
+
+@given(uris=st.sets(URIS.filter(bool), min_size=1, max_size=9))
+@example(uris={b"warc://e.org/a", b"e.org/a"})
+@example(uris={b"2026/a", b"a", b"2026"})
+@example(uris={b"@5", b"@5/a", b"all.warc@0"})
+@example(uris={b"http:/e.org", b"http://e.org", b"%/http:/e.org"})
+@example(uris={b"http://e.org/\xff", b"http://e.org/\xfe", b"\xff", b"http://\xff/"})
+def test_each_listed_name_opens_its_own_record(scratch: Path, uris: set[bytes]) -> None:
+    write_resources(scratch / "all.warc", uris)
+    tools.index([scratch / "all.warc"], scratch / "all.cdxj", existing="overwrite")
+    for options in ({"fo": scratch / "all.warc"}, {"index": scratch / "all.cdxj"}):
+        archive = WarcFileSystem(**options)
+        listed = archive.find("", detail=True)
+        assert {info["uri"].encode(errors="surrogateescape") for info in listed.values()} == uris
+        for name, info in listed.items():
+            own = info["uri"].encode(errors="surrogateescape")
+            assert archive.cat_file(f"warc://{name}") == archive.open(name).read() == own
+        archive.close()
+
+
+@given(uris=st.sets(URIS.filter(bool), min_size=1, max_size=9))
+@example(uris={b"file:///etc/passwd"})
+def test_folders_lead_to_each_listed_name(scratch: Path, uris: set[bytes]) -> None:
+    write_resources(scratch / "all.warc", uris)
+    archive = WarcFileSystem(scratch / "all.warc")
+    found, folders = [], [""]
+    while folders:
+        for info in archive.ls(folders.pop()):
+            (folders if info["type"] == "directory" else found).append(info["name"])
+    assert sorted(found) == archive.find("")
+    archive.close()
 
 
 def test_a_scan_lists_sizes(scanned: WarcFileSystem) -> None:

@@ -8,12 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seekwarc.compat.fsspec import WarcFileSystem
 from seekwarc.compat.paths import CapturePath, folder_prefix, folders_of, name_of, uri_of
 
 SEPARATORS = st.text(alphabet="/:?*[].%2FfEe5aA3\\#\n", max_size=14)
 DEEP = st.builds("http://e.org{}{}".format, st.sampled_from(["/a" * 64, "/" * 65, "/a" * 200]), SEPARATORS)
+MISLEADING = st.builds(
+    "{}{}".format,
+    st.sampled_from(
+        ["warc://", "warc:/", "http:/", "2026", "2026/", "20261116060000id_/", "a@5", "@5+6/", "%/"]
+    ),
+    st.one_of(st.text(max_size=5), SEPARATORS, st.sampled_from(["http://e.org/", "urn:uuid:1", "@5"])),
+)
 URIS = st.one_of(
     DEEP,
+    MISLEADING,
     st.text(max_size=20),
     SEPARATORS,
     st.builds("{}://{}".format, st.sampled_from(["http", "s3"]), SEPARATORS),
@@ -28,6 +37,15 @@ def test_a_name_leads_back_to_its_uri(uri: str) -> None:
 @given(URIS, URIS)
 def test_two_uris_never_share_a_name(one: str, other: str) -> None:
     assert (name_of(one) == name_of(other)) == (one == other)
+
+
+@given(URIS)
+def test_a_name_means_its_uri_alone(uri: str) -> None:
+    name = name_of(uri)
+    # With `warc://` or without, and as a mounted file system has it, where two slashes are one.
+    for path in (name, f"warc://{name}", "/" + re.sub("//+", "/", name)):
+        asked = CapturePath.parse(WarcFileSystem._strip_protocol(path))
+        assert (asked.uris[:1], asked.date, asked.offset) == ((uri,), None, None)
 
 
 @given(URIS)
@@ -51,7 +69,10 @@ def test_a_name_has_no_pattern_and_no_empty_part(uri: str) -> None:
         ("http://[::1]/a", "http://%5B%3A%3A1%5D/a"),
         ("urn:example:plan", "urn:example:plan"),
         ("dns:example.org", "dns:example.org"),
-        ("file:///etc/passwd", "file:/%2F/%2F/etc/passwd"),
+        ("file:///etc/passwd", "%/file:/%2F/%2F/etc/passwd"),
+        ("warc://example.org/a", "%/warc:/%2F/example.org/a"),
+        ("2026/plan", "%/2026/plan"),
+        ("a.warc.zst@5", "%/a.warc.zst@5"),
     ],
 )
 def test_what_a_listing_calls_a_uri(uri: str, name: str) -> None:
@@ -60,7 +81,13 @@ def test_what_a_listing_calls_a_uri(uri: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "uri", ["http://example.org/a?b=http%3A%2F%2Fc", "http://e.org/50%3A50", "http://e.org/%2F"]
+    "uri",
+    [
+        "http://example.org/a?b=http%3A%2F%2Fc",
+        "http://e.org/50%3A50",
+        "http://e.org/%2F",
+        "file:///etc/passwd",
+    ],
 )
 def test_a_uri_with_escapes_of_its_own_is_found_too(uri: str) -> None:
     assert uri in CapturePath.parse(uri).uris

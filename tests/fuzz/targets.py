@@ -35,8 +35,8 @@ from seekwarc.frames.dictionary import load_dictionary
 from seekwarc.frames.scan import Window, frames_from
 from seekwarc.read.chunked_payload import ChunkedExtent
 from seekwarc.storage.local import BytesSource
-from seekwarc.tools.recover import recover
-from seekwarc.tools.verify import Verifier
+from seekwarc.tools.recovering import recover
+from seekwarc.tools.verifying import Verifier
 from seekwarc.write.append import existing_file
 from tests.support.memory import MemoryBody
 from tests.support.sources import Pipe

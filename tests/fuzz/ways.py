@@ -28,8 +28,8 @@ from typing import Final
 
 import seekwarc
 from seekwarc.cli import main
-from seekwarc.tools.recover import recover
-from seekwarc.tools.verify import Verifier
+from seekwarc.tools.recovering import recover
+from seekwarc.tools.verifying import Verifier
 from seekwarc.write.append import existing_file
 from tests.support.sources import Pipe
 

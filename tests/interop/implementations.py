@@ -7,24 +7,19 @@ writes the page again, `spec-notes/warc-zstd-seekable/results.md`.
 
 from __future__ import annotations
 
-import base64
-import json
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from seekwarc.tools.command import Command, Ended
-from seekwarc.tools.conform import Answer, judged, meets, questions_about
+from seekwarc.tools.batch_command import BatchCommand
+from seekwarc.tools.conform import Answer, judged, meets
 from seekwarc.tools.manifest import Manifest, read_manifest
 
 ADAPTERS = Path(__file__).parent / "adapters"
-QUESTIONS = Path(__file__).with_name("questions.py")
 SPECIFICATION = Path(__file__).parents[2] / "spec-notes" / "warc-zstd-seekable"
 PAGE = SPECIFICATION / "results.md"
 TIMEOUT = 20
@@ -35,8 +30,9 @@ SHORT = {"not supported": "-"}
 INTRODUCTION = """\
 Written by `python -m tests.interop.implementations`, which asks the adapters in `tests/interop/adapters`; a
 test compares. A cell says what became of the records, and of all ranges, of a sample: right; refused with
-an error; short (records or bytes are missing and no error tells); wrong; crashed; timed out; `-` where the
-reader cannot do that. **Bold** is what a reader of class "seeks" may not answer.
+an error; short (records or bytes are missing and no error tells); wrong; must refuse (damaged bytes and no
+error); crashed; timed out; `-` where the reader cannot do that. **Bold** is what a reader of class "seeks"
+may not answer.
 
 FastWARC reads in order: its adapter reads a range by reading the record. pyzstd and indexed_zstd know
 nothing of WARC: their adapters hand them single records, and find records in the content that indexed_zstd
@@ -68,48 +64,13 @@ def samples() -> Manifest:
     return read_manifest(SPECIFICATION / "samples")
 
 
-class _Asking:
-    """An adapter that is asked all questions about a sample at a time; those it leaves are asked alone."""
-
-    def __init__(self, implementation: Implementation, manifest: Manifest) -> None:
-        command = [sys.executable, str(QUESTIONS), implementation.path, str(TIMEOUT)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._command = Command([sys.executable, implementation.path], timeout=TIMEOUT)
-        self._asked = {manifest.path(it): questions_about(it, manifest.path(it)) for it in manifest.samples}
-        self._answers: dict[tuple[str, ...], tuple[int, str, str]] = {}
-
-    def ask(self, words: Sequence[str], max_output: int) -> Ended:
-        asked = self._asked.pop(words[1], None)
-        if asked is not None:
-            self._ask_all(asked)
-        found = self._answers.pop(tuple(words), None)
-        if found is None:
-            return self._command.run(words, max_output)
-        status, output, message = found
-        data = base64.b64decode(output)
-        return Ended(status, data[:max_output], message.rpartition("\n")[2], len(data) > max_output)
-
-    def _ask_all(self, asked: list[list[str]]) -> None:
-        to, answers = self._process.stdin, self._process.stdout
-        assert to is not None
-        assert answers is not None
-        to.write(json.dumps(asked).encode() + b"\n")
-        to.flush()
-        for words in asked:
-            line = answers.readline()
-            if not line.strip():
-                return
-            self._answers[tuple(words)] = json.loads(line)
-        assert answers.readline() == b"\n"
-
-    def close(self) -> None:
-        self._process.communicate()
-
-
 def answers_of(implementation: Implementation, manifest: Manifest) -> list[Answer]:
     """Return what the judge says of an implementation."""
-    with closing(_Asking(implementation, manifest)) as asking:
-        return list(judged(manifest, asking.ask))
+    command = BatchCommand([sys.executable, implementation.path], timeout=TIMEOUT)
+    try:
+        return list(judged(manifest, command.run))
+    finally:
+        command.stop()
 
 
 def cells(answers: Sequence[Answer]) -> dict[str, str]:

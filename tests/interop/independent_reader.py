@@ -156,8 +156,8 @@ class Reader:
             following = next((frame.start for end, frame in frames if end > at), stop)
             record.length = self._length(record.offset, frames[last][1].end, following)
             yield record
-        if damage:
-            raise damage
+        if damage or not frames:
+            raise damage or Damage("the file holds no record")
 
     def _length(self, offset: int, end: int, following: int) -> int:
         """Return the length of a record whose last frame ends at `end` (R5)."""

@@ -30,9 +30,9 @@ from seekwarc.errors import FormatError, FormatWarning
 from seekwarc.format.cdxj import TABLE_FIELD, CdxjLine
 from seekwarc.format.post import body_query
 from seekwarc.format.surt import surt
-from seekwarc.tools.convert import convert
-from seekwarc.tools.index import index
-from seekwarc.tools.verify import Verifier
+from seekwarc.tools.converting import convert
+from seekwarc.tools.indexing import index
+from seekwarc.tools.verifying import Verifier
 from tests.conftest import SAMPLES
 from tests.support.foreign import gzip_member
 
@@ -234,7 +234,7 @@ def test_all_agree_on_where_an_odd_head_ends(name: str, tmp_path: Path) -> None:
     path = tmp_path / "odd.warc.gz"
     path.write_bytes(gzip_member(header + head + body + b"\r\n\r\n"))
     (line,), problems = by_us(path)
-    assert [line] == oracle(INDEXER, [(str(path), False)])[0].encode().splitlines()
+    assert [line] == oracle(INDEXER, [(str(path), CAPTURES, False)])[0].encode().splitlines()
     assert problems == []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FormatWarning)

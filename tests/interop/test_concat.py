@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from seekwarc.tools.concat import concat
+from seekwarc.tools.concatenating import concat
 from seekwarc.tools.split import split
 from tests.support.foreign import Foreign
 from tests.support.writing import (

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
+from dataclasses import replace
 
 import pytest
 
-from seekwarc.tools.conform import Answer, meets
-from tests.interop.implementations import IMPLEMENTATIONS, PAGE, answers_of, cells, samples
+from seekwarc.tools.command import Command
+from seekwarc.tools.conform import Answer, judged, meets
+from tests.interop.implementations import IMPLEMENTATIONS, PAGE, TIMEOUT, answers_of, cells, samples
 
 pytestmark = pytest.mark.posix
 NAMES = [it.name for it in IMPLEMENTATIONS]
@@ -32,13 +35,25 @@ def told(answers: list[Answer]) -> dict[str, str]:
     return classes | {file.removesuffix(".warc.zst"): cell for file, cell in cells(answers).items()}
 
 
-@pytest.mark.parametrize(
+each_implementation = pytest.mark.parametrize(
     "implementation",
     [
         pytest.param(it, marks=[pytest.mark.needs(f"module:{it.module}")], id=it.name)
         for it in IMPLEMENTATIONS
     ],
 )
+
+
+@each_implementation
+def test_adapters_answer_alike_one_question_a_process_and_many(implementation) -> None:
+    names = {"displaced-checksum.warc.zst", "damaged-no-record.warc.zst"}
+    manifest = samples()
+    few = replace(manifest, samples=tuple(it for it in manifest.samples if it.file in names))
+    alone = Command([sys.executable, implementation.path], timeout=TIMEOUT)
+    assert list(judged(few, alone.run, jobs=2)) == answers_of(implementation, few)
+
+
+@each_implementation
 @pytest.mark.slow
 def test_page_of_results_is_up_to_date(implementation) -> None:
     """What the page says is compared, not the versions: a new one that does the same changes nothing."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import io
 import random
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import seekwarc
-from seekwarc.tools.concat import concat
-from seekwarc.tools.convert import convert
+from seekwarc.tools.concatenating import concat
+from seekwarc.tools.converting import convert
 from tests.interop import independent_reader
 from tests.interop.agreement import compare, compare_damaged, compare_places
 from tests.interop.conftest import compare_file
@@ -64,17 +65,18 @@ def test_both_read_a_sample_as_the_manifest_says(vector: Vector) -> None:
         found.extend((r.offset, sha256(r.block)) for r in reader.in_order())
     except Damage as error:
         ending = error
-    complete = [record for record in vector.records if record.complete]
-    assert found == [(record.offset, record.sha256) for record in complete]
+    certain = [*takewhile(lambda record: record.complete, vector.records)]
+    assert len(found) >= len(certain)
+    assert found == [(record.offset, record.sha256) for record in vector.records][: len(found)]
     assert (ending is None) == (vector.readable == "all")
     for wanted in vector.reached_by_place:
-        for length in (None, wanted.length):
-            try:
-                record = reader.record_at(wanted.offset, length)
-                for part in wanted.ranges:
+        for part in wanted.ranges:
+            for length in (None, part.length):
+                try:
+                    record = reader.record_at(part.offset, length)
                     assert sha256(reader.pread(record, part.start, part.end)) == part.sha256
-            except Damage:
-                assert wanted.table is None, "a good table is not refused"
+                except Damage:
+                    assert wanted.table is None, "a good table is not refused"
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=[vector.name for vector in VECTORS])

@@ -20,7 +20,8 @@ import zstandard
 
 import seekwarc
 from seekwarc import Collection, Duplicates, ResolvedRevisit
-from seekwarc.tools.convert import convert
+from seekwarc.tools.converting import convert
+from tests.conftest import ODD_SAMPLES
 from tests.support.foreign import CRLF2, gzip_member, warc_header
 from tests.support.sources import RecordingSource
 from tests.support.writing import (
@@ -316,3 +317,23 @@ def test_a_content_length_that_is_too_large_ends_with_the_member() -> None:
             ours = [record.block.read() for record in archive]
         assert ours == [block] * 3
     assert theirs == [block, block + CRLF2, block]
+
+
+@pytest.mark.needs("odd samples")
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("jwat-valid-upper-lower-case.warc", set()),
+        ("pywb-missing-status-text.warc", {"the lines of the header end with CR CR LF"}),
+        ("webarchive-discovery-blackbook-truncated.warc.gz", set()),
+    ],
+)
+def test_odd_samples_have_the_records_that_warcio_reads(name: str, told: set[str]) -> None:
+    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415
+
+    with (ODD_SAMPLES / name).open("rb") as file:
+        theirs = [it.raw_stream.read() for it in ArchiveIterator(file, no_record_parse=True)]
+    with warnings.catch_warnings(record=True) as caught, seekwarc.open(ODD_SAMPLES / name) as archive:
+        warnings.simplefilter("always")
+        assert [it.block.read() for it in archive] == theirs
+    assert {str(it.message).partition(": ")[2] for it in caught} == told

@@ -13,7 +13,7 @@ import pytest
 
 import seekwarc
 from seekwarc.scale.columns import COLUMNS
-from seekwarc.tools.index import index
+from seekwarc.tools.indexing import index
 from tests.conftest import ROOT, SAMPLES
 from tests.support.chunks import HTTP, ODD, chunked, random_sizes
 from tests.support.foreign import Foreign

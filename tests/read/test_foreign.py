@@ -8,12 +8,14 @@ from __future__ import annotations
 import io
 import tracemalloc
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 import seekwarc
 from seekwarc import TableStatus
+from seekwarc.errors import FormatError
 from tests.support import foreign
 from tests.support.foreign import CRLF2, EMPTY, EXTENSIONS, SEEK_TABLE_FRAME, Entry, Foreign, text
 from tests.support.reading import (
@@ -197,7 +199,7 @@ def test_empty_frame_without_content_size_at_the_end_ends_the_file(behind: bytes
     if record:
         made.record(FIRST)
     made.empty(content_size=False).empty(content_size=False, checksum=False)
-    with time_limit(5):
+    with time_limit(5), nullcontext() if record else pytest.raises(FormatError, match="has no record"):
         assert contents(made.bytes() + behind) == put_contents(made)
 
 
@@ -215,8 +217,11 @@ def test_empty_frame_of_a_dictionary_file() -> None:
     assert_reads_back(made)
 
 
-def test_frames_without_content_need_no_record() -> None:
-    assert contents(Foreign().empty().extension(data=b"x").empty().bytes()) == []
+@pytest.mark.parametrize("read", [list, lambda archive: [*archive.in_order()]], ids=["records", "in order"])
+def test_file_without_a_record_is_an_error(read: Callable[[seekwarc.Reader], object]) -> None:
+    data = Foreign().empty().extension(data=b"x").empty().bytes()
+    with pytest.raises(FormatError, match="has no record"), seekwarc.open(data) as archive:
+        read(archive)
 
 
 # Extension frames.

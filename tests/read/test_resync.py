@@ -84,6 +84,17 @@ def test_a_content_length_that_is_too_large_costs_no_other_record(make: Make, ex
         list(archive)
 
 
+def test_in_a_plain_pipe_a_content_length_that_is_too_large_takes_from_the_next_record() -> None:
+    data = crawl(FORMS["plain"], 300 + 100) + record(BLOCKS[0], 3)
+    blocks, _, told = read(Pipe(data))
+    begin = data.index(BLOCKS[1])
+    assert blocks == [BLOCKS[0], data[begin : begin + 400], BLOCKS[0]], (
+        "as it says in seekwarc/read/README.md"
+    )
+    assert len(told) == 1
+    assert "Content-Length 400" in told[0]
+
+
 @each_form
 @pytest.mark.parametrize("claimed", [1000, 5000, 10**17])
 def test_a_content_length_beyond_the_end_of_the_file_is_seen_through(make: Make, claimed: int) -> None:
@@ -114,6 +125,79 @@ def test_going_to_a_record_that_claims_too_much_gives_what_it_has() -> None:
             assert archive.record_at(offset, length).block.read() == BLOCKS[1]
     with seekwarc.open(data[:-1]) as archive, pytest.raises(TruncatedError):
         archive.record_at(offset).block.pread(0, 10**17)
+
+
+@pytest.mark.parametrize("claimed", [290, 320, 500, 10**17])
+def test_going_to_a_plain_record_corrects_its_length_as_iterating_does(claimed: int) -> None:
+    data = crawl(FORMS["plain"], claimed)
+    with warnings.catch_warnings(), seekwarc.open(data) as archive:
+        warnings.simplefilter("ignore")
+        expected = [(it.offset, it.length, it.problem, it.block.read()) for it in archive]
+    offset, length, problem, _ = expected[1]
+    for known in (None, length):
+        with seekwarc.open(data) as archive:
+            with pytest.warns(FormatWarning, match=r"is too (small|large)"):
+                found = archive.record_at(offset, known)
+            assert (found.offset, found.length, found.problem, found.block.read()) == expected[1]
+    with (
+        seekwarc.open(data, strict=True) as archive,
+        pytest.raises(FormatError, match=r"is too (small|large)"),
+    ):
+        archive.record_at(offset)
+    # What an index by another tool has: without the line breaks after the record.
+    with seekwarc.open(data) as archive:
+        first = archive.record_at(0, expected[0][1] - 4)
+        assert (first.problem, first.block.read()) == (None, BLOCKS[0])
+    assert problem is not None
+
+
+@each_compressed
+def test_a_length_that_claims_other_records_gives_none_of_their_bytes(make: Make) -> None:
+    data = crawl(make, 10**17)
+    offset = len(make(record(BLOCKS[0], 0)))
+    with seekwarc.open(data) as archive:
+        block = archive.record_at(offset).block
+        for read_all in (block.read, block.open().read, lambda: block.pread_into(0, bytearray(10_000))):
+            with pytest.raises(TruncatedError):
+                read_all()
+
+
+CUTS = {
+    "plain": None,
+    "gzip": None,
+    "zst": None,
+    "zst without size": None,
+    "several frames": {"cuts": 50_000},
+    "several frames with a table": {"cuts": 50_000, "table": True},
+}
+
+
+@pytest.mark.parametrize("trailer", [b"XXXX", b"\r\n\r ", b"\n\r\n\r", b"\n\n", b"\r\n\r\n"], ids=repr)
+@pytest.mark.parametrize("size", [300, 200_000])
+@pytest.mark.parametrize("name", CUTS)
+def test_other_bytes_after_a_block_are_refused_in_every_way(name: str, size: int, trailer: bytes) -> None:
+    block, options = noise(size), CUTS[name]
+    if options is None:
+        pieces = [record(BLOCKS[0], 0), warc_header(size, 1) + block + trailer, record(BLOCKS[2], 2)]
+        stored = [FORMS[name](it) for it in pieces]
+        data, offset = b"".join(stored), len(stored[0])
+        length = len(stored[1])
+    else:
+        made = Foreign().record(BLOCKS[0]).record(block, trailer=trailer, **options).record(BLOCKS[2])
+        data, offset = made.bytes(), made.records[1].offset
+        length = made.records[2].offset - offset
+    ways: list[Callable[[seekwarc.Reader], object]] = [
+        list,
+        lambda archive: archive.record_at(offset),
+        lambda archive: archive.record_at(offset, length),
+    ]
+    for way in ways:
+        with seekwarc.open(data, strict=True) as archive:
+            if trailer == CRLF2:
+                way(archive)
+            else:
+                with pytest.raises(FormatError):
+                    way(archive)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -149,6 +150,41 @@ def test_a_damaged_large_record_is_left_whole(crawl: Path, tmp_path: Path) -> No
     assert ("payload", split.record) not in kinds
     found = [it for part in parts_of(path, 1_000_000) for it in seekwarc.read_split(part, on_error="skip")]
     assert found[-1].target_uri == "http://e.org/last"
+
+
+@pytest.mark.parametrize("cut", [0, 700])
+@pytest.mark.parametrize("claimed", [4900, 5000, 5100, 100_000, 10**15])
+def test_parts_give_the_bytes_and_the_warning_of_a_loop(tmp_path: Path, claimed: int, cut: int) -> None:
+    blocks = b"first", noise(5000), noise(300, seed=1), noise(300, seed=2)
+    lengths = 5, claimed, 300, 300
+    headers = [warc_header(length, number) for number, length in enumerate(lengths)]
+    data = b"".join(header + block + CRLF2 for header, block in zip(headers, blocks, strict=True))
+    path = tmp_path / "wrong.warc"
+    # The cut is in the last record, or in the large one.
+    path.write_bytes(data[: -300 if cut and claimed < 6000 else len(data) - cut])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with seekwarc.open(path) as archive:
+            expected = {it.offset: it.block.read() for it in archive}
+    with warnings.catch_warnings(record=True) as planned:
+        warnings.simplefilter("always")
+        splits = parts_of(path, 1000)
+    assert not planned
+    found: dict[int, bytes] = {}
+    with warnings.catch_warnings(record=True) as told_by_parts:
+        warnings.simplefilter("always")
+        for split in splits:
+            for it in seekwarc.read_split(split):
+                if isinstance(it, PayloadPart):
+                    assert len(found.get(it.record.offset, b"")) == it.start
+                    found[it.record.offset] = found.get(it.record.offset, b"") + it.read()
+                else:
+                    found[it.offset] = it.block.read()
+    assert found == expected
+    assert {str(it.message) for it in told_by_parts} == {str(it.message) for it in told}
+    if claimed > 5000 and not cut:
+        assert expected[len(headers[0]) + 9] == blocks[1]
+        assert told
 
 
 def test_a_part_is_closed_when_nothing_refers_to_it(crawl: Path) -> None:

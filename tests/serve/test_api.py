@@ -210,6 +210,13 @@ def test_an_unknown_id_is_not_found(client, path, record_id) -> None:
     assert client.get(f"/api/records/{record_id}{path}").status == 404
 
 
+def test_an_id_of_a_place_within_a_record_is_not_found(client) -> None:
+    listed = client.get("/api/records").json["records"][0]["id"]
+    answer = client.get(f"/api/records/{listed.partition('-')[0]}-5")
+    assert answer.status == 404
+    assert check(answer, "/records/{record_id}")["error"]["kind"] == "not found"
+
+
 def test_payloads_are_part_of_the_interface(client, found) -> None:
     answer = client.get(f"/api/records/{found(q='film.mp4')}/payload", headers={"range": "bytes=10-19"})
     assert (answer.status, answer.body) == (206, FILM[10:20])

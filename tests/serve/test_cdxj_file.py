@@ -14,7 +14,7 @@ from seekwarc.serve.catalogue import Query
 from seekwarc.serve.cdxj_file import IndexFile, is_index
 from seekwarc.serve.library import Library
 from seekwarc.storage.local import BytesSource
-from seekwarc.tools.index import index as make_index
+from seekwarc.tools.indexing import index as make_index
 from tests.serve.conftest import FILM, PAGE
 from tests.support.crawls import PAGE_URI, heritrix
 from tests.support.foreign import Entry, Foreign, text

@@ -13,7 +13,7 @@ import pytest
 
 import seekwarc
 from seekwarc.serve.payload import payload_app
-from seekwarc.tools.index import index as make_index
+from seekwarc.tools.indexing import index as make_index
 from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, PAGE, response
 from tests.support.repository import FENCE

@@ -77,7 +77,8 @@ def test_a_reader_says_where_a_block_is_missing() -> None:
         with pytest.warns(seekwarc.FormatWarning, match=f"offset {len(whole)}: the record is cut off"):
             cut = next(found)
         with pytest.raises(seekwarc.TruncatedError, match=f"offset {len(whole)}"):
-            cut.block.read()
+            cut.block.pread(0, 5)
+        assert cut.block.read() == b"bl"
 
 
 HEADER = (

@@ -15,7 +15,7 @@ from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.plan import REMOTE, UNKNOWN
 from seekwarc.storage.source import RangeReadable, RangeSource, Stats
-from seekwarc.tools.verify import Verifier
+from seekwarc.tools.verifying import Verifier
 from tests.support.foreign import Foreign
 from tests.support.sources import RecordingSource
 from tests.support.writing import noise

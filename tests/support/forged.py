@@ -21,7 +21,7 @@ from seekwarc.compat.warcio import ArchiveIterator
 from seekwarc.errors import SeekWarcError
 from seekwarc.serve.catalogue import Query
 from seekwarc.serve.library import Library
-from seekwarc.tools.index import index
+from seekwarc.tools.indexing import index
 
 if TYPE_CHECKING:
     from tests.support.mutants import Mutant, Truth

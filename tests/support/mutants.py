@@ -33,8 +33,8 @@ from seekwarc.errors import SeekWarcError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.serve.catalogue import Query
 from seekwarc.serve.library import Library
-from seekwarc.tools.index import index
-from seekwarc.tools.verify import Verifier
+from seekwarc.tools.indexing import index
+from seekwarc.tools.verifying import Verifier
 from tests.support.foreign import (
     CRLF2,
     EMPTY,

@@ -20,8 +20,10 @@ def sha256(data: bytes) -> str:
 class Range:
     start: int
     end: int
-    sha256: str
-    frames: list[int]
+    sha256: str | None
+    offset: int
+    length: int | None
+    frames: list[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ class Vector:
 
 def _record(described: dict[str, Any]) -> VectorRecord:
     table = described.pop("table")
-    ranges = [Range(**one) for one in described.pop("ranges")]
+    place = {name: described[name] for name in ("offset", "length")}
+    ranges = [Range(**(place | one)) for one in described.pop("ranges")]
     return VectorRecord(table=Table(**table) if table else None, ranges=ranges, **described)
 
 

@@ -2,47 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from seekwarc.errors import SeekWarcError
 from seekwarc.tools.command import MAX_MESSAGE, Command
-
-PATIENT = 60.0
-"""Seconds that no run here takes."""
+from tests.support.processes import PATIENT, wait_until_gone
 
 
 def python(code: str, timeout: float = PATIENT) -> Command:
     return Command([sys.executable, "-Sc", code], timeout=timeout)
 
 
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    # Nobody may have waited for it yet.
-    status = Path(f"/proc/{pid}/stat")
-    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def wait_until_gone(pid: int) -> None:
-    deadline = time.monotonic() + PATIENT
-    while is_running(pid):
-        assert time.monotonic() < deadline, "it still runs"
-        time.sleep(0.01)
-
-
 def test_output_status_and_last_message_are_told() -> None:
     code = "import sys; print('out', *sys.argv[1:]); print('a\\n\\nb \\n', file=sys.stderr); sys.exit(3)"
     ended = python(code).run(["x", "y z"], 100)
     assert (ended.status, ended.output.split(), ended.message) == (3, [b"out", b"x", b"y", b"z"], "b")
-    assert not ended.is_longer
+    assert not ended.broken
 
 
 def test_it_gets_no_input() -> None:
@@ -52,12 +31,13 @@ def test_it_gets_no_input() -> None:
 @pytest.mark.parametrize("size", [0, 99, 100])
 def test_output_up_to_the_limit_is_kept(size: int) -> None:
     ended = python(f"import sys; sys.stdout.write('x' * {size})").run([], 100)
-    assert (ended.status, ended.output, ended.is_longer) == (0, b"x" * size, False)
+    assert (ended.status, ended.output, ended.broken) == (0, b"x" * size, "")
 
 
 def test_output_without_end_is_stopped_at_the_limit() -> None:
     ended = python("while True: print('x' * 1000)").run([], 2500)
-    assert (ended.status, len(ended.output), ended.is_longer) == (None, 2500, True)
+    assert (ended.status, len(ended.output)) == (None, 2500)
+    assert ended.broken == "it writes more than 2500 bytes"
 
 
 def test_messages_without_end_are_bounded() -> None:

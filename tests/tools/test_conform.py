@@ -50,7 +50,7 @@ def court(tmp_path_factory) -> Court:
 def test_right_answers_meet_both_classes(court: Court) -> None:
     answers = court.answers(lambda _, right: right)
     assert {it.verdict for it in answers} == {Verdict.RIGHT}
-    assert len(answers) == sum(len(questions_about(it, "")) for it in court.manifest.samples) == 3 + 5
+    assert len(answers) == sum(len(questions_about(it, "")) for it in court.manifest.samples) == 3 + 6
     assert [it.file for it in answers if it.question == "records"] == [
         it.file for it in court.manifest.samples
     ]
@@ -154,8 +154,17 @@ def test_no_output_makes_the_judge_fail(court: Court, output: bytes, status: int
 
 def test_output_without_end_is_wrong(court: Court) -> None:
     lines = lines_of(court.lines)
-    assert court.records(Ended(None, lines, "", is_longer=True)).verdict == Verdict.WRONG
-    assert court.range(Ended(None, BLOCKS[1][1:4], "", is_longer=True)).verdict == Verdict.WRONG
+    assert court.records(Ended(None, lines, "", "it writes more")).verdict == Verdict.WRONG
+    assert court.range(Ended(None, BLOCKS[1][1:4], "", "it writes more")).verdict == Verdict.WRONG
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict"), [(None, Verdict.WRONG), (0, Verdict.WRONG), (-11, Verdict.CRASHED)]
+)
+def test_a_process_that_leaves_without_an_answer_is_wrong_or_crashed(
+    court: Court, status: int | None, verdict: Verdict
+) -> None:
+    assert court.records(Ended(status, b"", "oh", "it ended before it had answered")).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -197,6 +206,31 @@ def test_refusing_a_range_is_allowed_where_no_table_is(court: Court) -> None:
     assert court.range(refusal, "cut.warc.zst", 1).allowed
 
 
+def test_bytes_that_are_damaged_must_be_refused(court: Court) -> None:
+    for ended, verdict in (
+        (Ended(1, b"", "damaged"), Verdict.RIGHT),
+        (Ended(0, b"\0" * 9, ""), Verdict.MUST_REFUSE),
+        (Ended(0, b"", ""), Verdict.MUST_REFUSE),
+        (Ended(-6, b"", ""), Verdict.CRASHED),
+    ):
+        answer = court.range(ended, "cut.warc.zst", 2)
+        assert (answer.verdict, answer.allowed) == (verdict, verdict is Verdict.RIGHT)
+
+
+def test_another_offset_may_be_refused_and_another_length_not(tmp_path: Path) -> None:
+    manifest = make_samples(tmp_path)
+    [known] = manifest["files"][0]["records"][1]["ranges"]
+    ranges = manifest["files"][0]["records"][1]["ranges"]
+    ranges += [known | {"length": None}, known | {"offset": 7, "length": 9}]
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    read = read_manifest(tmp_path)
+    place, length = (str(manifest["files"][0]["records"][1][name]) for name in ("offset", "length"))
+    asked = [words[2:4] for words in questions_about(read.samples[0], "a")[2:5]]
+    assert asked == [[place, length], [place, "-"], ["7", "9"]]
+    answers = list(judged(read, lambda *_: Ended(1, b"", "no")))[2:5]
+    assert [it.allowed for it in answers] == [False, False, True], "R4 says SHOULD"
+
+
 @pytest.mark.parametrize(
     ("ended", "reads"),
     [
@@ -223,7 +257,7 @@ def test_the_limits_of_output_are_those_of_the_question(court: Court) -> None:
         return ask(words, limit)
 
     list(judged(court.manifest, noting))
-    assert {limit for question, limit in limits if question == "range"} == {3}
+    assert {limit for question, limit in limits if question == "range"} == {3, 9}
     assert max(limit for question, limit in limits if question == "records") <= 4 * 65_536
 
 

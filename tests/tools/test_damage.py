@@ -12,8 +12,8 @@ import pytest
 
 import seekwarc
 from seekwarc.storage.local import BytesSource
-from seekwarc.tools.recover import recover
-from seekwarc.tools.verify import Verifier
+from seekwarc.tools.recovering import recover
+from seekwarc.tools.verifying import Verifier
 from tests.support.writing import DATE, HTTP_HEAD, KIB, noise, record_id, small_dictionary, text, walk
 
 pytestmark = pytest.mark.slow

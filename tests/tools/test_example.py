@@ -6,7 +6,7 @@ import pytest
 import zstandard
 
 import seekwarc
-from seekwarc.tools.convert import convert
+from seekwarc.tools.converting import convert
 from seekwarc.tools.example import FILM, make_example, measure
 
 

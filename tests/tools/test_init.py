@@ -112,7 +112,7 @@ def test_files_are_joined(tmp_path: Path, source: Path) -> None:
 @pytest.mark.parametrize("name", tools.__all__)
 def test_functions_keep_their_names_when_modules_are_imported(name: str) -> None:
     function = getattr(tools, name)
-    assert importlib.import_module(f"seekwarc.tools.{name}") is not function
-    assert callable(getattr(tools, name))
+    assert vars(importlib.import_module(function.__module__))[name] is function
+    assert function is getattr(tools, name)
     assert ":\n" in function.__doc__
     assert f"tools.{name}(" in function.__doc__, "there is an example"

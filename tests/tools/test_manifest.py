@@ -89,6 +89,11 @@ RECORD = ("files", 0, "records", 1)
         (put(0, *RECORD, "ranges", 0, "end"), "ranges[0].end is not an integer from 1 to"),
         (put(10**9, *RECORD, "ranges", 0, "end"), "ranges[0].end is not an integer from 1 to 204800"),
         (put("x", *RECORD, "table"), "records[1].table is not an object"),
+        (put(None, *RECORD, "ranges", 0, "length"), None),
+        (put(-8, *RECORD, "ranges", 0, "offset"), "ranges[0].offset is not an integer from 0"),
+        (put("-", *RECORD, "ranges", 0, "length"), "ranges[0].length is not an integer from 0"),
+        (put(None, *RECORD, "ranges", 0, "sha256"), None),
+        (put("", *RECORD, "ranges", 0, "sha256"), "ranges[0].sha256 is not a SHA-256"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(folder: Path, change: Any, place: str | None) -> None:

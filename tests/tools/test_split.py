@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc.errors import ChecksumError, FormatError, TargetError, TargetExistsError
-from seekwarc.tools.concat import concat
+from seekwarc.tools.concatenating import concat
 from seekwarc.tools.copy_inputs import parts_of, table_mode_of
 from seekwarc.tools.copy_target import Recompressed
 from seekwarc.tools.split import Piece, Splitting, split

@@ -11,7 +11,7 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import FormatError, LimitError, SourceError, TruncatedError, UnsupportedError
-from seekwarc.tools.convert import convert
+from seekwarc.tools.converting import convert
 from seekwarc.tools.train import Gain, GainMeter, Training, train
 from tests.support.foreign import Foreign
 from tests.support.sources import Pipe, RecordingSource

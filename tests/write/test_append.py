@@ -18,12 +18,13 @@ import pytest
 import seekwarc
 from seekwarc.errors import (
     FormatError,
+    FormatWarning,
     SeekWarcError,
     TargetError,
     TruncatedError,
     UnsupportedError,
 )
-from seekwarc.tools.verify import Verifier
+from seekwarc.tools.verifying import Verifier
 from seekwarc.write.append import AppendOutput, existing_file
 from tests.support.foreign import Foreign, dictionary_frame, some_dictionary, zstd_frame
 from tests.support.writing import (
@@ -440,7 +441,8 @@ def test_old_records_survive_a_killed_process(tmp_path, tables) -> None:
     assert data.startswith(before)
     assert_found(path, places, OLD)
     found = []
-    with seekwarc.open(path) as archive, contextlib.suppress(FormatError):
+    # The last record may be cut off.
+    with seekwarc.open(path) as archive, contextlib.suppress(FormatError, FormatWarning):
         found.extend(record.block.read() for record in archive)
     assert found[: len(OLD)] == OLD
     assert len(found) > 10

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 from warcio.bufferedreaders import BufferedReader
 from warcio.digestverifyingreader import DigestChecker, DigestVerifyingReader
@@ -104,12 +104,12 @@ class SeekableRecord(ArcWarcRecord):  # type: ignore[misc]  # warcio has no type
     @_FoundOnce
     def rec_type(self) -> str | None:
         """WARC-Type."""
-        return self.record.header.get("WARC-Type")
+        return self._field("WARC-Type")
 
     @_FoundOnce
     def content_type(self) -> str | None:
         """Content-Type of the record."""
-        return self.record.header.get("Content-Type")
+        return self._field("Content-Type")
 
     @_FoundOnce
     def length(self) -> int | None:
@@ -192,6 +192,12 @@ class SeekableRecord(ArcWarcRecord):  # type: ignore[misc]  # warcio has no type
         """
         if self._verifier is not None:
             self._checked.finish()
+
+    def _field(self, name: str) -> str | None:
+        header = self.record.header
+        # Usually both are the same, and this one costs less.
+        value = header.get(name) if header.raw.isascii() else RecordHead(header.raw).get_header(name)
+        return cast("str | None", value)
 
     @_FoundOnce
     def _http_head(self) -> Head | None:

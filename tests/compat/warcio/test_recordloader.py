@@ -5,11 +5,14 @@ from __future__ import annotations
 import gzip
 import io
 import logging
+import re
 import zipfile
 from collections.abc import Callable
 
 import pytest
 import zstandard
+from hypothesis import example, given
+from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as TheirIterator
 from warcio.recordloader import ArcWarcRecord
 from warcio.statusandheaders import StatusAndHeaders, StatusAndHeadersParserException
@@ -58,6 +61,18 @@ def test_a_record_is_one_of_warcio() -> None:
     assert record.length == int(record.rec_headers["Content-Length"])
     assert record.http_headers.get_statuscode() == "200"
     assert record.rec_headers.get_header("warc-target-uri") == URI
+
+
+@given(st.binary(max_size=6), st.binary(max_size=8).map(b"text/".__add__))
+@example(b"r\xe9ponse", b"text/\xe9; x=\x80")
+@example("réponse".encode(), b"text/\xff")
+def test_fields_in_any_bytes_are_those_of_warcio(kind: bytes, media_type: bytes) -> None:
+    kind, media_type = (re.sub(rb"[\x00-\x20\x7f]", b"", it) for it in (kind, media_type))
+    data = b"WARC/1.0\r\nWARC-Type: %s\r\nContent-Type: %s\r\n" % (kind, media_type)
+    data += b"Content-Length: 2\r\n\r\nhi\r\n\r\n"
+    ours = only(data)
+    (theirs,) = TheirIterator(io.BytesIO(data))
+    assert (ours.rec_type, ours.content_type) == (theirs.rec_type, theirs.content_type)
 
 
 def test_attributes_may_be_set() -> None:

@@ -7,7 +7,9 @@ chooses the exit status.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
@@ -64,5 +66,20 @@ def told(error: Exception, status: int) -> int:
     return status
 
 
+def answer_all(adapter: Adapter) -> None:
+    """Answer a question from each line of standard input."""
+    out = os.fdopen(os.dup(1), "wb")
+    for line in sys.stdin:
+        stored = io.BytesIO()
+        sys.stdout, sys.stderr = io.TextIOWrapper(stored, encoding="utf-8"), io.StringIO()
+        status = answer(adapter, json.loads(line))
+        message = sys.stderr.getvalue().strip().rpartition("\n")[2]
+        out.write(f"{status} {len(stored.getvalue())} {message}\n".encode() + stored.getvalue())
+        out.flush()
+
+
 def main(adapter: Adapter) -> None:
-    sys.exit(answer(adapter, sys.argv[1:]))
+    if sys.argv[1:] == ["batch"]:
+        answer_all(adapter)
+    else:
+        sys.exit(answer(adapter, sys.argv[1:]))

@@ -17,7 +17,7 @@ from seekwarc.errors import ChecksumError, FormatError, SourceError, TargetError
 from seekwarc.frames.encoder import FrameEncoder
 from seekwarc.storage.local import BytesSource
 from seekwarc.storage.streams import PipeSource
-from seekwarc.tools.convert import Conversion, content_digest, convert
+from seekwarc.tools.converting import Conversion, content_digest, convert
 from tests.conftest import SAMPLES, VECTORS
 from tests.support.foreign import Foreign, gzip_member, text, zstd_frame
 from tests.support.sources import Pipe, RecordingSource

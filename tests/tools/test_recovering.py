@@ -13,8 +13,8 @@ import pytest
 import seekwarc
 from seekwarc.errors import NotFoundError, SourceError, TargetError
 from seekwarc.storage.local import BytesSource
-from seekwarc.tools.recover import Loss, Recovery, recover
-from seekwarc.tools.verify import Verifier
+from seekwarc.tools.recovering import Loss, Recovery, recover
+from seekwarc.tools.verifying import Verifier
 from tests.support.foreign import (
     Foreign,
     gzip_member,

@@ -56,6 +56,7 @@ REDIRECTS: Final = (301, 302, 303, 307, 308)
 
 _TYPE_END = re.compile(r"[;\s]")
 
+Source: TypeAlias = str | os.PathLike[str] | bytes | BinaryIO | RangeReadable
 OnProblem: TypeAlias = Callable[[FormatError], object]
 """Called with each problem that keeps records out of the index."""
 
@@ -76,10 +77,10 @@ class Indexing:
 
 
 def index(
-    sources: Mapping[str, str | os.PathLike[str] | bytes | BinaryIO | RangeReadable],
+    sources: Iterable[str | os.PathLike[str]] | Mapping[str, Source],
     target: str | os.PathLike[str] | BinaryIO | Output,
     *,
-    on_problem: OnProblem,
+    on_problem: OnProblem | None = None,
     all_records: bool = False,
     post_append: bool = False,
     stated_digests: bool = False,
@@ -90,16 +91,23 @@ def index(
     on_progress: Progress = no_progress,
     **limits: Unpack[ReadLimits],
 ) -> Indexing:
-    """Write the index of files. It gets its name when it is finished.
+    """Write the sorted CDXJ index of files, for `seekwarc.Index`, pywb and others.
+
+        done = tools.index(["a.warc.zst", "b.warc.gz"], "crawl.cdxj")
+        print(done.lines, "captures")
 
     Args:
-        sources: The files, as a `Reader` opens them, by the names that the lines give them.
-        target: The index; a path that ends with ".idx" gets a ZipNum cluster.
-        on_problem: Called with each problem. Records before damage are indexed.
-        all_records: See `lines_of`.
-        post_append: Distinguish requests by their body; see `lines_of`.
-        stated_digests: See `lines_of`.
-        parquet: Write a columnar index, in Parquet.
+        sources: Paths or URLs of the files; the lines name them without their folders. A mapping gives them
+            other names, and takes whatever a `Reader` opens.
+        target: The index; a path that ends with ".idx" gets a ZipNum cluster, whose blocks are in a file
+            beside it that ends with ".cdx.gz".
+        on_problem: Called with each problem that keeps records out of the index; records before damage are
+            indexed. Without it the first problem is raised, and no index is written.
+        all_records: List all records that have a URI, not only responses, revisits and resources. Lines of
+            others follow those of captures of the same URI and second, and have a field `warc-type`.
+        post_append: Distinguish responses to POST and PUT requests by the body that was sent.
+        stated_digests: List payload digests as the headers state them, and compute none.
+        parquet: Write a columnar index in Parquet instead, with the columns of Common Crawl's. Needs pyarrow.
         details: Write lines that a columnar index can be made of.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         memory: Bytes of lines to hold in memory; more are sorted in temporary files.
@@ -107,11 +115,14 @@ def index(
         **limits: Limits of reading; see `Reader`.
 
     Raises:
-        TargetExistsError: The target exists.
+        FormatError: A file is damaged, and `on_problem` is not given.
         SourceError: A file cannot be read.
         TargetError: The index cannot be written.
+        TargetExistsError: The index exists.
+        ValueError: Two files have the same base name.
     """
-    for source in sources.values():
+    named = sources if isinstance(sources, Mapping) else _by_name(sources)
+    for source in named.values():
         if isinstance(source, str | os.PathLike):
             refuse_same_file(os.fspath(source), target)
     problems = 0
@@ -119,10 +130,12 @@ def index(
     def count(problem: FormatError) -> None:
         nonlocal problems
         problems += 1
+        if on_problem is None:
+            raise problem
         on_problem(problem)
 
     def lines() -> Iterator[bytes]:
-        for name, source in sources.items():
+        for name, source in named.items():
             with closing(Reader(on_progress(open_source(source), name), **limits)) as archive:
                 found = lines_of(
                     archive,
@@ -140,6 +153,15 @@ def index(
             sorted_lines(lines(), memory=memory, folder=output.spool_directory), output, parquet=parquet
         )
     return Indexing(written, problems)
+
+
+def _by_name(sources: Iterable[str | os.PathLike[str]]) -> dict[str, Source]:
+    named: dict[str, Source] = {}
+    for source in sources:
+        name = file_name(os.fspath(source))
+        if named.setdefault(name, source) is not source:
+            raise ValueError(f"two files have the name {name}: index them one by one, or rename one")
+    return named
 
 
 def write_lines(lines: Iterable[bytes], output: Output, *, parquet: bool) -> int:

@@ -1,18 +1,15 @@
-"""What the verbs share."""
+"""Sizes and ranges as users write them."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.cli.batch import absolute
-from seekwarc.cli.common import human_size, parse_range, parse_size, printable, watch
+from seekwarc.cli.sizes import human_size, parse_range, parse_size
 from seekwarc.errors import RangeError
-from seekwarc.storage.local import BytesSource
 
 bounds = st.none() | st.integers(-(10**18) + 1, 10**18 - 1)
 
@@ -92,34 +89,3 @@ SHORT = {
 @pytest.mark.parametrize(("size", "text"), SHORT.items())
 def test_sizes_are_written_the_short_way(size, text) -> None:
     assert human_size(size) == text
-
-
-@given(st.text() | st.text(st.characters(codec=None, categories=["Cc", "Cs", "Cf"])))
-def test_nothing_that_a_terminal_obeys_gets_through(text) -> None:
-    shown = printable(text)
-    assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in shown)
-    assert not any(0xDC80 <= ord(character) <= 0xDCFF for character in shown)
-    if text.isprintable():
-        assert shown == text
-
-
-@pytest.mark.parametrize("text", ["a\u202eb", "a\u2066b", "a\u200bb\u200f"])
-def test_text_is_not_turned_round(text) -> None:
-    assert printable(text) != text, "bidirectional controls make one URI look like another"
-
-
-def test_what_is_not_there_is_a_dash() -> None:
-    assert printable(None) == "-"
-
-
-def test_without_a_terminal_nothing_is_watched() -> None:
-    source = BytesSource(b"x")
-    assert watch(source, "reading") is source
-
-
-def test_names_for_workers_elsewhere_do_not_depend_on_the_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    names = ["a.warc.zst", "https://example.org/a.warc.zst", "s3://bucket/a.warc.zst", "-"]
-    assert [absolute(name) for name in names] == [str(tmp_path / "a.warc.zst"), *names[1:]]

@@ -30,7 +30,7 @@ from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.examine import Damage, Intact, examine
 from seekwarc.tools.progress import Progress, no_progress
 
-__all__ = ["Problem", "ProblemKind", "ProblemSeverity", "Verification", "Verifier"]
+__all__ = ["Problem", "ProblemKind", "ProblemSeverity", "Verification", "Verifier", "verify"]
 
 CONVERT: Final = "`seekwarc convert` writes a file without it"
 RECOVER: Final = "`seekwarc recover` saves the other records"
@@ -191,6 +191,34 @@ class Verification:
         return not self.damages
 
 
+def verify(
+    target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
+    *,
+    on_problem: Callable[[Problem], object] = lambda _: None,
+    **limits: Unpack[ReadLimits],
+) -> Verification:
+    """Check a file: its structure, every checksum, every seek table, the rules of WARC, every digest.
+
+        result = tools.verify("crawl.warc.zst")
+        print(result.is_sound, result.damages, result.deviations)
+
+    Args:
+        target: A path, a URL, the bytes, a binary file object that can seek, or a source.
+        on_problem: Called with each problem as it is found.
+        **limits: Limits of reading; see `Reader`.
+
+    Returns:
+        What was checked, and for each kind of damage or deviation the first problem and their number.
+
+    Raises:
+        SourceError: The file cannot be opened or read, or is a pipe.
+    """
+    verifier = Verifier(target, **limits)
+    for problem in verifier:
+        on_problem(problem)
+    return verifier.result
+
+
 class Verifier:
     """Checks one file; iterating yields its problems as they are found.
 
@@ -198,7 +226,7 @@ class Verifier:
     record has very many problems, some are not yielded; `result` counts all of them.
 
     Example:
-        >>> from seekwarc.tools.verify import Verifier
+        >>> from seekwarc.tools.verifying import Verifier
         >>> verifier = Verifier("crawl.warc.zst")
         >>> for problem in verifier:
         ...     print(problem.severity, problem.offset, problem.message)

@@ -31,6 +31,7 @@ from seekwarc.write.writer import Writer
 
 __all__ = ["Conversion", "content_digest", "convert", "holds_same"]
 
+SUFFIXES: Final[dict[str, Compression]] = {".zst": "zst", ".gz": "gz", ".warc": "none"}
 ANY_SIZE: Final = sys.maxsize
 """No limit on the dictionary of a file that was just written: it is not a hostile one."""
 
@@ -196,7 +197,7 @@ class _PassingDigest:
 def convert(
     source: str | os.PathLike[str] | BinaryIO | RangeReadable,
     target: str | os.PathLike[str] | BinaryIO | Output,
-    compression: Compression,
+    compression: Compression | None = None,
     *,
     verify: bool = True,
     existing: Existing = "error",
@@ -205,12 +206,15 @@ def convert(
     limits: ReadLimits | None = None,
     **options: Unpack[FrameOptions],
 ) -> Conversion:
-    """Write a WARC file in another compression. Every byte of its content stays the same.
+    """Write all records of a file, byte for byte, into a new file with another compression.
+
+        done = tools.convert("crawl.warc.gz", "crawl.warc.zst", level=9)
+        print(done.records, done.source_size, done.target_size)
 
     Args:
         source: .warc, .warc.gz or .warc.zst, recognized by content; may be a pipe.
         target: The new file; may be a pipe.
-        compression: "zst", "gz" or "none".
+        compression: "zst", "gz" or "none"; from the target's name unless given.
         verify: Decompress the new file and compare it before it gets its name.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         on_progress: Wraps each source that is read, to report how far.
@@ -219,12 +223,14 @@ def convert(
         **options: Options of a `Writer` for zst; only "level" for gz.
 
     Raises:
-        FormatError: The source is damaged or not a WARC file.
+        FormatError: The source is damaged or not a WARC file. No target is made.
         ChecksumError: The new file has other content; it was not kept.
         TargetExistsError: There is a file of the target's name.
         SourceError: The source cannot be read.
         TargetError: The target cannot be written.
+        ValueError: The compression is not given, and the target's name does not end with one.
     """
+    compression = compression or _compression_of(target)
     digest = hashlib.sha256()
     content_size = 0
 
@@ -280,6 +286,17 @@ def _sink(output: Output, compression: Compression, options: FrameOptions) -> Re
     if compression == "none":
         return plain_sink(output)
     return gzip_sink(output) if level is None else gzip_sink(output, level=level)
+
+
+def _compression_of(target: object) -> Compression:
+    if isinstance(target, str | os.PathLike):
+        name = os.fspath(target).lower()
+        for suffix, compression in SUFFIXES.items():
+            if name.endswith(suffix):
+                return compression
+    raise ValueError(
+        f"{target}: name it .warc.zst, .warc.gz or .warc, or give the compression: 'zst', 'gz' or 'none'"
+    )
 
 
 def holds_same(

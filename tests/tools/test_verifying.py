@@ -16,7 +16,7 @@ import pytest
 import seekwarc
 from seekwarc.errors import SourceError
 from seekwarc.storage.local import BytesSource
-from seekwarc.tools.verify import (
+from seekwarc.tools.verifying import (
     DAMAGE,
     DEVIATIONS,
     MAX_WAITING,
@@ -728,7 +728,7 @@ def test_progress_is_reported() -> None:
 MEMORY = """
 import sys
 import warnings
-from seekwarc.tools.verify import Verifier
+from seekwarc.tools.verifying import Verifier
 
 verifier = Verifier(sys.argv[1])
 problems = list(verifier)

@@ -102,7 +102,10 @@ def recover(
     on_progress: Progress = no_progress,
     **options: Unpack[RecordOptions],
 ) -> Recovery:
-    """Write the intact records of a damaged file into a new .warc.zst.
+    """Write all intact records of a damaged file into a new .warc.zst.
+
+        done = tools.recover("broken.warc.zst", "saved.warc.zst", partial=True)
+        print(done.records, "saved,", done.lost, "bytes lost")
 
     Args:
         source: .warc.zst, .warc.gz or .warc, recognized by what is left of the content.

@@ -16,7 +16,7 @@ import pytest
 import seekwarc
 from seekwarc.errors import FormatError, FormatWarning, SourceError, TargetError
 from seekwarc.format.cdxj import CdxjLine
-from seekwarc.tools.index import Indexing, file_name, index, lines_of
+from seekwarc.tools.indexing import Indexing, file_name, index, lines_of
 from tests.support.chunks import HTTP, chunked, random_sizes
 from tests.support.crawls import PAGE_URI, heritrix
 from tests.support.foreign import EXTENSIONS, Foreign, gzip_member, warc_header

@@ -7,7 +7,7 @@ section 5.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from typing import BinaryIO, Unpack
@@ -59,7 +59,7 @@ class Concatenation:
 
 
 def concat(
-    sources: Sequence[PartTarget],
+    sources: Iterable[PartTarget],
     target: str | os.PathLike[str] | BinaryIO,
     *,
     verify: bool = True,
@@ -70,6 +70,9 @@ def concat(
     **limits: Unpack[ReadLimits],
 ) -> Concatenation:
     """Join files into one .warc.zst that holds all their records in order, byte for byte.
+
+        done = tools.concat(["a.warc.zst", "b.warc.zst"], "all.warc.zst")
+        print(done.records, done.bytes_copied, done.bytes_recompressed)
 
     Frames are copied from every .warc.zst that has the same dictionary as the first file, or no dictionary if
     the first file has none. The records of all other files are compressed again with the first file's
@@ -102,6 +105,7 @@ def concat(
         SourceError: A file cannot be read.
         TargetError: The target cannot be written.
     """
+    sources = list(sources)
     if not sources:
         raise ValueError("there are no files to join")
     for source in sources:

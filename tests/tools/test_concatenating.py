@@ -22,7 +22,7 @@ from seekwarc.errors import (
 )
 from seekwarc.frames.encoder import FrameEncoder
 from seekwarc.storage.local import BytesSource, LocalFileSource
-from seekwarc.tools.concat import Concatenation, concat
+from seekwarc.tools.concatenating import Concatenation, concat
 from seekwarc.tools.copy_inputs import PartTarget
 from seekwarc.tools.copy_target import Recompressed
 from tests.support.foreign import (

@@ -1,0 +1,42 @@
+"""A progress bar on standard error."""
+
+from __future__ import annotations
+
+import sys
+
+from seekwarc.storage.source import RangeSource
+from seekwarc.tools.progress import ProgressSource
+
+__all__ = ["progress_is_seen", "watch"]
+
+
+class _WatchedSource(ProgressSource):
+    """A source whose reads move a progress bar."""
+
+    def __init__(self, source: RangeSource, label: str) -> None:
+        # Imported here: most commands show no progress and need not wait for it.
+        from tqdm import tqdm  # noqa: PLC0415
+
+        super().__init__(source, self._advance)
+        # The size of a remote object is not known yet, and asking for it would be a request more.
+        self._bar = tqdm(
+            total=source.known_size, desc=label, unit="B", unit_scale=True, leave=False, file=sys.stderr
+        )
+
+    def _advance(self, size: int) -> None:
+        self._bar.total = self.known_size
+        self._bar.update(size)
+
+    def close(self) -> None:
+        self._bar.close()
+        super().close()
+
+
+def progress_is_seen() -> bool:
+    """Return whether standard error, where progress is shown, is a terminal; it may even be closed."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def watch(source: RangeSource, label: str) -> RangeSource:
+    """Show on a terminal how far `source` has been read; elsewhere do nothing."""
+    return _WatchedSource(source, label) if progress_is_seen() else source

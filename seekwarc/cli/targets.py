@@ -1,0 +1,62 @@
+"""What the names of files on the command line stand for: `-` is standard input or output."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import BinaryIO, Final, Unpack
+
+from seekwarc.errors import SourceError, TargetError
+from seekwarc.read.options import ReadLimits
+from seekwarc.read.reader import Reader
+from seekwarc.storage.opening import open_source
+from seekwarc.write.files import Existing
+
+__all__ = ["STANDARD_OUTPUT", "absolute", "existing_option", "input_target", "open_archive", "output_target"]
+
+STANDARD_OUTPUT: Final = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
+"""Names of standard output. Opened by path, a file that it is redirected to would be replaced."""
+
+
+def input_target(name: str) -> str | BinaryIO:
+    """Return what a reader opens for a file name, in which `-` is standard input.
+
+    Raises:
+        SourceError: Standard input is closed.
+    """
+    if name != "-":
+        return name
+    if sys.stdin is None:
+        raise SourceError("standard input is closed")
+    return sys.stdin.buffer
+
+
+def output_target(name: str) -> str | BinaryIO:
+    """Return what a writer opens for a file name, in which `-` is standard output.
+
+    Raises:
+        TargetError: The name is empty, or standard output is a terminal.
+    """
+    if not name:
+        raise TargetError("the name of the new file is empty")
+    if name not in STANDARD_OUTPUT:
+        return name
+    if sys.stdout.isatty():
+        raise TargetError("standard output is a terminal: name a file, or redirect the output")
+    return sys.stdout.buffer
+
+
+def absolute(name: str) -> str:
+    """Return the absolute path of a file; a URL, or `-` for a standard stream, as it is."""
+    return name if "://" in name or name == "-" else os.path.abspath(name)
+
+
+def existing_option(options: argparse.Namespace) -> Existing:
+    """Return what happens to an existing file with the name of the new one."""
+    return "overwrite" if options.force else "error"
+
+
+def open_archive(name: str, **limits: Unpack[ReadLimits]) -> Reader:
+    """Open the file that a command names, with `limit_options` for a reader."""
+    return Reader(open_source(input_target(name)), **limits)

@@ -1,0 +1,38 @@
+"""URIs taken apart."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seekwarc.format.uri import idna, split_uri
+
+PARTS = {
+    "http://user@example.org:80/a/b?c=d?e#f": ("http", "user@example.org:80", "/a/b", "c=d?e"),
+    "urn:uuid:1": ("urn", None, "uuid:1", None),
+    "//example.org": (None, "example.org", "", None),
+    "a?": (None, None, "a", ""),
+    "": (None, None, "", None),
+    "a\nb#?": (None, None, "a\nb", None),
+}
+
+
+@pytest.mark.parametrize(("uri", "parts"), PARTS.items())
+def test_parts_of_a_uri(uri: str, parts: tuple[str | None, ...]) -> None:
+    assert split_uri(uri) == parts
+    assert split_uri(uri.encode()) == tuple(part if part is None else part.encode() for part in parts)
+
+
+@given(st.text(st.characters(codec=None)))
+def test_any_text_has_a_path(uri: str) -> None:
+    scheme, authority, path, query = split_uri(uri)
+    before = (f"{scheme}:" if scheme is not None else "") + (
+        f"//{authority}" if authority is not None else ""
+    )
+    assert uri.startswith(before + path + (f"?{query}" if query is not None else ""))
+
+
+def test_a_host_in_another_script_has_an_ascii_form() -> None:
+    assert idna("bücher.example") == b"xn--bcher-kva.example"
+    assert idna("ü" * 100) is None
