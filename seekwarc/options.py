@@ -12,12 +12,15 @@ check_options(self)
 from __future__ import annotations
 
 from dataclasses import field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["check_options", "check_range", "option", "shown"]
+__all__ = ["SIZES", "check_options", "check_range", "option", "shown"]
+
+SIZES: Final = range(1 << 63)
+"""Numbers of bytes."""
 
 
 def option(
