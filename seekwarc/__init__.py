@@ -9,7 +9,7 @@ README.md is the introduction, and spec-notes/ describes the file format.
         some_bytes = record.payload.pread(1_000_000_000, 65_536)
 
 `__compiled__` tells whether the hot modules run as machine code, as they do where the package was installed
-with a C compiler at hand, or as Python; they do the same.
+if there is a C compiler, or as Python; they do the same.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class SourceError(SeekWarcError, OSError):
 
 
 class SourceChangedError(SourceError):
-    """The object is no longer the one that was opened; open it again."""
+    """The object has changed since it was opened; open it again."""
 
 
 class RangeNotSupportedError(SourceError):

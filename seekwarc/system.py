@@ -52,18 +52,18 @@ __all__ = [
 ]
 
 SIGPIPE: Final[int] = getattr(signal, "SIGPIPE", 13)
-"""The number that a shell makes 141 of, also where there is no such signal."""
+"""The number from which a shell makes status 141, also on systems without this signal."""
 
 ITIMER_REAL: Final[int] = getattr(signal, "ITIMER_REAL", 0)
 
 HOLDS_OPEN_FILES: Final = fcntl is None
-"""Whether a file can be neither renamed nor removed while somebody has it open, as on Windows."""
+"""Whether a file cannot be renamed or removed while a process has it open, as on Windows."""
 
 OWN_GROUP: Final[dict[str, Any]] = {"start_new_session": True} if hasattr(os, "killpg") else {}
 """Arguments that start a process whose children `kill_group` can end with it."""
 
 LOCKED_BYTE: Final = 1 << 43
-"""Where Windows locks a byte: after the end of any file, as nobody else can read a byte that is locked."""
+"""Where Windows locks a byte: after the end of any file, as no other process can read a locked byte."""
 
 MAX_DEFAULT_THREADS: Final = 4
 
@@ -76,7 +76,7 @@ RENAME_WAIT: Final = 0.05
 """Seconds between two tries."""
 
 _SEEKING: Final = [threading.Lock() for _ in range(64)]
-"""Where a read has to move the position of a file, no other thread may move it in between."""
+"""If a read has to move the position of a file, no other thread may move it in between."""
 
 
 def seek_and_read(descriptor: int, size: int, offset: int) -> bytes:
@@ -132,10 +132,10 @@ def lock_for_writing(file: BinaryIO) -> None:
 
 @cache
 def default_threads() -> int:
-    """Return how many threads compress or decompress unless told: one for each core, four at most.
+    """Return the default number of threads that compress or decompress: one per core, at most four.
 
-    Cores that this process may not use, as `taskset` or a container has it, do not count. Asked once: the
-    answer takes a good part of the time in which a file is opened.
+    Cores that `taskset` or a container keeps from this process do not count. The answer is cached: finding
+    it takes a good part of the time of opening a file.
     """
     allowed: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
     cores = len(allowed(0)) if allowed is not None else os.cpu_count() or 1
@@ -161,7 +161,7 @@ def sync(file: BinaryIO) -> None:
     """
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if fcntl is not None and full is not None:
-        # On macOS `fsync` leaves the data in the disk's own buffer. Not every file system there has this one.
+        # On macOS `fsync` leaves data in the disk's buffer. Not every file system supports F_FULLFSYNC.
         try:
             fcntl.fcntl(file.fileno(), full)
         except OSError:
@@ -172,15 +172,15 @@ def sync(file: BinaryIO) -> None:
 
 
 def set_mode(file: BinaryIO, mode: int) -> None:
-    """Say who may read and write an open file; Windows has no such mode, and the folder decides."""
+    """Set who may read and write an open file; on Windows, which has no modes, the folder decides."""
     if hasattr(os, "fchmod"):
         os.fchmod(file.fileno(), mode)
 
 
 def replace(source: str, target: str) -> None:
-    """Give the file `source` the name `target`, in place of a file that may have it.
+    """Rename the file `source` to `target`; a file of that name is replaced.
 
-    Windows refuses that while somebody has either of them open, as virus scanners have for a moment.
+    Windows refuses that while a process has either of them open, as virus scanners do for a moment.
 
     Raises:
         OSError: The system refuses.
@@ -205,7 +205,7 @@ def is_broken_pipe(error: OSError) -> bool:
 def configure_text(stream: TextIO) -> None:
     """Make what is printed the same on every system: in a pipe or file of Windows, UTF-8 with line feeds.
 
-    What a terminal cannot show is written in ASCII rather than not at all.
+    Characters that a terminal cannot show are escaped.
     """
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
@@ -214,9 +214,9 @@ def configure_text(stream: TextIO) -> None:
 
 
 def interrupt_after(seconds: float, handler: Callable[[], object]) -> None:
-    """Call `handler` in the main thread after a while, as if a signal had come; called in the main thread.
+    """Call `handler` in the main thread after a while, as a signal would. Must be called in the main thread.
 
-    Where there is no alarm, SIGINT takes its place, and what waits in the system is not interrupted.
+    On systems without alarms SIGINT is used instead, and a waiting system call is not interrupted.
     """
     number: int = getattr(signal, "SIGALRM", signal.SIGINT)
     signal.signal(number, lambda *_: handler())
@@ -228,7 +228,7 @@ def interrupt_after(seconds: float, handler: Callable[[], object]) -> None:
 
 @contextlib.contextmanager
 def hold_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C from processes that this thread starts in the block, and put it off for the thread itself.
+    """Delay Ctrl-C until the block ends; Python processes that are started in it never receive it.
 
     If another thread of this process receives it, it is not put off here. Windows can do neither.
     """
@@ -256,7 +256,7 @@ def after_fork_in_child(call: Callable[[], object]) -> None:
 def kill_group(process: subprocess.Popen[bytes]) -> None:
     """End a process that was started with `OWN_GROUP`, and what it has started; on Windows only itself.
 
-    A process that has ended already is passed over; what it has started ends all the same.
+    If the process has ended already, what it has started is ended all the same.
     """
     kill: Callable[[int, int], None] | None = getattr(os, "killpg", None)
     if kill is None:

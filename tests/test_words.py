@@ -24,6 +24,20 @@ INSTEAD = {
     r"(?m)^(?:<<<<<<<|>>>>>>>) ": "one of the two versions",
 }
 """Each expression, and what an experienced engineer would write."""
+TURNS = {
+    r"\bOf (?:an?|what|records)\b": "For a ..., In a ...: a sentence begins with its subject",
+    r"\btells? of\b": "reports, says, names",
+    r"\bis another one\b": "changes, is not the same",
+    r"\bno (?:sample|part of a file) (?:has|can)\b": "NAME must be at least ..., not ...",
+    r"(?<![Tt]here )\b(?:is|are) no (?!longer\b|(?:\w+er|more|less) than\b)\w": "is not a ...",
+    r"\bare wanted\b(?=[\"'{])": "expected ...",
+    r"\bof what lies\b": "the bytes before, earlier records",
+    r"\bgone to\b": "reached, has an offset of its own",
+    r"\bis done without\b": "no ... here",
+    r"\bNone where\b": "None if",
+    r"\b(?:nobody|somebody)\b": "a caller, no thread; or in the passive",
+}
+"""Turns of phrase that stop a reader, in docstrings, messages, comments and pages of the package."""
 CONSTANTS = re.compile(
     r"\b_?(?:[A-Z]+_)*(?:MOST|LONGEST|LARGEST|LEAST)(?:_[A-Z]+)+\b|\b_?[A-Z]+_(?:MOST|LEAST)\b"
 )
@@ -52,11 +66,11 @@ def readable_files() -> Iterator[Path]:
             yield from (ROOT / folder).rglob(f"*.{kind}")
 
 
-def faults_of(text: str) -> list[str]:
-    """Return the listed words in a text, each with what to write instead."""
+def faults_of(text: str, listed: dict[str, str] = INSTEAD) -> list[str]:
+    """Return the listed expressions in a text, each with what to write instead."""
     faults = [
         f"{found[0]!r} ({instead})"
-        for expression, instead in INSTEAD.items()
+        for expression, instead in listed.items()
         for found in re.finditer(expression, text)
     ]
     return faults + [f"{found[0]!r} (MAX_, MIN_)" for found in CONSTANTS.finditer(text)]
@@ -72,6 +86,44 @@ for file in sorted(readable_files()):
 def test_room_uses_plain_words(room: str) -> None:
     found = {str(path.relative_to(ROOT)): faults_of(text_of(path)) for path in ROOMS[room]}
     assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+@pytest.mark.parametrize("room", sorted(name for name in ROOMS if name.startswith("seekwarc")))
+def test_room_speaks_as_a_native_engineer(room: str) -> None:
+    found = {str(path.relative_to(ROOT)): faults_of(text_of(path), TURNS) for path in ROOMS[room]}
+    assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Of a pipe or a file object there is no copy",
+        "a `FormatWarning` tells of each kind once a file",
+        "Text that is another one when the file is replaced",
+        "no sample has -1 records",
+        "'x' is no offset or length: digits are wanted",
+        "Of records: those whose first byte is in the stored bytes",
+        "of what lies before these, an index may tell",
+        "no part of a file can have 0 bytes",
+        "One that shares its frame with the record before it cannot be gone to.",
+        "what needs no call, no object and no read is done without",
+    ],
+)
+def test_turns_are_found(text: str) -> None:
+    assert faults_of(text, TURNS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "there is no such record",
+        "it is no longer open, and is no older than that",
+        "Length of the payload",
+        "None if the record has none",
+    ],
+)
+def test_plain_sentences_are_not(text: str) -> None:
+    assert faults_of(text, TURNS) == []
 
 
 @pytest.mark.parametrize(

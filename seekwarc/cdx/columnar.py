@@ -96,7 +96,7 @@ _FIELDS: Final = {
 READ: Final = tuple(_FIELDS)
 """Columns that a line is made of, besides key and date."""
 NEEDED: Final = (KEY, "url", TIME, "warc_filename", "warc_record_offset")
-"""Columns without which a file is no index."""
+"""Columns that every index must have."""
 _URL_COLUMNS: Final = tuple(COLUMNS)[2:17]
 """What is taken from the URL: its host to its query."""
 _URIS: Final = ("url", "refers_to_target_uri")

@@ -50,7 +50,7 @@ class UrlParts(NamedTuple):
     """None unless the URL names it."""
     path: str
     query: str | None
-    """Without the question mark; None where the URL has no such mark."""
+    """Without the question mark; None if the URL has no such mark."""
 
 
 class _Suffixes(Protocol):
@@ -110,7 +110,7 @@ def _is_address(name: str) -> bool:
 
 @lru_cache(1)
 def _suffix_lists() -> tuple[_Suffixes, _Suffixes] | None:
-    """Return the suffixes of registries and those of everybody; None where the package is not installed."""
+    """Return the suffixes of registries and all suffixes; None if the package is not installed."""
     try:
         from publicsuffixlist import PublicSuffixList  # noqa: PLC0415
     except ImportError:

@@ -395,7 +395,7 @@ def _is_within(timestamp: str, first: str, last: str) -> bool:
 
 
 def folder_of(target: object) -> str | None:
-    """Return the folder or URL that has the file; None where the target has no name."""
+    """Return the folder or URL that has the file; None if the target has no name."""
     if not isinstance(target, str | os.PathLike):
         return None
     name = os.fspath(target)

@@ -252,7 +252,7 @@ class StoredLines:
         """Return the beginning of the first line that begins after the first byte of a block.
 
         Returns:
-            The line, cut off after its head, or None where no line begins before the end of the file.
+            The line, cut off after its head, or None if no line begins before the end of the file.
         """
         if number not in self._known:
             line = self._find_first_line(number)

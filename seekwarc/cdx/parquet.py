@@ -3,8 +3,8 @@
 Goal: the captures of a key from a file of many million rows, local or remote, with few bytes read.
 
 Plan: rows are sorted by key, and the footer of the file has the least and the greatest key of each row group.
-Of the groups that may hold a key, the columns of key and date are read; only where rows are wanted, the other
-columns that a line of CDXJ needs are read too. Each row becomes such a line, so all that knows lines of an
+In the groups that may hold a key, the columns of key and date are read; the other columns that a line of CDXJ
+needs are read only for rows that are wanted. Each row becomes such a line, so all that reads lines of an
 index works as it does with other indexes.
 
 Worst case: keys without statistics, so that the keys of all groups are read. What a file may ask for is
@@ -106,7 +106,7 @@ class ParquetLines:
 
     Raises:
         SourceError: It is a pipe, or cannot be read.
-        FormatError: It is no Parquet file, or no index.
+        FormatError: It is not a Parquet file, or not an index.
         LimitError: Its footer is too large.
         UnsupportedError: pyarrow is not installed.
     """
@@ -310,7 +310,7 @@ class ParquetLines:
         schema = self._file.schema_arrow
         for name in NEEDED:
             if name not in schema.names:
-                raise FormatError(f"this is no index of captures: it has no column {name}")
+                raise FormatError(f"this is not an index of captures: the column {name} is missing")
         for name in (KEY, TIME, *READ):
             if name not in schema.names:
                 continue

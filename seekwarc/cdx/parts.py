@@ -3,8 +3,8 @@
 Goal: look up a key in hundreds of files at the cost of the one or two that have it.
 
 Plan: the footers of all files are read when the index is opened; they have the least and the greatest key of
-each row group. Rows are merged, and the rows of a file are begun only when the merge comes to the first key
-that they may have: until then a mark stands for them. So files that a lookup does not come to are not read.
+each row group. Rows are merged, and the rows of a file are read only when the merge reaches the first key
+that they may have: until then a mark takes their place. So files that a lookup does not reach are not read.
 
 Worst case: files whose keys overlap, as those of several crawls do. Then a row group of each is in memory.
 """
@@ -37,12 +37,12 @@ MAX_FINISHED: Final = 2
 
 
 def parts_of(name: str) -> list[str]:
-    """Return the files of an index that a folder or a pattern of paths stands for; any other path by itself.
+    """Return the files of an index that a folder or a pattern of paths names; any other path by itself.
 
-    Of a folder these are all files whose names end with `.parquet`, in folders within it (`subset=warc`) too.
+    In a folder these are the files whose names end with `.parquet`, in folders within it (`subset=warc`) too.
 
     Raises:
-        SourceError: There is no such file.
+        SourceError: No file matches.
     """
     if os.path.isdir(name):
         found = [os.path.join(folder, it) for folder, _, names in os.walk(name) for it in names]

@@ -99,9 +99,6 @@ def _verb_of(words: list[str]) -> tuple[str | None, list[str]]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
 
-    Args:
-        argv: Arguments without the program's name; those of the process unless given.
-
     Returns:
         The exit status: 0 fine, 1 damaged data or nothing found, 2 wrong usage or I/O error.
     """

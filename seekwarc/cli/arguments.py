@@ -41,13 +41,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors take one line and name the command that helps.
-
-    Args:
-        prog: What the user types: `seekwarc ls`.
-        description: The first paragraph of the help.
-        **options: Those of `argparse.ArgumentParser`, which passes them to the parsers of actions.
-    """
+    """A parser whose errors take one line and name the command that helps."""
 
     def __init__(self, prog: str | None = None, description: str | None = None, **options: Any) -> None:  # noqa: ANN401
         super().__init__(prog=prog, description=description, **{"formatter_class": Help, **options})

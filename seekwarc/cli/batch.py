@@ -52,12 +52,7 @@ STATUS_WORDS: Final = {
 
 
 def add_batch_arguments(parser: argparse.ArgumentParser, *, made: str | None = None) -> None:
-    """Add the options for many files.
-
-    Args:
-        parser: The parser.
-        made: What the verb makes from each file, if anything.
-    """
+    """Add the options for many files."""
     group = parser.add_argument_group("many files")
     if made is not None:
         group.add_argument(
@@ -113,7 +108,7 @@ def renamed(name: str, suffix: str) -> str:
 
 
 def check_age(target: str, source: str) -> bool:
-    """Return whether a file is no older than the one it was made from; True if that is a URL."""
+    """Return whether a file is at least as new as the one it was made from; True if that is a URL."""
     if "://" in source:
         return True
     try:
@@ -124,10 +119,6 @@ def check_age(target: str, source: str) -> bool:
 
 def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> list[Job]:
     """Return which file is made from which: SRC DST, SRC -o DST, or FILE... --to-dir DIR, which is created.
-
-    Args:
-        options: With `files`, `output` and `to_dir`.
-        rename: Turns the base name of a source into that of the new file in DIR.
 
     Raises:
         SeekWarcError: The names are too few or too many.
@@ -160,12 +151,7 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
 
 
 def as_json(outcome: Outcome, fields: dict[str, object]) -> dict[str, object]:
-    """Return the JSON object of a file.
-
-    Args:
-        outcome: The result of the work on it.
-        fields: What the verb found or made; None for values that are unknown because it failed.
-    """
+    """Return the JSON object of a file."""
     return {
         "file": outcome.job.source,
         "target": outcome.job.target,
@@ -318,7 +304,6 @@ class _Told:
         return f"{names}: {text}" if text is not None and self._show_names and job.target else text
 
     def _beside_the_bar(self) -> Any:  # noqa: ANN401
-        """Hide the progress bar while something is printed to the same terminal."""
         if self._bar is None:
             return nullcontext()
         return self._bar.external_write_mode(file=sys.stderr)

@@ -36,7 +36,6 @@ LATEST = "9999"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     add_record_arguments(parser, required=True, file_required=False)
     parser.add_argument(
         "--range",
@@ -88,7 +87,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     if options.index is not None:
         return _run_with_index(options)
     if options.file is None or options.date is not None or options.closest or options.files is not None:

@@ -57,12 +57,10 @@ ZSH_CASE: Final = "    {verb}) options=({options}) ;;"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="bash|zsh|fish")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     # Imported here: the module with the list of verbs imports this one.
     from seekwarc.cli import VERBS  # noqa: PLC0415
 
@@ -108,7 +106,6 @@ def _fish(verbs: Mapping[str, str], options: Mapping[str, list[str]]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Quote for a shell."""
     import shlex  # noqa: PLC0415
 
     return shlex.quote(text)

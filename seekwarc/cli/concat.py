@@ -27,7 +27,6 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE", nargs="+", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "OUT", "the new .warc.zst")
     add_no_verify_argument(parser, "copy large records without decoding them")
@@ -36,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     if options.output.lower().endswith((".gz", ".warc")):
         raise SeekWarcError(
             "`concat` writes only .warc.zst: name it so (`seekwarc convert` writes others)",

@@ -74,7 +74,6 @@ SUFFIXES = {"zst": ".zst", "gz": ".gz", "none": ""}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.usage = USAGE
     parser.add_argument(
         "files", metavar="FILE", nargs="+", help="SRC and DST; with --to-dir, files and folders"
@@ -93,7 +92,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     to: Compression = options.to or "zst"
     jobs = planned_jobs(options, lambda name: renamed(name, SUFFIXES[to]))
     compression = to if options.to_dir is not None else _compression(options, jobs[0].target or "")
@@ -186,11 +184,7 @@ class _Converting:
         return _Made(done, dictionary, gains)
 
     def _check_existing(self, source: str, target: str, context: JobContext) -> None:
-        """Check that an existing target was made from this source, and is whole.
-
-        Raises:
-            TargetExistsError: It was not, or is not.
-        """
+        """Check that an existing target was made from this source, and is whole."""
         if self.verify:
             most = self.limits.get("max_dictionary_size", MAX_DICTIONARY_SIZE)
             sound = holds_same(source, target, on_progress=context.on_progress, max_dictionary_size=most)
@@ -202,7 +196,6 @@ class _Converting:
             )
 
     def _check_before_training(self, job: Job, source: str | BinaryIO) -> None:
-        """Raise before a long training what the conversion would raise after it."""
         if self.compression != "zst":
             raise SeekWarcError(f"a file of compression {self.compression!r} takes no dictionary")
         if _is_pipe(source):

@@ -30,7 +30,6 @@ RANGE_SIZE = 64 << 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument(
         "folder", metavar="FOLDER", nargs="?", help="keep the two files there (default: they are deleted)"
     )
@@ -41,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     name = options.output if options.folder is None else options.folder
     if name is not None:
         if not name or None not in (options.folder, options.output):

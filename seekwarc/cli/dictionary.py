@@ -31,7 +31,6 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="extract|info")
     extract = actions.add_parser("extract", help="write the raw dictionary, for `zstd -D`")
     extract.add_argument("file", metavar="FILE")
@@ -44,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     if options.action == "info":
         found = dictionary_at(options.file, **limit_options(options))
         print(done_json(file=options.file, **_json(found)) if options.json else _text(found))

@@ -41,7 +41,6 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder for the new files")
     add_selection_arguments(parser)
@@ -65,7 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     if not options.output:
         raise SeekWarcError("the name of the new folder is empty")
     files = [name for name, _ in archives_in(options.files, leave_out=options.output)]

@@ -3,11 +3,11 @@
 The lines are CDXJ, as pywb and cdxj-indexer expect it, also for .warc.zst; with --parquet they are rows of a
 columnar index with the columns of Common Crawl's, for DuckDB, Spark and Athena (where offsets and lengths of
 records must be BIGINT). Responses, revisits and resources are listed; with --all also metadata, requests and
-whatever else has a URI. Only heads are decompressed, unless a record states no payload digest, or --parquet
+all else that has a URI. Only heads are decompressed, unless a record states no payload digest, or --parquet
 has to count the chunks of a chunked body. The index goes to standard output unless `-o` names a file. Exit
 status 1 means that records are missing from the index; each problem is printed.
 
-A folder stands for all WARC files in and below it. With --to-dir each file gets an index of its own, named
+A folder means all WARC files in and below it. With --to-dir each file gets an index of its own, named
 after the file with .cdxj or .parquet added; one that exists already, is sound and no older than the file is
 skipped. With --to-dir and -o they are merged into one index too, so the same command continues after an
 interruption.
@@ -62,7 +62,6 @@ MAX_OF_A_KIND = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE|FOLDER|URL", nargs="+")
     add_output_arguments(parser, "OUT", "the index (default: standard output)", required=False)
     parser.add_argument(
@@ -101,7 +100,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     told = _Complaints()
     target, options.output = options.output, None
     if options.dir_root is not None:
@@ -139,7 +137,6 @@ def _opened(options: argparse.Namespace, jobs: list[Job], target: str) -> Iterat
 
 
 def _index_each(options: argparse.Namespace, jobs: list[Job], told: _Complaints) -> int:
-    """Make an index of each file."""
     return run_batch(options, jobs, _Indexing.of(options), text=_text, fields=_fields, on_event=told)
 
 
@@ -187,11 +184,7 @@ def _part_of(folder: str, job: Job) -> str:
 
 
 def _names(options: argparse.Namespace, jobs: list[Job]) -> None:
-    """Check that no two files have the same name in the index.
-
-    Raises:
-        SeekWarcError: Two files have.
-    """
+    """Check that no two files have the same name in the index."""
     seen: set[str] = set()
     for job in jobs:
         name = options.stdin_name if job.source == "-" else file_name(job.source, options.dir_root)

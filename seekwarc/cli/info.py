@@ -62,7 +62,6 @@ STATUS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     add_record_arguments(parser, required=False, several=True)
     parser.add_argument("--frames", action="store_true", help="list every frame of the record")
     parser.add_argument(
@@ -74,7 +73,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     split_offset(options)
     if (options.offset, options.uri, options.id) == (None, None, None):
         jobs = [Job(name) for name, _ in archives_in(options.files)]
@@ -185,7 +183,6 @@ def _payload_size(size: int | None) -> str:
 
 
 def _more(about: RecordSummary) -> list[tuple[str, str | None]]:
-    """Return the lines that not every record has."""
     return [
         ("HTTP", about.http),
         ("format", about.payload_format),

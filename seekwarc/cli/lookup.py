@@ -39,7 +39,6 @@ Filter = Callable[[Capture], bool]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("index", metavar="INDEX")
     parser.add_argument("uri", metavar="URI")
     parser.add_argument("--from", dest="since", metavar="DATE", help="earliest date")
@@ -72,7 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     show = _json if options.json else _cdxj if options.cdxj else _line
     with ExitStack() as opened:
         target: str | RangeSource = options.index

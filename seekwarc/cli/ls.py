@@ -1,7 +1,7 @@
 """List the records of WARC files, one per line: offset, length, type, date, size, frames, URI.
 
 Offset and length say where the record is in the file, as in CDX; size is the length of its block. With
-several files, the first column is the file; a folder stands for all WARC files in and below it. Blocks of
+several files, the first column is the file; a folder means all WARC files in and below it. Blocks of
 large records are not decompressed, except their beginnings for --status and --mime. `-` is standard input.
 
 seekwarc ls crawl.warc.zst
@@ -32,7 +32,6 @@ HEADER = f"{'OFFSET':>12} {'LENGTH':>12} {'TYPE':<12} {'DATE':<20} {'SIZE':>12} 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+")
     add_json_argument(parser, "record")
     add_selection_arguments(parser)
@@ -40,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     selection = selection_of(options)
     files = archives_named(options.files)
     width = max(4, *(len(printable(name)) for name in files)) if len(files) > 1 else 0
@@ -118,7 +116,6 @@ def _line(record: Record) -> str:
 
 
 def _more(record: Record) -> dict[str, object]:
-    """Return the fields that not every record has."""
     header = record.header
     return {
         "payload_digest": header.get("WARC-Payload-Digest"),

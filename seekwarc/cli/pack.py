@@ -4,7 +4,7 @@
 
   pg_dump site | seekwarc pack - --stdin-name site.sql -o site.warc.zst
 
-A folder stands for all files in and below it. `-` is standard input, `-o -` standard output.
+A folder means all files in and below it. `-` is standard input, `-o -` standard output.
 
 With --max-file-size, OUT-00000, OUT-00001, ... are written. To add new files to such a series:
 
@@ -34,7 +34,6 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE", nargs="+")
     add_output_arguments(parser, "OUT", "the new .warc.zst")
     parser.add_argument(
@@ -72,7 +71,6 @@ class _WatchedFile:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     files = _entries(options)
     if not files:
         raise SourceError("no files to pack: the folders named hold none")
@@ -110,11 +108,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _existing(options: argparse.Namespace) -> ExistingSeries:
-    """Return what happens to existing files with the names of new ones.
-
-    Raises:
-        SeekWarcError: Two options contradict each other, or no series is written.
-    """
+    """Return what happens to existing files with the names of new ones."""
     if options.existing is None:
         return existing_option(options)
     existing: ExistingSeries = options.existing

@@ -62,7 +62,6 @@ seekwarc recover [options] SRC DST
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.usage = USAGE
     parser.add_argument(
         "files", metavar="FILE", nargs="+", help="SRC and DST; with --to-dir, files and folders"
@@ -83,7 +82,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     jobs = planned_jobs(options, lambda name: renamed(name, ".zst"))
     limits = limit_options(options)
     dictionary = None
@@ -157,11 +155,7 @@ class _Recovering:
 
 
 def _check_head(head: bytes, name: str) -> None:
-    """Refuse a pipe that does not begin as a WARC file, since it may be endless.
-
-    Raises:
-        UnsupportedError: It does not.
-    """
+    """Refuse a pipe that does not begin as a WARC file, since it may be endless."""
     try:
         detect(head, name)
     except UnsupportedError as error:
@@ -170,11 +164,7 @@ def _check_head(head: bytes, name: str) -> None:
 
 
 def _check_existing(source: str, target: str, context: JobContext) -> None:
-    """Check that an existing target is sound and no older than its source.
-
-    Raises:
-        TargetExistsError: It is not.
-    """
+    """Check that an existing target is sound and no older than its source."""
     sound = check_age(target, source)
     if sound:
         try:

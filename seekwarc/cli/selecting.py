@@ -21,7 +21,7 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "which records",
         "A record must match every option; an option that is given several times matches with any of "
-        "its values. `*` stands for any text; quote it from the shell.",
+        "its values. `*` matches any text; quote it from the shell.",
     )
     group.add_argument("--type", action="append", metavar="TYPE", help="WARC-Type: response, resource, ...")
     group.add_argument(

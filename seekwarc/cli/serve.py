@@ -47,7 +47,6 @@ EVERY_ADDRESS: Final = ("0.0.0.0", "::")  # noqa: S104
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument(
         "files",
         metavar="FILE|URL|INDEX",
@@ -75,7 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     missing = [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]
     if missing:
         raise SeekWarcError(f"`seekwarc serve` needs {' and '.join(missing)}: pip install 'seekwarc[serve]'")
@@ -137,11 +135,7 @@ def _hosts(options: argparse.Namespace, local: Sequence[str]) -> list[str]:
 
 
 def _listen(options: argparse.Namespace) -> socket.socket:
-    """Open the port.
-
-    Raises:
-        SourceError: It is in use, or the address is not this computer's.
-    """
+    """Open the port."""
     ports = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TRIED) if options.port is None else (options.port,)
     problem = None
     for port in ports:

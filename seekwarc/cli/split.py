@@ -26,7 +26,6 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("file", metavar="FILE", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "PATTERN", "name of the new files; a number is added to it")
     how = parser.add_mutually_exclusive_group(required=True)
@@ -46,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     if options.output == "-":
         raise SeekWarcError("several files cannot go to standard output: name them with -o")
     done = split(

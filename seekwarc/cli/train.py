@@ -31,7 +31,6 @@ MAX_KINDS = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE", nargs="+", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "DICT", "the dictionary")
     parser.add_argument(
@@ -59,7 +58,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     target = output_target(options.output)
     # A file that is named twice would be measured on records that were trained on.
     files = list(dict.fromkeys(options.files))

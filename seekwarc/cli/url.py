@@ -26,7 +26,6 @@ LATEST = "99991231235959"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("file", metavar="FILE|INDEX", help=".warc.zst, .warc.gz, .warc or .cdxj")
     parser.add_argument("--uri", metavar="URI", required=True, help="target URI of the capture")
     parser.add_argument(
@@ -52,7 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     # Imported here: only this verb and `serve` need them.
     from seekwarc.serve.address import capture_address  # noqa: PLC0415
     from seekwarc.serve.cdxj_file import is_index  # noqa: PLC0415
@@ -83,7 +81,6 @@ def _in_archive(options: argparse.Namespace) -> tuple[str, WarcDate]:
 
 
 def _in_index(options: argparse.Namespace) -> tuple[str, WarcDate]:
-    """Return URI and date of the capture in an index."""
     from seekwarc.cdx.index import Index  # noqa: PLC0415
 
     with Index(options.file) as index:

@@ -3,7 +3,7 @@
 Damage (bytes that are lost, wrong or hidden) is printed as it is found, with its offset and what to do about
 it, and makes the exit status 1. Deviations break a rule of the standards but harm no reader: they are counted
 by kind, with the first of each, and leave the exit status 0 unless --strict is given. `-` is standard input,
-which is first stored in a temporary file. A folder stands for all WARC files in and below it.
+which is first stored in a temporary file. A folder means all WARC files in and below it.
 
 With --profile, each .warc.zst is also compared with the specification of seekable records: which class of
 writers it meets ("large", "every" or "none"), and each numbered requirement that it breaks, how often and
@@ -54,7 +54,6 @@ MAX_OF_A_KIND = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+")
     parser.add_argument("--strict", action="store_true", help="exit with status 1 for deviations too")
     parser.add_argument(
@@ -79,7 +78,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     jobs = [Job(name) for name, _ in archives_in(options.files)]
     with ExitStack() as opened:
         report = opened.enter_context(_Report(options)) if options.report is not None else None
@@ -99,11 +97,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class _Report:
-    """A file of results, one a line, which a later run reads and continues.
-
-    Raises:
-        TargetError: It cannot be written.
-    """
+    """A file of results, one a line, which a later run reads and continues."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
@@ -136,7 +130,6 @@ class _Report:
                 self.passed[name] = version
 
     def add(self, job: Job, checked: _Checked) -> None:
-        """Add the result for a file."""
         told = {"file": absolute(job.source), "version": checked.version}
         try:
             self._file.write(json.dumps(told | _fields(checked, self._options)).encode() + b"\n")
@@ -193,13 +186,7 @@ class _Verifying:
 
 
 def _print_problem(problem: Problem, count: int, options: argparse.Namespace) -> None:
-    """Print damage, and with --all deviations.
-
-    Args:
-        problem: The problem.
-        count: How many of its kind the file has had so far, including this one.
-        options: The arguments.
-    """
+    """Print damage, and with --all deviations."""
     if problem.severity is ProblemSeverity.DEVIATION and not options.all:
         return
     if options.json:
@@ -310,7 +297,6 @@ def _result_text(checked: _Checked, options: argparse.Namespace) -> str | None:
 
 
 def _profile_lines(profile: Profile | None) -> Iterator[str]:
-    """Yield what --profile tells of a file."""
     if profile is None:
         yield "class of writers: none, since only a .warc.zst has one"
         return

@@ -208,7 +208,7 @@ class Collection(Closing):
         """Return the record that a metadata, revisit or conversion record is about (WARC-Refers-To).
 
         Returns:
-            The record, or None where none is named or the named one is not in these files.
+            The record, or None if none is named or the named one is not in these files.
         """
         found = self.index.by_id(record.refers_to_id) if record.refers_to_id is not None else ()
         return self.record(found[0]) if found else None

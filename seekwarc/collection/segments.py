@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from seekwarc.compiling import mypyc_attr
+from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import SegmentError
 from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header
 from seekwarc.format.words import counted
@@ -133,15 +133,15 @@ class SegmentsBody(RecordBody):
         # Positions in the content at which the segments' blocks end.
         self._ends = list(accumulate((it.content_length for it in segments), initial=len(header.raw)))[1:]
 
+    @override
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
-        """See `RecordBody.read`."""
         return b"".join(
             piece.data if piece.body is None else piece.body.read(piece.start, piece.stop, verify=verify)
             for piece in self._pieces(start, stop)
         )
 
+    @override
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
-        """See `RecordBody.read_into`."""
         begin = 0
         for piece in self._pieces(start, start + len(out)):
             with out[begin : begin + piece.stop - piece.start] as target:
@@ -151,8 +151,8 @@ class SegmentsBody(RecordBody):
                     piece.body.read_into(piece.start, target, verify=verify)
                 begin += len(target)
 
+    @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
-        """See `RecordBody.read_some`."""
         found = b""
         for body, begin, end, data in self._pieces(start, stop):
             found += data if body is None else body.read_some(begin, end, least - len(found))

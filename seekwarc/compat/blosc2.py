@@ -48,7 +48,7 @@ class ExtentSource(blosc2.ByteRangeNDSource):  # type: ignore[misc]  # blosc2 ha
 
     Raises:
         NotImplementedError: The frame holds no array, but a plain super-chunk.
-        ValueError: The payload is no frame.
+        ValueError: The payload is not a frame.
     """
 
     def __init__(self, extent: Extent, urlpath: str = "payload") -> None:
@@ -76,7 +76,7 @@ def open(extent: Extent) -> Any:  # noqa: A001, ANN401 - blosc2 has no types
 
     Raises:
         NotImplementedError: The frame holds no array, but a plain super-chunk.
-        ValueError: The payload is no frame.
+        ValueError: The payload is not a frame.
 
     Example:
         >>> import numpy, blosc2, seekwarc.compat.blosc2
@@ -101,7 +101,7 @@ class BareChunk:
         max_block_size: Largest block to decode, in bytes.
 
     Raises:
-        FormatError: This is no chunk, or its header contradicts itself.
+        FormatError: This is not a chunk, or its header contradicts itself.
         TruncatedError: The chunk is longer than the payload.
         UnsupportedError: It cannot be decoded without the frame that it was taken from.
         LimitError: A block is larger than `max_block_size`, or there are more than 4 million blocks.

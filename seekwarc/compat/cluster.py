@@ -41,7 +41,7 @@ INTERVAL: Final = 0.5
 MAX_EVENTS: Final = 10_000
 """Problems of a file that are reported one by one; they are in memory until the file is done."""
 UNWANTED: Final = ("cancelled", "released", "forgotten")
-"""States of a task in its worker, once nobody waits for it."""
+"""States of a task in its worker, once no job waits for it."""
 
 _ADDRESS = re.compile(r"(?:tcp|tls|ucx|ws|wss)://[^/]+:[0-9]{1,5}")
 
@@ -90,7 +90,7 @@ class Cluster:
     def _client(self) -> Client:
         if _ADDRESS.fullmatch(self._address) is None:
             raise SeekWarcError(
-                f"{self._address!r} is no address of a Dask scheduler, as tcp://10.0.0.1:8786 is"
+                f"{self._address!r} is not an address of a Dask scheduler such as tcp://10.0.0.1:8786"
             )
         try:
             return Client(self._address, timeout=CONNECT_TIMEOUT, name="seekwarc", set_as_default=False)
@@ -255,7 +255,7 @@ class _Task:
             self.flush()
             state = self._worker.state.tasks.get(self._key)
             if state is None or state.state in UNWANTED:
-                raise SourceError("is not read further: nobody waits for it any more")
+                raise SourceError("not read further: its result is no longer wanted")
 
     def flush(self) -> None:
         self._sent = time.monotonic()

@@ -1,4 +1,4 @@
-"""What a file system tells of a record or folder: the dictionaries that fsspec calls `info`."""
+"""What a file system says about a record or folder: the dictionaries that fsspec calls `info`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER_MODE: Final = 0o555
 
 
 def record_info(path: str, record: Record, *, decoded: bool) -> dict[str, Any]:
-    """Describe a record. Of a chunked body all chunks are passed for its size, once.
+    """Describe a record. All chunks of a chunked body are passed for its size, once.
 
     Args:
         path: Its path.

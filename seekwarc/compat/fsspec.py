@@ -47,7 +47,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
     WARC-Record-ID), or `@offset` or `@offset+length` in the stored file, as an index has it; of several files
     one is named, `crawl-00001.warc.zst@offset`. Revisits have the payload of their original, and segments
     are joined. Folders are those of the URIs, and a listing escapes what would be misread in a URI: see
-    `seekwarc.compat.paths`. A URI without a capture stands for one that differs in scheme, `www.` or
+    `seekwarc.compat.paths`. A URI without a capture means one that differs in scheme, `www.` or
     the order of arguments alone.
 
     A file is scanned once, when a URI, an ID or a listing is first asked for, and never for `@offset`; with
@@ -268,7 +268,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         super().get(rpath, lpath, **options)
 
     def glob(self, path: str, maxdepth: int | None = None, **options: Any) -> Any:  # noqa: ANN401
-        """Find paths by a pattern. A URI with a `?` or `[` that is there stands for itself."""
+        """Find paths by a pattern. An existing URI with a `?` or `[` is taken literally."""
         bare = self._strip_protocol(path)
         if has_magic(bare) and "*" not in bare and self._exact(CapturePath.parse(bare)) is not None:
             return {bare: self.info(bare)} if options.get("detail") else [bare]

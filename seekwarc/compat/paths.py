@@ -31,7 +31,7 @@ __all__ = ["MISREAD", "SELF", "CapturePath", "folder_prefix", "folders_of", "nam
 _CODES: Final = r"(?:[01][0-9A-Fa-f]|2[AaEeFf5]|3[AaFf]|5[BbCcDd]|7[Ff])"
 _SPECIAL = re.compile(rf"[\x00-\x1f\x7f*?\[\]\\]|::+|%(?={_CODES})")
 _ESCAPED = re.compile(f"%({_CODES})")
-# `warc://` at the beginning of a path is no part of it.
+# `warc://` at the beginning of a path is not part of it.
 _BEGIN = re.compile(r"(?!warc://)[A-Za-z][A-Za-z0-9+.\-]*://(?=[^/])")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 EMPTY: Final = "%2F"
@@ -60,7 +60,7 @@ class CapturePath:
     name: str
     """The path in the form of a listing."""
     uris: tuple[str, ...] = ()
-    """URIs that the path may stand for, most likely first."""
+    """URIs that the path may mean, most likely first."""
     date: str | None = None
     """Digits of a date: the nearest capture is wanted. None for the latest."""
     record_id: str | None = None
@@ -97,7 +97,7 @@ class CapturePath:
 def name_of(uri: str) -> str:
     """Return the path of a URI in listings: no part of it is empty or dots, and none is a pattern."""
     head, rest = _split(uri)
-    # Slashes after the path are no borders of folders.
+    # Slashes after the path do not separate folders.
     path, mark, query = rest.partition("?")
     *folders, last = path.split("/")
     # From some depth on, the rest is one part; with two slashes or more, it is not taken for an empty one.
@@ -149,7 +149,7 @@ def _split(uri: str) -> tuple[str, str]:
 
 
 def _part(text: str) -> str:
-    """Return what stands for a part of a path."""
+    """Return a part of a path as it is written in one."""
     if text in ("", ".", ".."):
         return "%2E" * len(text) or EMPTY
     return _escape(text) if text != SELF else "%25"

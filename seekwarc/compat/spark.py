@@ -179,7 +179,7 @@ class _Reader(spark.DataSourceReader):
 
     def _limit_dates(self, condition: Any) -> None:  # noqa: ANN401
         value = getattr(condition, "value", None)
-        # Of a column that the schema has without a time zone, Spark says nothing that has one.
+        # For a column without a time zone in the schema, Spark passes no values that have one.
         if not isinstance(value, datetime) or value.tzinfo is None:
             return
         # "After" is taken as "not before": Spark rules out the rows between.

@@ -1,4 +1,4 @@
-"""The files that a file system is made of: what its argument `fo` stands for."""
+"""The files that a file system is made of: what its argument `fo` names."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def targets_of(
 
 
 def urls_of(name: str | os.PathLike[str]) -> list[str]:
-    """Return the paths or URLs of the files that match a pattern; a name that is no pattern as it is.
+    """Return the paths or URLs of the files that match a pattern; a name that is not a pattern as it is.
 
     Raises:
         FileNotFoundError: A pattern that no file matches.
@@ -97,7 +97,7 @@ def _of_url(name: str, options: Mapping[str, Any]) -> list[Target]:
 
 
 def _of_file_system(file_system: AbstractFileSystem, path: str) -> list[Target]:
-    # In the URI of a record, `?` and `*` are no pattern.
+    # In the URI of a record, `?` and `*` are literal.
     is_pattern = has_magic(path) and file_system.protocol != "warc"
     paths = file_system.glob(path) if is_pattern else [path]
     if not paths:

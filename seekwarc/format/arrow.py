@@ -25,12 +25,7 @@ def arrow() -> Any:  # noqa: ANN401
 
 
 def strings(pa: Any, values: Sequence[str | None]) -> Any:  # noqa: ANN401
-    """Return texts as an array of strings; see `readable`.
-
-    Args:
-        pa: The module `pyarrow`.
-        values: The texts.
-    """
+    """Return texts as an array of strings; see `readable`."""
     try:
         return pa.array(values, pa.string())
     except UnicodeError:
@@ -38,5 +33,5 @@ def strings(pa: Any, values: Sequence[str | None]) -> Any:  # noqa: ANN401
 
 
 def readable(text: str) -> str:
-    """Return a text without surrogates, which stand for bytes that are not UTF-8: U+FFFD replaces them."""
+    """Return a text without surrogates, which represent bytes that are not UTF-8: U+FFFD replaces them."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

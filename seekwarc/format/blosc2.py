@@ -156,7 +156,7 @@ class ChunkHeader:
 
     @property
     def has_dictionary(self) -> bool:
-        """Whether a dictionary stands between the offsets and the blocks."""
+        """Whether there is a dictionary between the offsets and the blocks."""
         return bool(self.blosc2_flags & DICTIONARY)
 
     @property
@@ -194,7 +194,7 @@ class FrameHeader:
 
         Raises:
             TruncatedError: The frame says that it is longer than `available`.
-            FormatError: This is no frame.
+            FormatError: This is not a frame.
         """
         if len(data) < FRAME_HEAD_SIZE:
             raise TruncatedError(f"a Blosc2 frame has a header of 87 bytes or more, and this has {len(data)}")
@@ -232,7 +232,6 @@ def describe_blosc2(head: bytes, size: int) -> str | None:
 
 
 def _old_filters(flags: int) -> tuple[int, ...]:
-    """Return the filters of a short header."""
     bits = {DELTA: DELTA_FILTER, SHUFFLE: 1, BITSHUFFLE: 2}
     return tuple(number for bit, number in bits.items() if flags & bit)
 

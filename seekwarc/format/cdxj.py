@@ -70,12 +70,6 @@ class CdxjLine:
     def make(uri: str, date: WarcDate, fields: Mapping[str, str], *, key: str | None = None) -> CdxjLine:
         """Make the line of a capture.
 
-        Args:
-            uri: Its URI.
-            date: Its date.
-            fields: The other fields; `url` is added before them.
-            key: The key, unless it is that of the URI.
-
         Raises:
             FormatError: The date is outside the years 1 to 9999.
         """
@@ -150,7 +144,7 @@ class CdxjLine:
 
     @property
     def status(self) -> int | None:
-        """`status`: HTTP status code; None where it is not a number."""
+        """`status`: HTTP status code; None if it is not a number."""
         return self._number("status", needed=False)
 
     @property
@@ -187,7 +181,7 @@ class CdxjLine:
 
     @property
     def length(self) -> int | None:
-        """`length`: stored bytes up to the next record, or None where the line does not say."""
+        """`length`: stored bytes up to the next record, or None if the line does not say."""
         return self._number("length", needed=False) or None
 
     @property

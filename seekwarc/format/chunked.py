@@ -35,7 +35,7 @@ def parse_chunk_line(data: Buffer, position: int, *, first: bool) -> tuple[int, 
         first: Whether it is the first chunk, which follows no other chunk's line break.
 
     Returns:
-        Size of the chunk and where its data begin, or None where no such line ends within those bytes. A
+        Size of the chunk and where its data begin, or None if no such line ends within those bytes. A
         size of 0 marks the end of the body.
     """
     line = (_FIRST_LINE if first else _NEXT_LINE).match(data, position, position + MAX_CHUNK_LINE)
@@ -175,7 +175,6 @@ class ChunkedBody:
         return []
 
     def _feed_line(self, view: memoryview, found: list[memoryview]) -> memoryview:
-        """Consume bytes up to the next chunk's data and return the rest."""
         held = self._held + bytes(view[: MAX_CHUNK_LINE + 1 - len(self._held)])
         # The first line ends with a line break; any other begins with one as well.
         over = held.count(b"\n", 0, MAX_CHUNK_LINE) > (not self._first) or len(held) > MAX_CHUNK_LINE

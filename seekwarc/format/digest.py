@@ -107,7 +107,7 @@ class Digest:
 
     @property
     def raw(self) -> bytes | None:
-        """The bytes of the digest; None where the algorithm is unknown or the value malformed."""
+        """The bytes of the digest; None if the algorithm is unknown or the value malformed."""
         name, size = self._name_and_size()
         return _decoded(self.value, size) if name in _SIZES else None
 
@@ -121,7 +121,7 @@ class Digest:
         """Return a new hasher that computes digests of this algorithm and length.
 
         Returns:
-            None where the algorithm is unknown, its package (`blake3`) is not installed, or the value is not
+            None if the algorithm is unknown, its package (`blake3`) is not installed, or the value is not
             one of its digests.
         """
         raw = self.raw

@@ -150,7 +150,6 @@ def unfolded(raw: bytes) -> str:
 
 
 def _joined(text: str) -> str:
-    """Join folded lines by one space."""
     # The pattern is tried at each character: hardly any header has folded lines.
     return _FOLD.sub(" ", text) if "\n " in text or "\n\t" in text else text
 

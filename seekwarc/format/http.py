@@ -132,7 +132,7 @@ class HttpHead(FieldMapping):
 
     @property
     def media_type(self) -> MediaType | None:
-        """Content-Type, parsed; None where it is missing or not a media type."""
+        """Content-Type, parsed; None if it is missing or not a media type."""
         value = self.get("Content-Type")
         try:
             return MediaType.parse(value) if value is not None else None
@@ -187,7 +187,7 @@ def parse_http_head(block: Buffer, *, whole: bool = False) -> HttpHead | None:
         whole: `block` is the whole block: a head without a blank line ends where the block ends.
 
     Returns:
-        The head, or None where no HTTP head ends within those bytes.
+        The head, or None if no HTTP head ends within those bytes.
     """
     data = bytes(block[:MAX_HTTP_HEAD_SIZE])
     whole = whole and len(data) == len(block)

@@ -67,11 +67,7 @@ def _binary(body: bytes) -> str:
 
 
 def _json_fields(body: bytes) -> dict[str, str]:
-    """Return every number, string and boolean that has a name, however deeply it is nested.
-
-    Raises:
-        ValueError: The body is neither JSON nor lines of JSON.
-    """
+    """Return every number, string and boolean that has a name, however deeply it is nested."""
     try:
         values = [json.loads(body)]
     except json.JSONDecodeError:
@@ -99,7 +95,7 @@ def _leaves(values: list[object]) -> Iterator[tuple[str, object]]:
 
 
 def _multipart_fields(content_type: str, body: bytes) -> list[tuple[bytes, bytes]] | None:
-    """Return (name, value) of each part of a form (RFC 7578); None where the parts cannot be separated."""
+    """Return (name, value) of each part of a form (RFC 7578); None if the parts cannot be separated."""
     boundary = _BOUNDARY.search(content_type)
     if boundary is None:
         return None

@@ -334,10 +334,6 @@ def check_fields(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> 
     """Check the fields of a record header against the standard.
 
     Fields and record types that the standard does not define are ignored, as it asks (clauses 5.1, 5.5).
-
-    Args:
-        fields: (name, value) of each field, in order.
-        version: Version of the record.
     """
     values: Values = {}
     for name, value in fields:

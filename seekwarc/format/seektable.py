@@ -80,7 +80,7 @@ class FrameEntry(NamedTuple):
     """Offset of the frame's first decompressed byte."""
     content_size: int
     checksum: int | None
-    """Low 32 bits of XXH64 (seed 0) of the content, or None where the table has no checksums."""
+    """Low 32 bits of XXH64 (seed 0) of the content, or None if the table has no checksums."""
 
     @property
     def stored_stop(self) -> int:
@@ -276,7 +276,7 @@ class SeekTable:
             content_size: Content bytes of these frames, more than 0.
 
         Returns:
-            The table, or None where no frame starts or ends exactly there.
+            The table, or None if no frame starts or ends exactly there.
         """
         stored_ends = self._stored_ends or self._sum_stored()
         content_ends = self._content_ends or self._sum_content()
@@ -372,7 +372,7 @@ def table_frame_size(tail: Buffer, *, bytes_before: int | None = None) -> int | 
             anything is read or allocated for the table.
 
     Returns:
-        Size of the table's whole skippable frame. None where no usable table ends: without a footer, with
+        Size of the table's whole skippable frame. None if no usable table ends: without a footer, with
         reserved bits set, with more than `MAX_ENTRIES` entries, or with more than frames could fit before it.
     """
     if len(tail) < FOOTER_SIZE:

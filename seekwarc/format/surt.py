@@ -91,7 +91,7 @@ def _split(raw: bytes) -> tuple[bytes, bytes | None, bytes, bytes | None]:
 
 
 def _host_and_port(authority: bytes) -> tuple[bytes, int | None]:
-    """Return host and port; the port is 0 where it is missing, None where it is invalid."""
+    """Return host and port; the port is 0 where it is missing, None if it is invalid."""
     place = authority.rpartition(b"@")[2]
     host, bracket, rest = place[1:].partition(b"]") if place.startswith(b"[") else (b"", b"", b"")
     if not bracket:
@@ -151,7 +151,6 @@ def _without_dots(path: bytes) -> bytes:
 
 
 def _without_path_session(path: bytes) -> bytes:
-    """Remove the session ID from the path of an .aspx page."""
     page = path.rfind(b".aspx")
     if page < 0:
         return path
@@ -193,7 +192,6 @@ def _without_coldfusion_session(query: bytes) -> bytes:
 
 
 def _unescape(data: bytes) -> bytes:
-    """Decode percent-encoding until no escape is left."""
     if b"%" not in data:
         return data
     out = bytearray()

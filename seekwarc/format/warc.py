@@ -76,7 +76,7 @@ _TOO_MANY_RETURNS = b"\r\r"
 _LAST_RETURNS = b"\n\r\r\n"
 _USUAL_VERSIONS = (b"WARC/1.0\r\n", b"WARC/1.1\r\n")
 _CONTENT_LENGTH = re.compile(
-    # The usual form, and whatever else stands in its place.
+    # The usual form, and any other.
     rb"\n(?i:content-length)[ \t]*+:[ \t]*+"
     rb"(?:([0-9]{1,%d})\r?\n(?![ \t])|([^\n]*+(?:\n[ \t][^\n]*+)*+))" % MAX_DIGITS
 )
@@ -189,10 +189,6 @@ def _unusual_length(field: re.Match[bytes] | None) -> int:
 def parse_record_header(raw: bytes, *, strict: bool = False) -> RecordHeader:
     """Parse a record header.
 
-    Args:
-        raw: All its bytes, from the version line to the blank line.
-        strict: Refuse a header that has a `RecordHeader.problem`.
-
     Raises:
         FormatError: The bytes do not begin with a WARC version line, are more than 1 MiB, or have no
             usable Content-Length.
@@ -217,7 +213,7 @@ def whole_record_header(content: Buffer) -> RecordHeader | None:
     """Return the header of a record that is all of `content`, its end included.
 
     Returns:
-        None where it is anything else, or has a `RecordHeader.problem`.
+        None if it is anything else, or has a `RecordHeader.problem`.
     """
     end = find_header_end(content)
     if end < 0 or content[-len(RECORD_END) :] != RECORD_END:

@@ -6,11 +6,5 @@ __all__ = ["counted"]
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun: "1 record", "2 records".
-
-    Args:
-        number: How many.
-        noun: What is counted, singular.
-        plural: Its plural, if that is not the singular with an "s".
-    """
+    """Return a number with its noun: "1 record", "2 records"."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -59,7 +59,7 @@ class FrameHeader(NamedTuple):
     size: int
     """Bytes of the header itself, magic number included."""
     content_size: int | None
-    """Frame_Content_Size, or None where the field is absent."""
+    """Frame_Content_Size, or None if the field is absent."""
     window_size: int
     """Window_Size; the content size of a Single_Segment frame."""
     dictionary_id: int
@@ -211,11 +211,6 @@ def raw_frames(contents: Sequence[Buffer], checksums: Sequence[int], dictionary_
     """Build Zstandard frames that store their content as it is, in raw blocks.
 
     The size of each depends only on how long its content is.
-
-    Args:
-        contents: The content of each, less than 4 GiB.
-        checksums: Content_Checksum of each: the low 32 bits of the content's XXH64.
-        dictionary_id: Dictionary_ID; 0 for frames that state none.
     """
     frames = []
     for content, checksum in zip(contents, checksums, strict=True):
@@ -247,10 +242,6 @@ def walk_blocks(data: Buffer, position: int) -> tuple[int, bool]:
     A compressed frame does not state its size, so its end is found block by block. Only the three bytes of
     each block header are read (RFC 8878, section 3.1.1.2), never the block itself: a block of 128 KiB costs
     as much as one of eight bytes, and a block may end beyond `data`.
-
-    Args:
-        data: Part of a frame.
-        position: Index in `data` of a block header.
 
     Returns:
         The index after the last block that was skipped, which may lie beyond `data`, and whether that was the

@@ -32,8 +32,8 @@ __all__ = [
 ]
 
 SMALL_UNIT: Final = 64 << 10
-"""Larger frames and members, stored or decoded, are left to others: they may be part of a record that nobody
-wants to read."""
+"""Larger frames and members, stored or decoded, are left to others: the caller may not
+want the record that they are part of."""
 MAX_BATCH_UNITS: Final = 512
 MAX_BATCH_CONTENT: Final = 512 << 10
 """What one call decodes, and is copied from right after, should fit into a processor's cache."""
@@ -48,11 +48,11 @@ class UnitBatch:
         ends: Offset after each.
         size: Content bytes in all.
         decode: Returns what each holds; nothing where one of them cannot be decoded. Called once.
-        followed: Whether another frame or member that may begin a record stands after the last.
+        followed: Whether another frame or member that may begin a record follows the last.
 
     Attributes:
         contents: What each holds, once the batch was decoded. They are parts of one buffer: of a record that
-            nobody reads only the header is ever copied.
+            is not read only the header is copied.
     """
 
     __slots__ = ("contents", "decode", "ends", "error", "followed", "is_done", "size")
@@ -71,12 +71,7 @@ class UnitBatch:
 
 
 def batches_from(plan: Callable[[int], UnitBatch | None], offset: int) -> Iterator[UnitBatch]:
-    """Plan batches, each of which begins where the one before it ends.
-
-    Args:
-        plan: Plans the batch that begins at an offset; None after the last.
-        offset: Where the first begins.
-    """
+    """Plan batches, each of which begins where the one before it ends."""
     while (batch := plan(offset)) is not None:
         yield batch
         offset = batch.ends[-1]

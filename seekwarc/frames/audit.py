@@ -72,11 +72,6 @@ class FrameAudit:
 
     Takes about 30 bytes of memory a frame, to compare tables with.
 
-    Args:
-        window: What the frames are read through.
-        dictionary_id: ID of the file's dictionary; 0 where it has none.
-        report: Called for each problem.
-
     Attributes:
         tables: (offset, content size) of each seek table that agrees with its frames, by its anchor.
         kinds: The `FrameKind` of each frame.
@@ -172,7 +167,7 @@ class FrameAudit:
         if magic == DICTIONARY_FRAME_MAGIC:
             self._kind = FrameKind.DICTIONARY
             if offset:
-                text = "a dictionary frame stands after the file's beginning"
+                text = "a dictionary frame is not at the beginning of the file"
                 self._report("dictionary-place", offset, text, "W29")
             else:
                 self._look_at_dictionary()

@@ -22,14 +22,7 @@ __all__ = ["frames_ahead"]
 
 
 class _Frames:
-    """Consecutive small frames as they are stored.
-
-    Args:
-        decoder: Knows the dictionary.
-        data: Stored bytes with all of the frames.
-        places: Index and size of each in `data`, one after the other.
-        sizes: Content bytes of each.
-    """
+    """Consecutive small frames as they are stored."""
 
     __slots__ = ("_data", "_decoder", "_places", "_sizes")
 
@@ -40,7 +33,6 @@ class _Frames:
         self._sizes = sizes
 
     def decode(self) -> list[memoryview]:
-        """See `UnitBatch`."""
         try:
             return self._decoder.decode_many(self._data, self._places, self._sizes)
         except CodecError:

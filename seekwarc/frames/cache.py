@@ -6,7 +6,7 @@ them fetches and decodes it and the others wait for the result.
 Plan: a thread asks with `begin`. It gets the content where that is cached, waits where another thread is
 decoding it, and otherwise gets None: then the frame is its own to decode, and it must call `end`, with the
 content or, after a failure, with None. A thread that waited for a failure tries for itself, so that each
-caller meets the error of its own read. Waiting costs something only where somebody waits: a frame that is
+caller meets the error of its own read. Waiting has a cost only if a thread does wait: a frame that is
 being decoded is an entry in a dictionary, and each waiter brings its own lock.
 
 Worst case: a thread never returns from decoding, and those who wait never do either. Work in threads of a
@@ -50,11 +50,8 @@ class _Waiter:
 class FrameCache:
     """Decoded frames, most recently used last, at most `capacity` bytes of them.
 
-    Args:
-        capacity: Bytes; 0 keeps nothing.
-
     Attributes:
-        capacity: See above.
+        capacity: Bytes; 0 keeps nothing.
         latest: Key and content of the frame that an iteration decoded last: one more, kept at no cost. It may
             be a part of a buffer with others.
     """
@@ -68,7 +65,7 @@ class FrameCache:
         self._lock = threading.Lock()
 
     def get(self, key: FrameKey) -> bytes | None:
-        """Return the content of a frame, None where it is not cached."""
+        """Return the content of a frame, None if it is not cached."""
         latest, content = self.latest
         if latest == key:
             return bytes(content)

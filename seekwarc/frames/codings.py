@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import zstandard
 
+from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, TruncatedError, UnsupportedError
 from seekwarc.format import zstd
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["KNOWN_CODINGS", "MAX_CODINGS", "DecodedFile"]
 
 MAX_CODINGS: Final = 8
-"""How many codings may lie over each other: each takes memory, and nobody means more than two."""
+"""How many codings may lie over each other: each takes memory, and more than two are not meant seriously."""
 MAX_INPUT: Final = 16 << 10
 """Bytes that are read, or given to a decoder, at a time."""
 MAX_OUTPUT: Final = 128 << 10
@@ -287,8 +288,8 @@ class DecodedFile(io.RawIOBase):
             body = _Body(_checked(_DECODERS[name](body), body, truncated=truncated))
         self._body, self._file = body, file
 
+    @override
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:

@@ -19,14 +19,7 @@ MAX_SCRATCH: Final = 1 << 20
 
 
 class FrameContext:
-    """What the frames of one file share.
-
-    Args:
-        source: What the stored frames are read through; its `stats` count what is decoded, too.
-        decoder: Decodes them.
-        cache_size: Bytes of decoded frames to keep.
-        threads: Threads that decode, the caller's included.
-    """
+    """What the frames of one file share."""
 
     def __init__(
         self,
@@ -63,7 +56,7 @@ class FrameContext:
         return memoryview(local.scratch)[:size]
 
     def room(self, size: int) -> memoryview | None:
-        """Return another such buffer, for stored bytes; None where they are too many to keep one."""
+        """Return another such buffer, for stored bytes; None if they are too many to keep one."""
         if size > MAX_SCRATCH or self._is_closed:
             return None
         # Memory that is used again costs the system no work, as new memory does for each page.

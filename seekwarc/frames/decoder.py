@@ -68,7 +68,6 @@ class FrameDecoder:
         return self._dictionary
 
     def _dictionary_for(self, header: FrameHeader) -> Dictionary | None:
-        """Return the dictionary to decode a frame with."""
         if not header.dictionary_id:
             return self.dictionary
         dictionary = self.dictionary
@@ -152,12 +151,6 @@ class FrameDecoder:
         With room for the whole content this is the codec's single pass straight into `out`, and
         Content_Checksum, where present, is verified. With less room it stops when `out` is full and
         verifies nothing.
-
-        Args:
-            frame: The stored frame.
-            header: Its header.
-            out: Where the content goes.
-            whole: `out` is meant to hold all the content.
 
         Raises:
             ChecksumError: The frame is damaged, ends before `out` is full, or holds more than it should.

@@ -57,11 +57,7 @@ class PlainEncoder:
 
 
 class DeflateEncoder:
-    """Makes parts of gzip members. May be used from several threads.
-
-    Args:
-        level: Compression level, 0 to 9.
-    """
+    """Makes parts of gzip members. May be used from several threads."""
 
     def __init__(self, level: int) -> None:
         self._level = level
@@ -84,17 +80,12 @@ class DeflateEncoder:
         return EncodedFrame(b"".join(parts), len(view), zlib.crc32(view))
 
     def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:  # noqa: ARG002
-        """Make one part: smaller ones would help nobody, as there is no way to find them."""
+        """Make one part: smaller ones would be of no use, as readers could not find them."""
         return [self.encode(content)]
 
 
 def gzip_trailer(crc: int, size: int) -> bytes:
-    """Return what ends a member (section 2.3.1).
-
-    Args:
-        crc: CRC-32 of its content.
-        size: Bytes of its content.
-    """
+    """Return what ends a member (section 2.3.1)."""
     return LAST_BLOCK + struct.pack("<II", crc, size & 0xFFFFFFFF)
 
 
@@ -102,11 +93,6 @@ def combined_crc(first: int, second: int, second_size: int) -> int:
     """Return the CRC-32 of two pieces, one after the other, from their own.
 
     The CRC is a remainder of polynomials over GF(2), so bytes that follow multiply it by a power of x.
-
-    Args:
-        first: CRC-32 of the first.
-        second: CRC-32 of the second.
-        second_size: Bytes of the second.
     """
     return _product(_power_of_x(8 * second_size), first) ^ second
 

@@ -122,7 +122,7 @@ class Dictionary:
             raise FormatError("the dictionary is damaged") from error
 
     def frame(self, *, compress: bool = True) -> bytes:
-        """Return the dictionary frame that stands at the head of a file.
+        """Return the dictionary frame for the head of a file.
 
         Warns where it is larger than what every reader must support.
 
@@ -175,9 +175,9 @@ class StoredDictionary(NamedTuple):
     stored_size: int
     """Bytes of User_Data in the dictionary frame, or of the file that is nothing but the dictionary."""
     framed: bool
-    """Whether it stands in a dictionary frame at the head of a file."""
+    """Whether it is in a dictionary frame at the head of a file."""
     window_size: int | None = None
-    """Window_Size of the Zstandard frame that holds it; None where it is not compressed."""
+    """Window_Size of the Zstandard frame that holds it; None if it is not compressed."""
 
     @property
     def keeps_limits(self) -> bool:
@@ -222,11 +222,11 @@ def read_dictionary(
         max_dictionary_size: Most bytes of the dictionary, stored and decompressed; 8 MiB unless given. A file
             that is nothing but a dictionary, and whose size is known, then has no limit.
         max_window_size: Largest Window_Size of a compressed dictionary. One that states its size is
-            decompressed without a window, so there is no need for a limit.
+            decompressed without a window, so no limit is needed.
 
     Raises:
         LimitError: The dictionary exceeds a limit.
-        FormatError: There is no dictionary, or it is damaged.
+        FormatError: The file has no dictionary, or a damaged one.
     """
     window = Window(source)
 
@@ -273,7 +273,7 @@ def _bare(window: Window, limit: int) -> StoredDictionary:
     head = window.take(0, 4)
     if head != struct.pack("<I", DICTIONARY_MAGIC):
         warc = head == b"WARC" or head[:2] == b"\x1f\x8b" or head == struct.pack("<I", FRAME_MAGIC)
-        what = "the file has no dictionary" if warc else "the file is no Zstandard dictionary"
+        what = "the file has no dictionary" if warc else "the file is not a Zstandard dictionary"
         raise FormatError(f"{what}: it begins with {head!r}, not with a dictionary frame or 37 A4 30 EC")
     data = bytearray()
     while piece := window.at_hand(len(data), MAX_STEP):

@@ -57,7 +57,7 @@ class EncodedFrame(NamedTuple):
 
 
 class RecordEncoder(Protocol):
-    """Makes frames, or what stands in their place. May be used from several threads."""
+    """Makes frames, or what a file without frames has instead. May be used from several threads."""
 
     def encode(self, content: Buffer) -> EncodedFrame:
         """Make one frame."""
@@ -77,10 +77,6 @@ class FrameEncoder:
 
     May be used from several threads; each has a context of its own. The same content always makes the
     same bytes.
-
-    Args:
-        level: Compression level, -7 to 22.
-        dictionary: The dictionary of the file, or None.
     """
 
     def __init__(self, level: int, dictionary: Dictionary | None) -> None:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 __all__ = ["GzipCodec", "Inflater", "gzip_codec"]
 
 GZIP_MEMBER: Final = 31
-"""Window bits that stand for a gzip member, its checksum verified."""
+"""Window bits that select a gzip member, its checksum verified."""
 
 
 class Inflater(Protocol):

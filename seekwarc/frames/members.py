@@ -2,10 +2,10 @@
 
 Goal: to know exactly where each member begins without inflating them one by one.
 
-Plan: every member begins with the same three bytes, so whatever stands between two places that have these is
+Plan: every member begins with the same three bytes, so whatever is between two places that have these is
 taken for a member. What the codec makes of a whole stretch tells whether that was right: before it is given
-the stretch, four bytes are changed at each such place, those that hold a time where a header stands there.
-Headers are as good as before. But a place within a member's deflated data or checksum is damaged by it, in a
+the stretch, four bytes are changed at each such place, those that hold a time if it is a header.
+Headers are as valid as before. But a place within a member's deflated data or checksum is damaged by it, in a
 way that the author of the file cannot know, so that the member's CRC-32 is wrong.
 
 Worst case: three such bytes by chance, about once in 16 MiB, or with intent. The stretch is given up, and the
@@ -46,14 +46,7 @@ MARK: Final = os.urandom(TIME.stop - TIME.start)
 
 
 class _Members:
-    """Consecutive small members as they are stored.
-
-    Args:
-        codec: Inflates them.
-        stored: All of them.
-        places: Index of each in `stored`.
-        sizes: Content bytes of each.
-    """
+    """Consecutive small members as they are stored."""
 
     __slots__ = ("_codec", "_places", "_sizes", "_stored")
 
@@ -64,7 +57,6 @@ class _Members:
         self._sizes = sizes
 
     def decode(self) -> list[memoryview]:
-        """See `UnitBatch`."""
         stored = bytearray(self._stored)
         # What waits to be taken holds no stored bytes.
         self._stored = b""

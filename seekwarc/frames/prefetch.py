@@ -28,9 +28,6 @@ class PrefetchWindow:
     """Decides how many frames to fetch before they are asked for: none, then twice as many each time.
 
     Access is sequential where a read begins in the frame that the previous one ended in, or in the next.
-
-    Args:
-        limit: Frames to fetch ahead at most; 0 for none at any time.
     """
 
     def __init__(self, limit: int) -> None:
@@ -67,10 +64,6 @@ class Prefetcher(Generic[_T]):
 
     What the iterator raises is raised where the item would have come. Close it where it is not taken to its
     end.
-
-    Args:
-        items: The iterator.
-        weigh: Tells the bytes that an item takes; they bound what waits.
     """
 
     def __init__(self, items: Iterator[_T], weigh: Callable[[_T], int]) -> None:
@@ -86,7 +79,7 @@ class Prefetcher(Generic[_T]):
         try:
             self._thread.start()
         except BaseException:
-            # Ctrl-C while it starts: nobody has this object yet, to close it.
+            # Ctrl-C while it starts: no caller has this object yet, to close it.
             self.close()
             raise
 

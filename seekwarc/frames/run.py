@@ -84,26 +84,17 @@ class _Target:
         return max(self.start - frame.content_start, 0)
 
     def part(self, frame: FrameEntry) -> memoryview:
-        """Return the part of the buffer that the frame fills."""
         begin = max(frame.content_start - self.start, 0)
         return self.out[begin : frame.content_stop - self.start]
 
     def copy(self, frame: FrameEntry, content: bytes) -> None:
-        """Take what is wanted of a frame's content."""
         start = self.begin(frame)
         with self.part(frame) as out:
             out[:] = memoryview(content)[start : start + len(out)]
 
 
 class FrameRun:
-    """Consecutive frames of a file, as content that can be read by range.
-
-    Args:
-        context: What the frames of this file share.
-        offset: Offset of the first frame in the file.
-        table: The frames' sizes, from a seek table or from a scan.
-        head: Stored bytes from `offset` on that are at hand already.
-    """
+    """Consecutive frames of a file, as content that can be read by range."""
 
     def __init__(self, context: FrameContext, offset: int, table: SeekTable, head: bytes = b"") -> None:
         self.offset = offset
@@ -271,7 +262,6 @@ class FrameRun:
         return TruncatedError(text, source=self._context.source.name, offset=self.offset)
 
     def _numbers(self, runs: Iterable[range]) -> Iterator[int]:
-        """Yield the numbers of the frames with content."""
         sizes = self.table.content_sizes
         for run in runs:
             for number in run:
@@ -355,7 +345,6 @@ class FrameRun:
         self._context.count(decoded=len(out))
 
     def _whole(self, frame: FrameEntry, stored: Buffer) -> bytes:
-        """Decode and check all of a frame."""
         try:
             header = check_frame(frame, stored)
             if header.content_size is not None:
@@ -389,7 +378,7 @@ class FrameRun:
     def _do_prefetch(self, numbers: list[int]) -> None:
         waiting = numbers.copy()
         try:
-            # An error belongs to the reader of the frame: it is met again, and raised, when that is read.
+            # An error belongs to the reader of the frame: it occurs again, and is raised, when that is read.
             with suppress(SeekWarcError):
                 runs = [range(number, number + 1) for number in numbers]
                 # One request at a time: a thread of the pool must not wait for others of it.

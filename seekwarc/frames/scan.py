@@ -109,11 +109,11 @@ class Window:
 
     @property
     def end(self) -> int:
-        """Offset after the last byte at hand."""
+        """Offset after the last byte in memory."""
         return self._start + len(self._data)
 
     def leads_to(self, start: int, stop: int) -> bool:
-        """Tell whether [start, stop) begins in what is at hand, or where that ends, and is no long read."""
+        """Tell whether [start, stop) begins in or right after the bytes in memory, and is not a long read."""
         return bool(self._data) and self._start <= start <= self.end and stop - start <= MAX_READ
 
     def get(self, start: int, stop: int) -> tuple[bytes, int]:
@@ -141,7 +141,7 @@ class Window:
         return stop if self.limit is None or position >= self.limit else min(stop, self.limit)
 
     def reach(self, start: int, stop: int) -> tuple[bytes, int]:
-        """Return bytes from `start` on as `get` does, but none that are beyond the limit and not at hand."""
+        """Return bytes from `start` on as `get` does, but read none beyond the limit."""
         return self.get(start, self._within(start, stop))
 
     def take(self, start: int, size: int) -> bytes:
@@ -150,7 +150,7 @@ class Window:
         return data[index : index + size]
 
     def at_hand(self, start: int, limit: int) -> bytes:
-        """Return what is at hand from `start` on: 1 to `limit` bytes, none at the source's end."""
+        """Return 1 to `limit` bytes from `start` on, read only if none are in memory; none at the end."""
         data, index = self.get(start, start + 1)
         return data[index : index + limit]
 
@@ -305,14 +305,14 @@ def _scan_far(source: Fetcher, offset: int, size: int) -> ScannedRun:
 
 
 def _scan_near(source: Fetcher, peeks: _Peeks, offset: int, size: int) -> ScannedRun:
-    # Very many frames go through here: what needs no call, no object and no read is done without.
+    # Very many frames go through here: no calls, objects or reads that can be avoided.
     run = ScannedRun.empty()
     content = 0
     file_size = source.size or 0
     content_size = 0
     has_checksum = False
-    # How a frame of one block begins, up to that block, and what it takes without its checksum. Of what does
-    # not compress, one frame begins as the other does.
+    # How a frame of one block begins, up to that block, and what it takes without its checksum. Frames of
+    # content that does not compress all begin alike.
     beginning, known_size = None, 0
     data, index = peeks.at(offset, FRAME_BEGINNING)
     while content < size:
@@ -399,5 +399,4 @@ class _Peeks:
         return position
 
     def count(self) -> None:
-        """Have the source count what was read."""
         self._source.count(self._fetched, self._reads)

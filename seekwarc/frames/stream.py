@@ -55,13 +55,7 @@ class Head(NamedTuple):
 
 
 class ContentStream:
-    """Content read forward, with note kept of where in the stored file it comes from.
-
-    Args:
-        pieces: From `pieces_from`.
-        plain: The file is not compressed, so that every byte is a unit.
-        tap: Shown every content byte once, as it comes out of the decompressor.
-    """
+    """Content read forward, with note kept of where in the stored file it comes from."""
 
     def __init__(
         self,
@@ -98,7 +92,7 @@ class ContentStream:
         return self._produced - len(self._data) + self._index
 
     def _pull(self) -> bool:
-        """Add the next piece to what is at hand; False at the end of the file."""
+        """Add the next piece to the buffer; False at the end of the file."""
         checkpoint()
         if self._error is not None:
             raise self._error
@@ -134,7 +128,7 @@ class ContentStream:
         if self._index == len(self._data):
             self._data = data
         else:
-            # Units may be as small as a byte: what is at hand must not be copied once for each.
+            # Units may be as small as a byte: the buffer must not be copied once for each.
             if not isinstance(self._data, bytearray):
                 self._data = bytearray(self._data)
             del self._data[: self._index]
@@ -201,7 +195,7 @@ class ContentStream:
             while (end := find_header_end(self._data, searched)) < 0:
                 head = bytes(self._data[self._index : self._index + 5])
                 if not may_begin_record(head) or self._at_hand() > MAX_HEADER_SIZE:
-                    raise FormatError(f"no record header with an end starts here, but {head!r}")
+                    raise FormatError(f"no complete record header starts here: found {head!r}")
                 searched = max(self._at_hand() - 3, 0)
                 if not self._pull():
                     end = len(self._data)
@@ -211,7 +205,7 @@ class ContentStream:
             return header
 
     def read_blank_lines(self) -> bytes:
-        """Read the CR and LF bytes that stand here, `MAX_BLANK_BYTES` at most: what separates two records."""
+        """Read the CR and LF bytes between two records, `MAX_BLANK_BYTES` at most."""
         with self._lock:
             found = b""
             while len(found) < MAX_BLANK_BYTES and (self._at_hand() or self._pull()):
@@ -228,7 +222,7 @@ class ContentStream:
         """Fill `out` with the content from `position` on, less only at damage or the end of the file.
 
         Returns:
-            How many bytes came, or None where `position` was passed. What was read before damage comes
+            How many bytes came, or None if `position` was passed. What was read before damage comes
             first; the next call raises.
         """
         with self._lock:
@@ -254,7 +248,7 @@ class ContentStream:
         """Return `size` bytes from `position` on without passing them, fewer at damage or the file's end.
 
         Returns:
-            None where `position` was passed.
+            None if `position` was passed.
 
         Raises:
             FormatError: Damage comes before `least` bytes.
@@ -283,7 +277,7 @@ class ContentStream:
             return bytes(self._data[begin : begin + size])
 
     def whole_unit_stop(self) -> int | None:
-        """Return the position at which the unit of the next byte ends; None where that is not at hand."""
+        """Return the position at which the unit of the next byte ends; None if that is not known yet."""
         with self._lock:
             if len(self._units) > 1:
                 return self._units[1][0]

@@ -182,7 +182,7 @@ def _gzip_pieces(window: Window, offset: int, threads: int) -> Generator[Piece, 
 
 def _small_members(window: Window, offset: int, threads: int) -> Generator[Piece, None, int]:
     """Yield small gzip members, inflated ahead, and return the offset of what is something else."""
-    # Imported here: most who read do not go through that many.
+    # Imported here: most reads have fewer members than this pays for.
     from seekwarc.frames.members import members_ahead  # noqa: PLC0415
 
     with closing(members_ahead(window, offset, threads)) as ahead:

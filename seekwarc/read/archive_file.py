@@ -111,7 +111,7 @@ class ArchiveFile:
         """On remote sources, prefetch the head of a record and its seek table in one round trip.
 
         Fetched are the record's head and the table after it, or the one at the end of the file; and, the
-        first time, the head of the file, for what stands there may be needed to decode anything.
+        first time, the head of the file, since the dictionary there may be needed to decode anything.
         """
         if self.source.policy.in_flight == 1:
             return
@@ -148,7 +148,7 @@ class ArchiveFile:
             self.source.prefetch(wanted, end=self._tables is None)
 
     def detect(self, window: Window, offset: int) -> Compression:
-        """Tell what stands at `offset`."""
+        """Tell what the file is compressed with at `offset`."""
         self._compression = detect(window.take(offset, MAGIC_SIZE), self.name, offset)
         return self._compression
 

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.compiling import mypyc_attr
+from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import TruncatedError
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.frames.run import ReadPlan
@@ -99,7 +99,7 @@ class RecordBody(ABC):
 
     @property
     def frames(self) -> SeekTable | None:
-        """The record's frames; None where they are not known."""
+        """The record's frames; None if they are not known."""
         return None
 
     @abstractmethod
@@ -179,7 +179,7 @@ class UnitBody(RecordBody):
 
     __slots__ = ("_end", "_size")
     _frames_decoded = 0
-    """What a plan counts: gzip members are no frames."""
+    """What a plan counts: gzip members are not frames."""
 
     def __init__(self, file: ArchiveFile, offset: int, header: RecordHeader, end: int) -> None:
         # Very many of these are made: one call less.
@@ -194,16 +194,16 @@ class UnitBody(RecordBody):
         """See `RecordBody.read`; it is always verified."""
         return bytes(self._content()[start:stop])
 
-    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
-        """See `RecordBody.read_into`."""
+    @override
+    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
         out[:] = memoryview(self._content())[start : start + len(out)]
 
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:  # noqa: ARG002
         """See `RecordBody.read_some`: once it is decoded, all of it costs next to nothing more."""
         return bytes(self._content()[start:stop])
 
+    @override
     def plan(self, start: int, stop: int) -> ReadPlan:
-        """See `RecordBody.plan`."""
         if stop <= start:
             return ReadPlan((), 0, 0)
         return ReadPlan(((self.offset, self._end),), self._size, self._frames_decoded)

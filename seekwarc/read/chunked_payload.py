@@ -1,6 +1,6 @@
 """Random access to a body in chunked transfer coding.
 
-The size of each chunk stands before it, so byte N can only be found by stepping from chunk to chunk.
+The size of each chunk comes before it, so byte N can only be found by stepping from chunk to chunk.
 
 Goal: a range of a large body costs stepping there once, and later ranges start near by; a body of many
 million tiny chunks costs little memory and no more time than its bytes.
@@ -10,7 +10,7 @@ more after the one kept before: the map takes at most 0.6 % of the body. A read 
 that is known. Whole chunks inside a window are passed, or copied, by one call of `format.chunked`, not one
 by one.
 
-Worst case: chunks of one byte, six stored bytes for each; and a body whose sizes nobody asks for, which is
+Worst case: chunks of one byte, six stored bytes for each; a body whose size is not asked for is
 never scanned.
 
 Source: RFC 9112, section 7.1; WARC 1.1, clause 6.3.2 (the payload is the entity-body).
@@ -26,6 +26,7 @@ from bisect import bisect_right
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from seekwarc.compiling import override
 from seekwarc.errors import TruncatedError
 from seekwarc.format.chunked import MAX_CHUNK_LINE, parse_chunk_line, skip_chunks, take_chunks
 from seekwarc.frames.run import ReadPlan
@@ -61,7 +62,7 @@ class _Chunk(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """Bytes of the content that are at hand."""
+    """Buffered bytes of the content."""
 
     data: bytes
     base: int
@@ -123,7 +124,7 @@ class ChunkedExtent(Extent):
         self._starts = array("Q")
         self._sizes = array("Q")
         self._lock = threading.Lock()
-        # Where the last read ended. Of a stream, nothing before that can be read again.
+        # Where the last read ended. A stream cannot be read again before that.
         self._latest: _Chunk | None = None
         self._size: int | None = None
         self._problem: str | None = None
@@ -136,8 +137,8 @@ class ChunkedExtent(Extent):
         return self._size or 0
 
     @property
+    @override
     def known_size(self) -> int | None:
-        """See `Extent.known_size`."""
         return self._size
 
     def look_ahead(self, position: int, seconds: float = math.inf) -> bool:
@@ -254,11 +255,11 @@ class ChunkedExtent(Extent):
         return chunk
 
     def _walk(self, position: int, *, passing: int = 0) -> Generator[tuple[_Chunk, _Window], _Chunk | None]:
-        """Yield chunks, with what is at hand of the content, from one at or before a position on.
+        """Yield chunks, with the buffered content, from one at or before a position on.
 
         Very many chunks may lie before those that are asked for. Whole ones that end at `position` or before
-        are passed together, as far as they are at hand, and only the last of them is yielded: where that is
-        not known, as one of no size that stands where they end.
+        are passed together, as far as they are buffered, and only the last of them is yielded; if that one is
+        unknown, a chunk of size 0 where they end.
 
         Args:
             position: Position in the payload.

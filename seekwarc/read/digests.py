@@ -25,7 +25,7 @@ STEP: Final = 1 << 20
 
 
 class BlockDigests:
-    """Feeds a block that goes by to what computes digests.
+    """Computes the digests of a block while it is read.
 
     Args:
         http: The HTTP head that the block begins with, where it does.
@@ -220,7 +220,7 @@ def _feed(file: io.RawIOBase, size: int, digests: BlockDigests) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """A digest field; `digest` is None where its value is not one."""
+    """A digest field; `digest` is None if its value is not one."""
 
     field: str
     text: str

@@ -79,7 +79,7 @@ class Extent:
     ) -> None:
         self._body = body
         self._start = start
-        # Of a chunked body, whose chunks may not have been counted yet, it has no more than this.
+        # The maximum length: the chunks of a chunked body may not have been counted yet.
         self._length = stop - start
         self._truncated = truncated
         self.codings = codings
@@ -122,7 +122,7 @@ class Extent:
     def problem(self) -> str | None:
         """Why these may not be the bytes that were sent, such as chunks that break off.
 
-        None where nothing is wrong, or the end was not reached yet.
+        None if nothing is wrong, or the end was not reached yet.
         """
         return None
 
@@ -130,16 +130,16 @@ class Extent:
     def deviation(self) -> str | None:
         """What is not as the record says, although all bytes that were stored are here.
 
-        Many crawlers undo chunked transfer coding and keep the head that names it. None where there is
+        Many crawlers undo chunked transfer coding and keep the head that names it. None if there is
         nothing of the kind, or the body was not read yet.
         """
         return None
 
     @property
     def media_type(self) -> MediaType | None:
-        """What the HTTP head says that it is, or the record header where there is no such head.
+        """What the HTTP head says that it is, or else the record header.
 
-        None where neither says so, or what it says is no media type.
+        None if neither says so, or what it says is not a media type.
         """
         value = self._fields.get("Content-Type") if self._fields is not None else None
         try:
@@ -217,7 +217,7 @@ class Extent:
     def read(self, n: int = -1, *, decoded: bool = False) -> bytes:
         """Read all of it, or the first `n` bytes: an extent has no position; `open` makes a file of it.
 
-        Of a record that the end of the file cuts off, the bytes that are there are returned, with a
+        If the end of the file cuts the record off, the bytes that are there are returned, with a
         `FormatWarning`; `seekwarc.open(..., strict=True)` has an error raised instead, and so does `pread`.
 
         Args:
@@ -273,7 +273,7 @@ class Extent:
         """
         if not decoded or not self.codings:
             return ExtentFile(self)
-        # Imported here: few who read ask for it.
+        # Imported here: few callers ask for it.
         from seekwarc.frames.codings import DecodedFile  # noqa: PLC0415
 
         return DecodedFile(ExtentFile(self), self.codings, truncated=self._truncated)

@@ -71,7 +71,7 @@ def own_table_tail(length: int) -> int:
 def read_table_before(
     source: RangeSource, end: int, *, floor: int, tail: int, limit: int = MAX_TABLE_SIZE
 ) -> tuple[SeekTable, int] | None:
-    """Read the seek table whose last byte stands right before `end`.
+    """Read the seek table that ends at `end`.
 
     Args:
         source: The file.
@@ -81,7 +81,7 @@ def read_table_before(
         limit: Bytes of the largest table to load.
 
     Returns:
-        The table and the offset it starts at, or None where no table ends there, or one above the limit.
+        The table and the offset it starts at, or None if no table ends there, or one above the limit.
 
     Raises:
         FormatError: A table ends there but breaks the format.
@@ -139,7 +139,7 @@ class FileTables:
         return self._links
 
     def all_frames(self) -> array[int] | None:
-        """Return the offsets of all frames with content, None where the tables do not list the whole file."""
+        """Return the offsets of all frames with content, None if the tables do not list the whole file."""
         if not self._links or self._links[0].start:
             return None
         found = array("Q")

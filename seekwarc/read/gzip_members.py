@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.compiling import mypyc_attr
+from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import TruncatedError
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END, whole_record_header
 from seekwarc.frames.cache import FrameKey
@@ -40,8 +40,8 @@ class MemberBody(UnitBody):
     __slots__ = ()
     table_status = TableStatus.STREAM
 
+    @override
     def stored_end(self) -> int:
-        """See `RecordBody.stored_end`."""
         return self._end
 
     def _decode(self) -> bytes:
@@ -101,11 +101,11 @@ def _small_records(file: ArchiveFile, window: Window, records: _MemberRecords) -
                 break
         if records.is_over or count != alone:
             return
-        # Imported here: most who read do not go through that many.
+        # Imported here: most reads have fewer members than this pays for.
         from seekwarc.frames.members import members_ahead  # noqa: PLC0415
 
         begin = offset
-        # The same window: what it has read is not read again, and nobody else uses it meanwhile.
+        # The same window: what it has read is not read again, and no other code uses it meanwhile.
         with closing(members_ahead(window, offset, threads)) as ahead:
             while not records.is_over and (batch := ahead.take()) is not None:
                 file.frames.count(decoded=batch.size)
@@ -129,7 +129,7 @@ class _MemberRecords:
 
     Attributes:
         end: Offset after the last member that belongs to a record.
-        is_over: Whether the member after that is no record, and belongs to none.
+        is_over: Whether the member after that neither is a record nor belongs to one.
     """
 
     __slots__ = ("_begin", "_blank", "_file", "_latest", "_waiting", "end", "is_over")
@@ -162,7 +162,7 @@ class _MemberRecords:
         return complete
 
     def release(self) -> Record | None:
-        """Return the record that is held back: what comes next is no part of it."""
+        """Return the record that is held back: what comes next does not belong to it."""
         record = self._waiting
         if record is not None:
             self._file.frames.cache.latest = self._latest

@@ -38,7 +38,7 @@ def records_past_damage(
 ) -> Iterator[Record]:
     """Yield the records of a file, or of a part of it, whatever is damaged in it.
 
-    The record in which damage is met has been yielded, if its header could be read: reading its block raises.
+    A damaged record has been yielded, if its header could be read: reading its block raises.
 
     Args:
         file: The file; its size must be known.
@@ -101,7 +101,7 @@ def _misfit(
     try:
         first = next(records_from(stop), None)
     except FormatError:
-        # The part that begins there tells of it.
+        # The part that begins there reports it.
         return None
     if (file.source.size if first is None else first.offset) == following:
         return None

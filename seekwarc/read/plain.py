@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.compiling import mypyc_attr
+from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.warc import (
@@ -83,15 +83,15 @@ class PlainBody(RecordBody):
             raise self.cut()
         return data
 
+    @override
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
-        """See `RecordBody.read_into`."""
         step = self.file.source.policy.max_request
         for begin in range(0, len(out), step):
             with out[begin : begin + step] as part:
                 part[:] = self.read(start + begin, start + begin + len(part), verify=verify)
 
+    @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
-        """See `RecordBody.read_some`."""
         least = min(least, stop - start)
         with self._lock:
             data = self._window.take(self.offset + start, min(stop - start, max(least, CHEAP_READ)))
@@ -99,8 +99,8 @@ class PlainBody(RecordBody):
             raise self.cut()
         return data
 
+    @override
     def plan(self, start: int, stop: int) -> ReadPlan:
-        """See `RecordBody.plan`."""
         if stop <= start:
             return ReadPlan((), 0, 0)
         return ReadPlan(((self.offset + start, self.offset + stop),), 0, 0)
@@ -112,7 +112,7 @@ class PlainBody(RecordBody):
 
 
 def _blank_end(window: Window, end: int) -> int:
-    """Return where the line breaks that stand at `end` are over, `MAX_BLANK_BYTES` of them at most."""
+    """Return where the line breaks at `end` end, `MAX_BLANK_BYTES` of them at most."""
     start = end
     while some := window.take(end, min(BLANK_STEP, start + MAX_BLANK_BYTES - end)):
         blank = len(some) - len(some.lstrip(b"\r\n"))
@@ -136,14 +136,14 @@ def plain_record_at(
         length: Stored bytes up to the next record, where known.
 
     Raises:
-        FormatError: No record header with an end stands there.
+        FormatError: No complete record header starts there.
     """
     size = HEADER_READ
     while True:
         data, index = window.reach(offset, offset + size)
         end = find_header_end(data, index)
         if end < 0:
-            # It may lead beyond the limit, which is no more than an index says.
+            # It may lead beyond the limit, which only an index states.
             data, index = window.get(offset, offset + size)
             end = find_header_end(data, index)
         if end >= 0:
@@ -158,7 +158,7 @@ def plain_record_at(
             raise TruncatedError("the file ends inside this record header", source=file.name, offset=offset)
         if not is_record_magic(found) or is_cut or size > MAX_HEADER_SIZE:
             raise FormatError(
-                f"no record header with an end starts here, but these bytes do: {data[index : index + 16]!r}",
+                f"no complete record header starts here: found {data[index : index + 16]!r}",
                 source=file.name,
                 offset=offset,
             )
@@ -169,7 +169,7 @@ def plain_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterato
     """Yield all records from `offset` on; blocks are stepped over, not read.
 
     Raises:
-        FormatError: When something that is no record is reached, or the file ends inside one.
+        FormatError: When something that is not a record is reached, or the file ends inside one.
     """
     size = file.source.size or 0
     later = LaterRecords(file)
@@ -195,7 +195,7 @@ def _see_through(file: ArchiveFile, record: Record, later: LaterRecords) -> int 
     """Give a record that claims more than the file holds the block that it has, where a record follows that.
 
     Returns:
-        Where that begins; None where the file is cut off.
+        Where that begins; None if the file is cut off.
     """
     begin = record.offset + len(record.header.raw)
     following = later.first_after(begin)

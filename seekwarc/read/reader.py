@@ -44,7 +44,7 @@ class Reader(Closing):
     usable, in any order and from several threads, until the reader is closed.
 
     A copy, or a pickle as other processes get it, opens the path or URL again when it is first read, and
-    raises `SourceChangedError` then if the file was replaced. Of a pipe or a file object there is no copy:
+    raises `SourceChangedError` then if the file was replaced. A pipe or file object cannot be copied:
     `TypeError` says to pass the path.
 
     Args:
@@ -60,20 +60,20 @@ class Reader(Closing):
         strict: Refuse what breaks the format though it could be read: a record that does not begin a frame or
             gzip member of its own, a Content-Length that is not that of the block, other line breaks after a
             block than CRLF CRLF, header lines ended by CR CR LF, a last record that is cut off. Otherwise
-            a `FormatWarning` tells of each kind once a file, and `Record.problem` of each record. And use a
+            a `FormatWarning` is issued once per file for each kind, and `Record.problem` is set. And use a
             seek table of a local file only after comparing it with all frames of the record, which takes
             some 40 ms for a GiB: a short read by offset would see through all other false tables, but not
             through one that was made to displace frames (spec-notes/warc-zstd-seekable, section 9).
-        on_error: What iterating does where it meets damage: "raise", which it does by default; "skip", to go
-            on with the next record that can be found; or a function, which is told of the damage first. The
-            record that is damaged has been yielded before, if its header could be read.
+        on_error: What iterating does at damage: "raise"; "skip", to go on with the next record that can be
+            found; or a function, which is called with the damage first. The damaged record has been yielded
+            before, if its header could be read.
         relations: Knows how the records are related to those of other files; a `Collection` does.
         disk_cache: Keeps what is fetched from a URL for the next time it is opened.
 
     Raises:
         TypeError: An option has the wrong type.
         ValueError: An option is out of range.
-        SourceError: The target cannot be opened. Of a URL this is not known before the first read.
+        SourceError: The target cannot be opened. For a URL this is not known before the first read.
 
     Example:
         >>> with seekwarc.open("crawl.warc.zst") as archive:
@@ -127,9 +127,9 @@ class Reader(Closing):
 
     @property
     def version(self) -> str | None:
-        """Text that is another one when the file is replaced; None before the first read, or if unknown.
+        """A version string that changes when the file is replaced; None before the first read, or if unknown.
 
-        Of a local file it is made of size and modification time, of an object it is the ETag.
+        For a local file it is made of size and modification time, for an object it is the ETag.
         """
         return self._file.source.version
 
@@ -149,14 +149,14 @@ class Reader(Closing):
         """What the file is compressed with: "zst", "gz" or "none".
 
         Raises:
-            UnsupportedError: The file is no WARC file.
+            UnsupportedError: The file is not a WARC file.
         """
         self._file.prefetch_file(tables=False)
         return self._file.detect(self._file.window(), 0)
 
     @property
     def dictionary(self) -> Dictionary | None:
-        """The dictionary of a .warc.zst file; None where it has none."""
+        """The dictionary of a .warc.zst file; None if it has none."""
         return self._file.decoder.dictionary if self.compression == "zst" else None
 
     def __iter__(self) -> Iterator[Record]:
@@ -164,8 +164,8 @@ class Reader(Closing):
 
         Raises:
             FormatError: When damage is reached, unless `on_error` says otherwise; what was yielded before
-                stays good. Also if the file is no WARC file or has no record, its dictionary is damaged, or
-                it is a pipe, in which nothing can be looked for.
+                stays good. Also if the file is not a WARC file or has no record, its dictionary is damaged,
+                or it is a pipe, which cannot be searched.
             SourceError: The stored bytes are unavailable.
         """
         file = self._file
@@ -190,8 +190,8 @@ class Reader(Closing):
         Raises:
             FormatError: Damage was reached, unless `on_error` says otherwise, or no record begins at `start`.
                 After the last record also if `stop` is inside a record: another part then begins with
-                what is no record of the file. A function given as `on_error` is told of that, too; "skip"
-                does not pass over it.
+                what is not a record of the file. A function given as `on_error` is called with that, too;
+                "skip" does not pass over it.
             RangeError: `start` is negative, or after `stop`.
             SourceError: The stored bytes are unavailable, or a pipe.
         """
@@ -234,19 +234,19 @@ class Reader(Closing):
             for record in archive.records(type="response", status=200, mime="text/html"):
                 print(record.target_uri, len(record.payload.read(decoded=True)))
         """
-        # Imported here: most who read take all.
+        # Imported here: most callers take all records.
         from seekwarc.read.selection import Selection  # noqa: PLC0415
 
         return filter(Selection.of(**conditions).matches, self)
 
     def sample(self, count: int, *, seed: int | None = None) -> list[Record]:
-        """Return records chosen at random, in file order; all of them where there are no more than `count`.
+        """Return records chosen at random, in file order; all of them if the file has at most `count`.
 
-        Of a .warc.zst whose tables list the whole file, frames are drawn from the tables, and of each drawn
+        In a .warc.zst whose tables list the whole file, frames are drawn from the tables, and of each drawn
         only that frame is read: every frame that begins as a record does is as likely as any other. In a
         sound file these are the records; a frame inside a record that happens to begin with a record of an
         archived WARC file counts too, and records that do not begin a frame are never drawn. All other files
-        are read once from beginning to end, and every record that can be gone to is as likely as any other.
+        are read once from beginning to end, and every record that has an offset of its own is equally likely.
 
         Args:
             count: How many.
@@ -257,7 +257,7 @@ class Reader(Closing):
             FormatError: The file has to be read through, and is damaged.
         """
         if count < 0:
-            raise RangeError(f"no sample has {count} records")
+            raise RangeError(f"count must not be negative: {count}")
         from seekwarc.read.sampling import sampled  # noqa: PLC0415 - seldom used
 
         return sampled(self, self.record_at, self._file, self.compression, count, seed=seed)
@@ -294,7 +294,7 @@ class Reader(Closing):
             ranges: Ranges [start, stop) of the stored file, by ascending start.
 
         Yields:
-            How many more of the ranges are at hand, until the next batch is asked for.
+            How many more of the ranges are prefetched; they are kept until the next batch is asked for.
 
         Raises:
             SourceError: The stored bytes are unavailable.
@@ -341,7 +341,7 @@ class Reader(Closing):
         offset = _number(offset)
         length = _number(length) if length is not None else None
         if offset < 0 or (length is not None and length <= 0):
-            raise RangeError(f"no record can be {length} bytes long at offset {offset}")
+            raise RangeError(f"offset must be at least 0 and length at least 1, not {offset} and {length}")
         file = self._file
         file.prefetch_record(offset, length, table)
         size = file.source.size
@@ -378,6 +378,6 @@ def _number(value: int | str) -> int:
     """Return an offset or a length, which an index may have as digits."""
     if isinstance(value, str):
         if not re.fullmatch(_DIGITS, value):
-            raise RangeError(f"{value!r} is no offset or length: digits are wanted")
+            raise RangeError(f"{value!r} is not an offset or length: expected digits")
         return int(value)
     return value

@@ -51,7 +51,7 @@ class Record(DefinedFields):
     of it, or a deep copy, has a reader of its own, which opens the file again when it is first read.
 
     Attributes:
-        header: The record header, exactly as it stands in the file.
+        header: The record header, exactly as it is in the file.
         body: The stored form of the record: where its bytes lie, and how they are reached.
 
     Example:
@@ -116,7 +116,7 @@ class Record(DefinedFields):
     def length(self) -> int:
         """Stored bytes up to the next record, a seek table included: the `length` of CDX and CDXJ.
 
-        A table that covers the whole file, and stands after its last record, is not counted.
+        A table of the whole file, after its last record, is not counted.
         """
         if self._length is None:
             self._length = self.body.stored_end() - self.body.offset
@@ -133,10 +133,10 @@ class Record(DefinedFields):
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with how the record is written, though it can be read; None where nothing is known.
+        """What is wrong with how the record is written, though it can be read; None if nothing is known.
 
-        Such as a Content-Length that is not that of the block, or the end of the file inside the block. Of a
-        small record it is known when the record comes, of a large one when iteration has passed it.
+        Such as a Content-Length that is not that of the block, or the end of the file inside the block. For a
+        small record it is known at once, for a large one when iteration has passed it.
         """
         return self._problem or self.header.problem
 
@@ -180,7 +180,7 @@ class Record(DefinedFields):
 
     @property
     def warc_fields(self) -> tuple[tuple[str, str], ...] | None:
-        """(name, value) of each field in an application/warc-fields block; None where it is no such block.
+        """(name, value) of each field in an application/warc-fields block; None if it is not such a block.
 
         Raises:
             LimitError: The block has more than 16 MiB.
@@ -197,7 +197,7 @@ class Record(DefinedFields):
 
     @property
     def http(self) -> HttpHead | None:
-        """Start line and header fields of the HTTP message in the block; None where it holds none.
+        """Start line and header fields of the HTTP message in the block; None if it holds none.
 
         Responses, requests and revisits hold one; the payload of other types is their block, whatever that
         is. The block of a revisit whose profile is not known is not looked into (clause 6.7.1).
@@ -262,7 +262,7 @@ class Record(DefinedFields):
         Raises:
             FormatError: The block cannot be read.
         """
-        # Imported here: few who read check digests.
+        # Imported here: few callers check digests.
         from seekwarc.read.digests import check_digests  # noqa: PLC0415
 
         return check_digests(self)

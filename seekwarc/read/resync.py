@@ -7,7 +7,7 @@ the file is worth more than to insist. What is found is told as `Record.problem`
 
 Where a Content-Length reaches beyond the end of the file, the same is done if the file is not cut off.
 
-Only a record that begins a frame or gzip member, or stands after a blank line, is found: text that looks like
+Only a record that begins a frame or gzip member, or follows a blank line, is found: text that looks like
 a header in the middle of a page is not.
 """
 
@@ -83,16 +83,16 @@ def is_end(rest: bytes) -> bool:
 
 
 def next_record(stream: ContentStream, position: int) -> int | None:
-    """Return the position of the nearest record after `position`, None where none is near.
+    """Return the position of the nearest record after `position`, None if none is near.
 
-    Where something that looks like a record stands in between, none is: it must not be passed unread.
+    Something between that looks like a record ends the search: it must not be passed unread.
     """
     size = 4 << 10
     while True:
         try:
             data = stream.look(position, size)
         except FormatError:
-            # Damage that is near: what is at hand of the bytes before it is enough, or nothing is.
+            # Damage is near: if the bytes before it were not enough, nothing is.
             return None
         lookalike = RECORD_BEGINNING.search(data)
         first = lookalike.start() if lookalike is not None else len(data)
@@ -109,7 +109,7 @@ def next_record(stream: ContentStream, position: int) -> int | None:
 def swallowed_record(window: Window, begin: int, end: int) -> tuple[int | None, bool]:
     """Look for the record that begins within a block which should end at `end`.
 
-    Of a file that is not compressed: a block may hold an archive whose records look as real ones do. So the
+    For a file that is not compressed: a block may hold an archive whose records look as real ones do. So the
     records must lead one to the next, two line breaks between them, until one ends after the block.
 
     Args:
@@ -158,7 +158,7 @@ class LaterRecords:
         """Where the last record begins that ends with the file; -1 without one; None if that is not known."""
 
     def first_after(self, begin: int) -> int | None:
-        """Return where the first record begins in the block at `begin`; None where the file is cut off."""
+        """Return where the first record begins in the block at `begin`; None if the file is cut off."""
         if self._last is None:
             if self._is_cut() or not self._may_look(begin):
                 self._last = -1
@@ -210,7 +210,7 @@ class LaterRecords:
 
 
 def _end_of_record(data: bytes, position: int) -> int:
-    """Return where the record after the one at `position` should begin; -1 where no record stands there."""
+    """Return where the record after the one at `position` should begin; -1 if no record is there."""
     stop = find_header_end(data, position)
     if stop < 0 or not RECORD_BEGINNING.match(data, position):
         return -1
@@ -222,6 +222,6 @@ def _end_of_record(data: bytes, position: int) -> int:
 
 
 def _follows(data: bytes, position: int, window: Window, start: int) -> bool:
-    """Tell whether a record, or the end of the file, stands at an index of `data`."""
+    """Tell whether a record begins, or the file ends, at an index of `data`."""
     after = data[position : position + 5] or window.take(start + position, len(RECORD_MAGIC))
     return not after or is_record_magic(after)

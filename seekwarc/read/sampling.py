@@ -73,7 +73,7 @@ class _Draws:
         self._search = RecordSearch(file, "zst")
 
     def record_of(self, number: int) -> Record | None:
-        """Return the record that begins with a frame, None where none does."""
+        """Return the record that begins with a frame, None if none does."""
         file, offset = self._file, self._listed[number]
         length = self._length(offset, number + 1)
         window = file.window(None if length is None else offset + length)

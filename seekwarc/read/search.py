@@ -72,7 +72,7 @@ class RecordSearch:
         """From each of these places on, the first record begins where they end."""
 
     def header_at(self, offset: int, window: Window | None = None) -> RecordHeader | None:
-        """Return the header of the record that begins at `offset`, None where none does.
+        """Return the header of the record that begins at `offset`, None if none does.
 
         Args:
             offset: The offset.
@@ -227,7 +227,7 @@ class RecordSearch:
         return self._searched.stop - 1
 
     def _lookalikes(self, offset: int) -> Iterator[int]:
-        """Yield every offset from `offset` on at which bytes stand that may begin a record."""
+        """Yield every offset from `offset` on at which a record may begin."""
         window = Window(self._file.source)
         plain = self._compression == "none"
         # What a header that begins in a step may need lies within one step and a header.

@@ -27,14 +27,14 @@ class Conditions(TypedDict, total=False):
     """The conditions that select records, as keyword arguments.
 
     A record must satisfy every condition given. Where several values are given for a condition, one of them
-    must match; None is no condition. Conditions on the header are checked first: the block of a record of
+    must match; None means no condition. Conditions on the header are checked first: the block of a record of
     another type, URI, size or date is not read.
 
     Example:
         >>> wanted: seekwarc.Conditions = {"type": ["response", "revisit"], "uri": "*://example.org/*"}
         >>> with seekwarc.open("crawl.warc.zst") as archive:
         ...     sum(1 for record in archive.records(**wanted))
-        2
+        3
     """
 
     type: str | Iterable[str] | None
@@ -197,7 +197,7 @@ def http_media_type(record: Record) -> str | None:
     """Return the media type of a payload, in lower case and without parameters.
 
     That is what the HTTP head says, or the record header where the block holds no HTTP message. A value that
-    is no media type comes as it stands before its first semicolon.
+    is not a media type is returned up to its first semicolon.
 
     Raises:
         FormatError: The block is damaged.
@@ -207,7 +207,7 @@ def http_media_type(record: Record) -> str | None:
 
 
 def matches_pattern(pattern: str, text: str) -> bool:
-    """Tell whether a text is as a pattern says, in which `*` stands for any text, also none.
+    """Tell whether a text matches a pattern, in which `*` matches any text, also none.
 
     The parts between the asterisks are looked for from left to right, so that no pattern and no text takes
     long, as the backtracking of a regular expression does.

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, cast
 
-from seekwarc.compiling import mypyc_attr
+from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.warc import RECORD_END, RECORD_MAGIC, is_record_magic
@@ -96,8 +96,8 @@ class StreamBody(RecordBody):
         """Whether the record is in Zstandard frames, which a seek table may claim to list."""
         return self._compression == "zst"
 
+    @override
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
-        """See `RecordBody.read`."""
         if stop - start <= SHORT_READ:
             # Should the file end before: what there is can still be read, even from a pipe.
             return self.read_some(start, stop, stop - start)
@@ -113,8 +113,8 @@ class StreamBody(RecordBody):
             with out[filled:] as rest:
                 filled += self.read_up_to_cut(start + filled, rest)
 
-    def read_up_to_cut(self, start: int, out: memoryview, *, verify: bool = True) -> int:  # noqa: ARG002
-        """See `RecordBody.read_up_to_cut`."""
+    @override
+    def read_up_to_cut(self, start: int, out: memoryview, *, verify: bool = True) -> int:
         with self._lock:
             filled = self._open().read_at(self._base + start, out)
             if filled is None:
@@ -130,8 +130,8 @@ class StreamBody(RecordBody):
         """See `RecordBody.hides_records`."""
         return self._stream is not None and self._stream.head_after(self._base) is not None
 
+    @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
-        """See `RecordBody.read_some`."""
         least = min(least, stop - start)
         wanted = min(stop - start, max(least, CHEAP_READ))
         with self._lock:
@@ -157,7 +157,7 @@ class StreamBody(RecordBody):
         return ReadPlan(((self.offset, end),), self.skip + stop, 0)
 
     def stored_end(self) -> int:
-        """See `RecordBody.stored_end`. Of a record that shares its frame or member, all of that counts."""
+        """See `RecordBody.stored_end`. If the record shares its frame or member, all of that counts."""
         file = self.file
         if file.source.is_pipe:
             return self.offset
@@ -264,7 +264,7 @@ class StreamedRecords:
 
         Raises:
             TruncatedError: The file ends inside a record.
-            FormatError: What follows is no record.
+            FormatError: What follows is not a record.
         """
         self.finish()
         file, stream = self._file, self._stream
@@ -306,7 +306,7 @@ class StreamedRecords:
         return self._record
 
     def _pass_blank_lines(self) -> None:
-        """Pass the line breaks that somebody put before the first record."""
+        """Pass line breaks before the first record."""
         blank = self._stream.read_blank_lines()
         # To all but strict readers a few line breaks are not worth a word.
         if blank and self._file.strict:
@@ -325,7 +325,7 @@ class StreamedRecords:
         try:
             is_shared, is_longer = self._beyond_unit(stop)
         except FormatError:
-            return  # Damage that comes later is no concern of this record.
+            return  # Later damage does not concern this record.
         if is_shared:
             self._file.deviates("shared", SHARED, record.offset)
             record.note_problem(SHARED)

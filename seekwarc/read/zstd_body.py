@@ -23,7 +23,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from seekwarc.compiling import mypyc_attr
+from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import FormatError
 from seekwarc.format.seektable import SeekTable, TableChoice, TableReference, TableTrust
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
@@ -76,12 +76,12 @@ class FrameBody(UnitBody):
     _frames_decoded = 1
 
     @property
+    @override
     def frames(self) -> SeekTable:
-        """See `RecordBody.frames`."""
         return SeekTable(array("Q", [self._end - self.offset]), array("Q", [self._size]))
 
+    @override
     def stored_end(self) -> int:
-        """See `RecordBody.stored_end`."""
         return _stored_end(self.file, self.offset, self._end)
 
     def _decode(self) -> bytes:
@@ -95,7 +95,7 @@ class _Found(NamedTuple):
     status: TableStatus
     problem: str | None
     frames: KnownFrames | ClaimedFrames | None
-    """The record's frames, even where these are too large to be reached by range; None where they do not
+    """The record's frames, even where these are too large to be reached by range; None if they do not
     tell where the record ends."""
 
 
@@ -107,8 +107,8 @@ class ZstdBody(RecordBody):
         file: The file.
         offset: Offset of the record's first frame.
         header: The record's header.
-        length: Stored bytes up to the next record, where an index told.
-        head: Stored bytes from `offset` on that are at hand.
+        length: Stored bytes up to the next record, if an index says so.
+        head: Stored bytes from `offset` on that are read already.
         table: How the frames are found.
     """
 
@@ -137,7 +137,7 @@ class ZstdBody(RecordBody):
     def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
-        # What is at hand can be read again, and would make the pickle of a record long.
+        # These bytes can be read again, and would make the pickle of a record long.
         self._head = b""
         self._found = None
 
@@ -160,13 +160,13 @@ class ZstdBody(RecordBody):
         return found
 
     @property
+    @override
     def table_status(self) -> TableStatus:
-        """See `RecordBody.table_status`."""
         return self._way().status
 
     @property
+    @override
     def table_problem(self) -> str | None:
-        """See `RecordBody.table_problem`."""
         return self._way().problem
 
     @property
@@ -185,24 +185,24 @@ class ZstdBody(RecordBody):
     def data_end(self) -> int | None:
         """Offset after the last frame with content, as far as the choice of a table lets one know.
 
-        None where only decompressing tells.
+        None if only decompressing tells.
         """
         frames = self._way().frames
         if isinstance(frames, ClaimedFrames):
             return frames.claimed_end
         return frames.end if frames is not None else None
 
+    @override
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
-        """See `RecordBody.read`."""
         found = self._found or self._way()
         return found.way.read(start, stop, verify=verify)
 
+    @override
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
-        """See `RecordBody.read_into`."""
         self.find().read_into(start, out, verify=verify)
 
+    @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
-        """See `RecordBody.read_some`."""
         return self.find().read_some(start, stop, least)
 
     def hides_records(self) -> bool:
@@ -210,12 +210,12 @@ class ZstdBody(RecordBody):
         way = self.find()
         return isinstance(way, RecordBody) and way.hides_records()
 
+    @override
     def plan(self, start: int, stop: int) -> ReadPlan:
-        """See `RecordBody.plan`."""
         return self.find().plan(start, stop)
 
+    @override
     def stored_end(self) -> int:
-        """See `RecordBody.stored_end`."""
         data_end = self.data_end
         if data_end is None:
             return self.offset + streamed_length(self.file, self.offset, "zst")
@@ -282,7 +282,7 @@ class ZstdBody(RecordBody):
         """Read the table at the end of the record (spec-notes, sections 6.1 and 6.2)."""
         if self._length is None:
             return None
-        # What is at hand of a short record need not be read again.
+        # The bytes read of a short record need not be read again.
         missing = max(self._length - len(self._head), TABLE_OVERHEAD)
         found = read_table_before(
             self.file.source,
@@ -391,7 +391,7 @@ def _stored_end(file: ArchiveFile, offset: int, data_end: int) -> int:
 
 
 def empty_frame_at(window: Window, offset: int) -> EmptyFrame | None:
-    """Return the frame without content that stands at `offset`, None where something else does."""
+    """Return the frame without content at `offset`; None if something else is there."""
     # A million empty frames may follow each other: most are measured at one look.
     data, index = window.get(offset, offset + MAX_FRAME_HEADER_SIZE)
     measured = measure_frame(data, index)
@@ -414,7 +414,7 @@ def whole_empty_frames_at(file: ArchiveFile, window: Window, offset: int) -> Ite
 
 
 def empty_frames_at(file: ArchiveFile, window: Window, offset: int) -> Iterator[EmptyFrame]:
-    """Yield the frames without content that stand at `offset`.
+    """Yield the frames without content from `offset` on.
 
     Frames that hold line breaks alone, as some writers put between records, are counted among them, except
     where the file is read strictly.

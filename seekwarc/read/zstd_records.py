@@ -1,6 +1,6 @@
 """Records of a .warc.zst file that can seek: found by frame headers and seek tables.
 
-A record that is one frame is decoded when it is reached. Of a larger one only the first frame is; the
+A record that is one frame is decoded when it is reached. For a larger one only the first frame is; the
 others are stepped over. Whatever breaks the rules, such as frames that do not state their size or that
 hold several records, is read in order instead (`StreamedRecords`).
 """
@@ -77,7 +77,7 @@ def framed_record_at(
     length: int | None,
     table: TableChoice = TableTrust.CLAIMED,
 ) -> Record | None:
-    """Return the record whose first frame is at `offset`, None where only empty frames follow.
+    """Return the record whose first frame is at `offset`, None if only empty frames follow.
 
     Args:
         file: The file.
@@ -163,7 +163,7 @@ def _tell_of_frame(
 
 
 def _header_at(file: ArchiveFile, window: Window, offset: int) -> RecordHeader | None:
-    """Return the header of the record that begins at `offset`, None where it cannot be read."""
+    """Return the header of the record that begins at `offset`, None if it cannot be read."""
     # The frame has just been decoded, and was found not to be all of the record.
     (begin, _, _), content = file.frames.cache.latest
     end = find_header_end(content) if begin == offset else -1
@@ -176,7 +176,7 @@ def _header_at(file: ArchiveFile, window: Window, offset: int) -> RecordHeader |
 
 
 def _data_end(body: ZstdBody) -> int | None:
-    """Return where a record of several frames ends, None where its frames do not fit it."""
+    """Return where a record of several frames ends, None if its frames do not fit it."""
     try:
         return body.data_end
     except FormatError:
@@ -260,7 +260,7 @@ def _single_frame_records(
             count += 1
         if count != alone:
             return offset
-        # Imported here: most who read do not go through that many.
+        # Imported here: most reads have fewer frames than this pays for.
         from seekwarc.frames.batch import frames_ahead  # noqa: PLC0415
 
         ahead = frames_ahead(
@@ -283,7 +283,7 @@ def _single_frame_records(
 def _record_in(
     file: ArchiveFile, window: Window, offset: int, end: int, content: bytes | memoryview, *, followed: bool
 ) -> Record | None:
-    """Return the record that a small frame holds, None where it does not hold just one.
+    """Return the record that a small frame holds, None if it does not hold just one.
 
     Args:
         file: The file.
@@ -291,7 +291,7 @@ def _record_in(
         offset: Where the frame begins.
         end: Where it ends.
         content: What it holds.
-        followed: Whether a frame that may begin a record stands after it.
+        followed: Whether a frame that may begin a record follows it.
     """
     file.frames.cache.latest = ((offset, end, len(content)), content)
     header = whole_record_header(content)

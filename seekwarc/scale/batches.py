@@ -124,8 +124,8 @@ class Batches:
       could not be read are null then. Where the offset leads to another record, which shares the frame or
       gzip member, this says so.
 
-    In texts that are not UTF-8, U+FFFD stands for what is not. filename, offset and length are the reference
-    by which a payload that was too large, or was not wanted, is read later.
+    Bytes of a text that are not UTF-8 become U+FFFD. A payload that was too large, or was not wanted, can be
+    read later by filename, offset and length.
 
     Attributes:
         schema: Names and types of the columns, a `pyarrow.Schema`.

@@ -62,7 +62,7 @@ class Cuts(NamedTuple):
     offsets: Sequence[int]
     """Where the parts after the first begin."""
     note: str | None = None
-    """Why there are no more."""
+    """Why the places end."""
 
 
 class LargeRecord(NamedTuple):
@@ -118,7 +118,7 @@ def _cuts_by_tables(file: ArchiveFile, links: Sequence[FileTable], step: int) ->
         index = bisect_left(
             range(len(link.table)), offset - link.start, key=lambda it: link.table[it].stored_start
         )
-        # Of a record of several frames without a table, nothing else tells that it goes on here.
+        # Nothing else shows that a record of several frames without a table goes on here.
         return part is not None and (not index or holds_one(link, index - 1))
 
     return _chosen(file, "zst", _by_tables(links), step, is_start)
@@ -141,7 +141,7 @@ def _chosen(
         fits: Tells whether a record with that header may begin at an offset.
 
     Returns:
-        The places; None where what tells them is wrong.
+        The places; None if the tables are wrong.
     """
     places: list[int] = []
     place: int | None = 0
@@ -243,7 +243,7 @@ def large_records(file: ArchiveFile, min_size: int) -> Iterator[Record]:
 
 
 def _large_record(file: ArchiveFile, claimed: LargeRecord) -> Record | None:
-    """Return the record of several frames that tables claim at a place, None where it is something else."""
+    """Return the record of several frames that tables claim at a place, None if something else is there."""
     trust = file.table_trust
     # A length that is claimed only helps to find the record's own table.
     length = claimed.length if trust is TableTrust.CLAIMED else None
@@ -301,7 +301,7 @@ def _walked_records(file: ArchiveFile, compression: Compression, step: int) -> I
     # Damage ends the walk: what comes after it is one part.
     with suppress(FormatError):
         for record in records(file, file.window()):
-            # One that shares its frame with the record before it cannot be gone to.
+            # A record that shares its frame with the previous one has no offset of its own.
             if record.offset >= wanted and not record.skip:
                 yield record.offset
                 wanted = record.offset + step

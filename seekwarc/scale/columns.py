@@ -67,7 +67,7 @@ def checked_columns(columns: Iterable[str] | None) -> tuple[str, ...]:
     """Return the names of columns; all of them for None.
 
     Raises:
-        ValueError: There is no such column, or one is named twice.
+        ValueError: A column does not exist, or is named twice.
         TypeError: The names are one string.
     """
     if columns is None:
@@ -77,7 +77,7 @@ def checked_columns(columns: Iterable[str] | None) -> tuple[str, ...]:
     names = tuple(columns)
     for name in names:
         if name not in COLUMNS:
-            raise ValueError(f"there is no column {name!r}; there are {', '.join(COLUMNS)}")
+            raise ValueError(f"column {name!r} does not exist; the columns are {', '.join(COLUMNS)}")
     if len(set(names)) < len(names):
         raise ValueError(f"a column is named twice: {', '.join(names)}")
     return names
@@ -176,7 +176,7 @@ def _dates(rows: Sequence[Row]) -> list[int | None]:
 
 
 def _microseconds(text: str) -> int | None:
-    # Hundreds of records of a crawl have the same date; what is no date may be long.
+    # Hundreds of records of a crawl have the same date; an invalid date may be long.
     return _remembered_date(text) if len(text) <= MAX_DATE else _parsed_date(text)
 
 

@@ -65,7 +65,7 @@ class _Range(NamedTuple):
 
 
 class _NoRoom(Exception):  # noqa: N818 - no error: it is read later
-    """There is no room for a range now."""
+    """Memory has no room for a range now."""
 
 
 def gather(
@@ -85,8 +85,8 @@ def gather(
             mappings with these keys, or a table that has an Arrow stream (of pyarrow, polars, duckdb, or
             `seekwarc.batches`). `filename` is taken for `url`. Length, start and stop may be None or left
             out: a length saves requests, and without start and stop the range is all of the payload.
-        on_error: What becomes of a range that cannot be read: the exception stands in its place ("return"),
-            or is raised ("raise").
+        on_error: What to do if a range cannot be read: "return" puts the exception in its place, "raise"
+            raises it.
         max_bytes: Bytes of ranges to hold in memory, about. A larger range is read alone.
         **options: Options of `seekwarc.open`.
 
@@ -94,7 +94,7 @@ def gather(
         The bytes of each range, fewer where the payload ends before; or the error.
 
     Raises:
-        RangeError: A row is no range of a payload.
+        RangeError: A row is not a range of a payload.
         ValueError: `on_error` or `max_bytes` is invalid.
         UnsupportedError: pyarrow, which reads tables, is not installed (`pip install 'seekwarc[arrow]'`).
 
@@ -210,7 +210,7 @@ class _Group:
         def span() -> tuple[int, int] | None:
             payload = records.at(it.offset, it.length).payload
             end = payload.known_size if it.stop is None else it.stop
-            # Of a chunked body only reading tells where it ends.
+            # Where a chunked body ends is known only by reading it.
             stored = payload.plan(it.start, max(it.start, end)).ranges if end is not None else ()
             return (stored[0][0], stored[-1][1]) if stored else None
 
@@ -320,7 +320,7 @@ def _range_of(row: Wanted) -> _Range:
     """Return a row as a range.
 
     Raises:
-        RangeError: It is no range.
+        RangeError: It is not a range.
     """
     if isinstance(row, Mapping):
         url = row.get("url") if row.get("url") is not None else row.get("filename")
@@ -334,13 +334,13 @@ def _range_of(row: Wanted) -> _Range:
     offset, length, start, stop = (None if it is None else _whole_number(it, row) for it in values[1:])
     start = start or 0
     if offset is None or length == 0 or (stop is not None and stop < start):
-        raise RangeError(f"this row is no range of a payload: {str(row)[:200]}")
+        raise RangeError(f"this row is not a range of a payload: {str(row)[:200]}")
     return _Range(values[0], offset, length, start, stop)
 
 
 def _whole_number(value: Any, row: Wanted) -> int:  # noqa: ANN401
-    """Return a value as a number that is not negative: numpy's numbers are no int."""
+    """Return a value as a number that is not negative: numpy's numbers are not of type int."""
     number: Callable[[], int] | None = getattr(value, "__index__", None)
     if number is None or number() < 0:
-        raise RangeError(f"{value!r} is no offset, length, start or stop: {str(row)[:200]}")
+        raise RangeError(f"{value!r} is not an offset, length, start or stop: {str(row)[:200]}")
     return number()

@@ -20,7 +20,7 @@ PLACES_PER_PART: Final = 4
 
 
 class ListedRecords:
-    """Offsets of records by file. Of an index of any size, a few for each part of a file are kept.
+    """Offsets of records by file. However large the index, a few for each part of a file are kept.
 
     Args:
         index: An index, as `Index` takes it, or an `Index`.

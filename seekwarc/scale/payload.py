@@ -87,7 +87,7 @@ class PayloadPart(Extent):
         try:
             yield
         except FormatError:
-            # Of a file that was written over, this is no damage.
+            # If the file was written over, this is not damage.
             if self._check is not None:
                 self._check()
             raise
@@ -107,7 +107,7 @@ def payload_cuts(record: Record, target: int, delimiter: bytes | None = None) ->
     ends ends next.
 
     Returns:
-        The places in the payload; None where it cannot be cut, since it is in chunked transfer coding, or can
+        The places in the payload; None if it cannot be cut, since it is in chunked transfer coding, or can
         be read from its beginning only.
 
     Raises:

@@ -3,9 +3,9 @@
 Goal: programs that read arrays, Parquet files or thousands of pages ask for all ranges at once. One request
 each would be slow, and servers refuse storms of them.
 
-Plan: small records are fetched whole, with their neighbours, and then read. Of the others the headers and
-seek tables are fetched first, for these say where the ranges are stored; then the stored ranges are.
-What lies near each other in the file is one request, several requests are in flight at a time, and a few
+Plan: small records are fetched whole, with their neighbours, and then read. For the others the headers and
+seek tables are fetched first, since these say where the ranges are stored; then these are.
+Ranges near each other in the file are one request, several requests are in flight at a time, and a few
 megabytes are held.
 
 Worst case: ranges far from each other, which cost a request each, as they do one by one.
@@ -48,7 +48,7 @@ class WantedRange:
     read: Callable[[], bytes]
     """Reads the range."""
     span: Callable[[], tuple[int, int] | None]
-    """Returns where it is stored, from the first to the last byte; None where that is unknown."""
+    """Returns where it is stored, from the first to the last byte; None if that is unknown."""
 
 
 def read_ranges(
@@ -120,7 +120,7 @@ def _fetched(
 ) -> Iterator[tuple[WantedRange, Outcome]]:
     """Read ranges whose stored bytes are known, by ascending start, a batch at a time."""
     for batch in _at_hand(reader_of, file, wanted, spans):
-        # Backwards: for a reader that goes forward, frames would be fetched that nobody asked for.
+        # Backwards: for a reader that goes forward, frames would be fetched that are not wanted.
         for it in reversed(batch):
             yield it, _outcome(it)
 

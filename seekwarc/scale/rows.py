@@ -48,7 +48,7 @@ class Row:
         filename: The file.
         offset: Where the record, or what cannot be read, begins in it.
         length: Its stored bytes.
-        header: The bytes of the record header; None where there is no record, as for the others.
+        header: The bytes of the record header; None if there is no record, as for the others.
         http: The HTTP head, if it is wanted.
         payload_size: Bytes of the payload, if wanted.
         payload: The payload, if wanted and not too large.
@@ -229,7 +229,7 @@ class Rows:
         return read_records(self._part, **replace(self._options, on_error=on_error))
 
     def _described(self, record: Record) -> Row | None:
-        """Return the row of a record; None where it is not wanted."""
+        """Return the row of a record; None if it is not wanted."""
         try:
             if self._selection is not None and not self._selection.matches(record):
                 return None
@@ -240,7 +240,7 @@ class Rows:
         return self._wanted.describe(record, self._source)
 
     def _settled(self, record: Record, row: Row | None) -> Row | None:
-        """Complete the row of a record, after the next one was looked for; None where it is left out.
+        """Complete the row of a record, after the next one was looked for; None if it is left out.
 
         Raises:
             SeekWarcError: The record cannot be read, and that is to be raised.

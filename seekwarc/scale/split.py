@@ -20,7 +20,7 @@ class Split:
     `seekwarc.splits` makes them and `seekwarc.read_split` reads them.
 
     Raises:
-        RangeError: The numbers are no ranges, or the fields are not those of the kind.
+        RangeError: The numbers are not ranges, or the fields are not those of the kind.
         FormatError: `table` names no seek table.
 
     Example:
@@ -35,16 +35,16 @@ class Split:
     """What `seekwarc.open` takes: a URL, or an absolute path."""
     kind: Literal["records", "payload"]
     start: int
-    """Of records: those whose first byte is in the stored bytes [start, stop). Of a payload: bytes
-    [start, stop) of it."""
+    """For "records": the records that start in the stored bytes [start, stop). For "payload": that range of
+    the payload."""
     stop: int | None = None
     """None for the end of the file or of the payload."""
     record: int | None = None
-    """Of a payload: offset of its record in the stored file."""
+    """For "payload": offset of the record in the stored file."""
     length: int | None = None
-    """Of a payload: stored length of its record."""
+    """For "payload": stored length of the record."""
     table: str = TableTrust.CLAIMED.value
-    """Of a payload: text of the seek table by which its record is read, as a line of an index has it; see
+    """For "payload": text of the seek table by which the record is read, as a line of an index has it; see
     `Reader.record_at`."""
     identity: str | None = None
     """Version of the file (`Reader.version`): one that was replaced since is refused."""
@@ -78,7 +78,7 @@ class Split:
         """Make a split of what `to_json` returned, perhaps elsewhere.
 
         Raises:
-            FormatError: It is no such value.
+            FormatError: It is not such a value.
         """
         known = {field.name: str(field.type) for field in fields(cls)}
         if not isinstance(value, Mapping) or not value.keys() <= known.keys():

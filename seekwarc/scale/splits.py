@@ -41,7 +41,7 @@ TARGET_BYTES: Final = 256 << 20
 PLANNERS: Final = 16
 """Files that are planned at the same time."""
 MAX_LINKS: Final = 64
-"""Tables of a file that are read, one after the other: of what lies before these, an index may tell."""
+"""Tables of a file that are read, one after the other; earlier records need an index."""
 
 
 def splits(
@@ -91,7 +91,7 @@ def splits(
         [(0, 1048576), (1048576, 2097152), (2097152, None)]
     """
     if target_bytes < 1:
-        raise RangeError(f"no part of a file can have {target_bytes} bytes")
+        raise RangeError(f"target_bytes must be at least 1, not {target_bytes}")
     if delimiter is not None and not (delimiter and inside_records):
         raise ValueError(f"delimiter {delimiter!r} is empty, or is given without inside_records=True")
     named = [urls] if isinstance(urls, str | os.PathLike) else urls
@@ -147,7 +147,7 @@ class _Planner:
                 yield from waiting.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            # If nobody wants the rest, no thread may wait for answers: the end of the program waits for it.
+            # If the rest is not wanted, no thread may wait for answers: the end of the program waits for it.
             with self._lock:
                 left = list(self._open)
             for file in left:
@@ -253,7 +253,7 @@ def read_split(split: Split, **options: Unpack[ReaderOptions]) -> Iterator[Recor
     Args:
         split: Made by `splits`, perhaps in another process.
         **options: Options of `seekwarc.open`. `on_error` is what to do where the file is damaged: "raise",
-            "skip", or a function, which is told of the damage before the next record is looked for.
+            "skip", or a function, which is called with the damage before the next record is searched for.
 
     Raises:
         SourceChangedError: The file was replaced since the split was made, or while it is read. If a local
@@ -283,7 +283,7 @@ def read_records(split: Split, **options: Unpack[ReaderOptions]) -> Iterator[Rec
         try:
             yield from records
         except FormatError:
-            # Of a file that was written over, this is no damage.
+            # If the file was written over, this is not damage.
             check()
             raise
         check()
@@ -313,4 +313,4 @@ def _checked_version(archive: Reader, split: Split) -> Callable[[], None]:
 
 
 def _unchecked() -> None:
-    """Of a file whose version was not known, there is nothing to compare."""
+    """Compare nothing: the version of the file was unknown."""

@@ -19,6 +19,7 @@ from typing import Final
 
 from seekwarc.closing import Recent
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
+from seekwarc.compiling import override
 from seekwarc.format.seektable import SeekTable
 from seekwarc.read.record import Record
 from seekwarc.storage.source import SourceWrapper, Stats
@@ -210,8 +211,8 @@ _charged: ContextVar[tuple[View, FrameMap | None] | None] = ContextVar("charged"
 class WatchedSource(SourceWrapper):
     """Another source, whose reads are charged to the view of the context that they are made in."""
 
+    @override
     def on_read(self, start: int, stop: int) -> None:
-        """See `SourceWrapper.on_read`."""
         charged = _charged.get()
         if charged is not None:
             view, frames = charged

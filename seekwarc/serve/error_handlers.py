@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from seekwarc.compiling import override
 from seekwarc.errors import SeekWarcError
 from seekwarc.serve.error_answers import REFUSAL_FIELDS, json_bytes, refusal_text, status_of
 
@@ -18,8 +19,8 @@ __all__ = ["HANDLERS", "JsonAnswer", "problem_response"]
 class JsonAnswer(JSONResponse):
     """JSON that may contain any text of archives."""
 
-    def render(self, content: Any) -> bytes:  # noqa: ANN401
-        """See `starlette.responses.Response.render`."""
+    @override
+    def render(self, content: Any) -> bytes:
         return json_bytes(content)
 
 

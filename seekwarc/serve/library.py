@@ -288,7 +288,7 @@ class Library(Closing):
 
 
 class _Stopped(BaseException):
-    """Raised in the scan once the library is closed. Not an `Exception`: it is no damage to a file."""
+    """Raised in the scan once the library is closed. Not an `Exception`: a file is not damaged by it."""
 
 
 def rows_of(reader: Reader, number: int) -> Iterator[Row]:
@@ -353,7 +353,7 @@ def _described(row: Row, record: Record) -> Row:
 def _open(target: str | os.PathLike[str] | RangeReadable, opened: ExitStack) -> RangeSource:
     source = open_source(target)
     opened.callback(source.close)
-    # Of a remote object this is a request: if it fails, nothing is served.
+    # For a remote object this is a request: if it fails, nothing is served.
     if source.size is None:
         raise UnsupportedError("a pipe cannot be served; store it in a file first", source=source.name)
     return source

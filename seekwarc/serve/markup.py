@@ -1,8 +1,8 @@
 """The markup of an archived page, as a document for a frame in which no scripts run and nothing is loaded.
 
-This is no replay: other files of the page are not looked for. The markup is hostile, and there are two fences
+This is not a replay: other files of the page are not looked for. The markup is hostile, and has two fences
 around it. The frame that shows it is sandboxed, and the answer has a Content-Security-Policy that says the
-same, in case somebody opens its address in a tab: an origin of its own, no scripts, no forms, no navigation
+same, in case its address is opened in a tab: an origin of its own, no scripts, no forms, no navigation
 of other frames, and no loads. Styles, pictures and fonts are shown if they are in the markup itself.
 
 A policy stops requests, but browsers open connections before they apply it, for frames and for links that are

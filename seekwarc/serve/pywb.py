@@ -179,7 +179,7 @@ class RecordLoader:
     def load(
         self, url: str, offset: str | int, length: str | int, *, no_record_parse: bool = False
     ) -> object:
-        """Return the record at an offset, as pywb's own loader does. A length that is no number is ignored.
+        """Return the record at an offset, as pywb's own loader does, and ignore a malformed length.
 
         Raises:
             SeekWarcError: The record cannot be opened.

@@ -14,6 +14,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
+from seekwarc.compiling import override
 from seekwarc.errors import SourceError
 from seekwarc.format.buffer import Buffer
 from seekwarc.storage.opening import as_source
@@ -44,13 +45,8 @@ _T = TypeVar("_T")
 class Fetcher(RangeSource):
     """Reads one source, by its policy. May be used from any thread.
 
-    Args:
-        source: The source.
-        stats: Counts the requests and the bytes that they returned; new counters if None.
-        disk: Keeps the bytes of remote objects from one run to the next.
-
     Attributes:
-        stats: See above.
+        stats: Counts the requests and the bytes that they returned.
     """
 
     def __init__(
@@ -78,8 +74,8 @@ class Fetcher(RangeSource):
         Fetcher.__init__(self, source, disk=disk)
 
     @property
+    @override
     def is_pipe(self) -> bool:
-        """See `RangeSource.is_pipe`."""
         return self._source.is_pipe
 
     @property
@@ -95,24 +91,24 @@ class Fetcher(RangeSource):
         return self._source.size
 
     @property
+    @override
     def known_size(self) -> int | None:
-        """See `RangeSource.known_size`."""
         # The size never changes once it is known, and every read needs it.
         if self._size is None:
             self._size = self._source.known_size
         return self._size
 
     @property
+    @override
     def version(self) -> str | None:
-        """See `RangeSource.version`."""
         return self._source.version
 
+    @override
     def check_unchanged(self) -> None:
-        """See `RangeSource.check_unchanged`."""
         self._source.check_unchanged()
 
+    @override
     def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`."""
         size = self._size
         if size is None:
             size = self.known_size
@@ -134,12 +130,7 @@ class Fetcher(RangeSource):
         return self._source.small_reads()
 
     def count(self, fetched: int, reads: int = 1) -> None:
-        """Count reads of the source that were made.
-
-        Args:
-            fetched: Bytes that they returned.
-            reads: Number of reads.
-        """
+        """Count reads of the source that were made."""
         with self._lock:
             self.stats.requests += reads
             self.stats.bytes_fetched += fetched
@@ -183,12 +174,7 @@ class Fetcher(RangeSource):
         return out[:count]
 
     def prefetch(self, wanted: Iterable[tuple[int, int]], *, end: bool = False) -> None:
-        """Fetch ranges side by side, in one round trip, and keep them for the reads that follow.
-
-        Args:
-            wanted: Ranges [start, stop).
-            end: Whether to fetch the last 64 KiB too, which is possible before the size is known.
-        """
+        """Fetch ranges in one round trip, and the last 64 KiB if `end`, and keep them for later reads."""
         size = self.known_size
         last = None
         ranges = list(wanted)
@@ -218,7 +204,7 @@ class Fetcher(RangeSource):
             wanted: Ranges [start, stop), by ascending start.
 
         Yields:
-            How many more of the ranges are at hand. They are until the next batch is asked for.
+            How many more of the ranges are prefetched. They are kept until the next batch is asked for.
         """
         if not self.is_far:
             yield sum(1 for _ in wanted)

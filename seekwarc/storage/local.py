@@ -9,6 +9,7 @@ import threading
 from functools import partial
 from typing import IO
 
+from seekwarc.compiling import override
 from seekwarc.errors import SourceChangedError, SourceError
 from seekwarc.storage.openfiles import OPEN_FILES
 from seekwarc.storage.plan import LOCAL
@@ -42,9 +43,6 @@ class LocalFileSource(RangeSource):
     A copy, or an unpickled source, opens the file again when it is first read, and refuses it if its size or
     modification time has changed. So does a source whose file was closed because too many were open (see
     `seekwarc.storage.openfiles`), and if it can tell that the file was written over.
-
-    Args:
-        path: The file.
 
     Raises:
         SourceError: The file cannot be opened.
@@ -86,7 +84,7 @@ class LocalFileSource(RangeSource):
         except OSError as error:
             raise SourceError(f"cannot be opened: {error.strerror}", source=self.name) from error
         except ValueError as error:
-            # A name that somebody sent may hold a null byte.
+            # A name from a request may hold a null byte.
             raise SourceError(f"cannot be opened: {error}", source=self.name) from error
         return descriptor, os.fstat(descriptor.number)
 
@@ -106,7 +104,7 @@ class LocalFileSource(RangeSource):
         """See `RangeSource.read`.
 
         Raises:
-            SourceChangedError: The file was opened again, and is no longer the one that was opened before.
+            SourceChangedError: The file was opened again, and is not the one that was opened before.
         """
         descriptor = self._descriptor or self._reopen()
         # Systems refuse large offsets, and allocate all that is asked for: no read goes beyond the end.
@@ -147,9 +145,6 @@ class LocalFileSource(RangeSource):
         and when it is renamed, so it counts only where none of these explains it. Other machines may state
         other times of the same file: a copy of the source in another process begins without one. On Windows
         st_ctime is the time of creation, which stays.
-
-        Raises:
-            SourceChangedError: It was changed.
         """
         before = self._status
         is_same = (status.st_size, status.st_mtime_ns) == (self.size, self._modified)
@@ -174,8 +169,8 @@ class LocalFileSource(RangeSource):
         descriptor = self._descriptor or self._reopen()
         return SmallReads(partial(read_at, descriptor.number), descriptor)
 
+    @override
     def read_into(self, start: int, out: memoryview) -> int:
-        """See `RangeSource.read_into`."""
         descriptor = self._descriptor or self._reopen()
         filled = 0
         try:
@@ -245,12 +240,12 @@ class BytesSource(RangeSource):
         self.size: int = len(data)
         self._data = data
 
+    @override
     def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`."""
         return self._data[start:stop]
 
+    @override
     def read_into(self, start: int, out: memoryview) -> int:
-        """See `RangeSource.read_into`."""
         data = memoryview(self._data)[start : start + len(out)]
         out[: len(data)] = data
         return len(data)

@@ -28,11 +28,7 @@ class Rests(Protocol):
 
 
 class OpenFiles:
-    """The sources that have their files open, the oldest first.
-
-    Args:
-        limit: Maximum number of open files; a quarter of what the process may open unless given.
-    """
+    """The sources that have their files open, the oldest first."""
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit = limit

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
+from seekwarc.compiling import override
 from seekwarc.errors import (
     RangeNotSupportedError,
     SourceChangedError,
@@ -162,8 +163,8 @@ class RemoteSource(RangeSource):
         self._version = version
 
     @property
+    @override
     def known_size(self) -> int | None:
-        """See `RangeSource.known_size`."""
         return self._version.size if self._version else None
 
     @property
@@ -174,8 +175,8 @@ class RemoteSource(RangeSource):
         return self.known_size or 0
 
     @property
+    @override
     def identity(self) -> str | None:
-        """See `RangeSource.identity`."""
         version = self._version
         if version is None or (not version.strong and (version.modified is None or self._signed)):
             return None
@@ -211,8 +212,8 @@ class RemoteSource(RangeSource):
             stop = min(stop, self.known_size or stop)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    @override
     def read_end(self, count: int) -> tuple[int, bytes]:
-        """See `RangeSource.read_end`."""
         if self._version is None:
             answer = self._insist({"suffix": count})
             if answer.failure is None:
@@ -230,11 +231,7 @@ class RemoteSource(RangeSource):
         return start, self.read(start, self.size)
 
     def _end_of_empty(self) -> tuple[int, bytes]:
-        """Return the end of an object for which the server refuses every range, as it does if it is empty.
-
-        Raises:
-            RangeNotSupportedError: The object is not empty.
-        """
+        """Return the end of an object for which the server refuses every range, as it does if it is empty."""
         answer = self._insist(None)
         if answer.failure is not None:
             raise self._error(answer.failure, None)
@@ -375,7 +372,7 @@ class RemoteSource(RangeSource):
         return _Answer(0, version.size, b"", None)
 
     def _check(self, result: GetResult, wanted: _Span) -> tuple[int, int]:
-        """Return the range of an answer. Raises an error if the range, or the version, is another one."""
+        """Return the range of an answer. Raises an error if range or version are not the expected ones."""
         version = _version_of(result)
         with self._lock:
             pinned = self._version

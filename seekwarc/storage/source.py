@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from seekwarc.compiling import override
 from seekwarc.storage.plan import UNKNOWN, ReadPolicy
 
 __all__ = ["RangeReadable", "RangeSource", "SmallReads", "SourceWrapper", "Stats", "read_fully"]
@@ -148,10 +149,6 @@ class SourceWrapper(RangeSource):
     """Another source, with all of its methods. Derive from it, and override `on_read`, to watch the reads.
 
     Closing the wrapper closes the source.
-
-    Args:
-        source: The source.
-        name: Name of the wrapper; that of the source unless given.
     """
 
     def __init__(self, source: RangeSource, name: str | None = None) -> None:
@@ -163,54 +160,54 @@ class SourceWrapper(RangeSource):
         """Called after each read, in the thread that read, with the range [start, stop) that was read."""
 
     @property
+    @override
     def size(self) -> int | None:  # type: ignore[override]  # the source may find out on first use
-        """See `RangeSource.size`."""
         return self._source.size
 
     @property
+    @override
     def known_size(self) -> int | None:
-        """See `RangeSource.known_size`."""
         return self._source.known_size
 
     @property
+    @override
     def is_pipe(self) -> bool:
-        """See `RangeSource.is_pipe`."""
         return self._source.is_pipe
 
     @property
+    @override
     def identity(self) -> str | None:
-        """See `RangeSource.identity`."""
         return self._source.identity
 
     @property
+    @override
     def version(self) -> str | None:
-        """See `RangeSource.version`."""
         return self._source.version
 
+    @override
     def check_unchanged(self) -> None:
-        """See `RangeSource.check_unchanged`."""
         self._source.check_unchanged()
 
+    @override
     def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`."""
         data = self._source.read(start, stop)
         self.on_read(start, start + len(data))
         return data
 
+    @override
     def read_into(self, start: int, out: memoryview) -> int:
-        """See `RangeSource.read_into`."""
         count = self._source.read_into(start, out)
         self.on_read(start, start + count)
         return count
 
+    @override
     def read_end(self, count: int) -> tuple[int, bytes]:
-        """See `RangeSource.read_end`."""
         start, data = self._source.read_end(count)
         self.on_read(start, start + len(data))
         return start, data
 
+    @override
     def small_reads(self) -> SmallReads:
-        """See `RangeSource.small_reads`."""
         read, keeps = self._source.small_reads()
 
         def watched(size: int, start: int) -> bytes:
@@ -220,8 +217,8 @@ class SourceWrapper(RangeSource):
 
         return SmallReads(watched, keeps)
 
+    @override
     def close(self) -> None:
-        """See `RangeSource.close`."""
         self._source.close()
 
 

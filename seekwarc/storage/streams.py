@@ -6,6 +6,7 @@ import io
 import threading
 from typing import IO, BinaryIO, Final, NoReturn, Protocol
 
+from seekwarc.compiling import override
 from seekwarc.errors import SourceError
 from seekwarc.storage.source import RangeSource, read_fully
 
@@ -59,8 +60,8 @@ class FileObjectSource(OpenedElsewhere):
         self._lock = threading.Lock()
         self.size: int = file.seek(0, io.SEEK_END)
 
+    @override
     def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`."""
         try:
             with self._lock:
                 return read_fully(self._seek_and_read, start, stop)
@@ -73,12 +74,7 @@ class FileObjectSource(OpenedElsewhere):
 
 
 class PipeSource(OpenedElsewhere):
-    """A binary stream that cannot seek: each byte can be read only once, in order.
-
-    Args:
-        file: The stream.
-        owned: Whether closing the source closes the stream.
-    """
+    """A binary stream that cannot seek: each byte can be read only once, in order."""
 
     size: None = None
 
@@ -112,7 +108,7 @@ class PipeSource(OpenedElsewhere):
         self._position += len(data)
         return data
 
+    @override
     def close(self) -> None:
-        """See `RangeSource.close`."""
         if self._owned:
             self._file.close()

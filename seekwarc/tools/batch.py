@@ -85,11 +85,6 @@ def jobs_into(folder: str, names: Iterable[str], rename: Callable[[str], str]) -
 
     A file that was found in a folder and is its own target was made by an earlier run, and is skipped.
 
-    Args:
-        folder: Where the new files go.
-        names: Files, folders, URLs; see `archives_in`.
-        rename: Returns the base name of a target, given that of its source.
-
     Raises:
         TargetError: Two files would get the same name, a source would be replaced, or standard input was
             named.

@@ -1,4 +1,4 @@
-"""A program of somebody else's, run again and again with limits on what it takes.
+"""A foreign program, run again and again with limits on what it takes.
 
 Goal: whatever the program does, each run ends: in time, with a bounded amount of output in memory, and with
 nothing of it left. Plan: it gets a process group of its own, which is killed as a whole; one thread reads
@@ -174,7 +174,7 @@ class Drain:
         self._thread.join(max(deadline - time.monotonic(), 0))
 
     def close(self) -> None:
-        """Close the pipe, unless somebody else keeps it open and the thread waits."""
+        """Close the pipe, unless another process keeps it open and the thread waits."""
         self._thread.join(GRACE)
         if not self._thread.is_alive():
             self._pipe.close()

@@ -89,7 +89,7 @@ class Answer:
     message: str = ""
     """What is not right."""
     offset: int | None = None
-    """Of a range: the offset that was given, and the bytes [start, stop) of the record's block."""
+    """For a range: the offset that was given, and the bytes [start, stop) of the record's block."""
     start: int | None = None
     stop: int | None = None
 

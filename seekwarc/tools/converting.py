@@ -67,10 +67,6 @@ def content_digest(source: RangeSource, *, max_dictionary_size: int = MAX_DICTIO
 
     Frames or members are decompressed one after the other; records and tables are ignored.
 
-    Args:
-        source: The file.
-        max_dictionary_size: Maximum size of the dictionary.
-
     Raises:
         FormatError: The file is damaged.
     """
@@ -88,11 +84,6 @@ class _CheckedOutput:
     """An output that is decompressed again, and compared, before it becomes the final file.
 
     A file is read back from the disk. What goes into a pipe is decompressed by a thread on the way.
-
-    Args:
-        output: The output.
-        expected: Returns the digest that the content must have; None to skip the check.
-        on_progress: Wraps each source that is read, to report progress.
     """
 
     def __init__(self, output: Output, expected: Callable[[], str] | None, on_progress: Progress) -> None:
@@ -307,12 +298,6 @@ def holds_same(
     max_dictionary_size: int = MAX_DICTIONARY_SIZE,
 ) -> bool:
     """Tell whether two files decompress to the same bytes, so that converting one would make the other.
-
-    Args:
-        source: Name of the file that would be converted.
-        target: Name of the file that exists.
-        on_progress: Wraps each source that is read, to report progress.
-        max_dictionary_size: Maximum size of the source's dictionary.
 
     Raises:
         FormatError: The source is damaged. A damaged target only makes the result False.

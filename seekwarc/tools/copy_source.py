@@ -69,13 +69,7 @@ class FrameList:
         self.contents.append(content)
 
     def runs(self, start: int, stop: int, max_size: int) -> Iterator[range]:
-        """Yield the frames with numbers in [start, stop) in runs that are contiguous in the file.
-
-        Args:
-            start: Number of the first frame.
-            stop: Number after the last frame.
-            max_size: Maximum compressed size, and maximum content, of a run of several frames.
-        """
+        """Yield the frames with numbers in [start, stop) in runs that are contiguous in the file."""
         first, stored, content = start, 0, 0
         for number in range(start, stop):
             stored += self.stored[number]
@@ -224,9 +218,6 @@ class StoredRecords:
     since a file may not begin with one. Left out are seek tables, which would be wrong in another file,
     dictionary frames after the first frame, empty frames, and extension frames among records that are
     compressed again.
-
-    Args:
-        file: The file; its size must be known.
     """
 
     def __init__(self, file: ArchiveFile) -> None:
@@ -236,12 +227,7 @@ class StoredRecords:
         self._dictionary_id = dictionary.id if dictionary is not None else 0
 
     def __iter__(self) -> Iterator[StoredRecord | LooseRecord]:
-        """Yield the records.
-
-        Raises:
-            FormatError: A frame or a record header is damaged. The content of larger frames is not checked
-                here.
-        """
+        """Yield the records."""
         window = self._window
         record: StoredRecord | None = None
         ownerless = FrameList()
@@ -360,11 +346,7 @@ class StoredRecords:
         return frame
 
     def _is_kept(self, frame: Frame) -> bool:
-        """Tell whether a skippable frame is copied.
-
-        Raises:
-            LimitError: It would be, but is too large for the seek table of the copy.
-        """
+        """Tell whether a skippable frame is copied."""
         if frame.magic == DICTIONARY_FRAME_MAGIC:
             return False
         if frame.magic == SEEK_TABLE_MAGIC:

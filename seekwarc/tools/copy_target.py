@@ -111,12 +111,6 @@ class FrameCopier:
     """Copies the frames of records into a file that other records are compressed into.
 
     Jobs of both kinds go through the same ordered work, so the records are in the order of the calls.
-
-    Args:
-        assembly: Compresses the other records.
-        work: The threads of the assembly, in which frames are verified.
-        tally: Counts what is copied.
-        verify: Whether frames are decoded while they are copied.
     """
 
     def __init__(
@@ -178,7 +172,6 @@ class FrameCopier:
         self._expected -= bound
 
     def _mark(self, step: Callable[[], None], size: int = 0) -> None:
-        """Do a step after the jobs before it."""
         self._marked += size
         if self._marked > MAX_MARKED:
             self._marked = 0
@@ -253,12 +246,6 @@ class FrameCopier:
 class CopyTarget:
     """A file that is made of records of other files. The caller ends it by `finish` or `abort`.
 
-    Args:
-        target: Where it is written.
-        work: Threads to verify and compress in.
-        settings: Its settings.
-        tally: Counts what was copied.
-
     Raises:
         TargetError: The target cannot be written to.
     """
@@ -292,10 +279,6 @@ class CopyTarget:
 
     def add(self, record: StoredRecord | LooseRecord, *, again: bool = False) -> None:
         """Add a record, by copying its frames if possible.
-
-        Args:
-            record: The record.
-            again: It was counted before, since it is in another file already.
 
         Raises:
             FormatError: It is damaged.
@@ -397,6 +380,5 @@ def _entries(
 
 
 def _entry(frame: bytes | memoryview, content: int) -> Entry:
-    """Return the seek table entry of a frame."""
     checksum = int.from_bytes(frame[-CHECKSUM_SIZE:], "little") if content else CHECKSUM_OF_NOTHING
     return len(frame), content, checksum

@@ -56,11 +56,6 @@ def _head(kind: str, size: int) -> bytes:
 def make_example(path: Path, film_size: int, *, existing: Existing = "error") -> int:
     """Write a crawl of fifty pages and a film as .warc.zst; return the offset of the film's record.
 
-    Args:
-        path: The new file.
-        film_size: Bytes of the film.
-        existing: Whether a file of that name is refused ("error") or replaced ("overwrite").
-
     Raises:
         TargetExistsError: A file of that name exists.
         TargetError: It cannot be written.
@@ -82,14 +77,7 @@ def make_example(path: Path, film_size: int, *, existing: Existing = "error") ->
 
 
 def measure(path: Path, start: int, length: int, locate: Callable[[Reader], int]) -> RangeCost:
-    """Open a file, and read a range of the film's payload.
-
-    Args:
-        path: The file.
-        start: First byte of the payload.
-        length: Bytes to read.
-        locate: Returns the offset of the film's record.
-    """
+    """Open a file, and read a range of the film's payload."""
     with Reader(path) as archive:
         offset = locate(archive)
         archive.stats.requests = archive.stats.bytes_fetched = archive.stats.bytes_decoded = 0

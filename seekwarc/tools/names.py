@@ -89,11 +89,6 @@ def name_of(uri: str | None, media_type: str | None, *, default: str = EMPTY) ->
     `http://example.org/a/caf%C3%A9.png?w=9` becomes `example.org_a_café_w=9.png`. User names and passwords
     are left out, as is everything after "#".
 
-    Args:
-        uri: The target URI; any text at all.
-        media_type: Type and subtype in lower case; any text at all.
-        default: Text to use if the URI is None.
-
     Returns:
         The name without its ending, and its ending, such as ".png", or "".
     """

@@ -42,10 +42,6 @@ UNIQUE: Final = (KEY, "url", "url_path", "url_query", "content_digest", "warc_re
 def write_parquet(lines: Iterable[bytes], output: Output) -> int:
     """Write an index, and return how many rows it has.
 
-    Args:
-        lines: Sorted lines of CDXJ, with the details of `tools.indexing.lines_of`.
-        output: Where it goes. It is not committed.
-
     Raises:
         UnsupportedError: pyarrow is not installed.
         FormatError: A line is malformed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from seekwarc.compiling import override
 from seekwarc.storage.source import RangeSource, SourceWrapper
 
 __all__ = ["Progress", "ProgressSource", "counting", "no_progress"]
@@ -30,11 +31,7 @@ def counting(name: str, on_bytes: Callable[[int], object]) -> Progress:
 class ProgressSource(SourceWrapper):
     """A source that reports how much further it has been read than ever before.
 
-    The tables at the end of a remote object are read first: that is no progress.
-
-    Args:
-        source: The source.
-        on_bytes: Called with the number of bytes by which a read went beyond all earlier ones.
+    The tables at the end of a remote object are read first: that does not count as progress.
     """
 
     def __init__(self, source: RangeSource, on_bytes: Callable[[int], object]) -> None:
@@ -42,12 +39,12 @@ class ProgressSource(SourceWrapper):
         self._on_bytes = on_bytes
         self._position = 0
 
-    def on_read(self, start: int, stop: int) -> None:  # noqa: ARG002
-        """See `SourceWrapper.on_read`."""
+    @override
+    def on_read(self, start: int, stop: int) -> None:
         if stop > self._position:
             self._on_bytes(stop - self._position)
             self._position = stop
 
+    @override
     def read_end(self, count: int) -> tuple[int, bytes]:
-        """See `RangeSource.read_end`."""
         return self._source.read_end(count)

@@ -238,8 +238,8 @@ def _first(found: tuple[int, Compression]) -> int:
 def _intact_content(file: ArchiveFile, compression: Compression, offset: int) -> Iterator[bytes]:
     """Yield the content from `offset` to the first damage.
 
-    Nothing of a damaged frame is used, since any of its content may be wrong. Of a frame that is cut off,
-    everything that can be decoded is used.
+    Nothing of a damaged frame is used, since any of its content may be wrong. From a frame that is cut
+    off, everything that can be decoded is used.
     """
     waiting: list[bytes] = []
     size = 0

@@ -57,12 +57,7 @@ class _Unchanged:
 
 
 class StreamSink:
-    """Writes a file of records, each with an encoder of its own, piece by piece.
-
-    Args:
-        output: Where the file is written.
-        new_encoder: Makes the encoder of one record.
-    """
+    """Writes a file of records, each with an encoder of its own, piece by piece."""
 
     def __init__(self, output: Output, new_encoder: Callable[[], _Encoder]) -> None:
         self._output = output

@@ -26,12 +26,7 @@ MAX_RUNS: Final = 64
 def sorted_lines(
     lines: Iterable[bytes], *, memory: int = MEMORY, folder: str | None = None
 ) -> Iterator[bytes]:
-    """Yield lines in byte order, without duplicates.
-
-    Args:
-        lines: The lines, each with its line break.
-        memory: Bytes of lines to hold in memory; more go into temporary files.
-        folder: Folder of these files; None for the system's.
+    """Yield lines in byte order, without duplicates; more than `memory` bytes go into temporary files.
 
     Raises:
         TargetError: A temporary file cannot be written.

@@ -165,16 +165,7 @@ def split(
 
 
 class _Workshop:
-    """A hidden folder for files that get their names all together, or not at all.
-
-    Args:
-        folder: Final folder of the files.
-        names: Their paths.
-        existing: What to do with existing files of these names.
-
-    Raises:
-        TargetError: The folder is missing or cannot be written to.
-    """
+    """A hidden folder for files that get their names all together, or not at all."""
 
     def __init__(self, folder: str, names: Iterator[str], existing: Existing) -> None:
         self._folder = folder
@@ -193,7 +184,6 @@ class _Workshop:
         self._hidden.cleanup()
 
     def begin(self) -> PathOutput:
-        """Begin the next file."""
         name = next(self._names)
         if self._existing == "error":
             _refuse(name)
@@ -235,14 +225,7 @@ class _Workshop:
 
 
 class _Pieces:
-    """The pieces, written one after another.
-
-    Args:
-        begin: Begins a piece.
-        max_size: Maximum size of a piece in bytes; None for any.
-        max_records: Maximum number of records in a piece; None for any.
-        repeat_warcinfo: Whether each piece begins with its warcinfo record.
-    """
+    """The pieces, written one after another."""
 
     def __init__(
         self,

@@ -137,10 +137,6 @@ class _Reservoir:
     Every piece draws a random number. When there is too much, the largest group loses its piece with the
     highest number, and from then on accepts only lower ones. So a group always has those of all its pieces
     that drew the lowest numbers, and each of them had the same chance, wherever it was in the stream.
-
-    Args:
-        capacity: Maximum size of all pieces in bytes.
-        max_count: Maximum number of pieces; None for any.
     """
 
     def __init__(self, capacity: int, max_count: int | None = None) -> None:
@@ -190,23 +186,14 @@ def _beginning(record: Record, max_size: int) -> bytes:
 
 
 class GainMeter:
-    """Keeps some of the records of files, to measure on them what a dictionary saves.
-
-    Args:
-        files: Number of files.
-    """
+    """Keeps some of the records of files, to measure on them what a dictionary saves."""
 
     def __init__(self, files: int = 1) -> None:
         self._kept = _Reservoir(min(max(MIN_MEASURED, files * MEASURED_SIZE), MAX_MEASURED))
         self._records: Counter[str] = Counter()
 
     def add(self, record: Record, *, keep: bool = True) -> None:
-        """Count a record, and perhaps keep it. Call this before its block is read.
-
-        Args:
-            record: The record.
-            keep: Whether it may be kept.
-        """
+        """Count a record, and perhaps keep it. Call this before its block is read."""
         name = record.source
         self._records[name] += 1
         if keep and (number := self._kept.draw(name)) is not None:
@@ -281,7 +268,6 @@ class _Sampler:
         return self._samples.all()
 
     def strata(self) -> tuple[Stratum, ...]:
-        """Return the kinds of records that were added."""
         strata = []
         for stratum, records in self._records.items():
             pieces = self._samples.of(stratum)

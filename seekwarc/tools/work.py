@@ -77,9 +77,6 @@ def hidden_folder(folder: str | None) -> Iterator[str | None]:
 
     So these processes need not clean up, and can be killed at any time.
 
-    Args:
-        folder: The folder of the finished files, which it is made in; None if no files are made.
-
     Raises:
         TargetError: It cannot be made.
     """

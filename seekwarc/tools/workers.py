@@ -84,7 +84,6 @@ class _Worker:
         theirs.close()
 
     def begin(self, job: Job) -> None:
-        """Give it a job."""
         self.job = job
         try:
             self.connection.send(job)
@@ -93,13 +92,11 @@ class _Worker:
             return
 
     def kill(self) -> None:
-        """Kill the process."""
         self._process.kill()
         self._process.join()
         self.connection.close()
 
     def end(self) -> str:
-        """Return how the process ended."""
         self._process.join()
         code = self._process.exitcode
         if code is not None and code < 0:

@@ -51,10 +51,6 @@ class ClusterOutput:
 
     The blocks get their name first: where the index of a cluster is, its blocks are complete.
 
-    Args:
-        path: The index, which ends with ".idx".
-        existing: Whether existing files are replaced or refused.
-
     Raises:
         TargetExistsError: The index exists, or the file of blocks.
         TargetError: One of them cannot be written.

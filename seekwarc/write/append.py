@@ -110,7 +110,6 @@ def continued(path: str | os.PathLike[str], *, compression: Compression, repair:
 
 
 def _keep_torn(path: str, end: int) -> None:
-    """Copy the bytes after `end` into another file in the same folder."""
     size = os.path.getsize(path)
     if size <= end:
         return
@@ -294,7 +293,6 @@ def _is_incomplete(path: str, offset: int) -> bool:
 
 
 def _note(found: ExistingFile, window: Window, frame: Frame) -> None:
-    """Add a frame to the list."""
     checksum = CHECKSUM_OF_NOTHING
     if frame.header is not None:
         if frame.content_size is None or not frame.header.has_checksum:
@@ -315,9 +313,6 @@ class AppendOutput(FileOutput):
     """The end of an existing file. `abort` leaves the file as it was.
 
     The file is locked against other writers. Call `go_to` with its end before writing.
-
-    Args:
-        path: The file.
 
     Raises:
         TargetError: It cannot be written to, or another process is writing to it.

@@ -86,12 +86,6 @@ class RecordAssembly:
     A record is in the file once the method that adds it has returned, whatever happens afterwards; if the
     method raises, it is not.
 
-    Args:
-        output: Where the file is written.
-        form: How records are stored.
-        work: Threads to compress in.
-        existing: What the file holds already.
-
     Attributes:
         layout: Puts frames into the file. Copied frames go to it directly, after a `submit`.
         encoder: Makes the frames.
@@ -238,13 +232,7 @@ class RecordAssembly:
         return block
 
     def add_spooled(self, header: RecordHeader, block: SpooledBlock, number: int = 0) -> Written:
-        """Add a record whose block is in a spool, or one segment of it.
-
-        Args:
-            header: Its header.
-            block: The block.
-            number: Which of its segments, from 0.
-        """
+        """Add a record whose block is in a spool, or one segment of it."""
         self.flush()
         written = Written(header, self._output.name, self.flush)
         segment = block.segments[number]
@@ -314,7 +302,7 @@ class RecordAssembly:
         """Write the end of the file: its seek table, if it gets one.
 
         Raises:
-            FormatError: There is no record in it.
+            FormatError: It has no record.
         """
         self.flush()
         if not self.has_records:

@@ -98,12 +98,7 @@ class _BytesStream:
 
 
 class SizedStream:
-    """A stream that should hold a number of bytes, but may turn out to hold more or fewer.
-
-    Args:
-        stream: The stream.
-        size: What it should hold; None if that is not known.
-    """
+    """A stream that should hold a number of bytes, but may turn out to hold more or fewer."""
 
     def __init__(self, stream: Buffer | ReadableStream, size: int | None) -> None:
         self.size = size
@@ -112,10 +107,6 @@ class SizedStream:
 
 class BlockSource:
     """Reads a block from its beginning to its end; `peek` looks ahead.
-
-    Args:
-        block: The block's bytes, or a binary stream that holds them.
-        length: Length of the block; None if it ends where the stream ends.
 
     Raises:
         FormatError: From `read`, if the stream ends before `length` bytes.

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from seekwarc.compiling import override
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable, built_table_size
 from seekwarc.format.zstd import PADDING_MAGIC, skippable_frame
@@ -69,11 +70,6 @@ class FileLayout:
     Changes are made in steps (`once`). What a failure or a signal left of a step is undone before the next,
     so the output always holds whole steps and nothing else. After each step the state is copied into `_done`;
     to undo is to cut the output and the lists back to that.
-
-    Args:
-        output: Where the frames go.
-        tables: Which seek tables to write.
-        existing: What the file holds already.
     """
 
     HEAD = 0
@@ -273,16 +269,16 @@ class MemberLayout(FileLayout):
 
     HEAD = len(GZIP_HEADER)
 
+    @override
     def begin_record(self) -> int:
-        """See `FileLayout.begin_record`."""
         offset = super().begin_record()
         self._output.write(GZIP_HEADER)
         self.offset += len(GZIP_HEADER)
         self._member = 0, 0
         return offset
 
+    @override
     def note(self, entries: Sequence[Entry]) -> None:
-        """See `FileLayout.note`."""
         super().note(entries)
         crc, size = self._member
         for _, added, checksum in entries:
@@ -290,16 +286,16 @@ class MemberLayout(FileLayout):
             size += added
         self._member = crc, size
 
+    @override
     def rewrite_first(self, before: EncodedFrame, after: EncodedFrame) -> None:
-        """See `FileLayout.rewrite_first`."""
         super().rewrite_first(before, after)
         crc, size = self._member
         # A CRC is linear: what changed, moved by as many bytes as follow it, is the change of the whole.
         changed = combined_crc(before.checksum ^ after.checksum, 0, size - before.content_size)
         self._member = crc ^ changed, size
 
+    @override
     def end_record(self, *, large: bool, regular: bool = True) -> int:
-        """See `FileLayout.end_record`."""
         trailer = gzip_trailer(*self._member)
         self._output.write(trailer)
         self.offset += len(trailer)

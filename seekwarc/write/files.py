@@ -42,11 +42,6 @@ class FileOutput:
     Python raises KeyboardInterrupt between any two lines, also after bytes reached the file and before they
     were counted. So every write seeks to the end that is known here: whatever an interrupted write left after
     it is overwritten by the next one, or cut off by `rollback` and by `_sync`.
-
-    Args:
-        name: Name of the final file, for messages.
-        file: The file, unbuffered.
-        end: Offset at which to begin.
     """
 
     begin = 0
@@ -120,7 +115,6 @@ class FileOutput:
 
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Turn errors of the system into a `TargetError` that names the file."""
         try:
             yield
         except TargetError:

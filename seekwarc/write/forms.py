@@ -1,4 +1,4 @@
-"""The three forms of a WARC file (.warc.zst, .warc.gz, .warc), and which of them a name stands for.
+"""The three forms of a WARC file (.warc.zst, .warc.gz, .warc), and which of them a name selects.
 
 Source: WARC 1.1, annexes A (names) and D (.warc.gz); "Zstandard Compression for WARC Files 1.0".
 """

@@ -46,11 +46,7 @@ class HeaderCompletion(Protocol):
 
 
 class HeaderDraft:
-    """The fields of a header: those that the caller gave, and those that are added.
-
-    Args:
-        given: Fields of the caller. `add` does not replace them.
-    """
+    """The fields of a header: those that the caller gave, and those that are added."""
 
     def __init__(self, given: Headers = ()) -> None:
         self._given = pairs_of(given)

@@ -34,13 +34,6 @@ def response_head(
 
     Content-Length is added if the length is known and no field states how the body is delimited.
 
-    Args:
-        status: HTTP status code.
-        reason: Reason phrase; the standard one if None.
-        fields: Header fields.
-        body: The body that will follow.
-        length: Its length; None if it is not known.
-
     Raises:
         TypeError: `status` is not an int.
         ValueError: The status or a field is not valid in an HTTP message.

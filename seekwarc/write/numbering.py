@@ -24,7 +24,6 @@ _EXTENSION = re.compile(r"(\.warc)?(\.[a-z0-9]+)?$", re.IGNORECASE)
 
 
 def _parts(path: str) -> tuple[str, str]:
-    """Return the parts of a name before and after its number."""
     folder, base = os.path.split(path)
     match = _EXTENSION.search(base)
     cut = match.start() if match else len(base)
@@ -73,7 +72,6 @@ class SeriesNames:
         return f"{self._before}{number:05}{self._after}"
 
     def _found(self) -> set[int]:
-        """Return the numbers of existing files."""
         folder, before = os.path.split(self._before)
         names = re.escape(before) + r"([0-9]{5,18})" + re.escape(self._after)
         pattern = re.compile(f"{names}({re.escape(UNFINISHED)})?")

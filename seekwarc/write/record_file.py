@@ -30,11 +30,6 @@ class Assemble(Protocol):
 class RecordFile:
     """A file that is being written. The caller ends it by `finish`, `keep` or `abort`; each is idempotent.
 
-    Args:
-        output: Where it is written.
-        assemble: Makes the assembly that puts records into it.
-        dictionary_frame: The dictionary, to be written before the first record.
-
     Raises:
         TargetError: The output cannot be written to.
     """
@@ -55,7 +50,7 @@ class RecordFile:
         """End the file and give it its name.
 
         Raises:
-            FormatError: There is no record in it.
+            FormatError: It has no record.
             TargetError: It cannot be written.
         """
         self.seal()
@@ -120,11 +115,6 @@ class FileMaker:
 
     A signal may come between any two lines, also after a file was made and before the caller has stored the
     result. So each output is listed here before its file is made, until the caller confirms with `settle`.
-
-    Args:
-        options: Options of the writer.
-        assemble: Makes the assembly that puts records into a file.
-        dictionary_frame: The dictionary, to be written before the first record of each.
     """
 
     def __init__(

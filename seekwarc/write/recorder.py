@@ -58,12 +58,7 @@ class _Block(NamedTuple):
 
 
 class Recorder:
-    """Completes records and puts them into the files of a writer.
-
-    Args:
-        files: The files.
-        options: Options of the writer.
-    """
+    """Completes records and puts them into the files of a writer."""
 
     def __init__(self, files: FileSeries, options: WriteOptions) -> None:
         self._files = files
@@ -72,13 +67,7 @@ class Recorder:
         self._dedup = options.dedup
 
     def write(self, draft: HeaderDraft, block: Buffer | ReadableStream, length: int | None) -> Written:
-        """Write a record whose header is complete but for digests and Content-Length.
-
-        Args:
-            draft: Its header.
-            block: Its block.
-            length: Bytes to take from a stream; all of it if None.
-        """
+        """Write a record whose header is complete but for digests and Content-Length."""
         if draft.get("WARC-Type") != "warcinfo":
             self._files.begin()
         opened = self._open(block, length, draft)
@@ -259,12 +248,6 @@ class _LateHeader:
     Until then it has none, but room for them at its end: so what a crash leaves of the record states nothing
     wrong, and its Content-Length shows that it is cut off.
 
-    Args:
-        draft: The header without digests and Content-Length.
-        algorithm: Algorithm of the digests; None to add none.
-        digests: Computes them.
-        length: Bytes that the block should have.
-
     Attributes:
         unfinished: The header without digests.
         add: Takes the next bytes of the block.
@@ -338,11 +321,7 @@ def _revisit_of(draft: HeaderDraft, original: Original) -> HeaderDraft | None:
 
 
 def _as_bytes(block: Buffer | ReadableStream, length: int | None) -> memoryview | None:
-    """Return a block that is in memory; None for a stream.
-
-    Raises:
-        FormatError: It has fewer or more bytes than it should.
-    """
+    """Return a block that is in memory; None for a stream."""
     if not isinstance(block, bytes | bytearray | memoryview):
         return None
     view = memoryview(block).cast("B")

@@ -164,11 +164,6 @@ class FileSeries:
     def limits(self, first_heads: int, following_heads: int, frame_size: int) -> SegmentLimits | None:
         """Return the maximum sizes of the segments of a record; None if files have no maximum size.
 
-        Args:
-            first_heads: Compressed size of what comes before the first segment's part of the block.
-            following_heads: The same of the other segments.
-            frame_size: Content of a frame.
-
         Raises:
             ValueError: A file has no room for a single frame.
         """
@@ -188,10 +183,6 @@ class FileSeries:
         """Write each segment of a block into a file of its own; if one fails, keep none of them.
 
         Only a warcinfo record may come before the first segment (clause 7).
-
-        Args:
-            count: How many segments there are.
-            write: Writes a segment, given its number from 0, into a file.
 
         Returns:
             The first of them.
@@ -219,7 +210,7 @@ class FileSeries:
         """End all files and give them their names.
 
         Raises:
-            FormatError: There is no record in them.
+            FormatError: They have no record.
             TargetError: One cannot be written.
         """
         self._finish_interrupted()

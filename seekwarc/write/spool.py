@@ -1,6 +1,6 @@
 """Large blocks that wait, compressed, until the header that comes before them is known.
 
-A record header states the block's length and digests, and stands before the block; but a stream tells its
+A record header states the block's length and digests, and precedes the block; but a stream tells its
 length and its digest only at its end. Where the length is known, the header can be completed in its place
 (see `recorder`). Otherwise the stream cannot be read twice, nor be kept in memory. So it is compressed as it
 is read, into the very frames that the file will get, and these wait in a temporary file, in memory up to
@@ -73,15 +73,7 @@ class BlockShape:
 def block_shape(
     source: BlockSource, http: HttpHead | None, length: int | None, *, frame_size: int, merged: bool
 ) -> BlockShape:
-    """Choose how a block is cut into frames, and read its lead.
-
-    Args:
-        source: The block.
-        http: The HTTP head that it begins with, if it does.
-        length: Its length, or None if it is not known.
-        frame_size: Content of a frame.
-        merged: The record header must share its frame with the beginning of the block.
-    """
+    """Choose how a block is cut into frames, and read its lead."""
     frame, small = frame_size, min(SMALL_FRAME_SIZE, frame_size)
     while (
         length is not None
@@ -189,10 +181,6 @@ class SpooledBlock(Closing):
 
     def add(self, part: memoryview, frames: Sequence[EncodedFrame]) -> None:
         """Add frames to the spool.
-
-        Args:
-            part: The bytes of the block in the frames.
-            frames: The frames.
 
         Raises:
             TargetError: The disk is full.

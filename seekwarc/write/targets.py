@@ -34,11 +34,6 @@ class Found(NamedTuple):
 def find_target(target: Target, compression: Compression, options: WriteOptions) -> Found:
     """Find the file that a writer begins with; open it if it is to be continued.
 
-    Args:
-        target: The target of a `Writer`.
-        compression: Compression of its files.
-        options: Options of the writer.
-
     Raises:
         ValueError: A file object cannot be continued, or be the first file of a series.
         TargetExistsError: Files exist, and may not be replaced.
@@ -65,11 +60,6 @@ def find_target(target: Target, compression: Compression, options: WriteOptions)
 
 def new_output(target: Target, options: WriteOptions, made: list[OpenOutput]) -> Output:
     """Open the output of a new file.
-
-    Args:
-        target: The target of a `Writer`, or the name of one file of a series.
-        options: Of the writer. With `on_error="keep"` the file outlives it.
-        made: See `OpenOutput`.
 
     Raises:
         TargetExistsError: The file exists, and may not be replaced.

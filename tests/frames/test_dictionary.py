@@ -223,7 +223,7 @@ def test_what_is_no_dictionary_is_refused(data: bytes) -> None:
 def test_a_file_without_a_dictionary_is_told_from_one_with_a_bad_one(data: bytes) -> None:
     with pytest.raises(FormatError, match="the file has no dictionary"):
         read_dictionary(BytesSource(data))
-    with pytest.raises(FormatError, match="the file is no Zstandard dictionary"):
+    with pytest.raises(FormatError, match="the file is not a Zstandard dictionary"):
         read_dictionary(BytesSource(b"some text"))
 
 

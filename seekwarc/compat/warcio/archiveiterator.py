@@ -33,7 +33,7 @@ __all__ = ["ARCIterator", "ArchiveIterator", "WARCIterator"]
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 GZIP_MEMBER: Final = 31
-"""Window bits that stand for a gzip member."""
+"""Window bits that select a gzip member."""
 ZSTD_MAGIC: Final = FRAME_MAGIC.to_bytes(4, "little")
 HEAD_SIZE: Final = 64 << 10
 """Bytes within which a gzip member must begin to give content."""
@@ -43,7 +43,7 @@ class ArchiveIterator(warcio.archiveiterator.ArchiveIterator):  # type: ignore[m
     """Iterates the records of a WARC or ARC file; arguments and attributes are those of warcio.
 
     Unlike warcio's own, it reads .warc.zst too; knows offset and length of a record before that is read;
-    steps over what nobody reads; and raises damage as a `LoadError`, which is an `ArchiveLoadFailed`, where
+    steps over what is not read; and raises damage as a `LoadError`, which is an `ArchiveLoadFailed`, where
     warcio prints a line or ends quietly. Records stay readable after the iteration has passed them, unless
     the file is a pipe.
 
@@ -219,7 +219,7 @@ class ArchiveIterator(warcio.archiveiterator.ArchiveIterator):  # type: ignore[m
         self.err_count += 1
 
     def _is_foreign(self) -> bool:
-        """Tell whether the file is no WARC file: warcio reads ARC, and says what is wrong with others."""
+        """Tell whether the file is not a WARC file: warcio reads ARC, and says what is wrong with others."""
         head = self._head()
         if head[:2] == GZIP_MAGIC:
             inflater = zlib.decompressobj(GZIP_MEMBER)
@@ -252,7 +252,7 @@ def _is_zstd(head: bytes) -> bool:
 
 
 def _opened(target: Any) -> tuple[RangeSource, Any]:  # noqa: ANN401 - see `ArchiveIterator`
-    """Return the source that we read, and the file that warcio reads if it is no WARC file."""
+    """Return the source that we read, and the file that warcio reads if it is not a WARC file."""
     if isinstance(target, str | os.PathLike | bytes | RangeSource):
         source = open_source(target)
         file = SourceFile(source)

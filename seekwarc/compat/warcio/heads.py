@@ -21,6 +21,8 @@ from warcio.statusandheaders import (
     StatusAndHeadersParserException,
 )
 
+from seekwarc.compiling import override
+
 __all__ = ["Head", "ParsedHead", "RecordHead", "parse_head"]
 
 _LOGGER: Final = logging.getLogger(__name__)
@@ -50,7 +52,7 @@ def parse_head(
         verify: Whether it must begin with one of them. Otherwise it is split at the first blank if not.
 
     Returns:
-        None where its end is not among the bytes, though more would follow.
+        None if its end is not among the bytes, though more would follow.
 
     Raises:
         StatusAndHeadersParserException: The first line is another.
@@ -136,8 +138,8 @@ class RecordHead(ParsedHead):
             super().__init__(first.statusline, first.protocol, raw)
 
     @property
+    @override
     def headers(self) -> list[tuple[str, str]]:
-        """See `ParsedHead.headers`."""
         if self._fields is None:
             fields = super().headers
             uri = next((index for index, (name, _) in enumerate(fields) if name.lower() == _URI), None)
@@ -150,8 +152,8 @@ class RecordHead(ParsedHead):
     def headers(self, fields: list[tuple[str, str]]) -> None:
         self._fields = fields
 
-    def get_header(self, name: str, default_value: Any = None) -> Any:  # noqa: ANN401 - as warcio has it
-        """See `ParsedHead.get_header`."""
+    @override
+    def get_header(self, name: str, default_value: Any = None) -> Any:
         value = super().get_header(name, default_value)
         is_uri = self._fields is None and value is not None and name.lower() == _URI
         return _mended_uri(value) if is_uri else value

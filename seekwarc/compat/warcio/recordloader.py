@@ -123,7 +123,7 @@ class SeekableRecord(ArcWarcRecord):  # type: ignore[misc]  # warcio has no type
 
     @_FoundOnce
     def http_headers(self) -> Any:  # noqa: ANN401 - warcio has no types
-        """The HTTP head, a `StatusAndHeaders`; None where the block has no such head.
+        """The HTTP head, a `StatusAndHeaders`; None if the block has no such head.
 
         Raises:
             LoadError: The record is damaged there.
@@ -159,7 +159,7 @@ class SeekableRecord(ArcWarcRecord):  # type: ignore[misc]  # warcio has no type
     def content_stream(self) -> Any:  # noqa: ANN401 - programs set what they like
         """Return the payload with chunked and content coding undone: a seekable binary file.
 
-        Of a payload without them this is `raw_stream`. With content coding, going back decodes from the
+        For a payload without them this is `raw_stream`. With content coding, going back decodes from the
         beginning again. gzip, deflate, zstd and br are undone, the last where brotli is installed.
         """
         headers = self.http_headers

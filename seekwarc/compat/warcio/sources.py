@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any, Final
 
+from seekwarc.compiling import override
 from seekwarc.storage.streams import read_some
 
 if TYPE_CHECKING:
@@ -81,12 +82,12 @@ class SourceFile(io.RawIOBase):
         self._source = source
         self._position = 0
 
+    @override
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Tell whether the source is no pipe."""
+        """Tell whether the source is seekable: not a pipe."""
         return not self._source.is_pipe
 
     def readinto(self, buffer: WriteableBuffer) -> int:
@@ -97,14 +98,14 @@ class SourceFile(io.RawIOBase):
         self._position += len(data)
         return len(data)
 
+    @override
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move the position, as `io.IOBase.seek`."""
         base = (0, self._position, self._source.size or 0)[whence]
         self._position = max(base + offset, 0)
         return self._position
 
+    @override
     def tell(self) -> int:
-        """Return the position."""
         return self._position
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from seekwarc.compat.warcio.errors import as_load_error
+from seekwarc.compiling import override
 from seekwarc.errors import FormatError
 from seekwarc.read.extent import Extent
 
@@ -43,12 +44,12 @@ class PayloadFile(io.RawIOBase):
             self._file = self._open_file()
         return self._file
 
+    @override
     def readable(self) -> bool:
-        """Return True."""
         return True
 
+    @override
     def seekable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
@@ -79,8 +80,8 @@ class PayloadFile(io.RawIOBase):
         except FormatError as error:
             raise as_load_error(error) from error
 
+    @override
     def tell(self) -> int:
-        """Return the position."""
         return self.file.tell()
 
 
@@ -89,8 +90,8 @@ class DecodedPayload(PayloadFile):
 
     _position = 0
 
+    @override
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """See `PayloadFile.readinto`."""
         count = super().readinto(buffer)
         self._position += count
         return count
@@ -107,8 +108,8 @@ class DecodedPayload(PayloadFile):
         self._pass(target)
         return self._position
 
+    @override
     def tell(self) -> int:
-        """Return the position."""
         return self._position
 
     def _pass(self, position: int | None) -> None:

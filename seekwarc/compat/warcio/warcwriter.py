@@ -37,7 +37,7 @@ class WARCWriter(warcio.warcwriter.WARCWriter, Closing):  # type: ignore[misc]  
         compression: "zst", "gz" or "none", whatever the name is.
         warc_version: "1.0", which is the default, or "1.1".
         header_filter: A function from (name, value) of an HTTP field to such a pair, or None to leave it out.
-        **options: Of a .warc.zst, as a `Writer` has them: level, frame_size, threads, dictionary, tables.
+        **options: For a .warc.zst, those of `Writer`: level, frame_size, threads, dictionary, tables.
 
     Raises:
         ValueError: Options of a .warc.zst for another file.
