@@ -12,12 +12,16 @@ check_options(self)
 from __future__ import annotations
 
 from dataclasses import field, fields
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["check_options", "check_range", "option", "shown"]
+__all__ = ["SIZES", "check_options", "check_range", "option", "shown"]
+
+SIZES: Final = range(1 << 63)
+"""Numbers of bytes."""
 
 
 def option(
@@ -46,9 +50,9 @@ def check_options(options: DataclassInstance) -> None:
         TypeError: One has a wrong type.
         ValueError: One is out of range.
     """
-    for it in fields(options):
-        name, value, values = it.name, getattr(options, it.name), it.metadata.get("values")
-        if values is None or (value is None and it.metadata["optional"]):
+    for name, values, optional in _checks(type(options)):
+        value = getattr(options, name)
+        if value is None and optional:
             continue
         if values is bool:
             if not isinstance(value, bool):
@@ -59,8 +63,16 @@ def check_options(options: DataclassInstance) -> None:
             check_range(name, value, values.start, values.stop - 1)
         elif value not in values:
             *others, last = (f'"{word}"' for word in values)
-            none = " or None" if it.metadata["optional"] else ""
+            none = " or None" if optional else ""
             raise ValueError(f"{name} is {value!r}, not {', '.join(others)} or {last}{none}")
+
+
+@cache
+def _checks(options: type[DataclassInstance]) -> list[tuple[str, Any, bool]]:
+    """Return the names of options, what is valid, and whether None is; kept, as each file opened needs it."""
+    return [
+        (it.name, it.metadata["values"], it.metadata["optional"]) for it in fields(options) if it.metadata
+    ]
 
 
 def check_range(name: str, value: int, low: int, high: int) -> None:

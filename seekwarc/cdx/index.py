@@ -135,7 +135,10 @@ class Index(Closing):
         max_group_size: int = MAX_GROUP_SIZE,
         **options: Unpack[ReaderOptions],
     ) -> None:
-        limits, reading = IndexLimits(max_block_size, max_cell_size, max_group_size), ReadOptions(**options)
+        reading = ReadOptions(**options)
+        limits = IndexLimits(
+            max_block_size=max_block_size, max_cell_size=max_cell_size, max_group_size=max_group_size
+        )
         targets = _targets_of(target)
         if not targets:
             raise ValueError("an index of no files")
@@ -303,7 +306,7 @@ class Index(Closing):
                 return lines
         except FormatError as error:
             raise error.located(source.name, 0) from None
-        return ZipNumCluster(source, first, self._open_part, max_block_size=self._limits.block_size)
+        return ZipNumCluster(source, first, self._open_part, max_block_size=self._limits.max_block_size)
 
     def _open_part(self, name: str) -> RangeSource:
         source = Fetcher(open_source(located(self._folder, name, self.name)), self.stats)

@@ -17,11 +17,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from seekwarc.errors import FormatError, LimitError, SourceError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, line_head
 from seekwarc.format.words import counted
+from seekwarc.options import SIZES, check_options, option
 from seekwarc.storage.source import RangeSource
 
 __all__ = [
@@ -56,15 +57,39 @@ MAX_GROUP_SIZE: Final = 256 << 20
 _LINE = re.compile(rb"[^\n]*+\n|[^\n]++\Z")
 
 
-class IndexLimits(NamedTuple):
-    """What an index may take of memory, in bytes."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexLimits:
+    """How much memory an index may take, in bytes; see `Index`.
 
-    block_size: int = MAX_BLOCK_SIZE
-    """A block of a ZipNum cluster, decompressed."""
-    cell_size: int = MAX_CELL_SIZE
-    """A text in a row of a Parquet file."""
-    group_size: int = MAX_GROUP_SIZE
-    """The columns of a row group of a Parquet file that are read, decompressed."""
+    Raises:
+        TypeError: A limit is not an int.
+        ValueError: A limit is negative.
+    """
+
+    max_block_size: int = option(
+        MAX_BLOCK_SIZE,
+        SIZES,
+        flag="--max-block",
+        metavar="SIZE",
+        help="largest block of a ZipNum cluster to decompress (default: 8M)",
+    )
+    max_cell_size: int = option(
+        MAX_CELL_SIZE,
+        SIZES,
+        flag="--max-cell",
+        metavar="SIZE",
+        help="longest text in a row of a Parquet index (default: 1M)",
+    )
+    max_group_size: int = option(
+        MAX_GROUP_SIZE,
+        SIZES,
+        flag="--max-group",
+        metavar="SIZE",
+        help="largest row group of a Parquet index to decompress (default: 256M)",
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,7 +229,7 @@ class ParquetLines:
         size = 0
         for name in names:
             longest = _longest_text(table.column(name))
-            if longest > self._limits.cell_size:
+            if longest > self._limits.max_cell_size:
                 raise self._too_long(name)
             size += longest
         return table, min(MAX_WINDOW // (size + 1) + 1, WINDOW)
@@ -241,11 +241,11 @@ class ParquetLines:
             column = sum(self._page_sizes(*group.ranges[name]))
             size += column
             # Its texts may be stored twice: in a dictionary, and after it when that became too large.
-            if column > 2 * group.rows * (self._limits.cell_size + CELL_MARGIN) + PAGE_MARGIN:
+            if column > 2 * group.rows * (self._limits.max_cell_size + CELL_MARGIN) + PAGE_MARGIN:
                 raise self._too_long(name)
-            if size > self._limits.group_size:
+            if size > self._limits.max_group_size:
                 raise LimitError(
-                    f"a row group takes more than {self._limits.group_size} bytes; raise max_group_size "
+                    f"a row group takes more than {self._limits.max_group_size} bytes; raise max_group_size "
                     "(--max-group), or write the index with smaller row groups"
                 )
 
@@ -267,8 +267,8 @@ class ParquetLines:
 
     def _too_long(self, name: str) -> LimitError:
         return LimitError(
-            f"the column {name} has a cell of more than {self._limits.cell_size} bytes; raise max_cell_size "
-            "(--max-cell) to allow it"
+            f"the column {name} has a cell of more than {self._limits.max_cell_size} bytes; "
+            "raise max_cell_size (--max-cell) to allow it"
         )
 
     def _opened(self, size: int) -> Any:  # noqa: ANN401

@@ -19,7 +19,9 @@ __all__ = [
     "did_you_mean",
 ]
 
-RARE: Final = frozenset(("max_window", "max_dictionary", "max_table", "max_block", "max_cell", "max_group"))
+RARE: Final = frozenset(
+    f"max_{name}_size" for name in ("window", "dictionary", "table", "block", "cell", "group")
+)
 """Options that most users never need: the limits of reading."""
 
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Collection
 from contextlib import closing
-from typing import Any, Final, Unpack
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
+from seekwarc.cli.arguments import Arguments
 from seekwarc.cli.sizes import parse_size
 from seekwarc.cli.targets import input_target
 from seekwarc.errors import SeekWarcError
-from seekwarc.frames.decoder import WINDOW_LIMITS
 from seekwarc.frames.dictionary import StoredDictionary, read_dictionary
-from seekwarc.read.options import ReadLimits
+from seekwarc.options import check_range
+from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.storage.opening import open_source
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 __all__ = [
     "TRAIN",
@@ -34,92 +40,68 @@ def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
 
     Every reader must support windows and dictionaries of 8 MiB ("Window and dictionary limits").
     """
-    group = parser.add_argument_group("limits of reading .warc.zst")
-    group.add_argument(
-        "--max-window",
-        type=_window_size,
-        metavar="SIZE",
-        help="largest Zstandard window to allocate, 1K to 2G (default: 128M)",
-    )
-    group.add_argument(
-        "--max-dictionary",
-        type=parse_size,
-        metavar="SIZE",
-        help="largest dictionary to load, stored or decompressed (default: 8M)",
-    )
-    group.add_argument(
-        "--max-table",
-        type=parse_size,
-        metavar="SIZE",
-        help="largest seek table to load; larger ones are ignored, with 0 all are (default: 64M)",
-    )
-
-
-def _window_size(text: str) -> int:
-    size = parse_size(text)
-    if size not in WINDOW_LIMITS:
-        raise argparse.ArgumentTypeError(f"{text} is not within 1K to 2G")
-    return size
+    _add_options(parser.add_argument_group("limits of reading .warc.zst"), ReadOptions)
 
 
 def limit_options(options: argparse.Namespace) -> ReadLimits:
     """Return the limits that were given, as a `Reader` takes them; empty if the verb has no such options."""
-    limits: ReadLimits = {}
-    if getattr(options, "max_window", None) is not None:
-        limits["max_window_size"] = options.max_window
-    if getattr(options, "max_dictionary", None) is not None:
-        limits["max_dictionary_size"] = options.max_dictionary
-    if getattr(options, "max_table", None) is not None:
-        limits["max_table_size"] = options.max_table
-    return limits
+    return cast("ReadLimits", _given(options, ReadOptions))
 
 
-def add_index_limits(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+def _add_options(group: Arguments, options: type[DataclassInstance], without: Collection[str] = ()) -> None:
+    """Add the options that have a flag, each as its field says."""
+    for it in fields(options):
+        argument = dict(it.metadata.get("argument", ()))
+        if "flag" in argument and it.name not in without:
+            values = it.metadata["values"]
+            if isinstance(values, tuple):
+                argument["choices"] = values
+            else:
+                argument["type"] = _size_within(values, it.name) if argument["metavar"] == "SIZE" else int
+            group.add_argument(argument.pop("flag"), dest=it.name, **argument)
+
+
+def _size_within(sizes: range, name: str) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        size = parse_size(text)
+        try:
+            check_range(name, size, sizes[0], sizes[-1])
+        except ValueError as error:
+            # Of any other error, argparse does not show the message.
+            raise argparse.ArgumentTypeError(str(error)) from error
+        return size
+
+    return parse
+
+
+def _given(given: argparse.Namespace, options: type[DataclassInstance]) -> dict[str, Any]:
+    """Return the options that have a flag and were given."""
+    names = [it.name for it in fields(options) if "flag" in it.metadata.get("argument", ())]
+    return {name: value for name in names if (value := getattr(given, name, None)) is not None}
+
+
+def add_index_limits(parser: Arguments) -> None:
     """Add the limits of reading ZipNum clusters and Parquet files."""
-    parser.add_argument(
-        "--max-block",
-        type=parse_size,
-        metavar="SIZE",
-        help="largest block of a ZipNum cluster to decompress (default: 8M)",
-    )
-    parser.add_argument(
-        "--max-cell",
-        type=parse_size,
-        metavar="SIZE",
-        help="longest text in a row of a Parquet index (default: 1M)",
-    )
-    parser.add_argument(
-        "--max-group",
-        type=parse_size,
-        metavar="SIZE",
-        help="largest row group of a Parquet index to decompress (default: 256M)",
-    )
+    from seekwarc.cdx.lines import IndexLimits
+
+    _add_options(parser, IndexLimits)
 
 
 def index_limits(options: argparse.Namespace) -> dict[str, Any]:
     """Return the limits that were given, as an `Index` takes them."""
-    given = {f"{name}_size": getattr(options, name) for name in ("max_block", "max_cell", "max_group")}
-    return {name: size for name, size in given.items() if size is not None}
+    from seekwarc.cdx.lines import IndexLimits
+
+    return _given(options, IndexLimits)
 
 
-def add_writer_arguments(parser: argparse.ArgumentParser, *, train: bool = False) -> None:
-    """Add the options of writing .warc.zst."""
+def add_writer_arguments(
+    parser: argparse.ArgumentParser, *, train: bool = False, series: bool = False
+) -> None:
+    """Add the options of writing .warc.zst, of training a dictionary, and of writing a series of files."""
+    from seekwarc.write.options import WriteOptions
+
     group = parser.add_argument_group("writing .warc.zst")
-    group.add_argument("--level", type=int, metavar="N", help="compression level, -7 to 22 (default: 3)")
-    group.add_argument(
-        "--frame-size",
-        type=parse_size,
-        metavar="SIZE",
-        help="content of a frame, 64K to 8M (default: 1M): larger compresses better, smaller reads faster",
-    )
-    group.add_argument(
-        "--tables",
-        choices=("large", "every", "none"),
-        help="which records get a seek table (default: large ones)",
-    )
-    group.add_argument(
-        "--threads", type=int, metavar="N", help="compression threads (default: one per core, at most 4)"
-    )
+    _add_options(group, WriteOptions, without=() if series else ("max_file_size",))
     group.add_argument(
         "--dictionary",
         metavar="FILE|train" if train else "FILE",
@@ -135,8 +117,9 @@ def writer_options(options: argparse.Namespace) -> dict[str, Any]:
         SourceError: The dictionary cannot be read.
         FormatError: It is not a dictionary.
     """
-    names = ("level", "frame_size", "tables", "threads", "max_file_size")
-    given = {name: getattr(options, name) for name in names if getattr(options, name, None) is not None}
+    from seekwarc.write.options import WriteOptions
+
+    given = _given(options, WriteOptions)
     if options.dictionary == TRAIN:
         raise SeekWarcError(
             "--dictionary train works only with `seekwarc convert`; make a dictionary with `seekwarc train` "

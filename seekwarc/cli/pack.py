@@ -22,7 +22,7 @@ from seekwarc.cli.arguments import add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_writer_arguments, writer_options
 from seekwarc.cli.printing import done_json, printable, report
 from seekwarc.cli.progress import progress_is_seen
-from seekwarc.cli.sizes import human_size, parse_size
+from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.storage.streams import read_some
@@ -50,17 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_json_argument(parser, "record")
     parser.add_argument(
-        "--max-file-size",
-        type=parse_size,
-        metavar="SIZE",
-        help="write OUT-00000, OUT-00001, ... of at most this size; a file too large for one is segmented",
-    )
-    parser.add_argument(
         "--dedup",
         action="store_true",
         help="write a file with the same content as an earlier one as a revisit",
     )
-    add_writer_arguments(parser)
+    add_writer_arguments(parser, series=True)
 
 
 class _WatchedFile:

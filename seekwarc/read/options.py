@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 from seekwarc.format.seektable import MAX_TABLE_SIZE
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE, WINDOW_LIMITS
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
-from seekwarc.options import check_options, option
+from seekwarc.options import SIZES, check_options, option
 
 if TYPE_CHECKING:
     from seekwarc.errors import FormatError
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULTS", "OpenOptions", "ReadLimits", "ReadOptions", "ReaderOptions"]
 
 CACHE_SIZE: Final = 32 << 20
-SIZES: Final = range(1 << 63)
 
 
 class ReadLimits(TypedDict, total=False):

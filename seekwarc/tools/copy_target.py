@@ -37,10 +37,10 @@ from seekwarc.write.assembly import ENTRY_SIZES, OWN_TABLE, RecordAssembly, stor
 from seekwarc.write.block_reader import BlockSource
 from seekwarc.write.file_layout import CHECKSUM_OF_NOTHING, Entry, TableMode
 from seekwarc.write.forms import form_of
+from seekwarc.write.options import WriteOptions
 from seekwarc.write.output import Output, open_output
 from seekwarc.write.record_file import RecordFile
 from seekwarc.write.spool import MERGED_LEAD
-from seekwarc.write.writer import DEFAULT_FRAME_SIZE
 
 __all__ = ["CopySettings", "CopyTarget", "FrameCopier", "Recompressed", "Tally", "copied_bound"]
 
@@ -257,8 +257,8 @@ class CopyTarget:
         settings: CopySettings,
         tally: Tally,
     ) -> None:
-        form = form_of("zst", None, settings.dictionary, settings.tables)
-        assemble = partial(RecordAssembly, form=form, work=work, frame_size=DEFAULT_FRAME_SIZE)
+        form = form_of("zst", WriteOptions(tables=settings.tables), settings.dictionary)
+        assemble = partial(RecordAssembly, form=form, work=work)
         self._file = RecordFile(open_output(target), assemble, settings.dictionary_frame)
         self._assembly = self._file.assembly
         self._copier = FrameCopier(self._assembly, work, tally, verify=settings.verify)

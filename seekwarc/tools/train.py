@@ -26,12 +26,12 @@ from seekwarc.format.warc import RECORD_END
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import MIN_DICTIONARY_SIZE, Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL, MAX_LEVEL, MIN_LEVEL, FrameEncoder
+from seekwarc.options import check_range
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.progress import Progress, no_progress
-from seekwarc.write.options import check_range
 
 if TYPE_CHECKING:
     import os

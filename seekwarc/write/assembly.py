@@ -100,13 +100,12 @@ class RecordAssembly:
         form: Form,
         work: OrderedWork,
         *,
-        frame_size: int,
         existing: ExistingFile | None = None,
     ) -> None:
         self._output = output
         self.encoder = form.encoder
         self._work = work
-        self._frame_size = frame_size
+        self._frame_size = form.frame_size
         self._tables: TableMode = form.tables
         self._has_ends = form.tables == "every" or form.compression == "gz"
         self.layout = form.layout(output, existing)

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from seekwarc.errors import TargetError
 from seekwarc.frames.deflate import DEFAULT_GZIP_LEVEL, MAX_GZIP_LEVEL, DeflateEncoder, PlainEncoder
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL, MAX_LEVEL, MIN_LEVEL, FrameEncoder, RecordEncoder
 from seekwarc.frames.pieces import Compression
+from seekwarc.options import check_range
 from seekwarc.write.file_layout import ExistingFile, FileLayout, MemberLayout, TableMode
+from seekwarc.write.options import WriteOptions
 from seekwarc.write.output import Output
 
 __all__ = ["Form", "check_form", "compression_of", "form_of"]
@@ -32,6 +34,8 @@ class Form(NamedTuple):
     compression: Compression
     encoder: RecordEncoder
     tables: TableMode
+    frame_size: int
+    """Maximum content of a frame of a block, in bytes."""
 
     def layout(self, output: Output, existing: ExistingFile | None) -> FileLayout:
         """Return the layout of a file of this form."""
@@ -58,7 +62,7 @@ def compression_of(name: str | os.PathLike[str]) -> Compression:
     return "none" if ending == ".warc" else "zst"
 
 
-def check_form(name: str, compression: Compression, options: dict[str, Any]) -> None:
+def check_form(name: str, compression: Compression, options: WriteOptions) -> None:
     """Refuse options that do not apply to a file of that compression.
 
     Raises:
@@ -66,23 +70,21 @@ def check_form(name: str, compression: Compression, options: dict[str, Any]) -> 
     """
     if compression != "zst":
         for option in OF_ZST_ONLY:
-            if options[option] not in (None, "none"):
+            if getattr(options, option) not in (None, "none"):
                 raise ValueError(f"{name}: {option} is for .warc.zst, not for {NAMES[compression]}")
-    level, (low, high) = options["level"], LEVELS[compression]
-    if level is None:
+    if options.level is None:
         return
     if compression == "none":
         raise ValueError(f"{name}: level is for compressed files; a .warc is not compressed")
-    if not low <= level <= high:
-        raise ValueError(f"level is {level}, not within {low} to {high}")
+    check_range("level", options.level, *LEVELS[compression])
 
 
-def form_of(
-    compression: Compression, level: int | None, dictionary: Dictionary | None, tables: TableMode | None
-) -> Form:
-    """Return how records are stored."""
+def form_of(compression: Compression, options: WriteOptions, dictionary: Dictionary | None = None) -> Form:
+    """Return how records are stored: with the level, frame size and tables of the options."""
+    level, size = options.level, options.frame_size
     if compression == "gz":
-        return Form("gz", DeflateEncoder(DEFAULT_GZIP_LEVEL if level is None else level), "none")
+        return Form("gz", DeflateEncoder(DEFAULT_GZIP_LEVEL if level is None else level), "none", size)
     if compression == "none":
-        return Form("none", PlainEncoder(), "none")
-    return Form("zst", FrameEncoder(DEFAULT_LEVEL if level is None else level, dictionary), tables or "large")
+        return Form("none", PlainEncoder(), "none", size)
+    encoder = FrameEncoder(DEFAULT_LEVEL if level is None else level, dictionary)
+    return Form("zst", encoder, options.tables or "large", size)

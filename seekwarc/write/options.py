@@ -1,11 +1,13 @@
-"""The options of a `Writer`, checked before anything is opened."""
+"""The options of a `Writer`: as keyword arguments that type checkers know, and as one object to pass on."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict
 
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, MAX_LEVEL, MIN_FRAME_SIZE, MIN_LEVEL
+from seekwarc.options import check_options, option, shown
 
 if TYPE_CHECKING:
     from seekwarc.format.digest import WrittenAlgorithm
@@ -13,9 +15,11 @@ if TYPE_CHECKING:
     from seekwarc.write.dedup import Deduplicator
     from seekwarc.write.file_layout import TableMode
     from seekwarc.write.numbering import ExistingSeries
-    from seekwarc.write.targets import OnError
 
-__all__ = ["FrameOptions", "RecordOptions", "WriterOptions", "check_options", "check_range"]
+__all__ = ["FrameOptions", "RecordOptions", "WriteOptions", "WriterOptions"]
+
+DEFAULT_FRAME_SIZE: Final = 1 << 20
+OnError: TypeAlias = Literal["keep", "discard"]
 
 
 class FrameOptions(TypedDict, total=False):
@@ -52,76 +56,75 @@ class WriterOptions(RecordOptions, total=False):
     repair: bool
 
 
-_NUMBERS: Final = {
-    "level": (MIN_LEVEL, MAX_LEVEL),
-    "frame_size": (MIN_FRAME_SIZE, MAX_FRAME_SIZE),
-    "threads": (1, 1024),
-    "max_file_size": (1, 1 << 62),
-}
-_CHOICES: Final = {
-    "tables": ("large", "every", "none"),
-    "digest": ("sha1", "sha256"),
-    "existing": ("error", "number", "overwrite"),
-    "on_error": ("keep", "discard"),
-    "compression": ("zst", "gz", "none"),
-}
-_OPTIONAL: Final = {"threads", "max_file_size", "tables", "digest", "level", "compression"}
-_FLAGS: Final = ("compress_dictionary", "append", "repair")
-
-
-def check_options(options: dict[str, Any]) -> None:
-    """Refuse options that have a wrong type or are out of range.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOptions:
+    """`WriterOptions` with their defaults, checked; each is described at `Writer`.
 
     Raises:
         TypeError: One has a wrong type.
         ValueError: One is out of range, or cannot be combined with another.
     """
-    for name, bounds in _NUMBERS.items():
-        value = options[name]
-        if value is None and name in _OPTIONAL:
-            continue
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(f"{name} must be an int, not {_shown(value)}")
-        check_range(name, value, *bounds)
-    for name, choices in _CHOICES.items():
-        value = options[name]
-        if value not in choices and not (value is None and name in _OPTIONAL):
-            *others, last = (f'"{choice}"' for choice in choices)
-            none = " or None" if name in _OPTIONAL else ""
-            raise ValueError(f"{name} is {value!r}, not {', '.join(others)} or {last}{none}")
-    for name in _FLAGS:
-        if not isinstance(options[name], bool):
-            raise TypeError(f"{name} must be True or False, not {_shown(options[name])}")
-    dictionary, dedup = options["dictionary"], options["dedup"]
-    if not (dictionary is None or isinstance(dictionary, Dictionary | bytes)):
-        raise TypeError(f"dictionary must be a seekwarc.Dictionary or its bytes, not {_shown(dictionary)}")
-    if dedup is not None and not (
-        callable(getattr(dedup, "find", None)) and callable(getattr(dedup, "add", None))
-    ):
-        raise TypeError(f"dedup must have find() and add(), like seekwarc.Duplicates(), not {_shown(dedup)}")
-    _check_together(options)
 
+    compression: Compression | None = option(None, ("zst", "gz", "none"))
+    level: int | None = option(
+        None,
+        range(MIN_LEVEL, MAX_LEVEL + 1),
+        flag="--level",
+        metavar="N",
+        help="compression level, -7 to 22 (default: 3)",
+    )
+    frame_size: int = option(
+        DEFAULT_FRAME_SIZE,
+        range(MIN_FRAME_SIZE, MAX_FRAME_SIZE + 1),
+        flag="--frame-size",
+        metavar="SIZE",
+        help="content of a frame, 64K to 8M (default: 1M): larger compresses better, smaller reads faster",
+    )
+    tables: TableMode | None = option(
+        None,
+        ("large", "every", "none"),
+        flag="--tables",
+        help="which records get a seek table (default: large ones)",
+    )
+    threads: int | None = option(
+        None,
+        range(1, 1025),
+        flag="--threads",
+        metavar="N",
+        help="compression threads (default: one per core, at most 4)",
+    )
+    dictionary: Dictionary | bytes | None = None
+    compress_dictionary: bool = option(True, bool)
+    digest: WrittenAlgorithm | None = option("sha1", ("sha1", "sha256"), optional=True)
+    max_file_size: int | None = option(
+        None,
+        range(1, (1 << 62) + 1),
+        flag="--max-file-size",
+        metavar="SIZE",
+        help="write OUT-00000, OUT-00001, ... of at most this size; a file too large for one is segmented",
+    )
+    dedup: Deduplicator | None = None
+    existing: ExistingSeries = option("error", ("error", "number", "overwrite"))
+    on_error: OnError = option("keep", ("keep", "discard"))
+    append: bool = option(False, bool)
+    repair: bool = option(False, bool)
 
-def _check_together(options: dict[str, Any]) -> None:
-    if options["dedup"] is not None and options["digest"] is None:
-        raise ValueError("dedup needs digests")
-    if options["append"] and options["existing"] != "error":
-        raise ValueError('existing is for new files (mode "w"); mode "a" continues the file that exists')
-    if options["repair"] and not options["append"]:
-        raise ValueError('repair is for mode "a", which continues a file')
-    if options["existing"] == "number" and options["max_file_size"] is None:
-        raise ValueError('existing="number" is for a series of numbered files: it needs max_file_size')
-
-
-def check_range(name: str, value: int, low: int, high: int) -> None:
-    """Refuse a number that is not within `low` to `high`.
-
-    Raises:
-        ValueError: It is not.
-    """
-    if not low <= value <= high:
-        raise ValueError(f"{name} is {value}, not within {low} to {high}")
-
-
-def _shown(value: object) -> str:
-    return repr(value) if isinstance(value, str | bool | int | float) else type(value).__name__
+    def __post_init__(self) -> None:
+        check_options(self)
+        dictionary, dedup = self.dictionary, self.dedup
+        if not (dictionary is None or isinstance(dictionary, Dictionary | bytes)):
+            raise TypeError(f"dictionary must be a seekwarc.Dictionary or its bytes, not {shown(dictionary)}")
+        if dedup is not None and not (
+            callable(getattr(dedup, "find", None)) and callable(getattr(dedup, "add", None))
+        ):
+            raise TypeError(
+                f"dedup must have find() and add(), like seekwarc.Duplicates(), not {shown(dedup)}"
+            )
+        if dedup is not None and self.digest is None:
+            raise ValueError("dedup needs digests")
+        if self.append and self.existing != "error":
+            raise ValueError('existing is for new files (mode "w"); mode "a" continues the file that exists')
+        if self.repair and not self.append:
+            raise ValueError('repair is for mode "a", which continues a file')
+        if self.existing == "number" and self.max_file_size is None:
+            raise ValueError('existing="number" is for a series of numbered files: it needs max_file_size')

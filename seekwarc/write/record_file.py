@@ -12,9 +12,9 @@ from seekwarc.format.words import counted
 from seekwarc.write.append import AppendOutput
 from seekwarc.write.assembly import RecordAssembly
 from seekwarc.write.file_layout import ExistingFile
-from seekwarc.write.numbering import ExistingSeries
+from seekwarc.write.options import WriteOptions
 from seekwarc.write.output import Output, PathOutput
-from seekwarc.write.targets import Found, OnError, Target, new_output
+from seekwarc.write.targets import Found, Target, new_output
 from seekwarc.write.unfinished import OpenOutput, save_hint
 
 __all__ = ["Assemble", "FileMaker", "RecordFile"]
@@ -119,13 +119,11 @@ class FileMaker:
 
     def __init__(
         self,
-        existing: ExistingSeries,
-        on_error: OnError,
+        options: WriteOptions,
         assemble: Assemble,
         dictionary_frame: bytes | None,
     ) -> None:
-        self._existing: ExistingSeries = existing
-        self._on_error: OnError = on_error
+        self._options = options
         self._assemble = assemble
         self._dictionary_frame = dictionary_frame
         self._pending: list[OpenOutput] = []
@@ -157,7 +155,7 @@ class FileMaker:
             TargetError: The target cannot be written to.
             TypeError: `target` is neither a path nor a binary file object.
         """
-        output = new_output(target, self._existing, self._on_error, self._pending)
+        output = new_output(target, self._options, self._pending)
         return RecordFile(output, self._assemble, self._dictionary_frame)
 
     def settle(self) -> None:

@@ -28,8 +28,9 @@ from seekwarc.format.words import counted
 from seekwarc.read.digests import BlockDigests
 from seekwarc.write.assembly import OWN_TABLE, stored_bound
 from seekwarc.write.block_reader import BlockSource, ReadableStream, length_of
-from seekwarc.write.dedup import Deduplicator, Original
+from seekwarc.write.dedup import Original
 from seekwarc.write.header import HeaderDraft, bracketed, new_id
+from seekwarc.write.options import WriteOptions
 from seekwarc.write.series import MARGIN, FileSeries
 from seekwarc.write.spool import SpooledBlock
 from seekwarc.write.written import Written
@@ -59,18 +60,11 @@ class _Block(NamedTuple):
 class Recorder:
     """Completes records and puts them into the files of a writer."""
 
-    def __init__(
-        self,
-        files: FileSeries,
-        *,
-        frame_size: int,
-        digest: WrittenAlgorithm | None,
-        dedup: Deduplicator | None,
-    ) -> None:
+    def __init__(self, files: FileSeries, options: WriteOptions) -> None:
         self._files = files
-        self._frame_size = frame_size
-        self._digest: WrittenAlgorithm | None = digest
-        self._dedup = dedup
+        self._frame_size = options.frame_size
+        self._digest: WrittenAlgorithm | None = options.digest
+        self._dedup = options.dedup
 
     def write(self, draft: HeaderDraft, block: Buffer | ReadableStream, length: int | None) -> Written:
         """Write a record whose header is complete but for digests and Content-Length."""

@@ -19,6 +19,7 @@ from seekwarc.errors import SeekWarcError
 from seekwarc.write.assembly import OWN_TABLE, stored_bound
 from seekwarc.write.file_head import FileHead
 from seekwarc.write.numbering import SeriesNames
+from seekwarc.write.options import WriteOptions
 from seekwarc.write.record_file import FileMaker, RecordFile
 from seekwarc.write.spool import SegmentLimits
 from seekwarc.write.written import Written
@@ -40,9 +41,9 @@ class FileSeries:
         first: The first file, new or continued.
         head: The warcinfo record that each file begins with, until `write_warcinfo` is given another.
         maker: Makes the files after it.
-        names: Their names.
-        max_size: Maximum size of a file in bytes; None for a single file.
-        together: Give all files their names when the last one is finished, not each when it is.
+        options: Options of the writer. With `on_error="discard"` all files get their names when the last one
+            is finished, otherwise each when it is.
+        names: Names of the files.
     """
 
     def __init__(
@@ -50,18 +51,16 @@ class FileSeries:
         first: RecordFile,
         head: FileHead,
         maker: FileMaker,
-        *,
-        names: SeriesNames | None = None,
-        max_size: int | None = None,
-        together: bool = False,
+        options: WriteOptions,
+        names: SeriesNames | None,
     ) -> None:
-        self.max_size = max_size
+        self.max_size = options.max_file_size
         self._files = [first]
         """The file that records go into, and new ones that will follow it."""
         self._head = head
         self._maker = maker
         self._names = names
-        self._together = together
+        self._together = options.on_error == "discard"
         self._sealed: list[RecordFile] = []
         """Finished files without their names."""
         self._segmenting: bool | None = None

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import BinaryIO, Literal, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from seekwarc.errors import FormatWarning
 from seekwarc.frames.pieces import Compression
 from seekwarc.write.append import Continued, continued
 from seekwarc.write.files import Existing, is_special
-from seekwarc.write.numbering import ExistingSeries, SeriesNames
+from seekwarc.write.numbering import SeriesNames
+from seekwarc.write.options import WriteOptions
 from seekwarc.write.output import Output, PathOutput, open_output
 from seekwarc.write.unfinished import OpenOutput
 
-__all__ = ["Found", "OnError", "Target", "find_target", "new_output"]
+__all__ = ["Found", "Target", "find_target", "new_output"]
 
 Target = str | os.PathLike[str] | BinaryIO | Output
-OnError = Literal["keep", "discard"]
 
 
 class Found(NamedTuple):
@@ -31,15 +31,7 @@ class Found(NamedTuple):
     """The file that will be continued, opened; None for a new one."""
 
 
-def find_target(
-    target: Target,
-    compression: Compression,
-    *,
-    is_series: bool,
-    existing: ExistingSeries,
-    append: bool,
-    repair: bool,
-) -> Found:
+def find_target(target: Target, compression: Compression, options: WriteOptions) -> Found:
     """Find the file that a writer begins with; open it if it is to be continued.
 
     Raises:
@@ -48,6 +40,7 @@ def find_target(
         TargetError: The file to be continued cannot be written to.
         FormatError: It is damaged, or cannot be continued.
     """
+    append, repair, is_series = options.append, options.repair, options.max_file_size is not None
     if not isinstance(target, str | os.PathLike):
         if append or is_series:
             option = 'mode "a"' if append else "max_file_size"
@@ -56,8 +49,8 @@ def find_target(
     if not is_series:
         there = continued(target, compression=compression, repair=repair) if append else None
         return Found(target, None, there)
-    names = SeriesNames(os.fspath(target), "number" if append else existing)
-    if existing != "overwrite":
+    names = SeriesNames(os.fspath(target), "number" if append else options.existing)
+    if options.existing != "overwrite":
         for message in names.unfinished(but_last=append):
             warnings.warn(message, FormatWarning, stacklevel=4)
     if not append or names.last is None:
@@ -65,7 +58,7 @@ def find_target(
     return Found(names.last, names, continued(names.last, compression=compression, repair=repair))
 
 
-def new_output(target: Target, existing: ExistingSeries, on_error: OnError, made: list[OpenOutput]) -> Output:
+def new_output(target: Target, options: WriteOptions, made: list[OpenOutput]) -> Output:
     """Open the output of a new file.
 
     Raises:
@@ -76,7 +69,7 @@ def new_output(target: Target, existing: ExistingSeries, on_error: OnError, made
     if not isinstance(target, str | os.PathLike) or is_special(target):
         return open_output(target)
     # With "number", the series found this name free a moment ago.
-    replaced: Existing = "overwrite" if existing == "overwrite" else "error"
-    if on_error == "keep":
+    replaced: Existing = "overwrite" if options.existing == "overwrite" else "error"
+    if options.on_error == "keep":
         return OpenOutput(target, existing=replaced, made=made)
     return PathOutput(target, existing=replaced)

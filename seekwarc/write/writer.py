@@ -8,38 +8,35 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Final, Self, TypeVarTuple
+from typing import Final, Self, TypeVarTuple, Unpack
 
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.buffer import Buffer
-from seekwarc.format.digest import WrittenAlgorithm
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
-from seekwarc.frames.pieces import Compression
+from seekwarc.options import check_range
 from seekwarc.system import default_threads
 from seekwarc.write.assembly import RecordAssembly, stored_bound
 from seekwarc.write.block_reader import Block, BlockSource, ReadableStream, as_stream
-from seekwarc.write.dedup import Deduplicator
 from seekwarc.write.file_head import FileHead
 from seekwarc.write.file_layout import ExistingFile, TableMode
 from seekwarc.write.forms import check_form, compression_of, form_of
 from seekwarc.write.header import HeaderDraft, Headers, pairs_of
-from seekwarc.write.numbering import ExistingSeries
-from seekwarc.write.options import check_options, check_range
+from seekwarc.write.options import WriteOptions, WriterOptions
 from seekwarc.write.output import Output
 from seekwarc.write.record_file import FileMaker
 from seekwarc.write.record_types import TypedWrites
 from seekwarc.write.recorder import Recorder
 from seekwarc.write.series import FileSeries
-from seekwarc.write.targets import OnError, Target, find_target
+from seekwarc.write.targets import Target, find_target
 from seekwarc.write.written import Written
 
 __all__ = ["Writer", "Written"]
 
-DEFAULT_FRAME_SIZE: Final = 1 << 20
 _Arguments = TypeVarTuple("_Arguments")
 
 MIN_FRAMES: Final = 3
@@ -70,25 +67,25 @@ class Writer(TypedWrites):
         compression: "zst", "gz" (one gzip member per record) or "none"; by the target's name (.warc.zst,
             .warc.gz or .warc) unless given. Only a .warc.zst can be read by range.
         level: Compression level, -7 to 22 (default 3); for gzip 0 to 9 (default 6).
-        frame_size: Maximum content of a frame in bytes, 64 KiB to 8 MiB. Larger frames compress better,
-            smaller ones make short reads cheaper.
+        frame_size: Maximum content of a frame in bytes, 64 KiB to 8 MiB (default 1 MiB). Larger frames
+            compress better, smaller ones make short reads cheaper.
         threads: Threads that compress; one per core, four at most, unless given. The number does not change
             the file.
         dictionary: Dictionary for all frames; it is stored at the beginning of the file.
-        compress_dictionary: Whether the dictionary is stored compressed.
+        compress_dictionary: Whether the dictionary is stored compressed, which is the default.
         tables: "large" (the default) gives a seek table to large records and one to the file, at its end;
             "every" gives one to each record (the profile of iipc/warc-specifications#118); "none" writes
             none. A file that is continued keeps its kind.
-        digest: Algorithm of the digests that are added, or None to add none.
+        digest: Algorithm of the digests that are added, "sha1" (the default) or "sha256"; None to add none.
         max_file_size: Maximum size of a file in bytes. With it, "crawl.warc.zst" becomes
             "crawl-00000.warc.zst" and so on, each beginning with a warcinfo record; a record that does not
             fit into a file of that size is written as segments (WARC 1.1, clause 7).
-        existing: What to do if the file, or a file of the series, exists: "error" refuses to begin,
-            "overwrite" replaces it when the new one is whole, "number" starts the series after it.
+        existing: What to do if the file, or a file of the series, exists: "error" (the default) refuses to
+            begin, "overwrite" replaces it when the new one is whole, "number" starts the series after it.
         on_error: What to do with the records when an exception leaves the `with` block, or closing fails:
-            "keep" finishes the file with those that are whole, and adds a note with its name to the
-            exception; "discard" leaves nothing, which suits a converter, since it can begin again. The files
-            of a series then get their names together, when the last one is whole.
+            "keep" (the default) finishes the file with those that are whole, and adds a note with its name to
+            the exception; "discard" leaves nothing, which suits a converter, since it can begin again. The
+            files of a series then get their names together, when the last one is whole.
         dedup: Tells which payloads were archived before, such as a `Duplicates`: a response or resource with
             one of these is written as a revisit (WARC 1.1, clause 6.7.2). Needs digests.
         append: Continue the file at that path, or the last one of the series, with its dictionary and
@@ -109,68 +106,38 @@ class Writer(TypedWrites):
         self,
         target: Target,
         *,
-        compression: Compression | None = None,
-        level: int | None = None,
-        frame_size: int = DEFAULT_FRAME_SIZE,
-        threads: int | None = None,
-        dictionary: Dictionary | bytes | None = None,
-        compress_dictionary: bool = True,
-        tables: TableMode | None = None,
-        digest: WrittenAlgorithm | None = "sha1",
-        max_file_size: int | None = None,
-        dedup: Deduplicator | None = None,
-        existing: ExistingSeries = "error",
-        on_error: OnError = "keep",
         append: bool = False,
-        repair: bool = False,
+        **options: Unpack[WriterOptions],
     ) -> None:
-        given = dict(locals())
-        check_options(given)
-        if isinstance(dictionary, bytes):
-            dictionary = Dictionary(dictionary)
-        self._on_error = on_error
-        self._digest: WrittenAlgorithm | None = digest
+        wanted = WriteOptions(append=append, **options)
+        given = wanted.dictionary
+        dictionary = Dictionary(given) if isinstance(given, bytes) else given
+        self._options = wanted
         self._closed = False
         self._lock = threading.RLock()
         self._writing = False
+        compression = wanted.compression
         if compression is None:
             name = target.name if isinstance(target, Output) else target
             compression = compression_of(name) if isinstance(name, str | os.PathLike) else "zst"
-        check_form(_name_of(target), compression, given)
-        found = find_target(
-            target,
-            compression,
-            is_series=max_file_size is not None,
-            existing=existing,
-            append=append,
-            repair=repair,
-        )
-        self._work = OrderedWork(threads or default_threads())
+        check_form(_name_of(target), compression, wanted)
+        found = find_target(target, compression, wanted)
+        self._work = OrderedWork(wanted.threads or default_threads())
         maker: FileMaker | None = None
         try:
             before = found.continued.existing if found.continued is not None else None
             if before is not None and compression == "zst":
-                tables, dictionary = _as_before(before, tables, dictionary)
-            frame = dictionary.frame(compress=compress_dictionary) if dictionary is not None else None
-            assemble = partial(
-                RecordAssembly,
-                form=form_of(compression, level, dictionary, tables),
-                work=self._work,
-                frame_size=frame_size,
-            )
-            if max_file_size is not None:
-                least = MIN_FRAMES * stored_bound(frame_size) + len(frame or b"")
-                check_range("max_file_size", max_file_size, least, 1 << 62)
-            maker = FileMaker(existing, on_error, assemble, frame)
-            self._files = FileSeries(
-                maker.first(found),
-                FileHead(DEFAULT_WARCINFO, digest),
-                maker,
-                names=found.names,
-                max_size=max_file_size,
-                together=on_error == "discard",
-            )
-            self._recorder = Recorder(self._files, frame_size=frame_size, digest=digest, dedup=dedup)
+                tables, dictionary = _as_before(before, wanted.tables, dictionary)
+                wanted = replace(wanted, tables=tables)
+            frame = dictionary.frame(compress=wanted.compress_dictionary) if dictionary is not None else None
+            form = form_of(compression, wanted, dictionary)
+            if wanted.max_file_size is not None:
+                least = MIN_FRAMES * stored_bound(wanted.frame_size) + len(frame or b"")
+                check_range("max_file_size", wanted.max_file_size, least, 1 << 62)
+            maker = FileMaker(wanted, partial(RecordAssembly, form=form, work=self._work), frame)
+            head = FileHead(DEFAULT_WARCINFO, wanted.digest)
+            self._files = FileSeries(maker.first(found), head, maker, wanted, found.names)
+            self._recorder = Recorder(self._files, wanted)
         except BaseException:
             self._work.close()
             if maker is not None:
@@ -198,7 +165,7 @@ class Writer(TypedWrites):
 
     def _end_by(self, error: BaseException) -> None:
         """Keep or discard what was written, by `on_error`; a note on the error says what was kept."""
-        if self._on_error == "discard":
+        if self._options.on_error == "discard":
             self.abort()
             return
         with self._lock:
@@ -225,7 +192,7 @@ class Writer(TypedWrites):
             filename: WARC-Filename; the base name of the file unless given.
             headers: Further fields of the record header.
         """
-        head = FileHead(pairs_of(fields), self._digest, tuple(pairs_of(headers)), filename)
+        head = FileHead(pairs_of(fields), self._options.digest, tuple(pairs_of(headers)), filename)
         return self._in_turn(self._files.write_warcinfo, head)
 
     def write_raw(

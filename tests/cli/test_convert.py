@@ -655,7 +655,15 @@ def run_untrained(run_main, capsys, monkeypatch, tmp_path):
 
     monkeypatch.setattr(seekwarc.Dictionary, "train", never)
     monkeypatch.chdir(tmp_path)
-    return lambda *words: (run_main(*words), capsys.readouterr().err)
+
+    def run(*words: str) -> tuple[object, str]:
+        try:
+            status = run_main(*words)
+        except SystemExit as stop:  # as arguments that are invalid by themselves end it
+            status = stop.code
+        return status, capsys.readouterr().err
+
+    return run
 
 
 @pytest.mark.parametrize(

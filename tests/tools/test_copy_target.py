@@ -26,6 +26,7 @@ from seekwarc.tools.copy_target import (
 )
 from seekwarc.write.assembly import RecordAssembly
 from seekwarc.write.forms import form_of
+from seekwarc.write.options import WriteOptions
 from seekwarc.write.output import open_output
 from tests.support.foreign import Foreign, skippable, text, warc_header
 from tests.support.joined import FoundRecord, assert_right, decompressed, records_in
@@ -39,8 +40,7 @@ HEADER = len(warc_header(3000))
 def opened(
     target: io.BytesIO, work: OrderedWork, tables: str, tally: Tally, *, verify: bool = True
 ) -> tuple[RecordAssembly, FrameCopier]:
-    form = form_of("zst", None, None, tables)
-    assembly = RecordAssembly(open_output(target), form, work, frame_size=MIB)
+    assembly = RecordAssembly(open_output(target), form_of("zst", WriteOptions(tables=tables)), work)
     return assembly, FrameCopier(assembly, work, tally, verify=verify)
 
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import seekwarc
+from seekwarc.write.options import WriteOptions, WriterOptions
+
+
+def test_options_are_those_that_type_checkers_know() -> None:
+    assert {it.name for it in fields(WriteOptions)} == set(WriterOptions.__annotations__) | {"append"}
+    assert not WriterOptions.__required_keys__
 
 
 @pytest.mark.parametrize(
