@@ -128,7 +128,25 @@ class StreamBody(RecordBody):
 
     def hides_records(self) -> bool:
         """See `RecordBody.hides_records`."""
-        return self._stream is not None and self._stream.head_after(self._base) is not None
+        stream = self._stream
+        if stream is None:
+            return False
+        return stream.head_after(self._base) is not None or self._is_followed(stream.unit_end)
+
+    def _is_followed(self, damage: int) -> bool:
+        """Return whether a record begins after the frame or member in which the file seems to end.
+
+        A damaged size leads past the end of the file, too.
+        """
+        file = self.file
+        if file.source.is_pipe:
+            return False
+        from seekwarc.read.search import RecordSearch
+
+        begin, size = max(self.offset, damage), file.source.size or 0
+        if not file.may_mend(size - begin):
+            return True
+        return RecordSearch(file, self._compression).next_after(begin, begin) < size
 
     @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:

@@ -290,6 +290,9 @@ def test_a_changed_byte_never_gives_wrong_bytes_unnoticed(tables: str, dictionar
             if position in may_swallow:
                 assert any(left_out_in_one_place(found, whole[:n]) for n in range(len(whole) + 1)), about
             else:
+                if pipe and outcome.warned and found:
+                    # A pipe cannot be searched for what follows: damage may look like the end of the file.
+                    assert whole[len(found) - 1][2].startswith(found.pop()[2]), about
                 assert found == whole[: len(found)], about
                 assert len(found) == len(whole) or outcome.error or outcome.warned, about
 
@@ -349,14 +352,15 @@ def test_a_file_cut_anywhere_gives_the_records_before_the_cut(
         assert not outcome.warned
         begun = sum(offset < stop for offset, _, _ in original.contents)
         if stop in boundaries and whole == begun:
-            assert outcome.error is None, stop
+            # A file without a record is not a WARC file.
+            assert (outcome.error is None) == (whole > 0), stop
         elif not pipe or begun > whole or stop == 0:
             # A pipe has to be read to its end to learn that its last skippable frame is cut.
             assert outcome.error is not None, stop
         tolerant = read_to_the_cut(Pipe(data, seed=stop) if pipe else data)
         assert_as_far_as_it_goes(tolerant, original.contents, whole, stop)
         if stop in boundaries and whole == begun:
-            assert tolerant.error is None, stop
+            assert (tolerant.error is None) == (whole > 0), stop
             assert not tolerant.warned, stop
         elif not pipe or begun > whole or stop == 0:
             assert tolerant.error is not None or tolerant.warned, stop

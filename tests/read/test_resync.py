@@ -357,6 +357,23 @@ def test_a_last_record_that_is_cut_off_is_read_as_far_as_it_goes(make: Make, cut
         list(archive)
 
 
+def test_a_damaged_size_that_leads_past_the_end_of_the_file_is_not_a_cut() -> None:
+    made = Foreign().record(b"before").record(noise(300_000, seed=5), cuts=100_000).record(b"after")
+    put = made.records[1]
+    third = put.offset + sum(stored for stored, _, _ in made.entries[1:3])
+    data = bytearray(made.bytes())
+    # Its only block, of 100,000 bytes, has more of them now than the file.
+    assert data[third + 9 : third + 12] == (100_000 << 3 | 1).to_bytes(3, "little")
+    data[third + 9 : third + 12] = (131_000 << 3 | 1).to_bytes(3, "little")
+    data = data[: third + 131_000 - 5_000 - (len(made.bytes()) - put.stop)] + made.bytes()[put.stop :]
+    with warnings.catch_warnings(), seekwarc.open(bytes(data)) as archive:
+        warnings.simplefilter("ignore", FormatWarning)
+        record = archive.record_at(put.offset)
+        with pytest.raises(TruncatedError):
+            record.block.read()
+        assert record.block.pread(0, 100) == put.block[:100]
+
+
 PAGE = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
