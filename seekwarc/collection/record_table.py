@@ -39,8 +39,12 @@ MAX_RESULTS: Final = 16
 """Results of searches that are kept, at four bytes for each row that was found."""
 STALE_AFTER: Final = 2.0
 """Seconds after which a sorted result is updated while rows are still being added."""
-BATCH: Final = 1000
+BATCH: Final = 500
 """Entries that are converted, and rows that are fetched, at a time."""
+FEW: Final = 8
+"""Results of a look-up that are made of their rows each time."""
+MAX_KNOWN: Final = 2000
+"""Entries of larger results that are kept."""
 CACHE_SIZE: Final = 16 << 10
 """KiB of a private table that SQLite keeps in memory."""
 
@@ -136,6 +140,8 @@ class RecordTable:
         self._numbers: dict[str, int] = {}
         self._filling = threading.RLock()
         self._results: Recent[Query, _Result] = Recent(MAX_RESULTS)
+        self._known: dict[int, Entry] = {}
+        """Entries by their numbers. Replaced, never changed, so that readers need no lock."""
         self.rows = 0
         """Number of rows."""
         self.types: Counter[str] = Counter()
@@ -216,9 +222,7 @@ class RecordTable:
             found = self._found(query)
             total = len(found)
             numbers = found[start : start + count]
-        marks = ", ".join("?" * len(numbers))
-        rows = self._reader.rows(f"SELECT n, {COLUMNS} FROM records WHERE n IN ({marks})", tuple(numbers))  # noqa: S608
-        by_number = {number: self._entry(row) for number, *row in rows}
+        by_number = self._numbered(numbers)
         return Page(total, [by_number[number] for number in numbers])
 
     def _found(self, query: Query) -> array[int]:
@@ -311,8 +315,24 @@ class RecordTable:
 
     def _entries(self, condition: str, *values: object) -> Sequence[Entry]:
         self._prepare()
-        found = self._reader.rows(f"{SELECT} WHERE {condition}", values)
-        return tuple(map(self._entry, found))
+        few = self._reader.rows(f"{SELECT} WHERE {condition} LIMIT {FEW + 1}", values)
+        if len(few) <= FEW:
+            return tuple(map(self._entry, few))
+        # Records that many others name are often asked for again, so only their numbers are read again.
+        numbers = self._reader.numbers(f"SELECT n FROM records WHERE {condition}", values)  # noqa: S608
+        known = self._known
+        missing = [number for number in numbers if number not in known]
+        if missing:
+            known = dict(known)
+            for start in range(0, len(missing), BATCH):
+                known |= self._numbered(missing[start : start + BATCH])
+            self._known = known if len(known) <= MAX_KNOWN else {}
+        return tuple(map(known.__getitem__, numbers))
+
+    def _numbered(self, numbers: Sequence[int]) -> dict[int, Entry]:
+        marks = ", ".join("?" * len(numbers))
+        rows = self._reader.rows(f"SELECT n, {COLUMNS} FROM records WHERE n IN ({marks})", numbers)  # noqa: S608
+        return {number: self._entry(row) for number, *row in rows}
 
     def _prepare(self) -> None:
         """Make a private table ready for a look-up."""

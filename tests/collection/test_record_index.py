@@ -248,3 +248,12 @@ def test_a_forked_child_may_ask_a_large_index() -> None:
             os._exit(found != [[number] for number in numbers])
         children.append(child)
     assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+
+
+def test_large_answers_are_complete_and_in_order() -> None:
+    index = MemoryIndex()
+    for number in range(3000):
+        index.add(Entry("a.warc", number, uri=URI, id=f"urn:{number % 20}"))
+    for _ in range(2):
+        assert [it.offset for it in index.by_uri(URI)] == list(range(3000))
+        assert [it.offset for it in index.by_id("urn:7")] == list(range(7, 3000, 20))
