@@ -334,6 +334,11 @@ class RecordTable:
         rows = self._reader.rows(f"SELECT n, {COLUMNS} FROM records WHERE n IN ({marks})", numbers)  # noqa: S608
         return {number: self._entry(row) for number, *row in rows}
 
+    @property
+    def is_filled(self) -> bool:
+        """Whether the entries are there: a look-up need not make them first."""
+        return self._fill is None
+
     def _prepare(self) -> None:
         """Make a private table ready for a look-up."""
         if self._is_shared:

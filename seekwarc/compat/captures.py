@@ -16,6 +16,7 @@ from seekwarc.closing import Closing
 from seekwarc.collection.collection import Collection, Target
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, describe, described, entry_of_line, nearest
 from seekwarc.collection.record_table import RecordTable
+from seekwarc.collection.revisits import is_alone
 from seekwarc.compat.paths import MISREAD, name_of, uri_of
 from seekwarc.errors import NotFoundError, UnsupportedError
 from seekwarc.format.cdxj import date_of_digits
@@ -144,7 +145,10 @@ class ScannedCaptures(Captures):
 
     def open(self, entry: Entry) -> Record:
         """See `Captures.open`."""
-        return self._files.open_record(entry)
+        record = self._files.record(entry)
+        # A record without a segment number has no others, as a rule: no file is scanned just to be sure.
+        is_whole = is_alone(record) and not self._table.is_filled
+        return record if is_whole else self._files.open_record(record)
 
     def reader(self, file: str) -> Reader:
         """See `Captures.reader`."""

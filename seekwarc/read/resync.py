@@ -33,6 +33,7 @@ from seekwarc.frames.scan import Window
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from seekwarc.frames.pieces import Compression
     from seekwarc.frames.stream import ContentStream
     from seekwarc.read.archive_file import ArchiveFile
 
@@ -42,6 +43,7 @@ __all__ = [
     "SHARED",
     "LaterRecords",
     "is_end",
+    "is_followed",
     "next_record",
     "swallowed_record",
     "too_large",
@@ -217,3 +219,18 @@ def _follows(data: bytes, position: int, window: Window, start: int) -> bool:
     """Tell whether a record begins, or the file ends, at an index of `data`."""
     after = data[position : position + 5] or window.take(start + position, len(RECORD_MAGIC))
     return not after or is_record_magic(after)
+
+
+def is_followed(file: ArchiveFile, damage: int, compression: Compression) -> bool:
+    """Return whether a record begins after the frame or member at `damage`, in which the file seems to end.
+
+    A damaged size leads past the end of the file, too. A pipe cannot be searched for the record.
+    """
+    if file.source.is_pipe:
+        return False
+    from seekwarc.read.search import RecordSearch
+
+    size = file.source.size or 0
+    if not file.may_mend(size - damage):
+        return True
+    return RecordSearch(file, compression).next_after(damage, damage) < size

@@ -20,6 +20,7 @@ from seekwarc.read.resync import (
     NEARBY_BEFORE,
     SHARED,
     is_end,
+    is_followed,
     next_record,
     too_large,
     too_small,
@@ -131,22 +132,8 @@ class StreamBody(RecordBody):
         stream = self._stream
         if stream is None:
             return False
-        return stream.head_after(self._base) is not None or self._is_followed(stream.unit_end)
-
-    def _is_followed(self, damage: int) -> bool:
-        """Return whether a record begins after the frame or member in which the file seems to end.
-
-        A damaged size leads past the end of the file, too.
-        """
-        file = self.file
-        if file.source.is_pipe:
-            return False
-        from seekwarc.read.search import RecordSearch
-
-        begin, size = max(self.offset, damage), file.source.size or 0
-        if not file.may_mend(size - begin):
-            return True
-        return RecordSearch(file, self._compression).next_after(begin, begin) < size
+        damage = max(self.offset, stream.unit_end)
+        return stream.head_after(self._base) is not None or is_followed(self.file, damage, self._compression)
 
     @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:

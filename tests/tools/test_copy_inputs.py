@@ -12,6 +12,7 @@ import pytest
 
 from seekwarc.errors import FormatError, LimitError, SourceError, TargetError, UnsupportedError
 from seekwarc.frames.dictionary import Dictionary
+from seekwarc.read.options import ReadOptions
 from seekwarc.storage.local import LocalFileSource
 from seekwarc.storage.source import RangeSource
 from seekwarc.tools.copy_inputs import Part, PartTarget, parts_of, table_mode_of
@@ -26,7 +27,7 @@ EMPTY = [(header_for(0), b"")]
 
 
 def part_of(target: PartTarget) -> Part:
-    with parts_of([target], None, {}) as (part,):
+    with parts_of([target], None, ReadOptions()) as (part,):
         return part
 
 
@@ -104,7 +105,7 @@ def test_dictionaries_with_the_same_id_may_differ() -> None:
 
 def test_equal_dictionaries_share_memory() -> None:
     data = [Foreign().dictionary(compressed=kind).record(b"x").bytes() for kind in (True, False)]
-    with parts_of(data, None, {}) as (first, second):
+    with parts_of(data, None, ReadOptions()) as (first, second):
         assert first.dictionary is second.dictionary
         assert part_of(Foreign().record(b"x").bytes()).dictionary_frame() is None
 
@@ -118,7 +119,7 @@ def test_limits_are_passed_to_the_reader() -> None:
     data = Foreign().dictionary(compressed=True).record(text(3000)).bytes()
     with (
         pytest.raises(LimitError, match="exceeds the limit"),
-        parts_of([data], None, {"max_dictionary_size": 100}),
+        parts_of([data], None, ReadOptions(max_dictionary_size=100)),
     ):
         pass
 
@@ -129,7 +130,7 @@ def test_limits_are_passed_to_the_reader() -> None:
 def test_a_pipe_is_copied_and_read_repeatedly(tmp_path) -> None:
     made = Foreign().record(noise(300_000), cuts=50_000).record(b"x")
     pipe = Pipe(made.bytes())
-    with parts_of([pipe], str(tmp_path), {}) as (part,):
+    with parts_of([pipe], str(tmp_path), ReadOptions()) as (part,):
         assert part.name == "<pipe>"
         for _ in range(2):
             assert [record.header.raw for record in records(part)] == [put.header for put in made.records]
@@ -150,7 +151,7 @@ def test_a_named_pipe_is_copied_too(tmp_path) -> None:
 def test_no_space_for_the_copy_of_a_pipe_is_an_error(tmp_path) -> None:
     with (
         pytest.raises(TargetError, match="<pipe>: cannot be copied to a temporary file: No such file"),
-        parts_of([Pipe(b"data")], str(tmp_path / "missing"), {}),
+        parts_of([Pipe(b"data")], str(tmp_path / "missing"), ReadOptions()),
     ):
         pass
 
@@ -171,7 +172,7 @@ def test_not_all_files_are_open_at_once(tmp_path: Path) -> None:
     paths = [tmp_path / f"{number}.warc.zst" for number in range(20)]
     for path in paths:
         path.write_bytes(Foreign().record(noise(300_000), cuts=50_000).bytes())
-    with parts_of(paths, None, {}) as parts:
+    with parts_of(paths, None, ReadOptions()) as parts:
         assert open_below(tmp_path) == []
         with closing(parts[0].records(None, lambda source, _: source, "")) as found:
             next(found)
@@ -221,5 +222,5 @@ def test_a_table_each_stays_if_all_files_have_it(modes, expected) -> None:
     files = {mode: written(*SMALL, *SMALL, tables=mode)[0] for mode in ("large", "every", "none")}
     files["gz"] = Foreign().record(b"x").gzip().bytes()
     files["empty"] = written(*EMPTY, tables="every")[0]
-    with parts_of([files[mode] for mode in modes], None, {}) as parts:
+    with parts_of([files[mode] for mode in modes], None, ReadOptions()) as parts:
         assert table_mode_of(parts) == expected
