@@ -38,6 +38,7 @@ FLOOR = {
     "": 8,
     "tools": 9,
     "compat": 10,
+    "conform": 10,
     "serve": 10,
     "cli": 11,
 }
@@ -92,6 +93,7 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.compat.warcio": "names of its modules, which their tests use",
     "seekwarc.compat.warcio.__main__": "tested as tests/compat/warcio/test_main.py",
     "seekwarc.tools": "tested as tests/tools/test_init.py",
+    "seekwarc.conform": "a docstring",
     "seekwarc.scale": "a docstring",
     "seekwarc.serve": "a docstring",
     "seekwarc.cli": "tested as tests/cli/test_main.py",

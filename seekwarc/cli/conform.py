@@ -37,13 +37,13 @@ from typing import Final
 from seekwarc.cli.batch import MAX_JOBS, parse_jobs
 from seekwarc.cli.printing import printable
 from seekwarc.cli.progress import progress_is_seen
+from seekwarc.conform.answers import Answer, judged, meets, questions_about
+from seekwarc.conform.batch_command import BatchCommand
+from seekwarc.conform.command import Command
+from seekwarc.conform.manifest import Manifest, read_manifest
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.words import counted
 from seekwarc.system import default_threads
-from seekwarc.tools.batch_command import BatchCommand
-from seekwarc.tools.command import Command
-from seekwarc.tools.conform import Answer, judged, meets, questions_about
-from seekwarc.tools.manifest import Manifest, read_manifest
 
 __all__ = ["add_arguments", "run"]
 

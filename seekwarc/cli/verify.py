@@ -34,6 +34,8 @@ from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import printable
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import absolute, input_target
+from seekwarc.conform.profile import ProfileVerifier
+from seekwarc.conform.requirements import Broken, Profile
 from seekwarc.format.words import counted
 from seekwarc.frames.pieces import detect
 from seekwarc.read.options import ReadLimits
@@ -41,8 +43,6 @@ from seekwarc.storage.opening import open_source
 from seekwarc.tools.batch import archives_in
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.pipes import searchable
-from seekwarc.tools.profile import ProfileVerifier
-from seekwarc.tools.requirements import Broken, Profile
 from seekwarc.tools.verifying import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
 from seekwarc.tools.work import JobContext
 from seekwarc.write.files import unwritable

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from seekwarc.tools.command import Ended, too_long
-from seekwarc.tools.conform import Ask
+from seekwarc.conform.answers import Ask
+from seekwarc.conform.command import Ended, too_long
 from tests.interop import independent_reader
 from tests.support.vectors import sha256
 
@@ -41,7 +41,7 @@ def faulty(fault: Fault) -> ModuleType:
 
 
 def asking(module: ModuleType) -> Ask:
-    """Return an implementation that answers in this process; see `seekwarc.tools.conform.Ask`."""
+    """Return an implementation that answers in this process; see `seekwarc.conform.answers.Ask`."""
 
     def ask(words: Sequence[str], max_output: int) -> Ended:
         question, path, *numbers = words

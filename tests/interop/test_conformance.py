@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from seekwarc.tools.command import Command
-from seekwarc.tools.conform import Answer, judged, meets
+from seekwarc.conform.answers import Answer, judged, meets
+from seekwarc.conform.command import Command
 from tests.interop.implementations import IMPLEMENTATIONS, PAGE, TIMEOUT, answers_of, cells, samples
 
 pytestmark = pytest.mark.posix

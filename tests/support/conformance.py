@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from seekwarc.tools.command import Ended
+from seekwarc.conform.command import Ended
 from tests.support.writing import KIB, text, written
 
 READER = """\
@@ -88,7 +88,7 @@ def lines_of(records: Sequence[dict[str, Any]]) -> bytes:
 
 
 def well_behaved(manifest: dict[str, Any], blocks: Sequence[bytes] = BLOCKS) -> Any:
-    """Return an implementation that knows the manifest; see `seekwarc.tools.conform.Ask`."""
+    """Return an implementation that knows the manifest; see `seekwarc.conform.answers.Ask`."""
     files = {it["file"]: it for it in manifest["files"]}
 
     def ask(words: Sequence[str], max_output: int) -> Ended:

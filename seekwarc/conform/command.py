@@ -33,7 +33,7 @@ class Ended:
     r"""How a run ended.
 
     Example:
-        >>> from seekwarc.tools.command import Command
+        >>> from seekwarc.conform.command import Command
         >>> Command(["echo", "some"], timeout=10).run(["words"], max_output=100).output
         b'some words\n'
     """
@@ -58,7 +58,7 @@ class Command:
         timeout: Seconds after which a run is ended.
 
     Example:
-        >>> from seekwarc.tools.command import Command
+        >>> from seekwarc.conform.command import Command
         >>> Command(["sleep"], timeout=0.1).run(["60"], max_output=100).status is None
         True
     """

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Final, Unpack
 
+from seekwarc.conform.requirements import MODES, Account, Profile
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, is_http_block, parse_http_head
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable
@@ -39,7 +40,6 @@ from seekwarc.read.record import Record
 from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.examine import Damage, Intact
 from seekwarc.tools.progress import Progress, no_progress
-from seekwarc.tools.requirements import MODES, Account, Profile
 from seekwarc.tools.verifying import Verifier
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ class ProfileVerifier(Verifier):
     """Checks one file as `Verifier` does, and against the requirements of the specification.
 
     Example:
-        >>> from seekwarc.tools.profile import ProfileVerifier
+        >>> from seekwarc.conform.profile import ProfileVerifier
         >>> verifier = ProfileVerifier("crawl.warc.zst")
         >>> for problem in verifier:
         ...     print(problem.message)

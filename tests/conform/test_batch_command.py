@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seekwarc.conform.batch_command import BatchCommand
+from seekwarc.conform.command import MAX_MESSAGE, Ended
 from seekwarc.errors import SeekWarcError
-from seekwarc.tools.batch_command import BatchCommand
-from seekwarc.tools.command import MAX_MESSAGE, Ended
 from tests.support.processes import PATIENT, wait_until_gone
 
 READER = """\

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.tools.command import Ended
-from seekwarc.tools.conform import Answer, Verdict, judged, meets, questions_about
-from seekwarc.tools.manifest import read_manifest
+from seekwarc.conform.answers import Answer, Verdict, judged, meets, questions_about
+from seekwarc.conform.command import Ended
+from seekwarc.conform.manifest import read_manifest
 from tests.support.conformance import BLOCKS, lines_of, make_samples, well_behaved
 
 

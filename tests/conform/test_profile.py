@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc import tools
-from seekwarc.tools import profile as profile_module
-from seekwarc.tools.profile import ProfileVerifier
-from seekwarc.tools.requirements import REQUIREMENTS, Profile
+from seekwarc.conform import profile as profile_module
+from seekwarc.conform.profile import ProfileVerifier
+from seekwarc.conform.requirements import REQUIREMENTS, Profile
 from seekwarc.tools.verifying import Verifier
 from tests.support.foreign import (
     DICTIONARY_FRAME,

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
+from seekwarc.conform.command import MAX_MESSAGE, Command
 from seekwarc.errors import SeekWarcError
-from seekwarc.tools.command import MAX_MESSAGE, Command
 from tests.support.processes import PATIENT, wait_until_gone
 
 

@@ -24,7 +24,7 @@ class Requirement:
     """A requirement on files.
 
     Example:
-        >>> from seekwarc.tools.requirements import REQUIREMENTS
+        >>> from seekwarc.conform.requirements import REQUIREMENTS
         >>> REQUIREMENTS["W15"].section
         '2.6'
     """
@@ -88,7 +88,7 @@ class Broken:
     """A requirement that a file breaks.
 
     Example:
-        >>> from seekwarc.tools.requirements import REQUIREMENTS, Broken
+        >>> from seekwarc.conform.requirements import REQUIREMENTS, Broken
         >>> Broken(REQUIREMENTS["W7"], 0, "the frame does not state Frame_Content_Size").count
         1
     """
@@ -106,7 +106,7 @@ class Profile:
     """What the specification says of a file.
 
     Example:
-        >>> from seekwarc.tools.profile import ProfileVerifier
+        >>> from seekwarc.conform.profile import ProfileVerifier
         >>> verifier = ProfileVerifier("crawl.warc.zst")
         >>> problems = list(verifier)
         >>> verifier.profile.mode, verifier.profile.broken
@@ -127,7 +127,7 @@ class Account:
     """The requirements that a file breaks, were it of this mode or that. Safe to use from several threads.
 
     Example:
-        >>> from seekwarc.tools.requirements import Account
+        >>> from seekwarc.conform.requirements import Account
         >>> account = Account()
         >>> account.add("W7", 0, "the frame does not state Frame_Content_Size")
         >>> account.add("W26", 99, "a seek table is there")

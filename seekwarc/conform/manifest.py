@@ -38,7 +38,7 @@ class SampleRange:
     """A range [start, stop) of a record's block.
 
     Example:
-        >>> from seekwarc.tools.manifest import SampleRange
+        >>> from seekwarc.conform.manifest import SampleRange
         >>> SampleRange(10, 20, "ab" * 32, offset=0, length=None).stop
         20
     """
@@ -58,7 +58,7 @@ class SampleRecord:
     """A record that a reader which ignores tables delivers.
 
     Example:
-        >>> from seekwarc.tools.manifest import SampleRecord
+        >>> from seekwarc.conform.manifest import SampleRecord
         >>> SampleRecord(0, 248, 20, "ab" * 32, complete=True, has_table=False, ranges=()).size
         20
     """
@@ -81,7 +81,7 @@ class Sample:
     """A sample file.
 
     Example:
-        >>> from seekwarc.tools.manifest import read_manifest
+        >>> from seekwarc.conform.manifest import read_manifest
         >>> manifest = read_manifest("samples")
         >>> [sample.mode for sample in manifest.samples]
         ['large', None, None]
@@ -108,7 +108,7 @@ class Manifest:
     """Sample files and where they are.
 
     Example:
-        >>> from seekwarc.tools.manifest import read_manifest
+        >>> from seekwarc.conform.manifest import read_manifest
         >>> manifest = read_manifest("samples/manifest.json")
         >>> with open(manifest.path(manifest.samples[0]), "rb") as file:
         ...     magic = file.read(4)

@@ -21,14 +21,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal
 
+from seekwarc.conform.command import Ended
+from seekwarc.conform.manifest import Manifest, Sample, SampleRange, SampleRecord
 from seekwarc.errors import FormatError
 from seekwarc.format.words import counted
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.sequential import StreamedRecords
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
-from seekwarc.tools.command import Ended
-from seekwarc.tools.manifest import Manifest, Sample, SampleRange, SampleRecord
 
 __all__ = ["Answer", "Ask", "ReaderClass", "Verdict", "judged", "meets", "questions_about"]
 
@@ -52,7 +52,7 @@ class Verdict(StrEnum):
     """What an answer is.
 
     Example:
-        >>> from seekwarc.tools.conform import Verdict
+        >>> from seekwarc.conform.answers import Verdict
         >>> Verdict("timed out") is Verdict.TIMED_OUT
         True
     """
@@ -76,7 +76,7 @@ class Answer:
     """The answer to one question about one sample.
 
     Example:
-        >>> from seekwarc.tools.conform import Answer, Verdict
+        >>> from seekwarc.conform.answers import Answer, Verdict
         >>> Answer("a.warc.zst", "records", Verdict.RIGHT, allowed=True).message
         ''
     """
@@ -115,9 +115,9 @@ def judged(manifest: Manifest, ask: Ask, *, jobs: int = 1) -> Iterator[Answer]:
         SeekWarcError: The implementation cannot be started.
 
     Example:
-        >>> from seekwarc.tools.command import Ended
-        >>> from seekwarc.tools.conform import judged, meets
-        >>> from seekwarc.tools.manifest import read_manifest
+        >>> from seekwarc.conform.command import Ended
+        >>> from seekwarc.conform.answers import judged, meets
+        >>> from seekwarc.conform.manifest import read_manifest
         >>> def can_do_nothing(words, max_output):
         ...     return Ended(3, b"", "not supported")
         >>> meets(judged(read_manifest("samples"), can_do_nothing), "reads")

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seekwarc.conform.manifest import MAX_MANIFEST, read_manifest
 from seekwarc.errors import FormatError, SeekWarcError, SourceError
-from seekwarc.tools.manifest import MAX_MANIFEST, read_manifest
 from tests.support.conformance import make_samples
 
 

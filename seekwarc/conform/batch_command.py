@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO, Final, cast
 
-from seekwarc.tools.command import GRACE, MAX_MESSAGE, Command, Drain, Ended, too_long
+from seekwarc.conform.command import GRACE, MAX_MESSAGE, Command, Drain, Ended, too_long
 
 __all__ = ["BatchCommand"]
 
@@ -43,7 +43,7 @@ class BatchCommand(Command):
 
     Example:
         >>> import sys
-        >>> from seekwarc.tools.batch_command import BatchCommand
+        >>> from seekwarc.conform.batch_command import BatchCommand
         >>> answers = r"import sys;[print('0 5 fine\nbytes', end='', flush=True) for line in sys.stdin]"
         >>> command = BatchCommand([sys.executable, "-c", answers], timeout=60)
         >>> command.run(["records", "a.warc.zst"], max_output=100).output

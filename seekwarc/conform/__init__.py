@@ -1,0 +1,1 @@
+"""How far readers and files meet the specification: the conformance kit."""
