@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import logging
 import signal
 import socket
+import statistics
 import threading
 import time
 
@@ -133,6 +135,24 @@ def test_a_paused_answer_is_not_closed(monkeypatch) -> None:
         client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         client.settimeout(10)
         assert b"".join(iter(lambda: client.recv(4096), b"")).endswith(b"xy")
+
+
+def test_short_answers_on_a_kept_connection_do_not_wait_for_acknowledgements() -> None:
+    async def app(scope, receive, send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4096")]})
+        await send({"type": "http.response.body", "body": bytes(4096)})
+
+    with running(app) as server:
+        client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        times = []
+        for _ in range(30):
+            started = time.monotonic()
+            client.request("GET", "/")
+            assert len(client.getresponse().read()) == 4096
+            times.append(time.monotonic() - started)
+        client.close()
+    # A delayed acknowledgement takes 40 ms.
+    assert statistics.median(times) < 0.03
 
 
 def test_a_connection_that_is_used_stays_open(monkeypatch) -> None:
