@@ -136,7 +136,7 @@ def test_what_workers_lack_is_said(tmp_path, pool, monkeypatch) -> None:
     with monkeypatch.context() as patch, pytest.raises(SeekWarcError, match="install seekwarc 9 on"):
         patch.setattr("seekwarc.compat.cluster.__version__", "9")
         run(jobs, work, Heard(), pool=pool)
-    with pytest.raises(SeekWarcError, match="no address"):
+    with pytest.raises(SeekWarcError, match="is not an address"):
         run(jobs, work, Heard(), pool=type(pool)("localhost"))
     monkeypatch.setattr("seekwarc.compat.cluster.CONNECT_TIMEOUT", 0.5)
     with pytest.raises(SourceError, match="no Dask scheduler answers"):

@@ -290,7 +290,8 @@ def _streamed(data: bytes, *, pipe: bool = False) -> list[tuple[bytes, bytes]]:
         for record in itertools.islice(archive.in_order(), MAX_RECORDS):
             if record.content_length > MAX_CONTENT:
                 break
-            found.append((record.header.raw, record.block.read()))
+            # All of it or nothing: only a file can be searched for what follows damage that looks like a cut.
+            found.append((record.header.raw, record.block.pread(0, record.content_length)))
     return found
 
 

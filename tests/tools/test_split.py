@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc.errors import ChecksumError, FormatError, TargetError, TargetExistsError
+from seekwarc.read.options import ReadOptions
 from seekwarc.tools.concatenating import concat
 from seekwarc.tools.copy_inputs import parts_of, table_mode_of
 from seekwarc.tools.copy_target import Recompressed
@@ -532,7 +533,7 @@ def test_any_generated_file_can_be_split(
         assert sorted(os.listdir(folder)) == [Path(piece.name).name for piece in done.pieces]
     with seekwarc.open(whole) as archive:
         expected = [(record.header.raw, record.block.read()) for record in archive]
-    with parts_of([whole], None, {}) as parts:
+    with parts_of([whole], None, ReadOptions()) as parts:
         tables = table_mode_of(parts)
     found = [assert_right(data, dictionary=codec, tables=tables) for data in pieces]
     again = []
