@@ -82,6 +82,8 @@ class ArchiveFile:
         self._told: set[str] = set()
         self._mending: int | None = None
         self._unit_end = (-1, -1)
+        self.followed: tuple[int, bool] = (-1, False)
+        """A place at which the file seems to end, and whether a record follows: see `resync.is_followed`."""
 
     def __getstate__(self) -> tuple[Fetcher, ReadOptions, dict[str, Any]]:
         rest = {"relations": self.relations, "dictionary": self._dictionary, "max_links": self._max_links}

@@ -228,9 +228,14 @@ def is_followed(file: ArchiveFile, damage: int, compression: Compression) -> boo
     """
     if file.source.is_pipe:
         return False
-    from seekwarc.read.search import RecordSearch
+    # A record that is cut off may be read again and again, and is searched for what follows only once.
+    if file.followed[0] != damage:
+        from seekwarc.read.search import RecordSearch
 
-    size = file.source.size or 0
-    if not file.may_mend(size - damage):
-        return True
-    return RecordSearch(file, compression).next_after(damage, damage) < size
+        size = file.source.size or 0
+        may_search = file.may_mend(size - damage)
+        file.followed = (
+            damage,
+            not may_search or RecordSearch(file, compression).next_after(damage, damage) < size,
+        )
+    return file.followed[1]

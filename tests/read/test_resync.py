@@ -374,6 +374,17 @@ def test_a_damaged_size_that_leads_past_the_end_of_the_file_is_not_a_cut() -> No
         assert record.block.pread(0, 100) == put.block[:100]
 
 
+def test_a_record_that_is_cut_off_can_be_read_again_and_again() -> None:
+    block = noise(2_000_000, seed=5)
+    data = zstd_frame(record(BLOCKS[0], 0)) + zstd_frame(record(block, 1))[:-500_000]
+    with warnings.catch_warnings(), seekwarc.open(data) as archive:
+        warnings.simplefilter("ignore", FormatWarning)
+        _, last = archive
+        found = last.block.read()
+        assert len(found) > 1_000_000
+        assert all(last.block.read() == found for _ in range(30))
+
+
 PAGE = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
