@@ -8,8 +8,8 @@ README.md is the introduction, and spec-notes/ describes the file format.
         record = archive.record_at(123_456)
         some_bytes = record.payload.pread(1_000_000_000, 65_536)
 
-`__compiled__` tells whether the hot modules run as machine code, as they do where the package was installed
-if there is a C compiler, or as Python; they do the same.
+`__compiled__` tells whether the hot modules run as machine code, as they do if there was a C compiler when
+the package was installed, or as Python; they do the same.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from seekwarc.errors import SegmentError as SegmentError
     from seekwarc.errors import SourceChangedError as SourceChangedError
     from seekwarc.errors import SourceError as SourceError
+    from seekwarc.errors import SourceNotFoundError as SourceNotFoundError
     from seekwarc.errors import SourceTimeoutError as SourceTimeoutError
     from seekwarc.errors import TargetError as TargetError
     from seekwarc.errors import TargetExistsError as TargetExistsError
@@ -99,7 +100,8 @@ __version__ = "0.1.0"
 __compiled__: bool
 """Whether modules that were compiled are running."""
 
-# Each name is imported when it is first used, so that readers do not wait for what writing needs.
+# The public names; a test compares them with the imports above. Each is imported when it is first used, so
+# that readers do not wait for what writing needs.
 _HOMES = {
     name: f"seekwarc.{home}"
     for home, names in {
@@ -112,7 +114,7 @@ _HOMES = {
         "collection.segments": "JoinedRecord ResolvedRevisit",
         "errors": "ChecksumError FormatError FormatWarning LimitError NotFoundError RangeError "
         "RangeNotSupportedError RuleError SeekWarcError SegmentError SourceChangedError "
-        "SourceError SourceTimeoutError TargetError TargetExistsError TruncatedError "
+        "SourceError SourceNotFoundError SourceTimeoutError TargetError TargetExistsError TruncatedError "
         "UnsupportedError",
         "format.dates": "WarcDate",
         "format.digest": "Digest",
@@ -165,7 +167,7 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])
 
 
 @overload
@@ -194,7 +196,7 @@ def open(  # noqa: A001
     """Open a WARC file for reading, writing or appending.
 
     Args:
-        target: A path or a binary file object; for reading also a URL, bytes or a `RangeSource`.
+        target: A path, a URL or a binary file object; for reading also bytes or a `RangeSource`.
         mode: "r" returns a `Reader`, "w" a `Writer`, "a" a `Writer` that continues the file.
         **options: Options of that class.
 

@@ -67,6 +67,11 @@ class Recent(Generic[K, V]):
                 self._values.popitem(last=False)
             return self._values[key]
 
+    def values(self) -> tuple[V, ...]:
+        """Return all values that are kept."""
+        with self._lock:
+            return tuple(self._values.values())
+
     def clear(self) -> None:
         """Drop all values."""
         with self._lock:

@@ -22,6 +22,7 @@ __all__ = [
     "SegmentError",
     "SourceChangedError",
     "SourceError",
+    "SourceNotFoundError",
     "SourceTimeoutError",
     "TargetError",
     "TargetExistsError",
@@ -48,7 +49,7 @@ class SeekWarcError(Exception):
         ...     seekwarc.open("missing.warc.zst")
         ... except seekwarc.SeekWarcError as error:
         ...     print(type(error).__name__, isinstance(error, OSError), error.source)
-        SourceError True missing.warc.zst
+        SourceNotFoundError True missing.warc.zst
     """
 
     def __init__(self, message: str, *, source: str | None = None, offset: int | None = None) -> None:
@@ -71,7 +72,13 @@ class SeekWarcError(Exception):
 
 
 class FormatError(SeekWarcError, ValueError):
-    """The bytes are not what the format allows."""
+    """The bytes are not what the format allows.
+
+    Attributes:
+        frame: Number of the damaged frame in its record, if it is in one.
+    """
+
+    frame: int | None = None
 
 
 class TruncatedError(FormatError):
@@ -108,6 +115,10 @@ class SourceChangedError(SourceError):
 
 class RangeNotSupportedError(SourceError):
     """A server does not send the byte ranges that it is asked for."""
+
+
+class SourceNotFoundError(SourceError, FileNotFoundError):
+    """A path names nothing, or nothing matches a pattern."""
 
 
 class SourceTimeoutError(SourceError, TimeoutError):

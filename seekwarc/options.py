@@ -2,23 +2,24 @@
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-level: int | None = option(None, range(-7, 23), flag="--level", metavar="N", help="compression level")
-digest: str | None = option("sha1", ("sha1", "sha256"), optional=True)
+    level: int | None = option(None, range(-7, 23), flag="--level", metavar="N", help="compression level")
+    digest: str | None = option("sha1", ("sha1", "sha256"), optional=True)
 
-def __post_init__(self) -> None:
-check_options(self)
+    def __post_init__(self) -> None:
+        check_options(self)
 """
 
 from __future__ import annotations
 
 from dataclasses import field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from operator import index
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["SIZES", "check_options", "check_range", "option", "shown"]
+__all__ = ["SIZES", "check_options", "check_range", "integer", "option", "shown"]
 
 SIZES: Final = range(1 << 63)
 """Numbers of bytes."""
@@ -44,12 +45,7 @@ def option(
 
 
 def check_options(options: DataclassInstance) -> None:
-    """Refuse options that have a wrong type or are out of range.
-
-    Raises:
-        TypeError: One has a wrong type.
-        ValueError: One is out of range.
-    """
+    """Refuse options that have a wrong type (`TypeError`) or are out of range (`ValueError`)."""
     for name, values, optional in _checks(type(options)):
         value = getattr(options, name)
         if value is None and optional:
@@ -69,18 +65,22 @@ def check_options(options: DataclassInstance) -> None:
 
 @cache
 def _checks(options: type[DataclassInstance]) -> list[tuple[str, Any, bool]]:
-    """Return the names of options, what is valid, and whether None is; kept, as each file opened needs it."""
+    # Kept, as each file that is opened needs it.
     return [
         (it.name, it.metadata["values"], it.metadata["optional"]) for it in fields(options) if it.metadata
     ]
 
 
-def check_range(name: str, value: int, low: int, high: int) -> None:
-    """Refuse a number that is not within `low` to `high`.
+def integer(name: str, value: SupportsIndex) -> int:
+    """Return an argument as an int: that of NumPy is one, too. A TypeError names the argument."""
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an int, not {shown(value)}") from None
 
-    Raises:
-        ValueError: It is not.
-    """
+
+def check_range(name: str, value: int, low: int, high: int) -> None:
+    """Refuse a number that is not within `low` to `high`."""
     if not low <= value <= high:
         raise ValueError(f"{name} is {value}, not within {low} to {high}")
 

@@ -39,6 +39,7 @@ __all__ = [
     "default_threads",
     "hold_interrupts",
     "interrupt_after",
+    "is_at",
     "is_broken_pipe",
     "kill_group",
     "lock_for_writing",
@@ -94,11 +95,7 @@ read_at: Final[Callable[[int, int, int], bytes]] = getattr(os, "pread", seek_and
 
 
 def read_into_at(descriptor: int, out: memoryview, offset: int) -> int:
-    """Fill `out` from `offset` on, as `os.preadv` does, and return how many bytes came.
-
-    Raises:
-        OSError: The read failed.
-    """
+    """Fill `out` from `offset` on, as `os.preadv` does, and return how many bytes came."""
     if hasattr(os, "preadv"):
         count: int = os.preadv(descriptor, [out], offset)
         return count
@@ -108,12 +105,7 @@ def read_into_at(descriptor: int, out: memoryview, offset: int) -> int:
 
 
 def lock_for_writing(file: BinaryIO) -> None:
-    """Keep every other process from writing to `file` until it is closed, if that process locks it as well.
-
-    Raises:
-        BlockingIOError: Another process, or another file object of this one, has the lock.
-        OSError: The file system has no locks.
-    """
+    """Keep others that lock `file` from writing to it until it is closed; BlockingIOError if one has it."""
     if fcntl is not None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return
@@ -132,11 +124,7 @@ def lock_for_writing(file: BinaryIO) -> None:
 
 @cache
 def default_threads() -> int:
-    """Return the default number of threads that compress or decompress: one per core, at most four.
-
-    Cores that `taskset` or a container keeps from this process do not count. The answer is cached: finding
-    it takes a good part of the time of opening a file.
-    """
+    """Return how many threads compress: one per core that this process may use, at most four."""
     allowed: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
     cores = len(allowed(0)) if allowed is not None else os.cpu_count() or 1
     return min(cores, MAX_DEFAULT_THREADS)
@@ -154,11 +142,7 @@ def max_open_files() -> int:
 
 
 def sync(file: BinaryIO) -> None:
-    """Wait until what was written to `file` is on disk.
-
-    Raises:
-        OSError: It could not be written.
-    """
+    """Wait until what was written to `file` is on disk."""
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if fcntl is not None and full is not None:
         # On macOS `fsync` leaves data in the disk's buffer. Not every file system supports F_FULLFSYNC.
@@ -177,14 +161,16 @@ def set_mode(file: BinaryIO, mode: int) -> None:
         os.fchmod(file.fileno(), mode)
 
 
+def is_at(status: os.stat_result | None, path: str) -> bool:
+    """Tell whether a path leads to a file that `os.fstat` has identified."""
+    try:
+        return status is not None and os.path.samestat(status, os.stat(path))
+    except OSError:
+        return False
+
+
 def replace(source: str, target: str) -> None:
-    """Rename the file `source` to `target`; a file of that name is replaced.
-
-    Windows refuses that while a process has either of them open, as virus scanners do for a moment.
-
-    Raises:
-        OSError: The system refuses.
-    """
+    """Rename `source` to `target`; Windows refuses while, for a moment, a virus scanner has one open."""
     for _ in range(0 if fcntl is not None else RENAME_TRIES):
         try:
             os.replace(source, target)
@@ -203,10 +189,7 @@ def is_broken_pipe(error: OSError) -> bool:
 
 
 def configure_text(stream: TextIO) -> None:
-    """Make what is printed the same on every system: in a pipe or file of Windows, UTF-8 with line feeds.
-
-    Characters that a terminal cannot show are escaped.
-    """
+    """Print in a pipe or file of Windows, too, UTF-8 with line feeds; escape what a terminal cannot show."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
         if fcntl is None and not stream.isatty():
@@ -254,10 +237,7 @@ def after_fork_in_child(call: Callable[[], object]) -> None:
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process that was started with `OWN_GROUP`, and what it has started; on Windows only itself.
-
-    If the process has ended already, what it has started is ended all the same.
-    """
+    """End a process started with `OWN_GROUP` and what it started, even after it; on Windows only itself."""
     kill: Callable[[int, int], None] | None = getattr(os, "killpg", None)
     if kill is None:
         process.kill()

@@ -63,7 +63,8 @@ thread |
 | the original of a revisit | - | - | `Collection.open_record(record)`, `Index.lookup(uri)` |
 | from a URI to a record | - (cdxj-indexer makes an index) | - | `Index("crawl.cdxj").lookup(uri)` |
 | remote files | any file object | any file object | `seekwarc.open("https://...")`, s3, gs, az, by range |
-| record one's own HTTP traffic | `capture_http()` | - | - |
+| record one's own HTTP traffic | `capture_http()` | - | \
+`seekwarc.compat.warcio.capture_http.capture_http("new.warc.zst")`, for `http.client` |
 | damaged files | `warcio check`, `warcio recompress` | `fastwarc check` | `tools.verify`, `tools.recover` |
 """
 
@@ -301,6 +302,13 @@ def page() -> str:
         "recovering.Recovery",
         "recovering.Loss",
         "concatenating.Concatenation",
+        "describe.FileSummary",
+        "extracting.Extraction",
+        "extracting.Extracted",
+        "packing.NamedStream",
+        "splitting.Splitting",
+        "splitting.Piece",
+        "training.Training",
     ]
     for result in results:
         home, _, name = result.rpartition(".")

@@ -21,6 +21,7 @@ from hypothesis import settings
 import seekwarc
 from seekwarc.cli import main
 from tests.support import warm
+from tests.support.extras import MAY_SKIP
 from tests.support.rounds import rounds, run_one_in
 from tests.support.warm import WarmCommand
 
@@ -34,17 +35,17 @@ STANDARD = MORE_SAMPLES.parent / "seeds" / "warc-1.1.txt"
 """The text of WARC 1.1, a paragraph a line, without headings; not part of the repository either."""
 ODD_SAMPLES = MORE_SAMPLES.parent / "more-samples"
 """Files that break rules, beside MORE_SAMPLES; not part of the repository either."""
-MAY_SKIP = not os.environ.get("CI") or bool(os.environ.get("SEEKWARC_MAY_SKIP"))
-"""Whether tests whose components are missing are skipped. In CI they fail, unless it says that they may."""
 
 PROGRAMS = {
     "chromium": "apt-get install chromium",
     "ffmpeg": "apt-get install ffmpeg",
     "nginx": "apt-get install nginx",
+    "openssl": "apt-get install openssl",
     "wget": "apt-get install wget",
     "zstd": "apt-get install zstd",
     "zsh": "apt-get install zsh",
     "fish": "apt-get install fish",
+    "wrk": "apt-get install wrk",
     "wayback": "install pywb in a virtual environment of its own, whose bin folder is last in PATH",
     "wacz": "install wacz beside seekwarc[warcio] in an environment whose bin folder is last in PATH",
     "warcit": "install warcit and setuptools<80 as wacz, beside it",

@@ -13,6 +13,7 @@ def test_the_value_that_was_used_longest_ago_is_dropped() -> None:
     recent.put("c", 3)
     assert [recent.get(key) for key in "abc"] == [1, None, 3]
     assert len(recent) == 2
+    assert recent.values() == (1, 3)
 
 
 def test_a_value_is_replaced_unless_the_first_is_to_stay() -> None:

@@ -79,7 +79,13 @@ def public_classes() -> dict[str, type]:
     """Return what is public and is a class, but for errors, of which the first speaks for all."""
     named = {f"seekwarc.{name}": getattr(seekwarc, name) for name in seekwarc.__all__}
     modules: list[ModuleType] = [importlib.import_module(name) for name in tools._HOMES.values()]
-    named |= {f"{it.__name__}.{name}": getattr(it, name) for it in modules for name in it.__all__}
+    page = (Path(__file__).parents[1] / "spec-notes" / "api.md").read_text()
+    named |= {
+        f"{it.__name__}.{name}": getattr(it, name)
+        for it in modules
+        for name in it.__all__
+        if f"\n### `{name}`\n" in page
+    }
     named["seekwarc.serve.served.ServedRecord"] = ServedRecord
     return {
         name: it

@@ -8,16 +8,18 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from tests.support.extras import skip_if_missing
 from tests.support.repository import FENCE
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
+RECIPES = ROOT / "spec-notes" / "recipes.md"
 CHAPTERS = sorted((ROOT / "seekwarc").glob("*/README.md"))
 NOTES = [*sorted((ROOT / "spec-notes").rglob("*.md")), ROOT / ".github" / "CONTRIBUTING.md"]
 MIN_EXAMPLES = 5
@@ -71,14 +73,15 @@ def run_command(command: str) -> None:
     assert done.returncode == 0, f"$ {command}\n{done.stdout.decode()}{done.stderr.decode()}"
 
 
-def run_examples(page: Path, folder: Path) -> None:
+def run_examples(page: Path, folder: Path, examples: Iterable[Example] | None = None) -> None:
     """Run the examples of a page in a folder, in order."""
     namespace: dict[str, object] = {"__name__": "__main__"}
     with contextlib.chdir(folder):
-        for example in examples_of(page.read_text()):
+        for example in examples_of(page.read_text()) if examples is None else examples:
             try:
                 example.run(namespace, page)
             except Exception as error:
+                skip_if_missing(error)
                 raise AssertionError(f"{page}, line {example.line}: {error}") from error
 
 
@@ -106,6 +109,59 @@ def test_examples_of_chapter_go_on_with_the_files_of_readme(
     # Linked: examples replace files, if at all, and never change one.
     shutil.copytree(first_steps, folder, copy_function=os.link)
     run_examples(page, folder)
+
+
+def recipes() -> dict[str, list[Example]]:
+    """Return the blocks of each recipe, by its title."""
+    text = RECIPES.read_text()
+    titles = [
+        (text.count("\n", 0, it.start()), it[1]) for it in re.finditer(r"^## (.+)$", text, re.MULTILINE)
+    ]
+    found: dict[str, list[Example]] = {title: [] for _, title in titles}
+    for example in examples_of(text):
+        found[[title for line, title in titles if line < example.line][-1]].append(example)
+    return found
+
+
+@pytest.fixture(scope="module")
+def crawled(first_steps: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the files of README.md, and those of the first recipe."""
+    folder = tmp_path_factory.mktemp("recipes") / "copy"
+    shutil.copytree(first_steps, folder, copy_function=os.link)
+    run_examples(RECIPES, folder, next(iter(recipes().values())))
+    return folder
+
+
+@pytest.mark.parametrize("title", list(recipes())[1:])
+def test_a_recipe_runs(title: str, crawled: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(crawled, folder, copy_function=os.link)
+    run_examples(RECIPES, folder, recipes()[title])
+
+
+def test_each_recipe_has_a_block_and_a_line_in_the_contents() -> None:
+    assert all(recipes().values())
+    listed = re.findall(r"^- \[(.+)\]", RECIPES.read_text(), re.MULTILINE)
+    assert listed == list(recipes())
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("python", "import not_there.at_all"),
+        ("python", "raise OSError(\"needs: pip install 'seekwarc[remote]'\")"),
+        ("console", "$ echo \"needs: pip install 'seekwarc[arrow]'\"; false"),
+    ],
+)
+def test_what_needs_a_missing_extra_is_skipped(
+    kind: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.support.extras.MAY_SKIP", True)
+    with pytest.raises(pytest.skip.Exception, match="pip install"):
+        run_examples(README, tmp_path, [Example(1, kind, code)])
+    monkeypatch.setattr("tests.support.extras.MAY_SKIP", False)
+    with pytest.raises(pytest.fail.Exception, match="pip install"):
+        run_examples(README, tmp_path, [Example(1, kind, code)])
 
 
 def test_there_are_examples() -> None:

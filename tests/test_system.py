@@ -324,7 +324,12 @@ SUITES = {
     "reading": ["read/test_reader.py", "read/test_copies.py"],
     "writing": ["write/test_output.py", "write/test_record_types.py", "write/test_written.py"],
     "append": ["write/test_append.py", "-k", "another or giving_up or gone_on or refused"],
-    "tools": ["tools/test_batch.py", "tools/test_extract.py", "tools/test_pack.py", "tools/test_names.py"],
+    "tools": [
+        "tools/test_batch.py",
+        "tools/test_extracting.py",
+        "tools/test_packing.py",
+        "tools/test_names.py",
+    ],
     "command": ["cli/test_main.py", "cli/test_ls.py", "cli/test_lookup.py"],
 }
 

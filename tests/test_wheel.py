@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -17,6 +19,7 @@ from tests.conftest import ROOT
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.needs("module:hatchling"),
+    pytest.mark.needs("module:hatch_fancy_pypi_readme"),
     pytest.mark.needs("module:mypyc"),
     pytest.mark.needs("module:setuptools"),
 ]
@@ -87,6 +90,32 @@ def test_pure_wheel_where_it_is_asked_for(tree: Path) -> None:
     name, files, printed = build(tree, SEEKWARC_PURE="1")
     assert_pure(tree, name, files)
     assert "building the pure wheel: SEEKWARC_PURE is set" in printed
+
+
+def test_the_page_of_a_package_index_has_no_dead_links(tree: Path) -> None:
+    name, _, _ = build(tree, SEEKWARC_PURE="1")
+    unpacked = tree.with_name("wheels") / "unpacked"
+    fields, _, page = next(unpacked.glob("*.dist-info/METADATA")).read_text().partition("\n\n")
+    assert name.startswith("seekwarc-")
+    assert "Description-Content-Type: text/markdown" in fields
+    assert "Project-URL: Specification, https://" in fields
+    links = re.findall(r"\]\(([^)]*)\)", page)
+    assert links
+    assert all(link.startswith("https://") for link in links)
+    assert "| seekwarc/read |" in page, "the text of a link stays"
+
+
+def test_a_source_distribution_holds_what_the_pages_link_to(tree: Path) -> None:
+    for folder in (".github", "spec-notes"):
+        shutil.copytree(ROOT / folder, tree / folder)
+    folder = tree.with_name("sdist")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(folder)]
+    subprocess.run(command, cwd=tree, check=True, capture_output=True)
+    with tarfile.open(next(folder.iterdir())) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    linked = set(re.findall(r"\]\(([^)#:]+)[)#]", (tree / "README.md").read_text()))
+    assert {".github/CONTRIBUTING.md", ".github/CHANGELOG.md", "spec-notes/recipes.md"} <= linked
+    assert linked - {"seekwarc"} <= names | {name.rpartition("/")[0] for name in names}
 
 
 @pytest.mark.needs("module:editables")

@@ -8,17 +8,18 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import TracebackType
-from typing import Final, Generic, NoReturn, Protocol, Self, TypeVar
+from typing import Final, Generic, NoReturn, Self, TypeVar
 
+from seekwarc.closing import Closing
 from seekwarc.errors import FormatError, SeekWarcError
 
-__all__ = ["Closes", "InThreads", "Opened", "Threads", "in_threads"]
+__all__ = ["InThreads", "Opened", "Threads", "in_threads"]
 
 MAX_AT_ONCE: Final = 64
 """Records that are read in one go: a change of threads costs as much as reading several of them."""
 
 _T = TypeVar("_T")
-_Archive = TypeVar("_Archive", bound="Closes")
+_Archive = TypeVar("_Archive", bound=Closing)
 
 
 class InThreads:
@@ -50,20 +51,8 @@ class Threads(InThreads):
         await asyncio.to_thread(self._pool.shutdown)
 
 
-class Closes(Protocol):
-    """An object that can be closed."""
-
-    def close(self) -> None:
-        """Release what the object holds open."""
-
-
 class Opened(Generic[_Archive]):
-    """An archive that is opened by `async with` and used in threads.
-
-    Args:
-        make: Opens the archive.
-        concurrency: Number of reads that may run at the same time.
-    """
+    """An archive that is opened by `async with` and used in threads, at most `concurrency` at a time."""
 
     def __init__(self, make: Callable[[], _Archive], concurrency: int) -> None:
         self._make = make
@@ -118,7 +107,6 @@ async def in_threads(threads: Threads, make: Callable[[], Iterator[_T]]) -> Asyn
 
 
 def _take(items: Iterator[_T], count: int) -> tuple[list[_T], FormatError | None]:
-    """Return the next items, and the damage that follows them, if any."""
     found: list[_T] = []
     try:
         found.extend(itertools.islice(items, count))

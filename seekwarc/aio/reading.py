@@ -116,13 +116,14 @@ class AsyncCollection(Opened[Collection]):
 
     def __init__(
         self,
-        files: Iterable[str | os.PathLike[str] | bytes | BinaryIO | RangeReadable],
+        files: str | os.PathLike[str] | Iterable[str | os.PathLike[str] | bytes | BinaryIO | RangeReadable],
         *,
         concurrency: int = CONCURRENCY,
         index: RecordIndex | None = None,
         **options: Unpack[ReaderOptions],
     ) -> None:
-        super().__init__(partial(Collection, list(files), index=index, **options), concurrency)
+        given = files if isinstance(files, str | os.PathLike) else list(files)
+        super().__init__(partial(Collection, given, index=index, **options), concurrency)
 
     async def __aiter__(self) -> AsyncIterator[AsyncRecord]:
         """Yield every stored record of every file, in order; errors as from `Collection`."""

@@ -6,18 +6,23 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar, Unpack
 
 from seekwarc.errors import SeekWarcError
+from seekwarc.format.buffer import Buffer
+from seekwarc.write.opening import Target
 from seekwarc.write.options import WriterOptions
-from seekwarc.write.targets import Target
 from seekwarc.write.writer import Writer
 
 __all__ = ["AsyncWriter"]
+
+STEP: Final = 1 << 20
+"""Maximum bytes of a stream that are taken at a time."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -28,9 +33,15 @@ def _awaited(
 ) -> Callable[Concatenate[AsyncWriter, _P], Coroutine[Any, Any, _T]]:
     @wraps(method)
     async def call(self: AsyncWriter, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        return await self.run(lambda writer: method(writer, *args, **kwargs))
+        positional: Any = [_as_block(self, it) for it in args]
+        named: Any = {name: _as_block(self, it) for name, it in kwargs.items()}
+        return await self.run(lambda writer: method(writer, *positional, **named))
 
     return call
+
+
+def _as_block(writer: AsyncWriter, argument: object) -> object:
+    return writer.stream(argument) if isinstance(argument, AsyncIterable) else argument
 
 
 class AsyncWriter:
@@ -89,14 +100,21 @@ class AsyncWriter:
             raise SeekWarcError("the writer is not open: use `async with`")
         return await loop.run_in_executor(self._thread, work, writer)
 
-    def stream(self, pieces: AsyncIterable[bytes]) -> Iterator[bytes]:
-        """Return an asynchronous iterable of bytes as a block for `write` and its like."""
+    def stream(self, pieces: AsyncIterable[Buffer]) -> Iterator[Buffer]:
+        """Return an asynchronous iterable of bytes as an iterator, for code that runs in the writer's thread.
+
+        `write` and its like take such an iterable as it is.
+        """
         loop = self._loop
         if loop is None:
             raise SeekWarcError("the writer is not open: use `async with`")
-        iterator = aiter(pieces)
+        # Streams of asyncio and aiohttp would be read line by line.
+        read: Any = getattr(pieces, "read", None)
+        iterator = None if inspect.iscoroutinefunction(read) else aiter(pieces)
 
-        async def following() -> bytes | None:
+        async def following() -> Buffer | None:
+            if iterator is None:
+                return await read(STEP) or None
             return await anext(iterator, None)
 
         # Called in the writer's thread, which waits for the loop. The loop never waits for that thread.

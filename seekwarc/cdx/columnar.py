@@ -121,11 +121,7 @@ def columnar_schema() -> pa.Schema:
 
 
 def row_of(line: CdxjLine) -> list[object]:
-    """Return the values of a line, in the order of `COLUMNS`.
-
-    Raises:
-        FormatError: The line names no file, offset or URI, or has no valid date.
-    """
+    """Return the values of a line, in the order of `COLUMNS`."""
     fields = line.fields
     url = line.uri
     if url is None:
@@ -171,11 +167,7 @@ def line_of(key: str, timestamp: str, row: Mapping[str, object]) -> CdxjLine:
 
 
 def timestamp_at(milliseconds: int) -> str:
-    """Return the 14 digits of an instant, which is counted from 1970.
-
-    Raises:
-        FormatError: It is outside the years 1 to 9999.
-    """
+    """Return the 14 digits of an instant, which is counted from 1970."""
     return timestamp_of(WarcDate(milliseconds * 10**6, "second", f"{milliseconds} ms after 1970"))
 
 

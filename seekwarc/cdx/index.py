@@ -6,12 +6,11 @@ import copy
 import heapq
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import BinaryIO, Final, Literal, Self, TypeAlias, Unpack, cast
 from urllib.parse import quote, urlsplit
 
@@ -26,14 +25,15 @@ from seekwarc.cdx.lines import (
 )
 from seekwarc.cdx.nearby import NearbyIndex
 from seekwarc.cdx.zipnum import ZipNumCluster, is_cluster
-from seekwarc.closing import Closing
+from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import Entry
 from seekwarc.collection.revisits import is_alone, resolve
 from seekwarc.errors import FormatError, SeekWarcError, UnsupportedError
-from seekwarc.format.cdxj import CdxjLine, date_digits, date_of_digits, timestamp_of
-from seekwarc.format.dates import WarcDate
+from seekwarc.format.cdxj import CdxjLine, date_digits, timestamp_of
+from seekwarc.format.dates import WarcDate, date_of_digits
 from seekwarc.format.surt import surt
 from seekwarc.format.words import counted
+from seekwarc.options import shown
 from seekwarc.read.options import ReaderOptions, ReadOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
@@ -135,7 +135,7 @@ class Index(Closing):
         max_group_size: int = MAX_GROUP_SIZE,
         **options: Unpack[ReaderOptions],
     ) -> None:
-        reading = ReadOptions(**options)
+        reading = ReadOptions.of(**options)
         limits = IndexLimits(
             max_block_size=max_block_size, max_cell_size=max_cell_size, max_group_size=max_group_size
         )
@@ -172,7 +172,8 @@ class Index(Closing):
         self._limits = limits
         self._options = options
         self._lock = threading.Lock()
-        self._readers: OrderedDict[str, Reader] = OrderedDict()
+        # Those that are dropped are not closed, since records of them may be in use.
+        self._readers: Recent[str, Reader] = Recent(MAX_READERS)
         self._opened = ExitStack()
         for source in sources:
             self._opened.callback(source.close)
@@ -191,11 +192,27 @@ class Index(Closing):
     def __repr__(self) -> str:
         return f"<Index {self.name}>"
 
+    def _repr_html_(self) -> str:
+        from seekwarc.format.markup import MAX_ROWS, html_table
+
+        rows: list[tuple[object, ...]] = []
+        note = ""
+        try:
+            found = islice(self, MAX_ROWS + 1)
+            rows += [(it.timestamp, it.status, it.mime, it.length, it.uri) for it in found]
+        except SeekWarcError as error:
+            note = str(error)
+        if len(rows) > MAX_ROWS:
+            note = "and more captures"
+        head = ("timestamp", "status", "media type", "length", "URI")
+        return html_table(self.name, head, rows[:MAX_ROWS], note=note)
+
     def close(self) -> None:
         """Close the index and the files that it has opened. Idempotent."""
         with self._lock:
-            while self._readers:
-                self._readers.popitem()[1].close()
+            for reader in self._readers.values():
+                reader.close()
+            self._readers.clear()
             self._opened.close()
 
     def __iter__(self) -> Iterator[Capture]:
@@ -231,11 +248,17 @@ class Index(Closing):
 
         Raises:
             FormatError: A line is malformed, or the lines are not sorted. The error has file and offset.
-            ValueError: Invalid date, unknown `match`, a URI without a host, or `closest` without
-                `match="exact"`.
+            ValueError: Invalid date, unknown `match`, an empty URI or one without a host, or `closest`
+                without `match="exact"`.
             SourceError: The index cannot be read.
         """
-        first, last, nearest = (_date_digits(it) for it in (since, until, closest))
+        if not isinstance(uri, str):
+            raise TypeError(f"uri must be text, not {shown(uri)}")
+        if not uri.strip():
+            raise ValueError('uri is empty: it must be a URI, or with match="domain" a host')
+        first = _date_digits("since", since)
+        last = _date_digits("until", until)
+        nearest = _date_digits("closest", closest)
         start, stop = _bounds(uri, match)
         if match != "exact":
             if closest is not None:
@@ -264,11 +287,7 @@ class Index(Closing):
         return takewhile(lambda line: line.head < stop, self._lines.ascending(start))
 
     def _outward(self, start: bytes, stop: bytes, wanted: WarcDate) -> Iterator[IndexLine]:
-        """Return the lines of one key, nearest to a date first, the later one if two are equally near.
-
-        Lines after the date are read forwards and lines before it backwards. Each of the two is ordered by
-        distance from the date, so merging them needs neither all lines nor a sort.
-        """
+        """Return the lines of one key, nearest to a date first, the later one if two are equally near."""
         key, space, _ = start.partition(b" ")
 
         def distance(line: IndexLine) -> int:
@@ -324,17 +343,11 @@ class Index(Closing):
             reader = self._readers.get(filename)
             if reader is None:
                 reader = Reader(located(self._files, filename, self.name), **self._options)
-                self._readers[filename] = reader
-                if len(self._readers) > MAX_READERS:
-                    # Not closed, since records of it may be in use: it closes with the last reference to it.
-                    self._readers.popitem(last=False)
-            self._readers.move_to_end(filename)
-            return reader
+            return self._readers.put(filename, reader)
 
     def readers(self) -> Sequence[Reader]:
         """Return the readers of the files that are open."""
-        with self._lock:
-            return tuple(self._readers.values())
+        return self._readers.values()
 
     def record(self, entry: Entry) -> Record:
         """Return the stored record of an entry.
@@ -343,7 +356,7 @@ class Index(Closing):
             FormatError: Another record is there, or the file's name leads out of the folder of the files.
             SourceError: The file cannot be opened.
         """
-        record = self.reader(entry.file).record_at(entry.offset, entry.length, table=entry.table)
+        record = self.reader(entry.filename).record_at(entry.offset, entry.length, table=entry.table)
         if entry.uri is not None and surt(record.target_uri or "") != surt(entry.uri):
             raise FormatError(
                 f"the index has {entry.uri} here, but the file {record.target_uri}: the index is not "
@@ -377,7 +390,6 @@ class Index(Closing):
 
 
 def _targets_of(target: IndexTarget | Sequence[IndexTarget]) -> Sequence[IndexTarget]:
-    """Return the files that a target stands for."""
     if isinstance(target, list | tuple):
         return target
     if not isinstance(target, str | os.PathLike) or os.path.isfile(target) or "://" in os.fspath(target):
@@ -406,12 +418,12 @@ def _bounds(uri: str, match: Match) -> tuple[bytes, bytes]:
     raise ValueError(f'match is {match!r}, not "exact", "prefix", "host" or "domain"')
 
 
-def _date_digits(text: str | None) -> str:
+def _date_digits(name: str, text: str | None) -> str:
     try:
         return date_digits(text) if text is not None else ""
     except FormatError as error:
         # The caller passed the date; a FormatError would blame the file.
-        raise ValueError(error.message) from None
+        raise ValueError(f"{name}: {error.message}") from None
 
 
 def _is_within(timestamp: str, first: str, last: str) -> bool:
@@ -430,22 +442,11 @@ def folder_of(target: object) -> str | None:
 
 
 def _absolute(folder: str | None) -> str | None:
-    """Return the folder so that it is found from any working directory."""
     return folder if folder is None or "://" in folder else os.path.abspath(folder)
 
 
 def located(folder: str | None, name: str, index: str) -> str:
-    """Return the path or URL of a file that an index names.
-
-    Args:
-        folder: Folder or URL that the name is relative to.
-        name: The file's name in the index.
-        index: The index's own name, for messages.
-
-    Raises:
-        FormatError: The name leads out of the folder.
-        SeekWarcError: `folder` is None.
-    """
+    """Return the path or URL of a file that an index names, never outside `folder`; messages name `index`."""
     if folder is None:
         raise SeekWarcError(f"cannot locate {name}: this index has no path; pass `files=`", source=index)
     parts = name.replace("\\", "/").split("/")

@@ -14,11 +14,12 @@ where the search meets them, because its result would be wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
+from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, SourceError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, line_head
 from seekwarc.format.words import counted
@@ -34,6 +35,7 @@ __all__ = [
     "SortedLines",
     "StoredLine",
     "StoredLines",
+    "StoredRow",
     "in_order",
 ]
 
@@ -59,12 +61,7 @@ _LINE = re.compile(rb"[^\n]*+\n|[^\n]++\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexLimits:
-    """How much memory an index may take, in bytes; see `Index`.
-
-    Raises:
-        TypeError: A limit is not an int.
-        ValueError: A limit is negative.
-    """
+    """How much memory an index may take, in bytes; see `Index`."""
 
     max_block_size: int = option(
         MAX_BLOCK_SIZE,
@@ -105,46 +102,42 @@ class StoredLine:
 
     @property
     def head(self) -> bytes:
-        """Key and date, by which lines are sorted.
-
-        Raises:
-            FormatError: One of them is missing.
-        """
+        """Key and date, by which lines are sorted; `FormatError` if one of them is missing."""
         head = line_head(self.data)
         if head is None:
             raise self.error(f"not a line of an index (key, date, values): {self.data[:60]!r}")
         return head
 
     def error(self, message: str) -> FormatError:
-        """Return an error with the file and offset of the line."""
+        """Return an error with the place of the line."""
         return FormatError(message, source=self.source, offset=self.offset)
 
 
-class IndexLine(Protocol):
-    """A line and where it is stored, as `StoredLine` has it; or what can become one, such as a row."""
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A row of a Parquet file as a line. Only key and date are read before `data` is asked for."""
+
+    head: bytes
+    source: str
+    offset: int
+    """Where the row group begins in the file."""
+    _read: Callable[[], bytes]
 
     @property
     def data(self) -> bytes:
         """The line, without its line break."""
-
-    @property
-    def source(self) -> str:
-        """Name of the file that has the line."""
-
-    @property
-    def offset(self) -> int:
-        """Where the line begins in the file; of what is stored with others, where they begin."""
-
-    @property
-    def head(self) -> bytes:
-        """Key and date, by which lines are sorted."""
+        return self._read()
 
     def error(self, message: str) -> FormatError:
-        """Return an error with the file and offset of the line."""
+        """Return an error with the place of the line."""
+        return FormatError(message, source=self.source, offset=self.offset)
+
+
+IndexLine: TypeAlias = StoredLine | StoredRow
 
 
 class SortedLines(Protocol):
-    """Lines that are sorted by their bytes, wherever they are stored."""
+    """Lines sorted by their bytes; a line looked at that is malformed or not in order is a `FormatError`."""
 
     def ascending(self, wanted: bytes) -> Iterator[IndexLine]:
         """Yield the lines that sort at or after `wanted`, in order."""
@@ -153,12 +146,8 @@ class SortedLines(Protocol):
         """Yield the lines that sort before `wanted`, in reverse order."""
 
 
-class StoredLines:
-    """The sorted lines of one uncompressed file; see `SortedLines`. Safe to use from several threads.
-
-    Raises:
-        SourceError: It is a pipe.
-    """
+class StoredLines(SortedLines):
+    """The sorted lines of one uncompressed file. Safe to use from several threads."""
 
     def __init__(self, source: RangeSource) -> None:
         if source.size is None:
@@ -170,20 +159,12 @@ class StoredLines:
         self._known: dict[int, StoredLine | None] = {}
         self._room = MAX_REMEMBERED
 
+    @override
     def ascending(self, wanted: bytes) -> Iterator[StoredLine]:
-        """See `SortedLines.ascending`.
-
-        Raises:
-            FormatError: A line is malformed, or the lines are not sorted, as far as they are looked at.
-        """
         return in_order(self._forward(self._position(wanted)))
 
+    @override
     def descending(self, wanted: bytes) -> Iterator[StoredLine]:
-        """See `SortedLines.descending`.
-
-        Raises:
-            FormatError: A line is malformed, or the lines are not sorted, as far as they are looked at.
-        """
         stop = self._position(wanted)
         after: StoredLine | None = None
         for number in range(stop // BLOCK, -2, -1):
@@ -246,11 +227,7 @@ class StoredLines:
         return line.offset if line is not None else self._size
 
     def _first_line(self, number: int) -> StoredLine | None:
-        """Return the beginning of the first line that begins after the first byte of a block.
-
-        Returns:
-            The line, cut off after its head, or None if no line begins before the end of the file.
-        """
+        """Return the first line that begins after the first byte of a block, cut off after its head."""
         if number not in self._known:
             line = self._find_first_line(number)
             size = len(line.data) if line is not None else 0
@@ -339,11 +316,7 @@ class StoredLines:
 
 
 def in_order(lines: Iterator[StoredLine]) -> Iterator[StoredLine]:
-    """Yield the same lines, and check that they are sorted.
-
-    Raises:
-        FormatError: A line sorts before the previous one, or is malformed.
-    """
+    """Yield the same lines, and check that they are sorted."""
     before = b""
     for line in lines:
         head = line.head

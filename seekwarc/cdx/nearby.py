@@ -23,12 +23,7 @@ Near = Callable[[str, str], Iterator[CdxjLine]]
 
 
 class NearbyIndex:
-    """A CDXJ index as a `RecordIndex`: it knows URIs and digests, and lists captures near a record first.
-
-    Args:
-        record: The record.
-        near: Looks up captures.
-    """
+    """A CDXJ index as a `RecordIndex`: it knows URIs and digests, and lists captures near a record first."""
 
     def __init__(self, record: Record, near: Near) -> None:
         self._near = near

@@ -15,22 +15,24 @@ dictionaries, so that a small page with one long text a million times takes litt
 
 from __future__ import annotations
 
-import io
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
-from seekwarc.cdx.columnar import KEY, NEEDED, READ, TIME, line_of, timestamp_at
-from seekwarc.cdx.lines import IndexLimits
+from seekwarc.cdx.columnar import COLUMNS, KEY, NEEDED, READ, TIME, line_of, timestamp_at
+from seekwarc.cdx.lines import IndexLimits, SortedLines, StoredRow
+from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, SeekWarcError, SourceError, TruncatedError
 from seekwarc.format.arrow import arrow
 from seekwarc.format.parquet import parse_page_header
 from seekwarc.storage.fetch import Fetcher
+from seekwarc.storage.source_file import SourceFile
 
-__all__ = ["ParquetLines", "StoredRow"]
+__all__ = ["ParquetLines"]
 
 MAGIC: Final = b"PAR1"
 MAX_FOOTER: Final = 64 << 20
@@ -58,34 +60,8 @@ END: Final = 8
 """The length of the footer, and the magic bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRow:
-    """A row of an index, as a line; see `IndexLine`. Other columns than key and date are read when needed."""
-
-    head: bytes
-    source: str
-    offset: int
-    """Where the row group begins in the file."""
-    _read: Callable[[], bytes]
-
-    @property
-    def data(self) -> bytes:
-        """The line, without its line break.
-
-        Raises:
-            FormatError: The row is malformed.
-        """
-        return self._read()
-
-    def error(self, message: str) -> FormatError:
-        """Return an error with the file and offset of the row."""
-        return FormatError(message, source=self.source, offset=self.offset)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Group:
-    """A row group."""
-
     number: int
     rows: int
     first: bytes | None
@@ -97,15 +73,8 @@ class _Group:
     """Where each column is stored, [start, stop)."""
 
 
-class ParquetLines:
-    """The rows of a Parquet file as sorted lines; see `SortedLines`. Safe to use from several threads.
-
-    Raises:
-        SourceError: It is a pipe, or cannot be read.
-        FormatError: It is not a Parquet file, or not an index.
-        LimitError: Its footer is too large.
-        UnsupportedError: pyarrow is not installed.
-    """
+class ParquetLines(SortedLines):
+    """The rows of a Parquet file as sorted lines. Safe to use from several threads."""
 
     def __init__(self, source: Fetcher, limits: IndexLimits) -> None:
         if source.size is None:
@@ -122,12 +91,8 @@ class ParquetLines:
         self._keys = lru_cache(MAX_GROUPS)(self._read_keys)
         self._others = lru_cache(MAX_GROUPS)(self._read_others)
 
+    @override
     def ascending(self, wanted: bytes) -> Iterator[StoredRow]:
-        """See `SortedLines.ascending`.
-
-        Raises:
-            FormatError: The file is damaged or hostile, or its rows are not sorted, as far as they are read.
-        """
         key = wanted.partition(b" ")[0]
         before = b""
         for group in self._groups:
@@ -139,12 +104,8 @@ class ParquetLines:
                 before = row.head
                 yield row
 
+    @override
     def descending(self, wanted: bytes) -> Iterator[StoredRow]:
-        """See `SortedLines.descending`.
-
-        Raises:
-            FormatError: The file is damaged or hostile, or its rows are not sorted, as far as they are read.
-        """
         key = wanted.partition(b" ")[0]
         after: StoredRow | None = None
         for group in reversed(self._groups):
@@ -178,34 +139,35 @@ class ParquetLines:
         self._others.cache_clear()
 
     def _rows(self, group: _Group, numbers: Iterable[int]) -> Iterator[StoredRow]:
-        heads = self._keys(group)
         for number in numbers:
             with self._reading(group.offset):
-                key, timestamp = heads.at(number)
-
-            def read(number: int = number, key: str = key, timestamp: str = timestamp) -> bytes:
-                return self._line(group, number, key, timestamp)
-
-            yield StoredRow(f"{key} {timestamp}".encode(), self.name, group.offset, read)
+                head = self._head(group, number)
+            yield StoredRow(head, self.name, group.offset, partial(self._line, group, number, head))
 
     def _first_at(self, group: _Group, wanted: bytes) -> int:
         with self._reading(group.offset):
-            return self._keys(group).first_at(wanted)
+            return bisect_left(range(group.rows), wanted, key=lambda number: self._head(group, number))
 
-    def _line(self, group: _Group, number: int, key: str, timestamp: str) -> bytes:
+    def _head(self, group: _Group, number: int) -> bytes:
+        row = self._keys(group).at(number)
+        key, time = row[KEY], row[TIME]
+        if not isinstance(key, str) or not isinstance(time, int) or " " in key:
+            raise FormatError(f"row {number} of a row group has no valid {KEY} or {TIME}")
+        return f"{key} {timestamp_at(time)}".encode()
+
+    def _line(self, group: _Group, number: int, head: bytes) -> bytes:
         with self._reading(group.offset):
-            row = self._others(group).at(number)
-            return line_of(key, timestamp, row).build().rstrip(b"\n")
+            key, timestamp = head.decode().split(" ")
+            return line_of(key, timestamp, self._others(group).at(number)).build().rstrip(b"\n")
 
     def _unsorted(self, row: StoredRow) -> FormatError:
         return row.error(f"the index is not sorted by {KEY} and {TIME}: {row.head[:200]!r} is out of order")
 
-    def _read_keys(self, group: _Group) -> _Heads:
-        with self._reading(group.offset):
-            table, window = self._read(group, (KEY, TIME))
-            pa = self._pa
-            times = table.column(TIME).cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
-            return _Heads(pa.table({KEY: table.column(KEY), TIME: times}), window)
+    def _read_keys(self, group: _Group) -> _Window:
+        table, window = self._read(group, (KEY, TIME))
+        pa = self._pa
+        times = table.column(TIME).cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+        return _Window(pa.table({KEY: table.column(KEY), TIME: times}), window)
 
     def _read_others(self, group: _Group) -> _Window:
         return _Window(*self._read(group, self._columns))
@@ -282,12 +244,12 @@ class ParquetLines:
             raise LimitError(f"the footer has {footer} bytes, beyond the limit of {min(MAX_FOOTER, size)}")
         if footer > len(tail):
             tail = self._source.read(size - footer, size - len(tail)) + tail
-        file = self._pa.PythonFile(_SourceFile(self._source, size, tail), mode="r")
-        metadata = pq.read_metadata(file)
+        metadata = pq.read_metadata(self._pa.BufferReader(tail))
         names = metadata.schema.to_arrow_schema().names
         if len(set(names)) < len(names):
             raise FormatError("two columns have the same name")
-        texts = [name for name in names if name in (KEY, *READ) and name not in _EXPECTED]
+        texts = [name for name in names if name in (KEY, *READ) and COLUMNS[name].startswith("string")]
+        file = self._pa.PythonFile(SourceFile(self._source), mode="r")
         return pq.ParquetFile(file, metadata=metadata, read_dictionary=texts)
 
     def _checked_columns(self) -> tuple[str, ...]:
@@ -302,8 +264,8 @@ class ParquetLines:
             kind = schema.field(name).type
             if types.is_dictionary(kind):
                 kind = kind.value_type
-            expected = _EXPECTED.get(name, ("is_string", "is_large_string"))
-            if not any(getattr(types, check)(kind) for check in expected) or (
+            checks = _CHECKS[COLUMNS[name].rstrip("?")]
+            if not any(getattr(types, check)(kind) for check in checks) or (
                 types.is_fixed_size_binary(kind) and kind.byte_width != UUID_SIZE
             ):
                 raise FormatError(f"the column {name} has the type {kind}, which an index does not have")
@@ -347,52 +309,16 @@ class ParquetLines:
             ) from error
 
 
-_EXPECTED: Final = {
-    TIME: ("is_timestamp",),
-    "fetch_status": ("is_integer",),
-    "warc_record_id": ("is_fixed_size_binary",),
-    **dict.fromkeys(
-        ("warc_record_offset", "warc_record_length", "payload_size", "payload_offset", "frames"),
-        ("is_integer",),
-    ),
+_CHECKS: Final = {
+    "string": ("is_string", "is_large_string"),
+    "timestamp": ("is_timestamp",),
+    "uuid": ("is_fixed_size_binary",),
+    **dict.fromkeys(("int16", "int32", "int64"), ("is_integer",)),
 }
-"""Checks of `pyarrow.types`, one of which a column must pass; the others are strings."""
-
-
-class _Heads:
-    """Keys and dates of a row group."""
-
-    def __init__(self, table: Any, window: int) -> None:  # noqa: ANN401
-        self._size: int = table.num_rows
-        self._window = _Window(table, window)
-
-    def at(self, number: int) -> tuple[str, str]:
-        """Return the key and the date of a row.
-
-        Raises:
-            FormatError: One of them is missing or malformed.
-        """
-        row = self._window.at(number)
-        key, time = row[KEY], row[TIME]
-        if not isinstance(key, str) or not isinstance(time, int) or " " in key:
-            raise FormatError(f"row {number} of a row group has no valid {KEY} or {TIME}")
-        return key, timestamp_at(time)
-
-    def first_at(self, wanted: bytes) -> int:
-        """Return the number of the first row whose head does not sort before `wanted`."""
-        low, high = 0, self._size
-        while low < high:
-            middle = (low + high) // 2
-            key, timestamp = self.at(middle)
-            if f"{key} {timestamp}".encode() < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+"""Checks of `pyarrow.types` for each type of `COLUMNS`, one of which a column must pass."""
 
 
 def _longest_text(column: Any) -> int:  # noqa: ANN401
-    """Return the bytes of the longest text in a column; 0 if it holds none."""
     import pyarrow.compute as pc
     from pyarrow.types import is_primitive
 
@@ -416,41 +342,6 @@ class _Window:
             rows = self._table.slice(start, self._window).to_pylist()
             self._rows = start, rows
         return rows[number - start]
-
-
-class _SourceFile(io.RawIOBase):
-    """A source as a file for pyarrow, which reads it under a lock."""
-
-    def __init__(self, source: Fetcher, size: int, tail: bytes) -> None:
-        super().__init__()
-        self._source = source
-        self._size = size
-        self._tail = tail
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._position = offset + (0, self._position, self._size)[whence]
-        return self._position
-
-    def tell(self) -> int:
-        return self._position
-
-    def read(self, size: int = -1) -> bytes:
-        start = self._position
-        stop = self._size if size < 0 else min(start + size, self._size)
-        begin = self._size - len(self._tail)
-        if start >= begin:
-            data = self._tail[start - begin : stop - begin]
-        else:
-            data = self._source.read(start, stop) if stop > start else b""
-        self._position += len(data)
-        return data
 
 
 def _bytes(value: str | bytes) -> bytes:

@@ -15,19 +15,23 @@ import heapq
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from glob import glob, has_magic
 from itertools import repeat
+from operator import itemgetter
 from typing import Final, TypeAlias
 
-from seekwarc.cdx.lines import IndexLimits
-from seekwarc.cdx.parquet import ParquetLines, StoredRow
+from seekwarc.cdx.lines import IndexLimits, SortedLines, StoredRow
+from seekwarc.cdx.parquet import ParquetLines
+from seekwarc.compiling import override
 from seekwarc.errors import SourceError
 from seekwarc.storage.fetch import Fetcher
 
 __all__ = ["JoinedParquet", "parts_of"]
+
+_Marked: TypeAlias = "Iterator[tuple[bytes, StoredRow | None]]"
+"""Heads of rows, each with its row; first one that no row of the file sorts before, without a row."""
 
 SUFFIX: Final = ".parquet"
 OPENED_AT_ONCE: Final = 8
@@ -40,9 +44,6 @@ def parts_of(name: str) -> list[str]:
     """Return the files of an index that a folder or a pattern of paths names; any other path by itself.
 
     In a folder these are the files whose names end with `.parquet`, in folders within it (`subset=warc`) too.
-
-    Raises:
-        SourceError: No file matches.
     """
     if os.path.isdir(name):
         found = [os.path.join(folder, it) for folder, _, names in os.walk(name) for it in names]
@@ -58,22 +59,8 @@ def parts_of(name: str) -> list[str]:
     return sorted(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """Stands where the rows of a file may begin."""
-
-    head: bytes
-
-
-_Rows: TypeAlias = "Iterator[StoredRow | _Mark]"
-
-
-class JoinedParquet:
-    """The rows of several Parquet files as sorted lines; see `SortedLines`. Safe to use from several threads.
-
-    Raises:
-        SeekWarcError: As `ParquetLines`.
-    """
+class JoinedParquet(SortedLines):
+    """The rows of several Parquet files as sorted lines. Safe to use from several threads."""
 
     def __init__(self, sources: Sequence[Fetcher], limits: IndexLimits) -> None:
         with ThreadPoolExecutor(min(OPENED_AT_ONCE, len(sources))) as pool:
@@ -81,49 +68,38 @@ class JoinedParquet:
         self._lock = threading.Lock()
         self._finished: deque[ParquetLines] = deque()
 
+    @override
     def ascending(self, wanted: bytes) -> Iterator[StoredRow]:
-        """See `SortedLines.ascending`.
+        return self._merged((it, it.least(wanted), it.ascending(wanted)) for it in self._files)
 
-        Raises:
-            FormatError: As `ParquetLines.ascending`; the rows of a file are not where its footer says.
-        """
-        begun = self._begun(lambda it: it.least(wanted), lambda it: it.ascending(wanted))
-        before = b""
-        for row in heapq.merge(*begun, key=_head):
-            if row.head < before:
-                raise _misplaced(row)
-            before = row.head
-            if isinstance(row, StoredRow):
-                yield row
-
+    @override
     def descending(self, wanted: bytes) -> Iterator[StoredRow]:
-        """See `SortedLines.descending`.
+        begun = ((it, it.greatest(wanted), it.descending(wanted)) for it in self._files)
+        return self._merged(begun, reverse=True)
 
-        Raises:
-            FormatError: As `ascending`.
-        """
-        begun = self._begun(lambda it: it.greatest(wanted), lambda it: it.descending(wanted))
-        after = wanted
-        for row in heapq.merge(*begun, key=_head, reverse=True):
-            if row.head > after:
-                raise _misplaced(row)
-            after = row.head
-            if isinstance(row, StoredRow):
-                yield row
-
-    def _begun(
+    def _merged(
         self,
-        bound: Callable[[ParquetLines], bytes | None],
-        rows: Callable[[ParquetLines], Iterator[StoredRow]],
-    ) -> list[_Rows]:
-        """Return the rows of each file that may have some, after a mark."""
-        bounds = [(file, bound(file)) for file in self._files]
-        return [self._marked(file, head, rows(file)) for file, head in bounds if head is not None]
+        begun: Iterable[tuple[ParquetLines, bytes | None, Iterator[StoredRow]]],
+        *,
+        reverse: bool = False,
+    ) -> Iterator[StoredRow]:
+        marked = [self._marked(file, bound, rows) for file, bound, rows in begun if bound is not None]
+        before: bytes | None = None
+        for head, row in heapq.merge(*marked, key=itemgetter(0), reverse=reverse):
+            if row is not None:
+                # The mark before it may be wrong.
+                if before is not None and (head > before if reverse else head < before):
+                    raise row.error(
+                        f"the row {head[:200]!r} is not where the footer of the file says: make it again"
+                    )
+                yield row
+            before = head
 
-    def _marked(self, file: ParquetLines, head: bytes, rows: Iterator[StoredRow]) -> _Rows:
-        yield _Mark(head)
+    def _marked(self, file: ParquetLines, bound: bytes, rows: Iterator[StoredRow]) -> _Marked:
+        yield bound, None
         try:
-            yield from rows
+            for row in rows:
+                yield row.head, row
         finally:
             self._finish(file)
 
@@ -135,13 +111,3 @@ class JoinedParquet:
             oldest = self._finished.popleft() if len(self._finished) > MAX_FINISHED else None
         if oldest is not None:
             oldest.forget()
-
-
-def _head(row: StoredRow | _Mark) -> bytes:
-    return row.head
-
-
-def _misplaced(row: StoredRow | _Mark) -> Exception:
-    # A mark never is: it comes first of its file.
-    assert isinstance(row, StoredRow)
-    return row.error(f"the row {row.head[:200]!r} is not where the footer of the file says: make it again")

@@ -16,7 +16,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
-from seekwarc.cdx.lines import MAX_BLOCK_SIZE, StoredLine, StoredLines, in_order
+from seekwarc.cdx.lines import MAX_BLOCK_SIZE, SortedLines, StoredLine, StoredLines, in_order
+from seekwarc.compiling import override
 from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, line_head
 from seekwarc.storage.local import BytesSource
@@ -43,11 +44,7 @@ class _Block:
 
 
 def is_cluster(first_line: bytes) -> bool:
-    """Return whether a file with that first line is the index of a cluster.
-
-    Raises:
-        UnsupportedError: It is, but of an unknown format.
-    """
+    """Return whether a file with that first line is the index of a cluster, of a known format."""
     if first_line.startswith(META):
         name = _meta(first_line).get("format")
         if isinstance(name, str) and name.startswith("cdxj-gzip") and name != FORMAT:
@@ -56,8 +53,8 @@ def is_cluster(first_line: bytes) -> bool:
     return _TABBED.match(first_line) is not None
 
 
-class ZipNumCluster:
-    """The lines of a cluster; see `SortedLines`."""
+class ZipNumCluster(SortedLines):
+    """The lines of a cluster."""
 
     def __init__(
         self,
@@ -73,20 +70,12 @@ class ZipNumCluster:
         self._part = lru_cache(None)(open_part)
         self._block_lines = lru_cache(MAX_BLOCKS)(self._read_block)
 
+    @override
     def ascending(self, wanted: bytes) -> Iterator[StoredLine]:
-        """See `SortedLines.ascending`.
-
-        Raises:
-            FormatError: The index or a block is damaged, or the lines are not sorted.
-        """
         return in_order(self._forward(wanted))
 
+    @override
     def descending(self, wanted: bytes) -> Iterator[StoredLine]:
-        """See `SortedLines.descending`.
-
-        Raises:
-            FormatError: The index or a block is damaged, or the lines are not sorted.
-        """
         for entry in self._index.descending(wanted):
             if not entry.data.startswith(META):
                 yield from self._lines(entry, lambda lines: lines.descending(wanted))

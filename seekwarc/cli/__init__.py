@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib
 import json
 import os
@@ -15,7 +14,8 @@ from types import FrameType
 from typing import Final
 
 from seekwarc import __compiled__, __version__
-from seekwarc.cli.arguments import Parser, did_you_mean
+from seekwarc.cli.arguments import Parser
+from seekwarc.cli.printing import report, say
 from seekwarc.errors import (
     FormatError,
     FormatWarning,
@@ -23,6 +23,7 @@ from seekwarc.errors import (
     SeekWarcError,
     TargetError,
 )
+from seekwarc.format.words import did_you_mean
 from seekwarc.system import SIGPIPE, configure_text, interrupt_after, is_broken_pipe
 
 __all__ = ["main"]
@@ -97,11 +98,7 @@ def _verb_of(words: list[str]) -> tuple[str | None, list[str]]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command.
-
-    Returns:
-        The exit status: 0 fine, 1 damaged data or nothing found, 2 wrong usage or I/O error.
-    """
+    """Run the command; return 0 if fine, 1 for damage or nothing found, 2 for wrong usage or I/O errors."""
     words = list(sys.argv[1:] if argv is None else argv)
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", FormatWarning)
@@ -118,9 +115,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, _Terminated) as stop:
         for number in STOPPING:
             signal.signal(number, signal.SIG_IGN)  # Nothing may interrupt the exit of Python.
-        _say("stopped")
+        say("stopped")
         _drop_output()
-        return BY_SIGNAL + (signal.SIGTERM if isinstance(stop, _Terminated) else signal.SIGINT)
+        return BY_SIGNAL + _signal_of(stop)
     for number, handler in handlers.items():
         signal.signal(number, handler)
     sys.unraisablehook = dropped
@@ -147,17 +144,17 @@ def _status_of(verb: str | None, words: list[str]) -> int:
         from seekwarc.tools.outcome import Failure
 
         failure = Failure.of(error)
-        _say(f"{error}{failure.way_out}")
+        say(f"{error}{failure.way_out}")
         return FOUND_PROBLEMS
     except (SeekWarcError, ValueError) as error:
-        _say(str(error))
+        say(str(error))
         return FAILED
     except OSError as error:
         if is_broken_pipe(error):
             return BY_SIGNAL + SIGPIPE  # The reader has enough.
         # Only an error of standard output has no file name.
         named = error.filename is not None
-        _say(str(error) if named else f"standard output: cannot be written: {error.strerror or error}")
+        say(str(error) if named else f"standard output: cannot be written: {error.strerror or error}")
         return FAILED
     return status
 
@@ -182,7 +179,6 @@ def _run(verb: str, words: list[str]) -> int:
 
 def _print_failure(options: argparse.Namespace, error: Exception) -> None:
     """Print as JSON that a verb failed; see spec-notes/json.md."""
-    from seekwarc.cli.printing import report
     from seekwarc.tools.outcome import Failure
 
     target = getattr(options, "output", None)
@@ -207,15 +203,8 @@ def _joined_ranges(words: list[str]) -> list[str]:
     return joined
 
 
-def _say(text: str) -> None:
-    # With standard error closed, `print` would write to standard output.
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):
-            print(f"seekwarc: {text}", file=sys.stderr)
-
-
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    _say(f"warning: {message}")
+    say(f"warning: {message}")
 
 
 def _drop_output() -> None:
@@ -230,27 +219,27 @@ def _stop(number: int, _: FrameType | None) -> None:
     Later signals are not ignored altogether: if a library swallows the exception, the next signal raises
     again.
     """
-    if not _is_stopping():
-        raise _Terminated if number == signal.SIGTERM else KeyboardInterrupt
-
-
-def _is_stopping() -> bool:
-    """Return whether an `except` or `finally` block that such an exception has reached is running."""
     error = sys.exception()
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt | _Terminated):
-            return True
+    while error is not None and not _signal_of(error):
         error = error.__context__
-    return False
+    # If there is such an exception, the `except` or `finally` block that it has reached is running.
+    if error is None:
+        raise _Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
 
 def _stop_again(lost: sys.UnraisableHookArgs) -> None:
     """Raise again an exception that Python dropped because the signal came during a destructor."""
-    if not isinstance(lost.exc_value, KeyboardInterrupt | _Terminated):
+    if number := _signal_of(lost.exc_value):
+        interrupt_after(SOON, lambda: _stop(number, None))
+    else:
         sys.__unraisablehook__(lost)
-        return
-    number = signal.SIGTERM if isinstance(lost.exc_value, _Terminated) else signal.SIGINT
-    interrupt_after(SOON, lambda: _stop(number, None))
+
+
+def _signal_of(error: BaseException | None) -> int:
+    """Return the signal that raised the exception, or 0."""
+    if isinstance(error, KeyboardInterrupt):
+        return signal.SIGINT
+    return signal.SIGTERM if isinstance(error, _Terminated) else 0
 
 
 class _Terminated(BaseException):

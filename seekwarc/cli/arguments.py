@@ -6,25 +6,30 @@ import argparse
 import contextlib
 import os
 import re
-from collections.abc import Iterable
-from typing import Any, Final, NoReturn
+from collections.abc import Callable
+from typing import Any, Final, NoReturn, TypeVar
+
+from seekwarc.format.header_fields import whole_number
+from seekwarc.format.words import did_you_mean
 
 __all__ = [
     "Help",
     "Parser",
+    "add_flag",
     "add_force_argument",
     "add_json_argument",
-    "add_no_verify_argument",
     "add_output_arguments",
-    "did_you_mean",
+    "argument",
+    "number",
 ]
 
 RARE: Final = frozenset(
     f"max_{name}_size" for name in ("window", "dictionary", "table", "block", "cell", "group")
 )
 """Options that most users never need: the limits of reading."""
+MAX_NUMBER: Final = 10**18
 
-
+_T = TypeVar("_T")
 Arguments = argparse._ActionsContainer  # noqa: SLF001
 """A parser, or a group of one."""
 
@@ -80,10 +85,35 @@ class _HelpAll(argparse.Action):
         parser.exit()
 
 
+def argument(parse: Callable[[str], _T]) -> Callable[[str], _T]:
+    """Return a type of arguments that keeps the message of a `ValueError`, which argparse would replace."""
+
+    def parsed(text: str) -> _T:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return parsed
+
+
+def number(what: str, low: int, high: int = MAX_NUMBER) -> Callable[[str], int]:
+    """Return a type of arguments: a whole number within limits, both included."""
+
+    def parsed(text: str) -> int:
+        value = whole_number(text)
+        if value is None or not low <= value <= high:
+            limits = f"from {low} to {high}" if high < MAX_NUMBER else ""
+            raise argparse.ArgumentTypeError(f"{text!r} is not a {what} {limits}".rstrip())
+        return value
+
+    return parsed
+
+
 def add_json_argument(parser: Arguments, each: str | None = None) -> None:
     """Add --json, for an object for each file, record or capture, or for one object with what was done."""
     text = f"print a JSON object for each {each}, one per line" if each else "print what was done as JSON"
-    parser.add_argument("--json", action="store_true", help=text)
+    add_flag(parser, "--json", text=text)
 
 
 def add_output_arguments(parser: Arguments, metavar: str, text: str, *, required: bool = True) -> None:
@@ -94,17 +124,8 @@ def add_output_arguments(parser: Arguments, metavar: str, text: str, *, required
 
 def add_force_argument(parser: Arguments, text: str = "replace an existing file (default: refuse)") -> None:
     """Add the option that lets a verb replace existing files."""
-    parser.add_argument("-f", "--force", action="store_true", help=text)
+    add_flag(parser, "-f", "--force", text=text)
 
 
-def add_no_verify_argument(parser: Arguments, text: str) -> None:
-    """Add the option that saves the time of a check."""
-    parser.add_argument("--no-verify", action="store_true", help=text)
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean ...?" if a known word resembles the unknown one, or else an empty string."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, list(known), n=1, cutoff=0.7)
-    return f"; did you mean {close[0]}?" if close else ""
+def add_flag(parser: Arguments, *names: str, text: str) -> None:
+    parser.add_argument(*names, action="store_true", help=text)

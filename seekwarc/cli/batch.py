@@ -10,37 +10,46 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from seekwarc.cli.arguments import add_output_arguments
+from seekwarc.cli.arguments import add_flag, add_output_arguments, number
 from seekwarc.cli.options import writer_options
-from seekwarc.cli.printing import printable, report
-from seekwarc.cli.progress import progress_is_seen, watch
+from seekwarc.cli.printing import printable, report, say
+from seekwarc.cli.progress import progress_bar, progress_is_seen, watch
 from seekwarc.cli.targets import absolute
-from seekwarc.errors import SeekWarcError, SourceError, TargetError
+from seekwarc.compiling import override
+from seekwarc.errors import SeekWarcError, SourceError, TargetError, TargetExistsError
 from seekwarc.format.words import counted
 from seekwarc.system import default_threads
 from seekwarc.tools.batch import Pool, jobs_into, run
 from seekwarc.tools.outcome import Job, Outcome, Status
-from seekwarc.tools.work import Work
+from seekwarc.tools.work import Report, Work
+from seekwarc.write.files import refuse_url
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
 __all__ = [
+    "JOBS",
     "MAX_JOBS",
+    "Printer",
     "add_batch_arguments",
     "add_copy_arguments",
     "as_json",
     "check_age",
-    "parse_jobs",
     "planned_jobs",
+    "refuse_unsound",
     "renamed",
     "run_batch",
+    "skips_existing",
     "writer_options_of_each",
 ]
 
 MAX_JOBS: Final = 256
+JOBS: Final = number("number", 1, MAX_JOBS)
+"""How many files are processed at the same time, as a type of arguments."""
+NOTHING_TO_DO: Final = "nothing to do: every file found exists already"
 MAX_FAILED: Final = 20
 """Failed files that are listed at the end."""
 _SUFFIX = re.compile(r"\.(gz|zstd?)$", re.IGNORECASE)
@@ -55,7 +64,6 @@ STATUS_WORDS: Final = {
 
 
 def add_batch_arguments(parser: argparse.ArgumentParser, *, made: str | None = None) -> None:
-    """Add the options for many files."""
     group = parser.add_argument_group("many files")
     if made is not None:
         group.add_argument(
@@ -66,7 +74,7 @@ def add_batch_arguments(parser: argparse.ArgumentParser, *, made: str | None = N
     group.add_argument(
         "-j",
         "--jobs",
-        type=parse_jobs,
+        type=JOBS,
         default=1,
         metavar="N",
         help="files to process at the same time (default: 1)",
@@ -77,16 +85,7 @@ def add_batch_arguments(parser: argparse.ArgumentParser, *, made: str | None = N
         help="let the workers of the Dask cluster at this address (tcp://host:8786) process the files; they "
         "open each FILE, and DIR, by the same name",
     )
-    group.add_argument(
-        "-k", "--keep-going", action="store_true", help="continue with the other files after one has failed"
-    )
-
-
-def parse_jobs(text: str) -> int:
-    """Parse how many files are processed at the same time, for argparse."""
-    if not re.fullmatch(r"[0-9]{1,3}", text) or not 1 <= int(text) <= MAX_JOBS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {MAX_JOBS}")
-    return int(text)
+    add_flag(group, "-k", "--keep-going", text="continue with the other files after one has failed")
 
 
 def writer_options_of_each(options: argparse.Namespace) -> dict[str, Any]:
@@ -114,12 +113,7 @@ def add_copy_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
 
 
 def renamed(name: str, suffix: str) -> str:
-    """Return the name of a file in another compression: "a.warc.gz" becomes "a.warc.zst".
-
-    Args:
-        name: Its base name.
-        suffix: The part after ".warc": ".zst", ".gz" or nothing.
-    """
+    """Return the base name of a file in another compression: "a.warc.gz" becomes "a.warc" and the suffix."""
     bare = _SUFFIX.sub("", name)
     if not bare.lower().endswith("warc"):
         bare += ".warc"
@@ -137,15 +131,11 @@ def check_age(target: str, source: str) -> bool:
 
 
 def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> list[Job]:
-    """Return which file is made from which: SRC DST, SRC -o DST, or FILE... --to-dir DIR, which is created.
-
-    Raises:
-        SeekWarcError: The names are too few or too many.
-        TargetError: Names collide, or DIR cannot be created.
-    """
+    """Return which file is made from which: SRC DST, SRC -o DST, or FILE... --to-dir DIR, which is made."""
     if options.to_dir is not None:
         if options.output is not None:
             raise SeekWarcError("-o names one new file, --to-dir a folder for many: give only one of them")
+        refuse_url(options.to_dir)
         jobs = jobs_into(options.to_dir, options.files, rename)
         try:
             os.makedirs(options.to_dir, exist_ok=True)
@@ -169,8 +159,20 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
     return [Job(sources[0], target)]
 
 
+def skips_existing(options: argparse.Namespace) -> bool:
+    """Return whether an existing target is skipped if it is sound."""
+    return options.to_dir is not None and not options.force
+
+
+def refuse_unsound(target: str, source: str, is_sound: Callable[[str], bool]) -> None:
+    """Raise an error unless an existing target is sound and no older than its source."""
+    if not (check_age(target, source) and is_sound(target)):
+        raise TargetExistsError(
+            f"exists already, but is damaged or older than {source}; --force replaces it", source=target
+        )
+
+
 def as_json(outcome: Outcome, fields: dict[str, object]) -> dict[str, object]:
-    """Return the JSON object of a file."""
     return {
         "file": outcome.job.source,
         "target": outcome.job.target,
@@ -180,34 +182,90 @@ def as_json(outcome: Outcome, fields: dict[str, object]) -> dict[str, object]:
     }
 
 
-def run_batch(
-    options: argparse.Namespace,
-    jobs: Sequence[Job],
-    work: Work,
-    *,
-    text: Callable[[Any], str | None],
-    fields: Callable[[Any], dict[str, object]],
-    on_event: Callable[[Any], object] = print,
-    on_result: Callable[[Job, Any], object] | None = None,
-    skipped: str = "exists already",
-    summary: bool = True,
-) -> int:
-    """Process files, and print the outcome of each.
+@dataclass
+class Printer(Report):
+    """Prints what happens to the files of a batch."""
 
-    Args:
-        options: With `jobs`, `keep_going`, `json`, and `to_dir` where the verb has it.
-        jobs: The files.
-        work: Processes one file.
-        text: Returns the line to print for a result, or None.
-        fields: Returns the JSON fields of a result, or of None if it failed.
-        on_event: Prints what is found along the way.
-        on_result: Called with each result, in this process.
-        skipped: What is printed about a file that is skipped.
-        summary: Whether to print a count of outcomes at the end, if there are several files.
+    text: Callable[[Any], str | None]
+    """Returns the line to print for a result, or None."""
+    fields: Callable[[Any], dict[str, object]]
+    """Returns the JSON fields of a result, or of None if the file failed."""
+    event: Callable[[Any], object] = print
+    """Prints what is found along the way."""
+    keep: Callable[[Job, Any], object] | None = None
+    """Called with each result, in this process."""
+    skipped: str = "exists already"
+    """What is printed about a file that is skipped."""
+    summary: bool = True
+    """Whether to print a count of outcomes at the end, if there are several files."""
+    total: Callable[[], str | None] = lambda: None
+    """Returns a last line about all results, or None."""
+    show_json: bool = field(default=False, init=False)
+    show_names: bool = field(default=False, init=False)
+    bar: tqdm[Any] | None = field(default=None, init=False)
+    _counts: Counter[Status] = field(default_factory=Counter, init=False)
+    _failed: list[Outcome] = field(default_factory=list, init=False)
 
-    Returns:
-        The exit status.
-    """
+    @override
+    def on_event(self, job: Job, event: object) -> None:
+        with self._beside_the_bar():
+            self.event(event)
+
+    @override
+    def on_progress(self, size: int) -> None:
+        if self.bar is not None:
+            self.bar.update(size)
+
+    @override
+    def on_outcome(self, outcome: Outcome) -> None:
+        self._counts[outcome.status] += 1
+        if self.keep is not None and outcome.result is not None:
+            self.keep(outcome.job, outcome.result)
+        with self._beside_the_bar():
+            if outcome.failure is not None:
+                self._failed.append(outcome)
+                say(outcome.failure.message + outcome.failure.way_out)
+            line = self._json(outcome) if self.show_json else self._line(outcome)
+            if line is not None:
+                report(line, target=outcome.job.target or "")
+                if sys.stdout is not None:
+                    # People watch a long run.
+                    sys.stdout.flush()
+
+    def _json(self, outcome: Outcome) -> str:
+        return json.dumps(as_json(outcome, self.fields(outcome.result)))
+
+    def _line(self, outcome: Outcome) -> str | None:
+        job = outcome.job
+        names = f"{printable(job.source)} -> {printable(job.target)}" if job.target else printable(job.source)
+        if outcome.status is Status.SKIPPED:
+            return f"{names}: {printable(self.skipped)}"
+        if outcome.status in (Status.FAILED, Status.NOT_RUN):
+            return None
+        text = self.text(outcome.result)
+        return f"{names}: {text}" if text is not None and self.show_names and job.target else text
+
+    def _beside_the_bar(self) -> Any:  # noqa: ANN401
+        return nullcontext() if self.bar is None else self.bar.external_write_mode(file=sys.stderr)
+
+    def print_summary(self) -> None:
+        """Print how many files there were, by outcome, and which of them failed."""
+        total = self._counts.total()
+        each = ", ".join(
+            f"{self._counts[status]} {text}" for status, text in STATUS_WORDS.items() if self._counts[status]
+        )
+        print(f"{counted(total, 'file')}: {each}" if total else NOTHING_TO_DO)
+        if (line := self.total()) is not None:
+            print(line)
+        # What was printed about each may be thousands of lines ago.
+        for outcome in self._failed[:MAX_FAILED] if total > 1 else []:
+            kind = outcome.failure.kind if outcome.failure is not None else ""
+            print(f"    failed: {printable(outcome.job.source)} ({kind})")
+        if len(self._failed) > MAX_FAILED:
+            print(f"    and {len(self._failed) - MAX_FAILED} more")
+
+
+def run_batch(options: argparse.Namespace, jobs: Sequence[Job], work: Work, printer: Printer) -> int:
     folder = getattr(options, "to_dir", None)
     many = folder is not None or len(jobs) > 1
     pool = None
@@ -219,23 +277,23 @@ def run_batch(
         option = "--jobs" if pool is None else "--dask"
         raise SeekWarcError(f"standard input can be read by one process only: leave out {option}")
     shows_bar = many or pool is not None
+    printer.show_json, printer.show_names = options.json, many
     with ExitStack() as opened:
-        bar = opened.enter_context(_bar(jobs)) if shows_bar and progress_is_seen() else None
-        told = _Told(
-            text, fields, on_event, on_result, bar, skipped=skipped, show_json=options.json, show_names=many
-        )
+        if shows_bar and progress_is_seen():
+            total = sum(os.path.getsize(job.source) for job in jobs if os.path.isfile(job.source))
+            printer.bar = opened.enter_context(progress_bar(total, f"{len(jobs)} files"))
         status = run(
             jobs,
             work,
-            told,
+            printer,
             processes=options.jobs,
             pool=pool,
             keep_going=options.keep_going,
             folder=folder,
             on_progress=None if shows_bar else watch,
         )
-    if many and summary and not options.json:
-        told.print_summary()
+    if many and printer.summary and not options.json:
+        printer.print_summary()
     return status
 
 
@@ -247,96 +305,3 @@ def _cluster(options: argparse.Namespace) -> Pool:
     except ImportError as error:
         raise SeekWarcError(f"--dask needs {error.name}: pip install 'seekwarc[dask]'") from error
     return Cluster(options.dask)
-
-
-def _bar(jobs: Sequence[Job]) -> tqdm[Any]:
-    from tqdm import tqdm
-
-    total = sum(os.path.getsize(job.source) for job in jobs if os.path.isfile(job.source))
-    return tqdm(
-        total=total, desc=f"{len(jobs)} files", unit="B", unit_scale=True, leave=False, file=sys.stderr
-    )
-
-
-class _Told:
-    """Prints what happens; see `tools.work.Report`."""
-
-    def __init__(
-        self,
-        text: Callable[[Any], str | None],
-        fields: Callable[[Any], dict[str, object]],
-        on_event: Callable[[Any], object],
-        on_result: Callable[[Job, Any], object] | None,
-        bar: tqdm[Any] | None,
-        *,
-        skipped: str,
-        show_json: bool,
-        show_names: bool,
-    ) -> None:
-        self._show_json = show_json
-        self._show_names = show_names
-        self._text = text
-        self._fields = fields
-        self._on_event = on_event
-        self._on_result = on_result
-        self._skipped = skipped
-        self._bar = bar
-        self._counts: Counter[Status] = Counter()
-        self._failed: list[Outcome] = []
-
-    def on_event(self, job: Job, event: object) -> None:  # noqa: ARG002
-        with self._beside_the_bar():
-            self._on_event(event)
-
-    def on_progress(self, size: int) -> None:
-        if self._bar is not None:
-            self._bar.update(size)
-
-    def on_outcome(self, outcome: Outcome) -> None:
-        self._counts[outcome.status] += 1
-        if self._on_result is not None and outcome.result is not None:
-            self._on_result(outcome.job, outcome.result)
-        with self._beside_the_bar():
-            if outcome.failure is not None:
-                self._failed.append(outcome)
-                text = outcome.failure.message + outcome.failure.way_out
-                report(f"seekwarc: {printable(text)}", target="-")
-            line = self._json(outcome) if self._show_json else self._line(outcome)
-            if line is not None:
-                report(line, target=outcome.job.target or "")
-                if sys.stdout is not None:
-                    # People watch a long run.
-                    sys.stdout.flush()
-
-    def _json(self, outcome: Outcome) -> str:
-        return json.dumps(as_json(outcome, self._fields(outcome.result)))
-
-    def _line(self, outcome: Outcome) -> str | None:
-        job = outcome.job
-        names = f"{printable(job.source)} -> {printable(job.target)}" if job.target else printable(job.source)
-        if outcome.status is Status.SKIPPED:
-            return f"{names}: {printable(self._skipped)}"
-        if outcome.status in (Status.FAILED, Status.NOT_RUN):
-            return None
-        text = self._text(outcome.result)
-        return f"{names}: {text}" if text is not None and self._show_names and job.target else text
-
-    def _beside_the_bar(self) -> Any:  # noqa: ANN401
-        if self._bar is None:
-            return nullcontext()
-        return self._bar.external_write_mode(file=sys.stderr)
-
-    def print_summary(self) -> None:
-        """Print how many files there were, by outcome, and which of them failed."""
-        total = sum(self._counts.values())
-        files = counted(total, "file")
-        each = ", ".join(
-            f"{self._counts[status]} {text}" for status, text in STATUS_WORDS.items() if self._counts[status]
-        )
-        print(f"{files}: {each}" if total else "nothing to do: every file found exists already")
-        # What was printed about each may be thousands of lines ago.
-        for outcome in self._failed[:MAX_FAILED] if total > 1 else []:
-            kind = outcome.failure.kind if outcome.failure is not None else ""
-            print(f"    failed: {printable(outcome.job.source)} ({kind})")
-        if len(self._failed) > MAX_FAILED:
-            print(f"    and {len(self._failed) - MAX_FAILED} more")

@@ -5,9 +5,12 @@ from all segments; `--with` names other files that may hold them. With `--index`
 file and the offset, also of the record that a revisit refers to.
 
 seekwarc cat crawl.warc.zst 3117 --range 1000000000+65536
+seekwarc cat crawl.warc.zst 3117 --range 0-99,-10M:
 seekwarc cat crawl.warc.zst --uri https://example.org/film.mp4 --range -4096:
 seekwarc cat crawl.warc.zst 3117 --part record
+seekwarc cat broken.warc.zst 3117 --partial > film.mp4
 seekwarc cat crawl-00000.warc.zst --uri https://example.org/film.mp4 --with crawl-00001.warc.zst
+seekwarc cat crawls/ --uri https://example.org/film.mp4
 seekwarc cat --index crawl.cdxj --uri https://example.org/film.mp4 --date 2026-11-21 --range -4096:
 """
 
@@ -15,21 +18,29 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from datetime import datetime
 
-from seekwarc.cli.arguments import add_no_verify_argument
+from seekwarc.cli.arguments import add_flag
 from seekwarc.cli.options import add_index_limits, add_limit_arguments, index_limits, limit_options
+from seekwarc.cli.printing import say
 from seekwarc.cli.records import add_record_arguments, wanted_record
 from seekwarc.cli.sizes import counts_from_end, parse_range
 from seekwarc.cli.targets import open_archive
-from seekwarc.errors import NotFoundError, RangeError, SeekWarcError, SegmentError
+from seekwarc.errors import FormatError, NotFoundError, RangeError, SeekWarcError, SegmentError
+from seekwarc.format.dates import DIGITS
 from seekwarc.read.extent import Extent
+from seekwarc.read.filled import filled_record, gaps_of
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
+from seekwarc.storage.expand import expand
 from seekwarc.write.files import write_all
 
 __all__ = ["add_arguments", "run"]
 
 STEP = 8 << 20
+STEP_TO_DAMAGE = 64 << 10
+"""With --partial: of what is read in one step, nothing is printed if it is damaged."""
 UNKNOWN_SIZE = 1 << 62
 LATEST = "9999"
 """The capture nearest to this date is the latest one."""
@@ -41,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--range",
         metavar="RANGE",
         default=":",
-        help="in bytes of the part: START:STOP as a Python slice (1000:2000, :100, -4096:), START+LENGTH, or "
-        "FIRST-LAST as curl has it (0-99)",
+        help="in bytes of the part: START:STOP as a Python slice (1000:2000, :64K, -10M:), START+LENGTH, or "
+        "FIRST-LAST as curl has it (0-99); several, as in 0-99,-4K:, are printed one after another",
     )
     parser.add_argument(
         "--part",
@@ -51,10 +62,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="payload (default): without HTTP head and chunked coding; block: with them; record: with "
         "the WARC header too",
     )
-    parser.add_argument(
+    add_flag(
+        parser,
         "--decoded",
-        action="store_true",
-        help="undo the content coding (gzip, deflate, br, zstd); a range then counts decoded bytes",
+        text="undo the content coding (gzip, deflate, br, zstd); a range then counts decoded bytes",
     )
     parser.add_argument(
         "--with",
@@ -64,7 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="other files that may hold segments of the record, or the original of a revisit",
     )
-    add_no_verify_argument(parser, "stop decoding at the end of the range, and check no checksum")
+    text = "print what is intact of a damaged record, with zero bytes for damaged frames, or its beginning"
+    add_flag(parser, "--partial", text=text)
+    add_flag(parser, "--no-verify", text="stop decoding at the end of the range, and check no checksum")
     group = parser.add_argument_group("by an index, instead of FILE")
     group.add_argument(
         "--index",
@@ -76,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DATE",
         help="date of the capture: 2026, 20261121 or 2026-11-21T09:30:00Z (default: the latest)",
     )
-    group.add_argument("--closest", action="store_true", help="the capture nearest to --date")
+    add_flag(group, "--closest", text="the capture nearest to --date")
     group.add_argument(
         "--files",
         metavar="DIR|URL",
@@ -91,15 +104,27 @@ def run(options: argparse.Namespace) -> int:
         return _run_with_index(options)
     if options.file is None or options.date is not None or options.closest or options.files is not None:
         raise SeekWarcError("name a FILE or an --index; --date, --closest and --files need an index")
-    with open_archive(options.file, **limit_options(options)) as archive:
-        record = wanted_record(archive, options)
-        if record is None:
-            raise NotFoundError("name the record: OFFSET, --uri or --id")
-        if options.part == "payload" and (record.type == "revisit" or record.segment_number is not None):
-            _print_logical(archive, record, options)
-        else:
-            _print(_part(record, options.part), options)
-    return 0
+    files = list(expand(options.file))
+    if options.offset is not None and len(files) > 1:
+        raise SeekWarcError(f"OFFSET names a record of one file, and {options.file} has {len(files)}")
+    missing: NotFoundError | None = None
+    for name in files:
+        with open_archive(name, **limit_options(options)) as archive:
+            try:
+                record, status = wanted_record(archive, options)
+            except NotFoundError as error:
+                missing = error
+                continue
+            if options.partial:
+                record = filled_record(record)
+            if options.part == "payload" and (record.type == "revisit" or record.segment_number is not None):
+                _print_logical(archive, record, files, options)
+            else:
+                status |= _print_intact(record, options)
+            return status
+    assert missing is not None
+    missing.source = options.file
+    raise missing
 
 
 def _run_with_index(options: argparse.Namespace) -> int:
@@ -109,21 +134,27 @@ def _run_with_index(options: argparse.Namespace) -> int:
         raise SeekWarcError("--index needs --uri, and takes neither FILE nor --with")
     if options.closest and options.date is None:
         raise SeekWarcError("--closest needs a --date")
+    if options.date is not None and (options.since, options.until) != (None, None):
+        raise SeekWarcError("name the capture by --date, or by --since and --until")
     limits = {**limit_options(options), **index_limits(options)}
     with Index(options.index, files=options.files, **limits) as index:
-        wanted = (
-            {"closest": options.date} if options.closest else {"since": options.date, "until": options.date}
-        )
+        since, until = (options.date or _digits(it) for it in (options.since, options.until))
+        wanted = {"closest": options.date} if options.closest else {"since": since, "until": until}
         for capture in index.lookup(options.uri, **{"closest": LATEST, **wanted}):
             record = capture.open(resolve=options.part == "payload")
             if record.type in ("response", "resource", "revisit"):
-                _print(_part(record, options.part), options)
-                return 0
+                return _print_intact(filled_record(record) if options.partial else record, options)
         at = f" at {options.date}; --closest takes the nearest" if options.date is not None else ""
         raise NotFoundError(f"no capture of {options.uri}{at}", source=index.name)
 
 
-def _print_logical(archive: Reader, record: Record, options: argparse.Namespace) -> None:
+def _digits(date: datetime | None) -> str | None:
+    return f"{date:%Y%m%d%H%M%S}".rjust(DIGITS, "0") if date is not None else None
+
+
+def _print_logical(
+    archive: Reader, record: Record, files: Sequence[str], options: argparse.Namespace
+) -> None:
     """Print the payload of a revisit or a segmented record, which other records hold."""
     from seekwarc.collection.collection import Collection
 
@@ -131,12 +162,28 @@ def _print_logical(archive: Reader, record: Record, options: argparse.Namespace)
         raise NotFoundError(
             "a pipe cannot be searched for other records: store it in a file", source=archive.name
         )
-    with Collection([options.file, *options.others], **limit_options(options)) as collection:
+    with Collection([*files, *options.others], **limit_options(options)) as collection:
         try:
             _print(collection.open_record(record).payload, options)
         except (NotFoundError, SegmentError) as error:
             hint = "name the other files with --with, or print what is here with --part block"
             raise NotFoundError(f"{error}; {hint}") from None
+
+
+def _print_intact(record: Record, options: argparse.Namespace) -> int:
+    """Print a part of a record, with --partial up to damage, and return the exit status."""
+    try:
+        _print(_part(record, options.part), options)
+    except FormatError as error:
+        if not options.partial:
+            raise
+        sys.stdout.buffer.flush()
+        say(f"{error}; what comes before it was printed")
+        return 1
+    if (gaps := gaps_of(record)) is not None:
+        say(f"{record.source}, offset {record.offset}: {gaps}")
+        return 1
+    return 0
 
 
 def _part(record: Record, part: str) -> Extent:
@@ -149,21 +196,29 @@ def _print(extent: Extent, options: argparse.Namespace) -> None:
     if options.decoded and extent.codings:
         _print_decoded(extent, options)
         return
-    start, stop = parse_range(options.range, extent.size)
-    buffer = memoryview(bytearray(min(STEP, stop - start)))
-    while start < stop:
-        count = extent.pread_into(start, buffer[: stop - start], verify=not options.no_verify)
-        write_all(sys.stdout.buffer, buffer[:count])
-        start += count
+    texts = options.range.split(",")
+    # A chunked body has no known size: to count its chunks is to read them, and a pipe is read once only.
+    is_counted = extent.known_size is not None or any(map(counts_from_end, texts))
+    size = extent.size if is_counted else UNKNOWN_SIZE
+    step = STEP_TO_DAMAGE if options.partial else STEP
+    for start, stop in [parse_range(text, size) for text in texts]:
+        position, buffer = start, memoryview(bytearray(min(step, stop - start)))
+        while position < stop:
+            count = extent.pread_into(position, buffer[: stop - position], verify=not options.no_verify)
+            if not count:
+                break
+            write_all(sys.stdout.buffer, buffer[:count])
+            position += count
 
 
 def _print_decoded(extent: Extent, options: argparse.Namespace) -> None:
     """Print a range of a decoded payload, whose length is unknown until its end."""
-    start, stop = parse_range(options.range, UNKNOWN_SIZE)
-    if counts_from_end(options.range):
+    ranges = [parse_range(text, UNKNOWN_SIZE) for text in options.range.split(",")]
+    if any(map(counts_from_end, options.range.split(","))):
         raise RangeError("the length of a decoded payload is unknown: count the range from the beginning")
-    position = 0
-    with extent.open(decoded=True) as file:
-        while position < stop and (data := file.read(min(STEP, stop - position))):
-            write_all(sys.stdout.buffer, data[max(start - position, 0) :])
-            position += len(data)
+    for start, stop in ranges:
+        position = 0
+        with extent.open(decoded=True) as file:
+            while position < stop and (data := file.read(min(STEP, stop - position))):
+                write_all(sys.stdout.buffer, data[max(start - position, 0) :])
+                position += len(data)

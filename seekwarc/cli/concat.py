@@ -13,9 +13,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import add_json_argument, add_no_verify_argument, add_output_arguments
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import printable, report, report_done
+from seekwarc.cli.printing import printable, report_done, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
@@ -27,9 +27,9 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help=".warc.zst, .warc.gz or .warc")
+    parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "OUT", "the new .warc.zst")
-    add_no_verify_argument(parser, "copy large records without decoding them")
+    add_flag(parser, "--no-verify", text="copy large records without decoding them")
     add_json_argument(parser)
     add_limit_arguments(parser)
 
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         output_target(options.output),
         verify=not options.no_verify,
         existing=existing_option(options),
-        on_warning=lambda text: report(f"seekwarc: {printable(text)}", target="-"),
+        on_warning=say,
         on_progress=watch,
         **limit_options(options),
     )

@@ -34,9 +34,10 @@ from contextlib import ExitStack
 from itertools import groupby
 from typing import Final
 
-from seekwarc.cli.batch import MAX_JOBS, parse_jobs
-from seekwarc.cli.printing import printable
-from seekwarc.cli.progress import progress_is_seen
+from seekwarc.cli.arguments import add_flag, argument
+from seekwarc.cli.batch import JOBS, MAX_JOBS
+from seekwarc.cli.printing import picked, printable, say
+from seekwarc.cli.progress import progress_bar, progress_is_seen
 from seekwarc.conform.answers import Answer, judged, meets, questions_about
 from seekwarc.conform.batch_command import BatchCommand
 from seekwarc.conform.command import Command
@@ -53,7 +54,6 @@ MAX_TIMEOUT: Final = 86_400
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the verb takes."""
     parser.add_argument("manifest", metavar="MANIFEST", help="manifest.json of the samples, or its folder")
     parser.add_argument("command", metavar="COMMAND", nargs="+", help="after `--`: what runs the reader")
     parser.add_argument(
@@ -64,14 +64,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what the exit status tells: whether all records are read and no range is wrong (reads, the "
         "default), or whether ranges are read too (seeks)",
     )
-    parser.add_argument(
+    add_flag(
+        parser,
         "--batch",
-        action="store_true",
-        help="ask many questions of one process, which takes less time, instead of starting one for each",
+        text="ask many questions of one process, which takes less time, instead of starting one for each",
     )
     parser.add_argument(
         "--timeout",
-        type=_seconds,
+        type=argument(_seconds),
         default=TIMEOUT,
         metavar="SECONDS",
         help=f"end COMMAND after this time, for each question (default: {TIMEOUT:.0f})",
@@ -79,14 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-j",
         "--jobs",
-        type=parse_jobs,
+        type=JOBS,
         default=default_threads(),
         metavar="N",
         help=f"samples to ask about at the same time, up to {MAX_JOBS} (default: one for each core)",
     )
-    parser.add_argument(
-        "--json", action="store_true", help="print a JSON object for each question and one at the end"
-    )
+    add_flag(parser, "--json", text="print a JSON object for each question and one at the end")
 
 
 def _seconds(text: str) -> float:
@@ -95,12 +93,11 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 < value <= MAX_TIMEOUT:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+        raise ValueError(f"{text!r} is not a number of seconds")
     return value
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb."""
     try:
         manifest = read_manifest(options.manifest)
     except FormatError as error:
@@ -126,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"class {options.reader_class!r} is met")
     if not is_met:
         sys.stdout.flush()
-        print(f"seekwarc: class {options.reader_class!r} is not met", file=sys.stderr)
+        say(f"class {options.reader_class!r} is not met")
     return 0 if is_met else 1
 
 
@@ -135,12 +132,8 @@ def _watched(answers: Iterable[Answer], manifest: Manifest) -> Iterator[Answer]:
     with ExitStack() as opened:
         bar = None
         if progress_is_seen():
-            from tqdm import tqdm
-
             total = sum(len(questions_about(sample, "")) for sample in manifest.samples)
-            bar = opened.enter_context(
-                tqdm(total=total, desc="asking", unit="", leave=False, file=sys.stderr)
-            )
+            bar = opened.enter_context(progress_bar(total, "asking", unit=""))
         for answer in answers:
             if bar is not None:
                 bar.update()
@@ -148,17 +141,10 @@ def _watched(answers: Iterable[Answer], manifest: Manifest) -> Iterator[Answer]:
 
 
 def _as_json(answer: Answer) -> dict[str, object]:
-    fields = {
-        "kind": "answer",
-        "sample": answer.file,
-        "question": answer.question,
-        "verdict": answer.verdict,
-        "allowed": answer.allowed,
-        "message": answer.message or None,
-    }
+    fields = picked(answer, "question", "verdict", "allowed", "message", sample="file")
     if answer.question == "range":
-        fields |= {"offset": answer.offset, "start": answer.start, "end": answer.stop}
-    return fields
+        fields |= picked(answer, "offset", "start", end="stop")
+    return {"kind": "answer", **fields}
 
 
 def _table(manifest: Manifest, answers: list[Answer]) -> Iterator[str]:

@@ -10,7 +10,8 @@ compared with SRC before it gets its name. `-` is standard input or standard out
 
 With --to-dir, each FILE, and each WARC file in or below a folder, is converted into a file in DIR. A file
 that exists already and decompresses to the same bytes is skipped, so the same command continues after an
-interruption. (With --no-verify, a file is skipped if it is no older than FILE.)
+interruption. (With --no-verify, a file is skipped if it is no older than FILE.) The last line says what the
+files converted took before and take now.
 
 With a dictionary, its saving is measured on some of the records. `--dictionary train` trains one on records
 of SRC, which is then read twice, and measures on other records.
@@ -21,17 +22,21 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
-from seekwarc.cli.arguments import add_json_argument, add_no_verify_argument
+from seekwarc.cli.arguments import add_flag, add_json_argument
 from seekwarc.cli.batch import (
+    Printer,
     add_batch_arguments,
     add_copy_arguments,
     check_age,
     planned_jobs,
     renamed,
     run_batch,
+    skips_existing,
     writer_options_of_each,
 )
 from seekwarc.cli.options import (
@@ -41,28 +46,31 @@ from seekwarc.cli.options import (
     limit_options,
     writer_options,
 )
+from seekwarc.cli.printing import STANDARD_OUTPUT, dictionary_json, picked
 from seekwarc.cli.sizes import human_size
-from seekwarc.cli.targets import STANDARD_OUTPUT, existing_option, input_target, output_target
+from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import (
     FormatError,
+    FormatWarning,
     SeekWarcError,
     SourceError,
     TargetExistsError,
     UnsupportedError,
 )
 from seekwarc.format.words import counted
-from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE, Dictionary
+from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL
 from seekwarc.frames.pieces import Compression
-from seekwarc.read.options import ReadLimits
+from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import Reader
+from seekwarc.read.resync import SHARED
 from seekwarc.tools.arc import is_arc
 from seekwarc.tools.converting import Conversion, convert, holds_same
 from seekwarc.tools.outcome import Job, Status
-from seekwarc.tools.train import Gain, GainMeter, train
+from seekwarc.tools.training import Gain, GainMeter, train
 from seekwarc.tools.work import JobContext
-from seekwarc.write.files import Existing, is_special, refuse_same_file
-from seekwarc.write.output import PathOutput
+from seekwarc.write.files import is_special, refuse_same_file
+from seekwarc.write.opening import open_output
 from seekwarc.write.writer import Writer
 
 __all__ = ["add_arguments", "run"]
@@ -77,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("zst", "gz", "none"),
         help="compression of new files (default: from the name of DST; with --to-dir: zst)",
     )
-    add_no_verify_argument(parser, "do not decompress DST and compare it with SRC")
+    add_flag(parser, "--no-verify", text="do not decompress DST and compare it with SRC")
     add_json_argument(parser, "file")
     add_batch_arguments(parser, made="a new file")
     add_writer_arguments(parser, train=True)
@@ -91,49 +99,63 @@ def run(options: argparse.Namespace) -> int:
     trains = options.dictionary == TRAIN
     if trains:
         options.dictionary = None
-    work = _Converting(
-        compression=compression,
-        settings=writer_options_of_each(options) if compression == "zst" else writer_options(options),
-        limits=limit_options(options),
-        level=DEFAULT_LEVEL if options.level is None else options.level,
-        verify=not options.no_verify,
-        existing=existing_option(options),
-        trains=trains,
-        skips=options.to_dir is not None and not options.force,
-    )
-    return run_batch(options, jobs, work, text=_text, fields=_fields)
+    settings = writer_options_of_each(options) if compression == "zst" else writer_options(options)
+    work = _Converting(options, compression, settings, limit_options(options), trains)
+    saved = _Saved()
+    return run_batch(options, jobs, work, Printer(_text, _fields, keep=saved.add, total=saved.text))
 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """The result of a conversion, and what its dictionary saves."""
-
     conversion: Conversion
     dictionary: Dictionary | None
     gains: tuple[Gain, ...]
+
+
+class _Saved:
+    """What all conversions saved together."""
+
+    def __init__(self) -> None:
+        self._before = self._after = 0
+
+    def add(self, _: Job, made: _Made) -> None:
+        self._before += made.conversion.source_size or 0
+        self._after += made.conversion.target_size
+
+    def text(self) -> str | None:
+        return _change(self._before, self._after) if self._before else None
+
+
+def _change(before: int, after: int) -> str:
+    saving = (
+        f"{human_size(before - after)} saved" if after <= before else f"{human_size(after - before)} more"
+    )
+    return f"{human_size(before)} became {human_size(after)} ({after / before:.1%}): {saving}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Converting:
     """The work on one file; see `tools.work.Work`."""
 
+    options: argparse.Namespace
     compression: Compression
     settings: dict[str, Any]
     limits: ReadLimits
-    level: int
-    verify: bool
-    existing: Existing
     trains: bool
-    skips: bool
-    """Whether an existing target is skipped if it holds the same."""
 
     def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Made | None]:
         name = job.target or ""
-        if self.skips and os.path.lexists(name):
+        if skips_existing(self.options) and os.path.lexists(name):
             self._check_existing(job.source, name, context)
             return Status.SKIPPED, None
         source, target = input_target(job.source), output_target(name)
         refuse_same_file(job.source, target)
+        with warnings.catch_warnings():
+            # Such a file is mended by what is done here.
+            warnings.filterwarnings("ignore", f".*{re.escape(SHARED)}", FormatWarning)
+            return Status.DONE, self._made(job, source, target, context)
+
+    def _made(self, job: Job, source: str | BinaryIO, target: str | BinaryIO, context: JobContext) -> _Made:
         if is_arc(source):
             try:
                 from seekwarc.compat.warcio.arc import warc_of_arc  # it needs warcio
@@ -144,42 +166,43 @@ class _Converting:
             with warc_of_arc(job.source, on_progress=context.on_progress) as warc:
                 made = self._convert(job, warc, target, context)
             size = os.path.getsize(job.source)
-            return Status.DONE, replace(made, conversion=replace(made.conversion, source_size=size))
-        return Status.DONE, self._convert(job, source, target, context)
+            return replace(made, conversion=replace(made.conversion, source_size=size))
+        return self._convert(job, source, target, context)
 
     def _convert(
         self, job: Job, source: str | BinaryIO, target: str | BinaryIO, context: JobContext
     ) -> _Made:
         settings = dict(self.settings)
+        level = settings.get("level", DEFAULT_LEVEL)
         gains: tuple[Gain, ...] = ()
         if self.trains:
             self._check_before_training(job, source)
-            training = train([source], level=self.level, on_progress=context.on_progress, **self.limits)
+            training = train([source], level=level, on_progress=context.on_progress, **self.limits)
             settings["dictionary"], gains = training.dictionary, training.gains
         dictionary = settings.get("dictionary")
         meter = GainMeter() if dictionary is not None and not self.trains else None
-        with context.output(target, self.existing) as output:
+        with context.output(target, existing_option(self.options)) as output:
             done = convert(
                 source,
                 output,
                 self.compression,
-                verify=self.verify,
+                verify=not self.options.no_verify,
                 on_progress=context.on_progress,
                 on_record=meter.add if meter is not None else None,
                 limits=self.limits,
                 **settings,
             )
         if meter is not None and dictionary is not None:
-            gains = meter.gains(dictionary, self.level)
+            gains = meter.gains(dictionary, level)
         return _Made(done, dictionary, gains)
 
     def _check_existing(self, source: str, target: str, context: JobContext) -> None:
         """Check that an existing target was made from this source, and is whole."""
-        if self.verify:
-            most = self.limits.get("max_dictionary_size", MAX_DICTIONARY_SIZE)
-            sound = holds_same(source, target, on_progress=context.on_progress, max_dictionary_size=most)
-        else:
+        if self.options.no_verify:
             sound = check_age(target, source) and _begins_well(target)
+        else:
+            most = ReadOptions.of(**self.limits).max_dictionary_size
+            sound = holds_same(source, target, on_progress=context.on_progress, max_dictionary_size=most)
         if not sound:
             raise TargetExistsError(
                 f"exists already, and is not a conversion of {source}; --force replaces it", source=target
@@ -197,7 +220,7 @@ class _Converting:
         Writer(io.BytesIO(), **self.settings).abort()
         target = output_target(job.target or "")
         if isinstance(target, str) and not is_special(target):
-            PathOutput(target, existing=self.existing).abort()
+            open_output(target, existing=existing_option(self.options)).abort()
 
 
 def _begins_well(name: str) -> bool:
@@ -218,12 +241,11 @@ def _compression(options: argparse.Namespace, target: str) -> Compression:
     if options.to is not None:
         chosen: Compression = options.to
         return chosen
-    name = target.lower()
-    if name.endswith(".gz"):
-        return "gz"
-    if name.endswith(".warc"):
-        return "none"
-    if name.endswith((".zst", ".zstd")) or name in STANDARD_OUTPUT:
+    endings: dict[str, Compression] = {".gz": "gz", ".warc": "none", ".zst": "zst", ".zstd": "zst"}
+    for ending, compression in endings.items():
+        if target.lower().endswith(ending):
+            return compression
+    if target in STANDARD_OUTPUT:
         return "zst"
     raise SeekWarcError(
         "unknown compression: name it .warc.zst, .warc.gz or .warc, or give --to", source=target
@@ -231,26 +253,12 @@ def _compression(options: argparse.Namespace, target: str) -> Compression:
 
 
 def _fields(made: _Made | None) -> dict[str, object]:
-    done = made.conversion if made is not None else None
-    data: dict[str, object] = {
-        "records": done.records if done is not None else None,
-        "stored_size": done.source_size if done is not None else None,
-        "target_size": done.target_size if done is not None else None,
-        "content_size": done.content_size if done is not None else None,
-        "sha256": done.sha256 if done is not None else None,
-        "verified": done.verified if done is not None else None,
-    }
-    for gain in made.gains if made is not None else ():
-        if made is not None and made.dictionary is not None:
-            data["dictionary"] = {
-                "id": made.dictionary.id,
-                "size": len(made.dictionary.data),
-                "stored_size": len(made.dictionary.compressed),
-                "measured": gain.measured,
-                "size_without": gain.size_without,
-                "size_with": gain.size_with,
-                "saving": gain.saving,
-            }
+    names = ("records", "target_size", "content_size", "sha256", "verified")
+    data = picked(made.conversion if made is not None else None, *names, stored_size="source_size")
+    if made is not None and made.dictionary is not None:
+        for gain in made.gains:
+            sizes = picked(gain, "measured", "size_without", "size_with", "saving")
+            data["dictionary"] = dictionary_json(made.dictionary) | sizes
     return data
 
 
@@ -278,10 +286,9 @@ def _gain_text(gain: Gain, cost: int) -> str:
     if gain.share is None:
         return "too few records to measure what it saves"
     net = gain.saving - cost
-    text = (
+    change = "smaller" if net > 0 else "larger: convert without it"
+    return (
         f"{counted(gain.measured, 'record')} measured: {human_size(gain.size_without)} without it, "
         f"{human_size(gain.size_with)} with it ({gain.share:.1%}); "
+        f"it makes the file about {human_size(abs(net))} {change}"
     )
-    if net > 0:
-        return text + f"it makes the file about {human_size(net)} smaller"
-    return text + f"it makes the file about {human_size(-net)} larger: convert without it"

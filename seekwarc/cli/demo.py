@@ -15,8 +15,9 @@ import tempfile
 from pathlib import Path
 
 from seekwarc.cli.arguments import add_force_argument, add_json_argument
+from seekwarc.cli.printing import picked
 from seekwarc.cli.progress import watch
-from seekwarc.cli.sizes import human_size, parse_size
+from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option
 from seekwarc.errors import ChecksumError, SeekWarcError
 from seekwarc.read.reader import Reader
@@ -34,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folder", metavar="FOLDER", nargs="?", help="keep the two files there (default: they are deleted)"
     )
     parser.add_argument("-o", "--output", metavar="FOLDER", help="the same as FOLDER")
-    parser.add_argument("--size", type=parse_size, default=192 << 20, metavar="SIZE", help="size of the film")
+    parser.add_argument("--size", type=SIZE, default=192 << 20, metavar="SIZE", help="size of the film")
     add_force_argument(parser)
     add_json_argument(parser)
 
@@ -108,10 +109,6 @@ def _film_offset(archive: Reader) -> int:
     return next(record.offset for record in archive if record.target_uri == FILM)
 
 
-def _figures(path: Path, cost: RangeCost) -> dict[str, float]:
-    return {
-        "stored_size": path.stat().st_size,
-        "bytes_fetched": cost.stats.bytes_fetched,
-        "bytes_decoded": cost.stats.bytes_decoded,
-        "seconds": cost.seconds,
-    }
+def _figures(path: Path, cost: RangeCost) -> dict[str, object]:
+    sizes = picked(cost.stats, "bytes_fetched", "bytes_decoded")
+    return {"stored_size": path.stat().st_size, **sizes, "seconds": cost.seconds}

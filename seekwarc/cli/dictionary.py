@@ -14,7 +14,7 @@ import argparse
 
 from seekwarc.cli.arguments import add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, dictionary_at, limit_options
-from seekwarc.cli.printing import done_json, report_done
+from seekwarc.cli.printing import dictionary_json, done_json, picked, report_done
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, output_target
 from seekwarc.format.words import counted
@@ -25,7 +25,7 @@ from seekwarc.frames.dictionary import (
     StoredDictionary,
 )
 from seekwarc.write.files import refuse_same_file
-from seekwarc.write.output import committed
+from seekwarc.write.opening import committed
 
 __all__ = ["add_arguments", "run"]
 
@@ -43,13 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    found = dictionary_at(options.file, **limit_options(options))
     if options.action == "info":
-        found = dictionary_at(options.file, **limit_options(options))
         print(done_json(file=options.file, **_json(found)) if options.json else _text(found))
         return 0
     target = output_target(options.output)
     refuse_same_file(options.file, target)
-    found = dictionary_at(options.file, **limit_options(options))
     with committed(target, existing=existing_option(options)) as output:
         output.write(found.dictionary.data)
     report_done(options, _text(found), {"file": options.file, "target": options.output, **_json(found)})
@@ -58,13 +57,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _json(found: StoredDictionary) -> dict[str, object]:
     return {
-        "id": found.dictionary.id,
-        "size": len(found.dictionary.data),
-        "stored_size": found.stored_size,
-        "framed": found.framed,
+        **dictionary_json(found.dictionary),
+        **picked(found, "stored_size", "framed", "window_size", "keeps_limits"),
         "compressed": found.window_size is not None,
-        "window_size": found.window_size,
-        "keeps_limits": found.keeps_limits,
     }
 
 

@@ -7,9 +7,9 @@ resources, revisits and conversions are written. A revisit gets the payload of t
 and a segmented record all of its segments, if the named files hold them; a revisit is selected by its own
 HTTP head.
 
-A damaged record gets no file: it is reported and listed, the others are still extracted, and the exit status
-is 1. A folder that is not empty is refused unless --force is given; a payload larger than --max-size is
-refused.
+A damaged record gets no file, or with --partial one of what is intact of it: it is reported and listed, the
+others are still extracted, and the exit status is 1. A folder that is not empty is refused unless --force is
+given; a payload larger than --max-size is refused.
 
 seekwarc extract crawl.warc.gz -o all
 seekwarc extract crawls/ --mime 'image/*' --status 200 --min-size 10K -o images
@@ -20,21 +20,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+from functools import partial
 
-from seekwarc.cli.arguments import add_force_argument
+from seekwarc.cli.arguments import add_flag, add_force_argument
+from seekwarc.cli.batch import as_json
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import printable
+from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import watch
-from seekwarc.cli.selecting import add_selection_arguments, selection_of
-from seekwarc.cli.sizes import human_size, parse_size
-from seekwarc.cli.targets import input_target
+from seekwarc.cli.selecting import add_selection_arguments, conditions_of
+from seekwarc.cli.sizes import SIZE, human_size
+from seekwarc.cli.targets import existing_option, input_target
 from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.format.words import counted
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeSource
-from seekwarc.tools.batch import archives_in
-from seekwarc.tools.extract import MANIFEST, MAX_SIZE, Extracted, Extractor
+from seekwarc.tools.extracting import MANIFEST, MAX_SIZE, Extracted, extract
 from seekwarc.tools.outcome import Outcome
 
 __all__ = ["add_arguments", "run"]
@@ -44,80 +43,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder for the new files")
     add_selection_arguments(parser)
-    parser.add_argument(
+    add_flag(
+        parser,
         "--encoded",
-        action="store_true",
-        help="write payloads as they were sent, with their content coding (default: decoded)",
+        text="write payloads as they were sent, with their content coding (default: decoded)",
     )
     parser.add_argument(
         "--max-size",
-        type=parse_size,
+        type=SIZE,
         default=MAX_SIZE,
         metavar="SIZE",
         help="largest payload to write (default: 16G)",
     )
+    text = "write what is intact of damaged payloads, with zero bytes for damaged frames, or their beginnings"
+    add_flag(parser, "--partial", text=text)
     add_force_argument(parser, "write into a folder that is not empty, and replace files with the same names")
-    parser.add_argument(
-        "--json", action="store_true", help="print the lines of the list, and an object for each file"
-    )
+    add_flag(parser, "--json", text="print the lines of the list, and an object for each file")
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if not options.output:
         raise SeekWarcError("the name of the new folder is empty")
-    files = [name for name, _ in archives_in(options.files, leave_out=options.output)]
-    count = failed = size = worst = 0
-    with Extractor(
-        files,
+    done = extract(
+        options.files,
         options.output,
-        selection_of(options),
-        open_file=_opened,
         decoded=not options.encoded,
         max_size=options.max_size,
-        force=options.force,
+        partial=options.partial,
+        existing=existing_option(options),
+        on_result=partial(_print, options),
+        open_file=lambda name: watch(open_source(input_target(name)), printable(name)),
         limits=limit_options(options),
-    ) as extractor:
-        for name in files:
-            for told in extractor.extract(name):
-                worst = max(worst, told.exit_status)
-                if told.failure is not None:
-                    failed += 1
-                    _warn(told.failure.message)
-                if isinstance(told, Extracted):
-                    count += told.target is not None
-                    size += told.size or 0
-                    if told.problem is not None and told.failure is None:
-                        _warn(f"{told.file}, offset {told.offset}: {told.problem}")
-                if options.json:
-                    print(json.dumps(_as_json(told)))
-    if not count and not failed:
+        **conditions_of(options),
+    )
+    if not done.written and not done.failed:
         raise NotFoundError("no record matches, so no file was written; `seekwarc ls` lists the records")
     if not options.json:
-        failures = f", {failed} failed" if failed else ""
-        print(
-            f"{printable(options.output)}: {counted(count, 'file')}, {human_size(size)}{failures}; "
-            f"{MANIFEST} says what came from where"
-        )
-    return worst
+        failures = f", {done.failed} failed" if done.failed else ""
+        made = f"{counted(done.written, 'file')}, {human_size(done.size)}{failures}"
+        print(f"{printable(options.output)}: {made}; {MANIFEST} says what came from where")
+    return done.exit_status
 
 
-def _opened(name: str) -> RangeSource:
-    return watch(open_source(input_target(name)), printable(name))
+def _print(options: argparse.Namespace, result: Extracted | Outcome) -> None:
+    if result.failure is not None:
+        say(result.failure.message)
+    elif isinstance(result, Extracted) and result.problem is not None:
+        say(f"{result.file}, offset {result.offset}: {result.problem}")
+    if options.json:
+        fields = result.as_json() if isinstance(result, Extracted) else _of_file(result)
+        print(json.dumps(fields))
 
 
-def _as_json(told: Extracted | Outcome) -> dict[str, object]:
-    if isinstance(told, Extracted):
-        return told.as_json()
-    return {
-        "file": told.job.source,
-        "target": told.job.target,
-        "status": told.status,
-        "records": told.result,
-        "error": told.failure.as_json() if told.failure is not None else None,
-    }
-
-
-def _warn(text: str) -> None:
-    if sys.stderr is not None:
-        print(f"seekwarc: {printable(text)}", file=sys.stderr)
+def _of_file(outcome: Outcome) -> dict[str, object]:
+    return as_json(outcome, {"records": outcome.result})

@@ -31,28 +31,29 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
 from seekwarc.cdx.index import PARQUET_MAGIC
-from seekwarc.cli.arguments import add_json_argument, add_output_arguments
-from seekwarc.cli.batch import add_batch_arguments, check_age, planned_jobs, run_batch
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
+from seekwarc.cli.batch import Printer, add_batch_arguments, planned_jobs, refuse_unsound, run_batch
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import printable, report
+from seekwarc.cli.printing import picked, report, say
 from seekwarc.cli.targets import absolute, existing_option, input_target, output_target
-from seekwarc.errors import FormatError, SeekWarcError, TargetExistsError
+from seekwarc.collection.entry import damaged_places
+from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.words import counted
-from seekwarc.read.options import ReadLimits
-from seekwarc.tools.batch import archives_in
+from seekwarc.storage.expand import expand
+from seekwarc.tools.index_lines import Place
 from seekwarc.tools.indexing import Indexing, file_name, index, write_lines
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.sorting import sorted_lines
 from seekwarc.tools.work import JobContext
 from seekwarc.tools.zipnum import index_output
-from seekwarc.write.files import Existing, refuse_same_file
+from seekwarc.write.files import refuse_same_file
 from seekwarc.write.output import FileObjectOutput, Output
 
 __all__ = ["add_arguments", "run"]
@@ -64,23 +65,16 @@ MAX_OF_A_KIND = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER|URL", nargs="+")
     add_output_arguments(parser, "OUT", "the index (default: standard output)", required=False)
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        dest="all_records",
-        help="list every record that has a URI (default: responses, revisits and resources)",
+    add_flag(
+        parser, "--all", text="list every record that has a URI (default: responses, revisits and resources)"
     )
-    parser.add_argument(
+    add_flag(
+        parser,
         "-p",
         "--post-append",
-        action="store_true",
-        help="distinguish the answers to POST and PUT requests by the request body",
+        text="distinguish the answers to POST and PUT requests by the request body",
     )
-    parser.add_argument(
-        "--parquet",
-        action="store_true",
-        help="write a columnar index, as Common Crawl has it (needs pyarrow)",
-    )
+    add_flag(parser, "--parquet", text="write a columnar index, as Common Crawl has it (needs pyarrow)")
     parser.add_argument(
         "--dir-root",
         metavar="DIR",
@@ -89,10 +83,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stdin-name", metavar="NAME", help="name in the index of the file on standard input, `-`"
     )
-    parser.add_argument(
+    add_flag(
+        parser,
         "--stated-digests",
-        action="store_true",
-        help="leave out digests that records do not state, and so read no payload for them",
+        text="leave out digests that records do not state, and so read no payload for them",
     )
     add_json_argument(parser, "file")
     add_batch_arguments(parser, made="an index")
@@ -107,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
         options.dir_root = os.path.abspath(options.dir_root)
     if options.to_dir is None:
         target = "-" if target is None else target
-        jobs = [Job(name, target) for name, _ in archives_in(options.files)]
+        jobs = [Job(name, target) for name in expand(options.files)]
         with _opened(options, jobs, target) as output:
             return _index_all(options, jobs, output, told)
     suffix = "parquet" if options.parquet else "cdxj"
@@ -116,8 +110,9 @@ def run(options: argparse.Namespace) -> int:
         _names(options, jobs)
         return _index_each(options, jobs, told)
     with _opened(options, jobs, target) as output:
-        status = _index_each(options, jobs, told)
-        return _merge(options, [job.target or "" for job in jobs], output, status)
+        damaged: list[Place] = []
+        status = _index_each(options, jobs, told, damaged)
+        return _merge(options, [job.target or "" for job in jobs], output, status, damaged)
 
 
 @contextmanager
@@ -136,34 +131,35 @@ def _opened(options: argparse.Namespace, jobs: list[Job], target: str) -> Iterat
         output.abort()
 
 
-def _index_each(options: argparse.Namespace, jobs: list[Job], told: _Complaints) -> int:
-    return run_batch(options, jobs, _Indexing.of(options), text=_text, fields=_fields, on_event=told)
+def _index_each(
+    options: argparse.Namespace, jobs: list[Job], told: _Complaints, damaged: list[Place] | None = None
+) -> int:
+    def count(_: Job, done: _Indexed) -> None:
+        if damaged is not None:
+            damaged.extend(done.done.damaged)
+
+    return run_batch(options, jobs, _Indexing(options), Printer(_text, _fields, told, count))
 
 
 def _index_all(options: argparse.Namespace, jobs: list[Job], output: Output, told: _Complaints) -> int:
     """Make the lines of each file in a temporary folder, and one index of them."""
+    damaged: list[Place] = []
     with tempfile.TemporaryDirectory(".partial", ".index.", output.spool_directory) as folder:
-        work = _Indexing.of(options, parts=folder)
 
         def store(job: Job, done: _Indexed) -> None:
+            damaged.extend(done.done.damaged)
             if done.lines is not None:
                 with open(_part_of(folder, job), "wb") as file:
                     shutil.copyfileobj(gzip.GzipFile(fileobj=io.BytesIO(done.lines)), file)
 
-        status = run_batch(
-            options,
-            jobs,
-            work,
-            text=lambda _: None,
-            fields=_fields,
-            on_event=told,
-            on_result=store,
-            summary=False,
-        )
-        return _merge(options, [_part_of(folder, job) for job in jobs], output, status)
+        printer = Printer(lambda _: None, _fields, told, store, summary=False)
+        status = run_batch(options, jobs, _Indexing(options, folder), printer)
+        return _merge(options, [_part_of(folder, job) for job in jobs], output, status, damaged)
 
 
-def _merge(options: argparse.Namespace, parts: list[str], output: Output, status: int) -> int:
+def _merge(
+    options: argparse.Namespace, parts: list[str], output: Output, status: int, damaged: list[Place]
+) -> int:
     """Write one index of those of all files, if there are enough of them; return the exit status."""
     made = [part for part in parts if os.path.exists(part)]
     if not made or (len(made) < len(parts) and not options.keep_going):
@@ -171,13 +167,13 @@ def _merge(options: argparse.Namespace, parts: list[str], output: Output, status
     lines = sorted_lines(_lines_of(made), folder=output.spool_directory)
     count = write_lines(lines, output, parquet=options.parquet)
     output.commit()
-    if output.spool_directory is not None and not options.json:
-        report(f"{output.name}: {counted(count, 'capture')}", target=output.name)
+    is_shown = output.filename is not None
+    if (is_shown or damaged) and not options.json:
+        report(f"{output.name}: {_counts(count, damaged)}", target=output.name if is_shown else "-")
     return status
 
 
 def _part_of(folder: str, job: Job) -> str:
-    """Return where the lines of a file go until they are merged."""
     return os.path.join(
         folder, hashlib.sha256(absolute(job.source).encode(errors="surrogateescape")).hexdigest()
     )
@@ -187,7 +183,7 @@ def _names(options: argparse.Namespace, jobs: list[Job]) -> None:
     """Check that no two files have the same name in the index."""
     seen: set[str] = set()
     for job in jobs:
-        name = options.stdin_name if job.source == "-" else file_name(job.source, options.dir_root)
+        name = _name(job, options)
         if name is None:
             raise SeekWarcError("standard input has no name: give it one with --stdin-name")
         if name in seen:
@@ -195,100 +191,72 @@ def _names(options: argparse.Namespace, jobs: list[Job]) -> None:
         seen.add(name)
 
 
+def _name(job: Job, options: argparse.Namespace) -> str | None:
+    if job.source == "-":
+        name: str | None = options.stdin_name
+        return name
+    return file_name(job.source, options.dir_root)
+
+
 @dataclass(frozen=True, slots=True)
 class _Indexed:
-    """The result for one file."""
-
     done: Indexing
     lines: bytes | None
-    """Its lines, compressed with gzip, if they are sent."""
+    """Its lines, compressed with gzip, if it was made by a worker that may not see the folder of parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Indexing:
     """The work on one file; see `tools.work.Work`."""
 
-    parts: str | None
+    options: argparse.Namespace
+    parts: str | None = None
     """Folder for the lines of each file; None if each gets an index of its own."""
-    sends: bool
-    """Whether the lines of each file come back in its result, from workers that may not see the folder."""
-    all_records: bool
-    post_append: bool
-    stated_digests: bool
-    parquet: bool
-    dir_root: str | None
-    stdin_name: str | None
-    limits: ReadLimits
-    existing: Existing
-    skips: bool
-    """Whether an existing index is skipped if it is sound and no older than its file."""
-
-    @classmethod
-    def of(cls, options: argparse.Namespace, *, parts: str | None = None) -> _Indexing:
-        return cls(
-            parts=parts,
-            sends=parts is not None and options.dask is not None,
-            all_records=options.all_records,
-            post_append=options.post_append,
-            stated_digests=options.stated_digests,
-            parquet=options.parquet,
-            dir_root=options.dir_root,
-            stdin_name=options.stdin_name,
-            limits=limit_options(options),
-            existing=existing_option(options),
-            skips=parts is None and not options.force,
-        )
 
     def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Indexed | None]:
-        name = self.stdin_name if job.source == "-" else file_name(job.source, self.dir_root)
-        sources = {name or "": input_target(job.source)}
         lines = None
-        if self.sends:
+        if self.parts is None:
+            target = job.target or ""
+            if not self.options.force and os.path.lexists(target):
+                refuse_unsound(target, job.source, _is_sound)
+                return Status.SKIPPED, None
+            with context.output(target, existing_option(self.options)) as output:
+                done = self._index(job, output, context)
+        elif self.options.dask is None:
+            done = self._index(job, _part_of(self.parts, job), context)
+        else:
             packed = io.BytesIO()
             with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1) as file:
-                done = self._index(sources, FileObjectOutput(cast("BinaryIO", file)), context)
+                done = self._index(job, FileObjectOutput(cast("BinaryIO", file)), context)
             lines = packed.getvalue()
-        elif self.parts is not None:
-            done = self._index(sources, _part_of(self.parts, job), context)
-        else:
-            target = job.target or ""
-            if self.skips and os.path.lexists(target):
-                if not (check_age(target, job.source) and _is_sound(target)):
-                    raise TargetExistsError(
-                        f"exists already, but is damaged or older than {job.source}; --force replaces it",
-                        source=target,
-                    )
-                return Status.SKIPPED, None
-            with context.output(target, self.existing) as output:
-                done = self._index(sources, output, context)
         return Status.PROBLEMS if done.problems else Status.DONE, _Indexed(done, lines)
 
-    def _index(
-        self, sources: dict[str, str | BinaryIO], target: str | Output, context: JobContext
-    ) -> Indexing:
+    def _index(self, job: Job, target: str | Output, context: JobContext) -> Indexing:
+        options = self.options
         return index(
-            sources,
+            {_name(job, options) or "": input_target(job.source)},
             target,
             on_problem=context.emit,
-            all_records=self.all_records,
-            post_append=self.post_append,
-            stated_digests=self.stated_digests,
-            parquet=self.parquet and self.parts is None,
-            details=self.parquet,
+            all_records=options.all,
+            post_append=options.post_append,
+            stated_digests=options.stated_digests,
+            parquet=options.parquet and self.parts is None,
+            details=options.parquet,
             on_progress=context.on_progress,
-            **self.limits,
+            **limit_options(options),
         )
 
 
 def _lines_of(paths: Iterable[str]) -> Iterator[bytes]:
     for path in paths:
         with open(path, "rb") as file:
-            if _is_parquet(file):
-                from seekwarc.tools.parquet import lines_in
+            yield from _rows_of(path) if _is_parquet(file) else file
 
-                yield from lines_in(path)
-            else:
-                yield from file
+
+def _rows_of(path: str) -> Iterator[bytes]:
+    from seekwarc.tools.parquet import lines_in
+
+    return lines_in(path)
 
 
 def _is_parquet(file: BinaryIO) -> bool:
@@ -298,36 +266,34 @@ def _is_parquet(file: BinaryIO) -> bool:
 
 
 def _is_sound(path: str) -> bool:
-    """Tell whether an index is whole: its lines can be parsed and are sorted, or its rows read."""
+    """Return whether an index is whole: its lines can be parsed and are sorted, or its rows read."""
     before = b""
     with open(path, "rb") as file:
-        if _is_parquet(file):
-            from seekwarc.tools.parquet import lines_in
-
-            try:
-                return all(lines_in(path))
-            except FormatError:
-                return False
-        for line in file:
-            try:
+        try:
+            if _is_parquet(file):
+                return all(_rows_of(path))
+            for line in file:
                 CdxjLine.parse(line)
-            except FormatError:
-                return False
-            if not line.endswith(b"\n") or line < before:
-                return False
-            before = line
+                if not line.endswith(b"\n") or line < before:
+                    return False
+                before = line
+        except FormatError:
+            return False
     return True
 
 
 def _fields(indexed: _Indexed | None) -> dict[str, object]:
-    return {
-        "captures": indexed.done.lines if indexed is not None else None,
-        "problems": indexed.done.problems if indexed is not None else None,
-    }
+    fields = picked(indexed, captures="done.lines", problems="done.problems")
+    damaged = [offset for _, offset in indexed.done.damaged] if indexed is not None else None
+    return {**fields, "damaged": damaged}
 
 
 def _text(indexed: _Indexed) -> str:
-    return counted(indexed.done.lines, "capture")
+    return _counts(indexed.done.lines, indexed.done.damaged)
+
+
+def _counts(captures: int, damaged: Sequence[Place]) -> str:
+    return ", ".join([counted(captures, "capture"), *([damaged_places(damaged)] if damaged else [])])
 
 
 class _Complaints:
@@ -341,4 +307,4 @@ class _Complaints:
         count = self._kinds[problem.message]
         if count <= MAX_OF_A_KIND:
             more = "; more of this kind are not printed" if count == MAX_OF_A_KIND else ""
-            report(f"seekwarc: {printable(str(problem))}{more}", target="-")
+            say(f"{problem}{more}")

@@ -1,6 +1,7 @@
 """Describe a file, or one record: its frames, their sizes, its seek table, the cost of a range.
 
-Several files, or all WARC files in and below a folder, are described one by one.
+Several files, or all WARC files in and below a folder, are described one by one. With --since and --until,
+only the records of that time are counted, or the first of them with the URI is described.
 
 seekwarc info crawl.warc.zst
 seekwarc info crawls/ --json
@@ -14,30 +15,31 @@ import argparse
 import json
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from seekwarc.cli.arguments import add_json_argument
-from seekwarc.cli.batch import add_batch_arguments, run_batch
+from seekwarc.cli.arguments import add_flag, add_json_argument
+from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import printable
+from seekwarc.cli.printing import picked, printable
 from seekwarc.cli.records import add_record_arguments, split_offset, wanted_record
 from seekwarc.cli.sizes import human_size, parse_range
 from seekwarc.cli.targets import input_target, open_archive
-from seekwarc.errors import NotFoundError
+from seekwarc.collection.entry import damaged_places
 from seekwarc.format.words import counted
 from seekwarc.read.body import TableStatus
-from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
+from seekwarc.read.selection import Selection
+from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
-from seekwarc.tools.batch import archives_in
 from seekwarc.tools.describe import (
     SHADES,
     FileSummary,
-    RecordSummary,
     describe_file,
     describe_record,
     frame_picture,
+    typical_read,
 )
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.work import JobContext
@@ -55,7 +57,7 @@ STATUS = {
     TableStatus.NONE: "no seek table; frames found by scanning",
     TableStatus.UNUSABLE: "seek table not usable; frames found by scanning",
     TableStatus.SINGLE: "one frame, which needs no seek table",
-    TableStatus.STORED: "not compressed",
+    TableStatus.UNCOMPRESSED: "not compressed",
     TableStatus.SEGMENTS: "joined of several records",
     TableStatus.STREAM: "no random access; read from its beginning",
 }
@@ -63,7 +65,7 @@ STATUS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_record_arguments(parser, required=False, several=True)
-    parser.add_argument("--frames", action="store_true", help="list every frame of the record")
+    add_flag(parser, "--frames", text="list every frame of the record")
     parser.add_argument(
         "--range", metavar="RANGE", help="print what reading this range of the payload would cost"
     )
@@ -75,53 +77,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     split_offset(options)
     if (options.offset, options.uri, options.id) == (None, None, None):
-        jobs = [Job(name) for name, _ in archives_in(options.files)]
-        work = _Describing(limit_options(options))
-        return run_batch(options, jobs, work, text=_file_text, fields=_file_json, summary=False)
+        jobs = [Job(name) for name in expand(options.files)]
+        work = _Describing(options)
+        return run_batch(options, jobs, work, Printer(_file_text, _file_json, summary=False))
     with open_archive(options.files[0], **limit_options(options)) as archive:
-        record = wanted_record(archive, options)
-        if record is None:
-            raise NotFoundError("name the record: OFFSET, --uri or --id")
+        record, status = wanted_record(archive, options)
         if options.range is not None:
             # A range may count from the end.
             size = record.payload.size
         about = describe_record(record)
-        plan, label = about.example, "64 KiB from its middle"
+        plan, label = typical_read(record), "64 KiB from its middle"
         if options.range is not None:
             plan = record.payload.plan(*parse_range(options.range, size))
             label = f"payload range {options.range}"
+        table = record.body.frames
         if options.json:
-            print(json.dumps(_record_json(about, plan, frames=options.frames)))
-            return 0
+            print(json.dumps(about | _reading_json(table, plan, frames=options.frames)))
+            return status
         print(_record_text(record, about))
         print(f"{'cost':<12} {label}: {_cost(plan)}")
-        if options.frames and about.frames is not None:
-            _print_frames(about.frames, record.offset)
-    return 0
+        if options.frames and table is not None:
+            _print_frames(table, record.offset)
+    return status
 
 
 @dataclass(frozen=True, slots=True)
 class _Describing:
     """The work on one file; see `tools.work.Work`."""
 
-    limits: ReadLimits
+    options: argparse.Namespace
 
     def __call__(self, job: Job, context: JobContext) -> tuple[Status, FileSummary]:
         source = context.on_progress(open_source(input_target(job.source)), "reading")
-        with Reader(source, **self.limits) as archive:
-            summary = describe_file(archive)
-            return Status.PROBLEMS if summary.is_cut_off else Status.DONE, summary
+        with Reader(source, **limit_options(self.options)) as archive:
+            selection = Selection.of(since=self.options.since, until=self.options.until)
+            summary = describe_file(archive, selection=selection)
+            is_sound = not summary.is_cut_off and not summary.damaged
+            return Status.DONE if is_sound else Status.PROBLEMS, summary
 
 
 def _file_json(summary: FileSummary | None) -> dict[str, object]:
-    names = ("compression", "records", "content_size", "dictionary", "types", "table_status")
-    if summary is None:
-        return dict.fromkeys((*names, "stored_size", "largest"))
-    return {
-        **{name: getattr(summary, name) for name in names},
-        "stored_size": summary.size,
-        "largest": [dict(zip(("size", "offset", "uri"), it, strict=True)) for it in summary.largest],
-    }
+    names = ("compression", "records", "content_size", "dictionary", "types", "table_status", "largest")
+    data = picked(summary, *names, "damaged", stored_size="size")
+    if summary is not None:
+        data["largest"] = [dict(zip(("size", "offset", "uri"), it, strict=True)) for it in summary.largest]
+    return data
 
 
 def _file_text(summary: FileSummary) -> str:
@@ -132,6 +132,8 @@ def _file_text(summary: FileSummary) -> str:
         + "".join(f", {count} {printable(kind)}" for kind, count in summary.types.most_common()),
         f"{'content':<12} {human_size(summary.content_size)}",
     ]
+    if summary.damaged:
+        lines.append(f"{'damage':<12} {damaged_places([(summary.name, it) for it in summary.damaged])}")
     if summary.size is not None:
         share = f" ({summary.size / summary.content_size:.1%} of the content)" if summary.content_size else ""
         lines.append(f"{'stored':<12} {human_size(summary.size)}{share}")
@@ -144,24 +146,22 @@ def _file_text(summary: FileSummary) -> str:
     return "\n".join(lines)
 
 
-def _record_text(record: Record, about: RecordSummary) -> str:
+def _record_text(record: Record, about: Mapping[str, Any]) -> str:
+    size, stored_size = record.content_length, counted(record.length, "byte")
+    table = record.body.frames
     lines = [
-        f"{'record':<12} {printable(about.type)} at {about.offset}, {counted(about.length, 'byte')} stored",
-        f"{'URI':<12} {printable(about.uri)}",
-        f"{'id':<12} {printable(about.id)}",
-        f"{'date':<12} {printable(about.date)}",
-        (
-            f"{'block':<12} {human_size(about.block_size)} ({counted(about.block_size, 'byte')}), "
-            f"{printable(about.content_type)}"
-        ),
-        f"{'payload':<12} {_payload_size(about.payload_size)}",
+        f"{'record':<12} {printable(record.type)} at {record.offset}, {stored_size} stored",
+        f"{'URI':<12} {printable(record.target_uri)}",
+        f"{'id':<12} {printable(record.id)}",
+        f"{'date':<12} {printable(about['date'])}",
+        f"{'block':<12} {human_size(size)} ({counted(size, 'byte')}), {printable(record.content_type)}",
+        f"{'payload':<12} {_payload_size(record.payload.known_size)}",
         *(f"{label:<12} {printable(text)}" for label, text in _more(about) if text),
-        f"{'access':<12} {STATUS[TableStatus(about.table_status)]}",
+        f"{'access':<12} {STATUS[record.body.table_status]}",
     ]
-    if about.table_problem is not None:
-        lines.append(f"{'':<12} {about.table_problem}")
-    if about.frames is not None:
-        table = about.frames
+    if record.body.table_problem is not None:
+        lines.append(f"{'':<12} {record.body.table_problem}")
+    if table is not None:
         sizes = [size for size in table.content_sizes if size]
         shades = _shades()
         stored, better = shades[0], shades[1:]
@@ -182,15 +182,13 @@ def _payload_size(size: int | None) -> str:
     return f"{human_size(size)} ({counted(size, 'byte')})"
 
 
-def _more(about: RecordSummary) -> list[tuple[str, str | None]]:
+def _more(about: Mapping[str, Any]) -> list[tuple[str, str | None]]:
     return [
-        ("HTTP", about.http),
-        ("format", about.payload_format),
-        ("coding", ", ".join(about.codings)),
-        ("truncated", about.truncated),
-        ("segment", about.segment),
-        ("refers to", about.refers_to),
-        *(("standard", finding) for finding in about.findings),
+        ("HTTP", about["http"]),
+        ("format", about["payload_format"]),
+        ("coding", ", ".join(about["codings"])),
+        *((name.replace("_", " "), about[name]) for name in ("truncated", "segment", "refers_to")),
+        *(("standard", finding) for finding in about["findings"]),
     ]
 
 
@@ -207,10 +205,8 @@ def _cost(plan: ReadPlan) -> str:
     if not plan.frames:
         decoded = f", {human_size(plan.bytes_decoded)} decompressed" if plan.bytes_decoded else ""
         return f"up to {human_size(plan.bytes_fetched)} read{decoded}"
-    return (
-        f"{plan.frames} frame{'s' if plan.frames > 1 else ''}, {human_size(plan.bytes_fetched)} read, "
-        f"{human_size(plan.bytes_decoded)} decompressed"
-    )
+    sizes = f"{human_size(plan.bytes_fetched)} read, {human_size(plan.bytes_decoded)} decompressed"
+    return f"{counted(plan.frames, 'frame')}, {sizes}"
 
 
 def _print_frames(table: SeekTable, offset: int) -> None:
@@ -227,17 +223,10 @@ def _print_frames(table: SeekTable, offset: int) -> None:
         )
 
 
-def _record_json(about: RecordSummary, plan: ReadPlan, *, frames: bool) -> dict[str, object]:
+def _reading_json(table: SeekTable | None, plan: ReadPlan, *, frames: bool) -> dict[str, object]:
     data: dict[str, object] = {
-        name: getattr(about, name) for name in about.__slots__ if name not in ("frames", "example")
-    }
-    table = about.frames
-    data["frames"] = len(table) if table is not None else None
-    data["plan"] = {
-        "ranges": plan.ranges,
-        "bytes_fetched": plan.bytes_fetched,
-        "bytes_decoded": plan.bytes_decoded,
-        "frames": plan.frames,
+        "frames": len(table) if table is not None else None,
+        "plan": picked(plan, "ranges", "bytes_fetched", "bytes_decoded", "frames"),
     }
     if frames and table is not None:
         data["frame_list"] = [table[number]._asdict() for number in range(len(table))]

@@ -4,7 +4,7 @@ INDEX is a sorted CDXJ file (`-`: standard input), the index of a ZipNum cluster
 a columnar index in Parquet, here or remote, or a folder of those. Dates are 4 to 14 digits (2026,
 20261121093000) or 2026-11-21T09:30:00Z. Exit status 1 means that there is no such capture.
 
-seekwarc lookup crawl.cdxj http://example.org/ --from 2025 --to 2026
+seekwarc lookup crawl.cdxj http://example.org/ --since 2025 --until 2026
 seekwarc lookup crawl.cdxj http://example.org/ --closest 20261121 --limit 1
 seekwarc lookup crawl.cdxj example.org --match domain --filter '=status:200' --filter '!~mime:image/.*' --json
 """
@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from itertools import islice
 
 from seekwarc.cdx.index import Capture, Index
-from seekwarc.cli.arguments import add_json_argument
+from seekwarc.cli.arguments import add_flag, add_json_argument, argument, number
 from seekwarc.cli.options import add_index_limits, index_limits
 from seekwarc.cli.printing import printable
 from seekwarc.cli.targets import input_target
@@ -35,18 +35,17 @@ HEADER = f"{'DATE':<14} {'STATUS':>6} {'MIME':<24} {'LENGTH':>12} {'OFFSET':>12}
 
 _FILTER = re.compile(r"(!?)([=~]?)([^:]+):(.*)", re.DOTALL)
 
+LIMIT = number("number of captures", 1)
 Filter = Callable[[Capture], bool]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("index", metavar="INDEX")
     parser.add_argument("uri", metavar="URI")
-    parser.add_argument("--from", dest="since", metavar="DATE", help="earliest date")
-    parser.add_argument(
-        "--to", dest="until", metavar="DATE", help="latest date; 2026 includes all of that year"
-    )
+    parser.add_argument("--since", "--from", metavar="DATE", help="earliest date")
+    parser.add_argument("--until", "--to", metavar="DATE", help="latest date; 2026 includes all of that year")
     parser.add_argument("--closest", metavar="DATE", help="captures alone, nearest to this date first")
-    parser.add_argument("--limit", metavar="N", type=_limit, help="print at most this many captures")
+    parser.add_argument("--limit", metavar="N", type=LIMIT, help="print at most this many captures")
     parser.add_argument(
         "--match",
         choices=("exact", "prefix", "host", "domain"),
@@ -58,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--filter",
         dest="filters",
         metavar="[!][=|~]FIELD:TEXT",
-        type=_filter,
+        type=argument(_filter),
         action="append",
         default=[],
         help="only captures whose field contains the text, equals it (=) or matches it as a regular "
@@ -67,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_index_limits(parser)
     shown = parser.add_mutually_exclusive_group()
     add_json_argument(shown, "capture")
-    shown.add_argument("--cdxj", action="store_true", help="print CDXJ lines")
+    add_flag(shown, "--cdxj", text="print CDXJ lines")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -108,23 +107,15 @@ def _hint(options: argparse.Namespace) -> str:
     return ""
 
 
-def _limit(text: str) -> int:
-    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of captures")
-    return int(text)
-
-
 def _filter(text: str) -> Filter:
     match = _FILTER.fullmatch(text)
     if match is None:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a filter such as mime:text, =status:200, !~url:.*[?]"
-        )
+        raise ValueError(f"{text!r} is not a filter such as mime:text, =status:200, !~url:.*[?]")
     negated, kind, field, wanted = match.groups()
     try:
         pattern = re.compile(wanted if kind == "~" else re.escape(wanted))
     except re.error as error:
-        raise argparse.ArgumentTypeError(f"{wanted!r} is not a regular expression: {error}") from None
+        raise ValueError(f"{wanted!r} is not a regular expression: {error}") from None
     matches = {"=": pattern.fullmatch, "~": pattern.match, "": pattern.search}[kind]
     return lambda capture: (matches(_fields(capture).get(field, "")) is None) == bool(negated)
 

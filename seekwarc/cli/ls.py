@@ -4,7 +4,11 @@ Offset and length say where the record is in the file, as in CDX; size is the le
 several files, the first column is the file; a folder means all WARC files in and below it. Blocks of
 large records are not decompressed, except their beginnings for --status and --mime. `-` is standard input.
 
+With --sort, all files are read before the first line is printed: the largest records come first, or the
+oldest, or those of each site together. What does not fit into memory goes into temporary files.
+
 seekwarc ls crawl.warc.zst
+seekwarc ls crawls/ --sort size | head
 seekwarc ls crawls/ --type response --status 404
 seekwarc ls crawl.warc.gz --mime 'video/*' --min-size 10M --json
 """
@@ -14,26 +18,42 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
 from seekwarc.cli.arguments import add_json_argument
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import printable
+from seekwarc.cli.printing import printable, say
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
 from seekwarc.cli.targets import open_archive
-from seekwarc.collection.entry import with_lengths
-from seekwarc.errors import FormatError, NotFoundError, TruncatedError
+from seekwarc.collection.entry import damaged_places, with_lengths
+from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, TruncatedError
+from seekwarc.format.conditions import RECORD_TYPES
+from seekwarc.format.words import counted
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Selection
 
 __all__ = ["add_arguments", "run"]
 
+MAX_PRINTED: Final = 3
+"""Damaged places of a file that are printed one by one."""
+LAST: Final = b"\xff"
+"""The key of what has none: no UTF-8 begins with this byte."""
+MAX_SIZE: Final = 10**18
+MEMORY: Final = 64 << 20
+"""Bytes of lines to sort in memory."""
+NANOSECONDS: Final = 10**21
 HEADER = f"{'OFFSET':>12} {'LENGTH':>12} {'TYPE':<12} {'DATE':<20} {'SIZE':>12} {'FRAMES':>6}  URI"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+")
     add_json_argument(parser, "record")
+    parser.add_argument(
+        "--sort",
+        choices=tuple(KEYS),
+        help="list the records of all files by size (largest first), date or URI (default: as stored)",
+    )
     add_selection_arguments(parser)
     add_limit_arguments(parser)
 
@@ -44,22 +64,78 @@ def run(options: argparse.Namespace) -> int:
     width = max(4, *(len(printable(name)) for name in files)) if len(files) > 1 else 0
     head = "" if options.json else f"{'FILE':<{width}} {HEADER}\n" if width else f"{HEADER}\n"
     listing = _Listing(selection)
+    lines = _lines(options, files, listing, width)
+    for line in lines if options.sort is None else _sorted(lines, KEYS[options.sort]):
+        sys.stdout.write(head + line.text + "\n")
+        head = ""
+    if (listing.found or len(listing.places) > 1) and listing.places and not options.json:
+        say(f"{counted(listing.found, 'record')}, {damaged_places(listing.places)}")
+    if selection and not listing.found and not listing.places:
+        unknown = sorted(selection.types - RECORD_TYPES)
+        hint = f" ({', '.join(unknown)}: not a type of the standard)" if unknown else ""
+        raise NotFoundError(f"no record matches{hint}; `seekwarc ls` without conditions lists all")
+    return int(bool(listing.places))
+
+
+class _Line(NamedTuple):
+    text: str
+    record: Record | None = None
+    """None for the JSON of a damaged file."""
+
+
+def _lines(options: argparse.Namespace, files: list[str], listing: _Listing, width: int) -> Iterator[_Line]:
     for name in files:
         # The JSON of a failure names the file.
         options.file = name
         with open_archive(name, **limit_options(options)) as archive:
-            for record in listing.wanted(with_lengths(archive)):
+            for record in listing.wanted(with_lengths(archive, listing.pass_over)):
                 line = _json(name, record) if options.json else _line(record)
                 if width and not options.json:
                     line = f"{printable(name):<{width}} {line}"
-                sys.stdout.write(head + line + "\n")
-                head = ""
-        if options.json and listing.damage is not None:
-            print(json.dumps(_damaged(name, listing.damage)))
-        listing.damage = None
-    if selection and not listing.found and not listing.is_damaged:
-        raise NotFoundError("no record matches; `seekwarc ls` without conditions lists all")
-    return int(listing.is_damaged)
+                yield _Line(line, record)
+        if options.json and listing.damages:
+            yield _Line(json.dumps(_damaged(name, listing.damages)))
+        listing.places += [(name, it.offset or 0) for it in listing.damages]
+        listing.damages.clear()
+
+
+def _sorted(lines: Iterator[_Line], key: Callable[[Record], bytes]) -> Iterator[_Line]:
+    """Yield the lines in the order of their keys, also those before an error, which is raised at the end."""
+    from seekwarc.tools.sorting import sorted_lines
+
+    problems: list[SeekWarcError] = []
+
+    def keyed() -> Iterator[bytes]:
+        try:
+            for number, line in enumerate(lines):
+                first = LAST if line.record is None else key(line.record)
+                yield b"%b\0%020d\0%b\n" % (first, number, line.text.encode("utf-8", "surrogateescape"))
+        except SeekWarcError as error:
+            problems.append(error)
+
+    for line in sorted_lines(keyed(), memory=MEMORY):
+        # The text is printable, so it has no NUL.
+        yield _Line(line.rpartition(b"\0")[2].decode("utf-8", "surrogateescape").removesuffix("\n"))
+    if problems:
+        raise problems[0]
+
+
+def _by_size(record: Record) -> bytes:
+    return b"%019d" % (MAX_SIZE - record.content_length)
+
+
+def _by_date(record: Record) -> bytes:
+    date = record.date
+    # Nanoseconds of the year 1 are negative.
+    return b"%022d" % (date.nanoseconds + NANOSECONDS) if date is not None else LAST
+
+
+def _by_uri(record: Record) -> bytes:
+    uri = record.target_uri
+    return uri.encode("utf-8", "surrogateescape") if uri is not None else LAST
+
+
+KEYS: Final = {"size": _by_size, "date": _by_date, "uri": _by_uri}
 
 
 class _Listing:
@@ -67,37 +143,43 @@ class _Listing:
 
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
-        self.found = False
-        self.is_damaged = False
-        self.damage: FormatError | None = None
-        """The first damage of the current file."""
+        self.found = 0
+        self.damages: list[FormatError] = []
+        """Damage of the current file."""
+        self.places: list[tuple[str, int]] = []
+        """Damaged places of the files before it."""
 
-    def _note(self, damage: FormatError) -> None:
-        self.is_damaged = True
-        self.damage = self.damage or damage
+    def pass_over(self, damage: FormatError) -> None:
+        self.damages.append(damage)
+        if len(self.damages) <= MAX_PRINTED:
+            say(str(damage))
 
     def wanted(self, records: Iterator[Record]) -> Iterator[Record]:
         for record in records:
             if record.is_cut_off:
                 text = record.problem or "the record is cut off"
-                self._note(TruncatedError(text, source=record.source, offset=record.offset))
+                self.damages.append(TruncatedError(text, source=record.source, offset=record.offset))
             try:
                 is_wanted = self._selection.matches(record)
             except FormatError as error:
                 # Whether it matches is unknown; go on with the others.
-                self._note(error)
-                print(f"seekwarc: {printable(str(error))}", file=sys.stderr)
+                self.pass_over(error)
                 continue
             if is_wanted:
-                self.found = True
+                self.found += 1
                 yield record
 
 
-def _damaged(name: str, damage: FormatError) -> dict[str, object]:
-    """Return the JSON object of a file whose records were listed although it is damaged."""
+def _damaged(name: str, damages: list[FormatError]) -> dict[str, object]:
     from seekwarc.tools.outcome import Failure, Status
 
-    return {"file": name, "target": None, "status": Status.FAILED, "error": Failure.of(damage).as_json()}
+    return {
+        "file": name,
+        "target": None,
+        "status": Status.FAILED,
+        "damaged": [it.offset for it in damages],
+        "error": Failure.of(damages[0]).as_json(),
+    }
 
 
 def _frames(record: Record) -> int | None:

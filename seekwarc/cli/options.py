@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection
-from contextlib import closing
+from collections.abc import Collection
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
-from seekwarc.cli.arguments import Arguments
-from seekwarc.cli.sizes import parse_size
+from seekwarc.cli.arguments import Arguments, argument
 from seekwarc.cli.targets import input_target
 from seekwarc.errors import SeekWarcError
-from seekwarc.frames.dictionary import StoredDictionary, read_dictionary
+from seekwarc.format.conditions import parse_size
 from seekwarc.options import check_range
 from seekwarc.read.options import ReadLimits, ReadOptions
-from seekwarc.storage.opening import open_source
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+    from seekwarc.frames.dictionary import StoredDictionary
 
 __all__ = [
     "TRAIN",
@@ -51,27 +51,20 @@ def limit_options(options: argparse.Namespace) -> ReadLimits:
 def _add_options(group: Arguments, options: type[DataclassInstance], without: Collection[str] = ()) -> None:
     """Add the options that have a flag, each as its field says."""
     for it in fields(options):
-        argument = dict(it.metadata.get("argument", ()))
-        if "flag" in argument and it.name not in without:
+        how = dict(it.metadata.get("argument", ()))
+        if "flag" in how and it.name not in without:
             values = it.metadata["values"]
             if isinstance(values, tuple):
-                argument["choices"] = values
+                how["choices"] = values
             else:
-                argument["type"] = _size_within(values, it.name) if argument["metavar"] == "SIZE" else int
-            group.add_argument(argument.pop("flag"), dest=it.name, **argument)
+                how["type"] = argument(partial(_size, it.name, values)) if how["metavar"] == "SIZE" else int
+            group.add_argument(how.pop("flag"), dest=it.name, **how)
 
 
-def _size_within(sizes: range, name: str) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        size = parse_size(text)
-        try:
-            check_range(name, size, sizes[0], sizes[-1])
-        except ValueError as error:
-            # Of any other error, argparse does not show the message.
-            raise argparse.ArgumentTypeError(str(error)) from error
-        return size
-
-    return parse
+def _size(name: str, sizes: range, text: str) -> int:
+    size = parse_size(text)
+    check_range(name, size, sizes[0], sizes[-1])
+    return size
 
 
 def _given(given: argparse.Namespace, options: type[DataclassInstance]) -> dict[str, Any]:
@@ -81,7 +74,6 @@ def _given(given: argparse.Namespace, options: type[DataclassInstance]) -> dict[
 
 
 def add_index_limits(parser: Arguments) -> None:
-    """Add the limits of reading ZipNum clusters and Parquet files."""
     from seekwarc.cdx.lines import IndexLimits
 
     _add_options(parser, IndexLimits)
@@ -97,7 +89,6 @@ def index_limits(options: argparse.Namespace) -> dict[str, Any]:
 def add_writer_arguments(
     parser: argparse.ArgumentParser, *, train: bool = False, series: bool = False
 ) -> None:
-    """Add the options of writing .warc.zst, of training a dictionary, and of writing a series of files."""
     from seekwarc.write.options import WriteOptions
 
     group = parser.add_argument_group("writing .warc.zst")
@@ -111,12 +102,6 @@ def add_writer_arguments(
 
 
 def writer_options(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of `Writer` that were given.
-
-    Raises:
-        SourceError: The dictionary cannot be read.
-        FormatError: It is not a dictionary.
-    """
     from seekwarc.write.options import WriteOptions
 
     given = _given(options, WriteOptions)
@@ -131,15 +116,7 @@ def writer_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def dictionary_at(name: str, **limits: Unpack[ReadLimits]) -> StoredDictionary:
-    """Read a dictionary from a file that is one, or that begins with one.
+    """Read a dictionary from a file that is one, or that begins with one."""
+    from seekwarc.tools.dictionaries import dictionary
 
-    Raises:
-        SourceError: The file cannot be read.
-        FormatError: The file has no dictionary.
-    """
-    with closing(open_source(input_target(name))) as source:
-        return read_dictionary(
-            source,
-            max_dictionary_size=limits.get("max_dictionary_size"),
-            max_window_size=limits.get("max_window_size"),
-        )
+    return dictionary(input_target(name), **limits)

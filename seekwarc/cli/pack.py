@@ -18,17 +18,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast, get_args
 
-from seekwarc.cli.arguments import add_json_argument, add_output_arguments
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_writer_arguments, writer_options
-from seekwarc.cli.printing import done_json, printable, report
-from seekwarc.cli.progress import progress_is_seen
+from seekwarc.cli.printing import done_json, picked, printable, report
+from seekwarc.cli.progress import progress_bar, progress_is_seen
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.storage.streams import read_some
-from seekwarc.tools.pack import NamedStream, files_below, pack
+from seekwarc.tools.packing import NamedStream, files_below, pack
 from seekwarc.write.dedup import Duplicates
-from seekwarc.write.numbering import ExistingSeries
+from seekwarc.write.files import ExistingSeries
 
 __all__ = ["add_arguments", "run"]
 
@@ -49,11 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stdin-name", metavar="NAME", help="name under which standard input, `-`, is packed"
     )
     add_json_argument(parser, "record")
-    parser.add_argument(
-        "--dedup",
-        action="store_true",
-        help="write a file with the same content as an earlier one as a revisit",
-    )
+    add_flag(parser, "--dedup", text="write a file with the same content as an earlier one as a revisit")
     add_writer_arguments(parser, series=True)
 
 
@@ -80,10 +76,8 @@ def run(options: argparse.Namespace) -> int:
     if options.dedup:
         settings["dedup"] = Duplicates()
     if progress_is_seen():
-        from tqdm import tqdm
-
         total = sum(file.stat().st_size for file in files if isinstance(file, Path))
-        with tqdm(total=total, desc="packing", unit="B", unit_scale=True, leave=False) as bar:
+        with progress_bar(total, "packing") as bar:
             settings["on_progress"] = lambda _, file: cast("BinaryIO", _WatchedFile(file, bar.update))
             written = pack(files, target, **settings)
     else:
@@ -91,16 +85,9 @@ def run(options: argparse.Namespace) -> int:
     for path, record in written:
         size = record.content_length
         if options.json:
-            line = done_json(
-                file=str(path),
-                target=record.file,
-                type=record.type,
-                offset=record.offset,
-                length=record.length,
-                id=record.id,
-                uri=record.target_uri,
-                size=size,
-            )
+            names = ("type", "offset", "length", "id")
+            fields = picked(record, *names, target="filename", uri="target_uri", size="content_length")
+            line = done_json(file=str(path), **fields)
         else:
             line = f"{record.offset:>12} {record.length:>12} {human_size(size):>10}  {printable(str(path))}"
         report(line, target=options.output)
@@ -108,7 +95,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _existing(options: argparse.Namespace) -> ExistingSeries:
-    """Return what happens to existing files with the names of new ones."""
     if options.existing is None:
         return existing_option(options)
     existing: ExistingSeries = options.existing

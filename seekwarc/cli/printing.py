@@ -1,16 +1,31 @@
-"""What verbs print: archived text, and what was done."""
+"""What verbs print: archived text, messages, and what was done."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import re
 import sys
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
-from seekwarc.cli.targets import STANDARD_OUTPUT
+if TYPE_CHECKING:
+    from seekwarc.frames.dictionary import Dictionary
 
-__all__ = ["done_json", "printable", "report", "report_done"]
+__all__ = [
+    "STANDARD_OUTPUT",
+    "dictionary_json",
+    "done_json",
+    "picked",
+    "printable",
+    "report",
+    "report_done",
+    "say",
+]
 
+STANDARD_OUTPUT: Final = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
+"""Names of standard output. Opened by path, a file that it is redirected to would be replaced."""
 # Control characters, bytes that were not UTF-8, and invisible or direction-changing characters.
 _UNPRINTABLE = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 
@@ -30,6 +45,12 @@ def report(text: str, *, target: str) -> None:
         print(text, file=out)
 
 
+def say(text: str) -> None:
+    """Print a message to standard error, if that can be written to."""
+    with contextlib.suppress(OSError, ValueError):
+        report(f"seekwarc: {printable(text)}", target="-")
+
+
 def report_done(options: argparse.Namespace, text: str, fields: dict[str, object]) -> None:
     """Print what was done: as `--json` has it, or in words."""
     report(done_json(**fields) if options.json else text, target=options.output)
@@ -39,3 +60,20 @@ def done_json(**fields: object) -> str:
     """Return the JSON object of work that was done, in the words of spec-notes/json.md."""
     names = {name: fields.pop(name) for name in ("file", "files", "target") if name in fields}
     return json.dumps({**names, "status": "done", **fields, "error": None})
+
+
+def picked(result: object, *names: str, **renamed: str) -> dict[str, object]:
+    """Return attributes of a result as JSON fields: those named, and others (even of attributes) renamed.
+
+    Empty text becomes None, and so does every field if there is no result.
+    """
+    attributes = {**dict(zip(names, names, strict=True)), **renamed}
+    if result is None:
+        return dict.fromkeys(attributes)
+    values = {name: attrgetter(attribute)(result) for name, attribute in attributes.items()}
+    return {name: None if value == "" else value for name, value in values.items()}
+
+
+def dictionary_json(dictionary: Dictionary) -> dict[str, object]:
+    sizes = {"size": len(dictionary.data), "stored_size": len(dictionary.compressed)}
+    return {"id": dictionary.id, **sizes}

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
 from seekwarc.storage.source import RangeSource
 from seekwarc.tools.progress import ProgressSource
 
-__all__ = ["progress_is_seen", "watch"]
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+__all__ = ["progress_bar", "progress_is_seen", "watch"]
 
 
 class _WatchedSource(ProgressSource):
     """A source whose reads move a progress bar."""
 
     def __init__(self, source: RangeSource, label: str) -> None:
-        from tqdm import tqdm
-
         super().__init__(source, self._advance)
         # The size of a remote object is not known yet, and asking for it would be a request more.
-        self._bar = tqdm(
-            total=source.known_size, desc=label, unit="B", unit_scale=True, leave=False, file=sys.stderr
-        )
+        self._bar = progress_bar(source.known_size, label)
 
     def _advance(self, size: int) -> None:
         self._bar.total = self.known_size
@@ -29,6 +29,14 @@ class _WatchedSource(ProgressSource):
     def close(self) -> None:
         self._bar.close()
         super().close()
+
+
+def progress_bar(total: int | None, label: str, unit: str = "B") -> tqdm[Any]:
+    """Return a new bar, which disappears when it is closed."""
+    from tqdm import tqdm
+
+    scaled = unit == "B"
+    return tqdm(total=total, desc=label, unit=unit, unit_scale=scaled, leave=False, file=sys.stderr)
 
 
 def progress_is_seen() -> bool:

@@ -1,5 +1,9 @@
 """Save what is intact in a damaged file: every whole record goes into a new .warc.zst.
 
+With --partial, a damaged record is kept too. In a large record of a .warc.zst only the damaged frames are
+missing: zero bytes take their place, so that what follows keeps its position, and the field X-Missing-Bytes
+names them. Of others the beginning is kept.
+
 The damaged file is never written to. Losses are listed with their offsets, and make the exit status 1. `-` is
 standard input or standard output, which go through temporary files: nothing is written before all of SRC is
 read. With --to-dir, each FILE, and each WARC file in or below a folder, is saved into a file in DIR; one that
@@ -19,14 +23,16 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from seekwarc.cli.arguments import add_json_argument
+from seekwarc.cli.arguments import add_flag, add_json_argument
 from seekwarc.cli.batch import (
+    Printer,
     add_batch_arguments,
     add_copy_arguments,
-    check_age,
     planned_jobs,
+    refuse_unsound,
     renamed,
     run_batch,
+    skips_existing,
     writer_options_of_each,
 )
 from seekwarc.cli.options import (
@@ -35,33 +41,35 @@ from seekwarc.cli.options import (
     dictionary_at,
     limit_options,
 )
-from seekwarc.cli.printing import printable
+from seekwarc.cli.printing import picked, printable
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
-from seekwarc.errors import FormatError, TargetExistsError, UnsupportedError
+from seekwarc.errors import FormatError, UnsupportedError
 from seekwarc.format.words import counted
-from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.pieces import detect
-from seekwarc.read.options import ReadLimits
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeSource
+from seekwarc.storage.remote_url import is_url
 from seekwarc.tools.converting import content_digest
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.pipes import revocable, searchable
-from seekwarc.tools.recovering import Recovery, recover
+from seekwarc.tools.recovering import Loss, Recovery, recover
 from seekwarc.tools.work import JobContext
-from seekwarc.write.files import Existing, refuse_same_file
-from seekwarc.write.output import Output
+from seekwarc.write.files import refuse_same_file
 
 __all__ = ["add_arguments", "run"]
+
+COUNTS = ("records", "truncated", "kept", "missing", "lost")
+MAX_GAPS = 3
+"""Gaps of a record that are printed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_copy_arguments(parser, "recover")
-    parser.add_argument(
+    add_flag(
+        parser,
         "--partial",
-        action="store_true",
-        help="keep the beginning of a damaged record, with WARC-Truncated, up to its first damaged frame",
+        text="keep what is intact of damaged records, with WARC-Truncated and zero bytes for damaged frames, "
+        "or their beginnings",
     )
     parser.add_argument(
         "--source-dictionary", metavar="FILE", help="the dictionary of SRC, if the one in it is damaged"
@@ -75,18 +83,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     jobs = planned_jobs(options, lambda name: renamed(name, ".zst"))
     limits = limit_options(options)
-    dictionary = None
+    settings = {"partial": options.partial, "limits": limits, **writer_options_of_each(options)}
     if options.source_dictionary is not None:
-        dictionary = dictionary_at(options.source_dictionary, **limits).dictionary
-    work = _Recovering(
-        partial=options.partial,
-        source_dictionary=dictionary,
-        settings=writer_options_of_each(options),
-        limits=limits,
-        existing=existing_option(options),
-        skips=options.to_dir is not None and not options.force,
-    )
-    return run_batch(options, jobs, work, text=_text, fields=_fields)
+        settings["source_dictionary"] = dictionary_at(options.source_dictionary, **limits).dictionary
+    return run_batch(options, jobs, _Recovering(options, settings), Printer(_text, _fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,44 +102,29 @@ class _Saved:
 class _Recovering:
     """The work on one file; see `tools.work.Work`."""
 
-    partial: bool
-    source_dictionary: Dictionary | None
+    options: argparse.Namespace
     settings: dict[str, Any]
-    limits: ReadLimits
-    existing: Existing
-    skips: bool
-    """Whether an existing target is skipped if it is sound and no older than its source."""
+    """What `recover` takes."""
 
     def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Saved | None]:
         target = output_target(job.target or "")
-        if self.skips and isinstance(target, str) and os.path.lexists(target):
-            _check_existing(job.source, target, context)
+        if skips_existing(self.options) and isinstance(target, str) and os.path.lexists(target):
+            refuse_unsound(target, job.source, lambda name: _is_sound(name, context))
             return Status.SKIPPED, None
         refuse_same_file(job.source, target)
         stored = open_source(input_target(job.source))
         with searchable(stored, check_head=lambda head: _check_head(head, stored.name)) as source:
-            if isinstance(target, str):
-                with context.output(target, self.existing) as output:
-                    done = self._recover(source, output, context)
+            if isinstance(target, str) and not is_url(target):
+                with context.output(target, existing_option(self.options)) as output:
+                    done = recover(source, output, on_progress=context.on_progress, **self.settings)
                 target_size = os.path.getsize(target)
             else:
-                # A record that is found damaged at its end is rolled back, which a pipe does not allow.
-                with revocable(target) as aside:
-                    done = self._recover(source, aside, context)
+                # A record that is found damaged at its end is rolled back, which few targets allow.
+                with revocable(target, existing=existing_option(self.options)) as aside:
+                    done = recover(source, aside, on_progress=context.on_progress, **self.settings)
                 target_size = aside.size
             saved = _Saved(done, source.size, target_size)
         return Status.PROBLEMS if done.losses or done.suspect else Status.DONE, saved
-
-    def _recover(self, source: RangeSource, output: Output, context: JobContext) -> Recovery:
-        return recover(
-            source,
-            output,
-            partial=self.partial,
-            source_dictionary=self.source_dictionary,
-            limits=self.limits,
-            on_progress=context.on_progress,
-            **self.settings,
-        )
 
 
 def _check_head(head: bytes, name: str) -> None:
@@ -151,35 +136,22 @@ def _check_head(head: bytes, name: str) -> None:
         raise UnsupportedError(f"{error.message}; {hint}", source=name, offset=0) from None
 
 
-def _check_existing(source: str, target: str, context: JobContext) -> None:
-    """Check that an existing target is sound and no older than its source."""
-    sound = check_age(target, source)
-    if sound:
-        try:
-            with closing(context.on_progress(open_source(target), "checking")) as stored:
-                content_digest(stored)
-        except FormatError:
-            sound = False
-    if not sound:
-        raise TargetExistsError(
-            f"exists already, but is damaged or older than {source}; --force replaces it", source=target
-        )
+def _is_sound(name: str, context: JobContext) -> bool:
+    try:
+        with closing(context.on_progress(open_source(name), "checking")) as stored:
+            content_digest(stored)
+    except FormatError:
+        return False
+    return True
 
 
 def _fields(saved: _Saved | None) -> dict[str, object]:
-    if saved is None:
-        names = ("records", "stored_size", "target_size", "truncated", "lost", "losses", "suspect")
-        return dict.fromkeys(names)
-    done = saved.recovery
-    return {
-        "records": done.records,
-        "stored_size": saved.stored_size,
-        "target_size": saved.target_size,
-        "truncated": done.truncated,
-        "lost": done.lost,
-        "losses": [{name: getattr(loss, name) for name in loss.__slots__} for loss in done.losses],
-        "suspect": [{"offset": offset, "id": record_id} for offset, record_id in done.suspect],
-    }
+    done = saved.recovery if saved is not None else None
+    data = picked(saved, "stored_size", "target_size") | picked(done, *COUNTS, "losses", "suspect")
+    if done is not None:
+        data["losses"] = [picked(loss, *loss.__slots__) for loss in done.losses]
+        data["suspect"] = [{"offset": offset, "id": record_id} for offset, record_id in done.suspect]
+    return data
 
 
 def _text(saved: _Saved) -> str:
@@ -187,15 +159,27 @@ def _text(saved: _Saved) -> str:
     lines = []
     for loss in done.losses:
         uri = f" ({printable(loss.uri)})" if loss.uri is not None else ""
-        kept = f"; the first {human_size(loss.kept)} of its block were kept" if loss.kept is not None else ""
+        word = "lost" if loss.kept is None else "damaged"
+        size = human_size(loss.end - loss.offset)
         lines.append(
-            f"lost: {loss.offset} to {loss.end}, {human_size(loss.end - loss.offset)}{uri}: "
-            f"{printable(loss.reason)}{kept}"
+            f"{word}: {loss.offset} to {loss.end}, {size}{uri}: {printable(loss.reason)}{_kept_text(loss)}"
         )
     lines += [
         f"suspect: {offset} {printable(record_id)}: kept, but its WARC-Block-Digest does not match"
         for offset, record_id in done.suspect
     ]
-    truncated = f", and the beginnings of {done.truncated}" if done.truncated else ""
+    sizes = f"({human_size(done.kept)} kept, {human_size(done.missing)} missing)"
+    truncated = f", and parts of {done.truncated} {sizes}" if done.truncated else ""
     lines.append(f"{counted(done.records, 'record')} saved{truncated}; {human_size(done.lost)} lost")
     return "\n".join(lines)
+
+
+def _kept_text(loss: Loss) -> str:
+    if loss.kept is None or loss.missing is None:
+        return ""
+    kept, missing = human_size(loss.kept), human_size(loss.missing)
+    if not loss.gaps:
+        return f"; the first {kept} of its block were kept, {missing} are missing"
+    shown = [f"{start}-{stop - 1}" for start, stop in loss.gaps[:MAX_GAPS]]
+    gaps = ", ".join([*shown, "..."] if len(loss.gaps) > MAX_GAPS else shown)
+    return f"; {kept} of its block were kept, {missing} are missing ({gaps}; zero bytes are there)"

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TypeVar
+from typing import cast
 
-from seekwarc.cli.sizes import parse_size
-from seekwarc.read.selection import Conditions, Selection, checked_status, date_bound
+from seekwarc.cli.arguments import Arguments, argument
+from seekwarc.cli.sizes import SIZE
+from seekwarc.format.conditions import checked_status, checked_type, date_bound
+from seekwarc.read.selection import Conditions, Selection
+from seekwarc.storage.expand import expand
 
-__all__ = ["add_selection_arguments", "archives_named", "selection_of"]
-
-_T = TypeVar("_T")
+__all__ = ["add_date_arguments", "add_selection_arguments", "archives_named", "conditions_of", "selection_of"]
 
 
 def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the conditions that select records."""
     group = parser.add_argument_group(
         "which records",
         "A record must match every option; an option that is given several times matches with any of "
         "its values. `*` matches any text; quote it from the shell.",
     )
-    group.add_argument("--type", action="append", metavar="TYPE", help="WARC-Type: response, resource, ...")
+    group.add_argument(
+        "--type",
+        action="append",
+        type=argument(checked_type),
+        metavar="TYPE",
+        help="WARC-Type: response, resource, ...",
+    )
     group.add_argument(
         "--status",
         action="append",
-        type=_parsed_by(checked_status),
+        type=argument(checked_status),
         metavar="CODE",
         help="HTTP status: 200, 404, 3xx",
     )
@@ -39,50 +44,37 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--min-size",
-        type=parse_size,
+        type=SIZE,
         default=0,
         metavar="SIZE",
         help="minimum size of the block: 500, 64K, 1M",
     )
-    group.add_argument(
+    add_date_arguments(group)
+
+
+def add_date_arguments(parser: Arguments, of: str = "") -> None:
+    parser.add_argument(
         "--since",
-        type=_parsed_by(date_bound),
+        type=argument(date_bound),
         metavar="DATE",
-        help="earliest date: 2026-11-17T06:00:00Z, 2026-11",
+        help=f"{of}earliest date: 2026-11-17T06:00:00Z, 2026-11, 20261117",
     )
-    group.add_argument(
+    parser.add_argument(
         "--until",
-        type=_parsed_by(partial(date_bound, last=True)),
+        type=argument(partial(date_bound, last=True)),
         metavar="DATE",
-        help="latest date; 2026-11 includes all of that month",
+        help=f"{of}latest date; 2026-11 includes all of that month",
     )
 
 
-def _parsed_by(parse: Callable[[str], _T]) -> Callable[[str], _T]:
-    """Keep the message of a `ValueError`, which argparse would replace."""
-
-    def parsed(text: str) -> _T:
-        try:
-            return parse(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-
-    return parsed
+def conditions_of(options: argparse.Namespace) -> Conditions:
+    return cast("Conditions", {name: getattr(options, name) for name in Conditions.__annotations__})
 
 
 def selection_of(options: argparse.Namespace) -> Selection:
-    """Return the selection that the options describe."""
-    return Selection.of(**{name: getattr(options, name) for name in Conditions.__annotations__})
+    return Selection.of(**conditions_of(options))
 
 
 def archives_named(names: Sequence[str]) -> list[str]:
-    """Return the files named, and those in the folders named; see `tools.batch.archives_in`.
-
-    Raises:
-        SourceError: A folder cannot be read or holds no WARC file.
-    """
-    if not any("://" not in name and os.path.isdir(name) for name in names):
-        return list(names)
-    from seekwarc.tools.batch import archives_in
-
-    return [file for file, _ in archives_in(names)]
+    """Return the files named, those in the folders named, and those that match patterns."""
+    return list(expand(names, repeat=True))

@@ -5,7 +5,7 @@ url`). `--host 0.0.0.0` gives other computers access: there are no passwords, so
 port can read everything in the archives. Ctrl-C stops the server.
 
 seekwarc serve crawl.warc.zst
-seekwarc serve --port 8080 --open *.warc.zst
+seekwarc serve --port 8080 --open crawls/
 """
 
 from __future__ import annotations
@@ -18,26 +18,27 @@ import ipaddress
 import logging
 import signal
 import socket
-import sys
 import threading
 import time
 import webbrowser
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from seekwarc.cli.arguments import add_flag, number
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import printable
-from seekwarc.cli.progress import progress_is_seen
+from seekwarc.cli.printing import printable, say
+from seekwarc.cli.progress import progress_bar, progress_is_seen
 from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.format.words import counted
 
 if TYPE_CHECKING:
     from seekwarc.serve.library import Library
 
-__all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "add_arguments", "port_number", "run", "web_address"]
+__all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "PORT", "add_arguments", "run", "web_address"]
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8090
+PORT: Final = number("port", 0, 65535)
 PORTS_TRIED: Final = 20
 """Ports tried, from the default one on, unless --port is given."""
 BACKLOG: Final = 512
@@ -49,16 +50,16 @@ EVERY_ADDRESS: Final = ("0.0.0.0", "::")  # noqa: S104
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files",
-        metavar="FILE|URL|INDEX",
+        metavar="FILE|FOLDER|URL|INDEX",
         nargs="+",
-        help=".warc.zst, .warc.gz or .warc, or a .cdxj for the files that it names",
+        help=".warc.zst, .warc.gz or .warc, a folder of them, or a .cdxj for the files that it names",
     )
     parser.add_argument(
         "--host", default=DEFAULT_HOST, metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)"
     )
     parser.add_argument(
         "--port",
-        type=port_number,
+        type=PORT,
         metavar="N",
         help=f"port to listen on, 0 for any (default: the first free one from {DEFAULT_PORT} on)",
     )
@@ -69,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="HOST",
         help="name under which browsers reach this server through a proxy (may be repeated)",
     )
-    parser.add_argument("--open", action="store_true", help="open the page in your browser")
+    add_flag(parser, "--open", text="open the page in your browser")
     add_limit_arguments(parser)
 
 
@@ -99,7 +100,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _announce(options: argparse.Namespace, library: Library, listener: socket.socket) -> None:
-    """Print the address, and what else a user should know at the start."""
     host, port = listener.getsockname()[:2]
     address = web_address(host, port)
     files = counted(len(library.files), "file") if len(library.files) > 1 else library.files[0].name
@@ -110,20 +110,12 @@ def _announce(options: argparse.Namespace, library: Library, listener: socket.so
         f"`seekwarc url FILE --uri URI{elsewhere}` prints the address of a capture",
         flush=True,
     )
-    if not ipaddress.ip_address(host).is_loopback and sys.stderr is not None:
-        text = f"everyone who can reach port {port} can read all of it: there are no passwords"
-        print(f"seekwarc: warning: {text}", file=sys.stderr)
+    if not ipaddress.ip_address(host).is_loopback:
+        say(f"warning: everyone who can reach port {port} can read all of it: there are no passwords")
     if options.open:
         webbrowser.open(address)
     if progress_is_seen():
         threading.Thread(target=_show_progress, args=(library,), daemon=True).start()
-
-
-def port_number(text: str) -> int:
-    """Parse a port, for argparse."""
-    if not text.isascii() or not text.isdigit() or len(text) > 5 or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text} is not a port from 0 to 65535")
-    return int(text)
 
 
 def _hosts(options: argparse.Namespace, local: Sequence[str]) -> list[str]:
@@ -134,7 +126,6 @@ def _hosts(options: argparse.Namespace, local: Sequence[str]) -> list[str]:
 
 
 def _listen(options: argparse.Namespace) -> socket.socket:
-    """Open the port."""
     ports = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TRIED) if options.port is None else (options.port,)
     problem = None
     for port in ports:
@@ -157,17 +148,13 @@ def _listen(options: argparse.Namespace) -> socket.socket:
 
 
 def web_address(host: str, port: int) -> str:
-    """Return the URL of a server."""
     shown = {"0.0.0.0": DEFAULT_HOST, "::": "::1"}.get(host, host)  # noqa: S104
     return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
 
 
 def _show_progress(library: Library) -> None:
     """Show how far the files have been scanned, until they all are."""
-    from tqdm import tqdm
-
-    total = sum(state.size for state in library.files)
-    with tqdm(total=total, desc="reading", unit="B", unit_scale=True, leave=False, file=sys.stderr) as bar:
+    with progress_bar(sum(state.size for state in library.files), "reading") as bar:
         while not library.catalogue.complete:
             bar.update(sum(state.position for state in library.files) - bar.n)
             bar.set_postfix_str(counted(library.catalogue.rows, "record"))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import re
+from typing import Final
 
+from seekwarc.cli.arguments import argument
 from seekwarc.errors import RangeError
+from seekwarc.format.conditions import SIZE_PATTERN, parse_size
 
-__all__ = ["counts_from_end", "human_size", "parse_range", "parse_size"]
+__all__ = ["SIZE", "counts_from_end", "human_size", "parse_range"]
 
-_SLICE = r"(-?[0-9]{1,18})?:(-?[0-9]{1,18})?"
-_START_AND_LENGTH = r"([0-9]{1,18})\+([0-9]{1,18})"
-_HTTP_RANGE = r"(?:bytes=)?(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))"
-_SIZE = r"([0-9]{1,15})([kKmMgG]i?[bB]?|[bB])?"
+_SLICE = rf"(-?{SIZE_PATTERN})?:(-?{SIZE_PATTERN})?"
+_START_AND_LENGTH = rf"({SIZE_PATTERN})\+({SIZE_PATTERN})"
+_HTTP_RANGE = rf"(?:bytes=)?(?:({SIZE_PATTERN})-({SIZE_PATTERN})?|-({SIZE_PATTERN}))"
 
 
 def human_size(size: float) -> str:
@@ -24,41 +25,48 @@ def human_size(size: float) -> str:
     return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
 
 
-def parse_size(text: str) -> int:
-    """Parse a size such as 65536, 64K or 1MiB (all powers of 1024), for argparse."""
-    match = re.fullmatch(_SIZE, text)
-    if not match:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 65536, 64K or 1M")
-    unit = (match[2] or "B")[0].upper()
-    return int(match[1]) << {"B": 0, "K": 10, "M": 20, "G": 30}[unit]
+SIZE: Final = argument(parse_size)
+"""A size, as a type of arguments."""
 
 
 def parse_range(text: str, size: int) -> tuple[int, int]:
-    """Turn a range as users write it into [start, stop) within `size` bytes.
+    """Turn a range as users write it into [start, stop) within `size` bytes; other text is a `RangeError`.
 
     It is START:STOP as a Python slice, START+LENGTH, or FIRST-LAST (FIRST-, -LENGTH) as curl and HTTP have
-    it, where the last byte is included, with or without `bytes=`.
-
-    Raises:
-        RangeError: `text` has another form.
+    it, where the last byte is included, with or without `bytes=`. Each number may be a size such as 64K.
     """
-    if match := re.fullmatch(_START_AND_LENGTH, text):
-        start = min(int(match[1]), size)
-        return start, min(start + int(match[2]), size)
-    if match := re.fullmatch(_SLICE, text):
-        bounds = slice(*(int(group) if group else None for group in match.groups()))
-        start, stop, _ = bounds.indices(size)
-        return start, max(start, stop)
-    if match := re.fullmatch(_HTTP_RANGE, text):
-        first, last, suffix = (int(group) if group else None for group in match.groups())
-        if suffix is not None:
-            return max(size - suffix, 0), size
-        if first is not None and (last is None or first <= last):
-            return min(first, size), size if last is None else min(last + 1, size)
+    try:
+        found = _bounds(text, size)
+    except ValueError:
+        found = None
+    if found is not None:
+        return found
     raise RangeError(
-        f"{text!r} is not a range: write START:STOP as a Python slice (1000:2000, :100, -4096:), "
+        f"{text!r} is not a range: write START:STOP as a Python slice (1000:2000, :64K, -10M:), "
         "START+LENGTH, or FIRST-LAST as curl does (0-99)"
     )
+
+
+def _bounds(text: str, size: int) -> tuple[int, int] | None:
+    if match := re.fullmatch(_START_AND_LENGTH, text):
+        start = min(_bytes(match[1]), size)
+        return start, min(start + _bytes(match[2]), size)
+    if match := re.fullmatch(_SLICE, text):
+        start, stop, _ = slice(*(_bytes(group) if group else None for group in match.groups())).indices(size)
+        return start, max(start, stop)
+    if match := re.fullmatch(_HTTP_RANGE, text):
+        first, last, suffix = match.groups()
+        if suffix is not None:
+            return max(size - _bytes(suffix), 0), size
+        if last is None:
+            return min(_bytes(first), size), size
+        if _bytes(first) <= _bytes(last):
+            return min(_bytes(first), size), min(_bytes(last) + 1, size)
+    return None
+
+
+def _bytes(text: str) -> int:
+    return parse_size(text.removeprefix("-")) * (-1 if text.startswith("-") else 1)
 
 
 def counts_from_end(text: str) -> bool:

@@ -12,15 +12,19 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import add_json_argument, add_no_verify_argument, add_output_arguments
+from seekwarc.cli.arguments import (
+    add_flag,
+    add_json_argument,
+    add_output_arguments,
+)
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import printable, report, report_done
+from seekwarc.cli.printing import picked, printable, report_done, say
 from seekwarc.cli.progress import watch
-from seekwarc.cli.sizes import human_size, parse_size
+from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option, input_target
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
-from seekwarc.tools.split import Splitting, split
+from seekwarc.tools.splitting import Splitting, split
 
 __all__ = ["add_arguments", "run"]
 
@@ -29,17 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "PATTERN", "name of the new files; a number is added to it")
     how = parser.add_mutually_exclusive_group(required=True)
-    how.add_argument("--size", type=parse_size, metavar="SIZE", help="maximum size of a file, such as 1G")
+    how.add_argument("--size", type=SIZE, metavar="SIZE", help="maximum size of a file, such as 1G")
     how.add_argument(
         "--records",
         type=int,
         metavar="N",
         help="maximum number of records in a file, not counting a copied warcinfo record",
     )
-    parser.add_argument(
-        "--no-warcinfo", action="store_true", help="do not begin each file with its warcinfo record"
-    )
-    add_no_verify_argument(parser, "copy large records without decoding them")
+    add_flag(parser, "--no-warcinfo", text="do not begin each file with its warcinfo record")
+    add_flag(parser, "--no-verify", text="copy large records without decoding them")
     add_json_argument(parser)
     add_limit_arguments(parser)
 
@@ -55,13 +57,11 @@ def run(options: argparse.Namespace) -> int:
         repeat_warcinfo=not options.no_warcinfo,
         verify=not options.no_verify,
         existing=existing_option(options),
-        on_warning=lambda text: report(f"seekwarc: {printable(text)}", target="-"),
+        on_warning=say,
         on_progress=watch,
         **limit_options(options),
     )
-    pieces = [
-        {"target": piece.name, "records": piece.records, "target_size": piece.size} for piece in done.pieces
-    ]
+    pieces = [picked(it, "records", target="name", target_size="size") for it in done.pieces]
     report_done(options, _text(done), {**asdict(done), "file": options.file, "pieces": pieces})
     return 0
 

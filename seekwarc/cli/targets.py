@@ -5,26 +5,20 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import BinaryIO, Final, Unpack
+from typing import BinaryIO, Unpack
 
+from seekwarc.cli.printing import STANDARD_OUTPUT
 from seekwarc.errors import SourceError, TargetError
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.storage.opening import open_source
 from seekwarc.write.files import Existing
 
-__all__ = ["STANDARD_OUTPUT", "absolute", "existing_option", "input_target", "open_archive", "output_target"]
-
-STANDARD_OUTPUT: Final = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
-"""Names of standard output. Opened by path, a file that it is redirected to would be replaced."""
+__all__ = ["absolute", "existing_option", "input_target", "open_archive", "output_target"]
 
 
 def input_target(name: str) -> str | BinaryIO:
-    """Return what a reader opens for a file name, in which `-` is standard input.
-
-    Raises:
-        SourceError: Standard input is closed.
-    """
+    """Return what a reader opens for a file name, in which `-` is standard input."""
     if name != "-":
         return name
     if sys.stdin is None:
@@ -33,11 +27,7 @@ def input_target(name: str) -> str | BinaryIO:
 
 
 def output_target(name: str) -> str | BinaryIO:
-    """Return what a writer opens for a file name, in which `-` is standard output.
-
-    Raises:
-        TargetError: The name is empty, or standard output is a terminal.
-    """
+    """Return what a writer opens for a file name, in which `-` is standard output."""
     if not name:
         raise TargetError("the name of the new file is empty")
     if name not in STANDARD_OUTPUT:
@@ -53,7 +43,6 @@ def absolute(name: str) -> str:
 
 
 def existing_option(options: argparse.Namespace) -> Existing:
-    """Return what happens to an existing file with the name of the new one."""
     return "overwrite" if options.force else "error"
 
 

@@ -10,32 +10,35 @@ on records that it was not trained on. `-` is standard input or standard output.
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import printable, report_done
+from seekwarc.cli.printing import dictionary_json, picked, printable, report_done
 from seekwarc.cli.progress import watch
-from seekwarc.cli.sizes import human_size, parse_size
+from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.frames.encoder import DEFAULT_LEVEL
-from seekwarc.tools.train import DEFAULT_SIZE, Gain, Training, train
+from seekwarc.storage.expand import expand
+from seekwarc.tools.training import DEFAULT_SIZE, Gain, Training, train
 from seekwarc.write.files import refuse_same_file
-from seekwarc.write.output import committed
+from seekwarc.write.opening import committed
 
 __all__ = ["add_arguments", "run"]
 
+GAIN_FIELDS = ("records", "measured", "size_without", "size_with", "saving")
 MAX_KINDS = 20
 """Kinds of records that are listed; JSON has all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help=".warc.zst, .warc.gz or .warc")
+    parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "DICT", "the dictionary")
     parser.add_argument(
         "--size",
-        type=parse_size,
+        type=SIZE,
         default=DEFAULT_SIZE,
         metavar="SIZE",
         help="maximum size of the dictionary (default: 112640); it is smaller if there is little to train on",
@@ -60,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     target = output_target(options.output)
     # A file that is named twice would be measured on records that were trained on.
-    files = list(dict.fromkeys(options.files))
+    files = list(expand(options.files))
     for name in files:
         refuse_same_file(name, target)
     with committed(target, existing=existing_option(options)) as output:
@@ -79,20 +82,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _json(done: Training) -> dict[str, object]:
     return {
-        "id": done.dictionary.id,
-        "size": len(done.dictionary.data),
-        "stored_size": len(done.dictionary.compressed),
-        "samples": done.samples,
-        "sample_size": done.sample_size,
-        "strata": [{name: getattr(it, name) for name in it.__slots__} for it in done.strata],
-        "files": [
-            {
-                "file": gain.name,
-                **{name: getattr(gain, name) for name in gain.__slots__ if name != "name"},
-                "saving": gain.saving,
-            }
-            for gain in done.gains
-        ],
+        **dictionary_json(done.dictionary),
+        **picked(done, "samples", "sample_size"),
+        "strata": [asdict(it) for it in done.strata],
+        "files": [{"file": it.name, **picked(it, *GAIN_FIELDS)} for it in done.gains],
     }
 
 
@@ -125,16 +118,8 @@ def _text(done: Training) -> str:
 
 
 def _gain_line(gain: Gain) -> str:
-    figures = "{:>10} {:>10} {:>7} {:>10}".format(
-        *(
-            (
-                human_size(gain.size_without),
-                human_size(gain.size_with),
-                f"{gain.share:.1%}",
-                human_size(gain.saving),
-            )
-            if gain.share is not None
-            else "----"
-        )
-    )
+    figures = f"{'-':>10} {'-':>10} {'-':>7} {'-':>10}"
+    if gain.share is not None:
+        without, left = human_size(gain.size_without), human_size(gain.size_with)
+        figures = f"{without:>10} {left:>10} {gain.share:>7.1%} {human_size(gain.saving):>10}"
     return f"{gain.records:>10} {gain.measured:>10} {figures}  {printable(gain.name)}"

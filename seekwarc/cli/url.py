@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import argparse
 
+from seekwarc.cli.arguments import argument
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.serve import DEFAULT_HOST, DEFAULT_PORT, port_number, web_address
+from seekwarc.cli.serve import DEFAULT_HOST, DEFAULT_PORT, PORT, web_address
 from seekwarc.cli.targets import open_archive
 from seekwarc.collection.entry import CAPTURE_TYPES, describe, nearest
-from seekwarc.errors import FormatError, NotFoundError
-from seekwarc.format.cdxj import date_digits, date_of_digits
-from seekwarc.format.dates import WarcDate
+from seekwarc.errors import NotFoundError
+from seekwarc.format.cdxj import date_digits
+from seekwarc.format.dates import WarcDate, date_of_digits
 
 __all__ = ["add_arguments", "run"]
 
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--date",
         metavar="DATE",
-        type=_date,
+        type=argument(date_digits),
         help="the capture nearest to this date: 2026, 20261121 or 2026-11-21T09:30:00Z (default: the latest)",
     )
     parser.add_argument(
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--port",
-        type=port_number,
+        type=PORT,
         default=DEFAULT_PORT,
         metavar="N",
         help=f"port of the server (default: {DEFAULT_PORT})",
@@ -85,10 +86,3 @@ def _in_index(options: argparse.Namespace) -> tuple[str, WarcDate]:
         for capture in index.lookup(options.uri, closest=options.date or LATEST):
             return capture.uri or options.uri, capture.date
         raise NotFoundError(f"no capture of {options.uri}; `seekwarc lookup` finds others", source=index.name)
-
-
-def _date(text: str) -> str:
-    try:
-        return date_digits(text)
-    except FormatError as error:
-        raise argparse.ArgumentTypeError(error.message) from None

@@ -27,20 +27,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
-from seekwarc.cli.batch import add_batch_arguments, run_batch
+from seekwarc.cli.arguments import add_flag
+from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import printable
+from seekwarc.cli.printing import picked, printable
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import absolute, input_target
-from seekwarc.conform.profile import ProfileVerifier
+from seekwarc.conform.profile import ProfileCheck
 from seekwarc.conform.requirements import Broken, Profile
 from seekwarc.format.words import counted
 from seekwarc.frames.pieces import detect
-from seekwarc.read.options import ReadLimits
+from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
-from seekwarc.tools.batch import archives_in
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.pipes import searchable
 from seekwarc.tools.verifying import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
@@ -49,51 +50,45 @@ from seekwarc.write.files import unwritable
 
 __all__ = ["add_arguments", "run"]
 
+PROBLEM_FIELDS = ("code", "rule", "offset", "message", "remedy")
 MAX_OF_A_KIND = 10
 """Problems of one kind that are printed for a file, without --all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+")
-    parser.add_argument("--strict", action="store_true", help="exit with status 1 for deviations too")
-    parser.add_argument(
+    add_flag(parser, "--strict", text="exit with status 1 for deviations too")
+    add_flag(
+        parser,
         "--profile",
-        action="store_true",
-        help="tell which class of writers of seekable records a file meets, and which requirements it breaks",
+        text="tell which class of writers of seekable records a file meets, and which requirements it breaks",
     )
-    parser.add_argument(
-        "--all", action="store_true", help="print every problem: all damage of a kind, each deviation"
-    )
+    add_flag(parser, "--all", text="print every problem: all damage of a kind, each deviation")
     parser.add_argument(
         "--report",
         metavar="FILE",
         help="add a line of JSON about each file to FILE; skip files that it says are sound, unless changed",
     )
-    parser.add_argument("--quiet", action="store_true", help="print problems only, no summary")
-    parser.add_argument(
-        "--json", action="store_true", help="print a JSON object for each problem and each file, one a line"
-    )
+    add_flag(parser, "--quiet", text="print problems only, no summary")
+    add_flag(parser, "--json", text="print a JSON object for each problem and each file, one a line")
     add_batch_arguments(parser)
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    jobs = [Job(name) for name, _ in archives_in(options.files)]
+    jobs = [Job(name) for name in expand(options.files)]
     with ExitStack() as opened:
         report = opened.enter_context(_Report(options)) if options.report is not None else None
-        passed = report.passed if report is not None else None
-        work = _Verifying(limit_options(options), options.strict, options.profile, passed)
-        return run_batch(
-            options,
-            jobs,
-            work,
-            text=lambda result: _result_text(result, options),
-            fields=lambda result: _fields(result, options),
-            on_event=lambda found: _print_problem(found[0], found[1], options),
-            on_result=report.add if report is not None else None,
+        printer = Printer(
+            partial(_result_text, options),
+            partial(_fields, options),
+            partial(_print_problem, options),
+            keep=report.add if report is not None else None,
             skipped=f"sound, as {options.report} says",
             summary=not options.quiet,
         )
+        work = _Verifying(options, report.passed if report is not None else None)
+        return run_batch(options, jobs, work, printer)
 
 
 class _Report:
@@ -132,7 +127,7 @@ class _Report:
     def add(self, job: Job, checked: _Checked) -> None:
         told = {"file": absolute(job.source), "version": checked.version}
         try:
-            self._file.write(json.dumps(told | _fields(checked, self._options)).encode() + b"\n")
+            self._file.write(json.dumps(told | _fields(self._options, checked)).encode() + b"\n")
             self._file.flush()
         except OSError as error:
             raise unwritable(error, self._options.report) from error
@@ -146,8 +141,6 @@ class _Report:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """The result for one file."""
-
     verification: Verification
     profile: Profile | None
     """None without --profile, and of a file that is no .warc.zst."""
@@ -159,9 +152,7 @@ class _Checked:
 class _Verifying:
     """The work on one file; see `tools.work.Work`."""
 
-    limits: ReadLimits
-    strict: bool
-    with_profile: bool
+    options: argparse.Namespace
     passed: dict[str, str] | None
     """Files that are skipped, see `_Report.passed`; None without --report."""
 
@@ -174,72 +165,46 @@ class _Verifying:
             version = source.version
             if version is not None and self.passed and self.passed.get(absolute(job.source)) == version:
                 return Status.SKIPPED, None
-            kind = ProfileVerifier if self.with_profile else Verifier
-            verifier = kind(source, on_progress=context.on_progress, **self.limits)
+            check = ProfileCheck() if self.options.profile else None
+            limits = limit_options(self.options)
+            verifier = Verifier(source, on_progress=context.on_progress, listener=check, **limits)
             for problem in verifier:
                 context.emit((problem, verifier.result.codes[problem.code]))
         result = verifier.result
-        profile = verifier.profile if isinstance(verifier, ProfileVerifier) else None
-        found = not result.is_sound or (self.strict and result.deviations > 0)
-        found |= self.with_profile and (profile is None or profile.mode is None)
+        profile = check.profile if check is not None else None
+        found = not result.is_sound or (self.options.strict and result.deviations > 0)
+        found |= self.options.profile and (profile is None or profile.mode is None)
         return Status.PROBLEMS if found else Status.DONE, _Checked(result, profile, version)
 
 
-def _print_problem(problem: Problem, count: int, options: argparse.Namespace) -> None:
+def _print_problem(options: argparse.Namespace, found: tuple[Problem, int]) -> None:
     """Print damage, and with --all deviations."""
+    problem, count = found
     if problem.severity is ProblemSeverity.DEVIATION and not options.all:
         return
     if options.json:
-        print(json.dumps(_problem_json(problem)))
-    else:
-        if not options.all and count > MAX_OF_A_KIND:
-            return
-        last = not options.all and count == MAX_OF_A_KIND
+        fields = picked(problem, *PROBLEM_FIELDS, "severity", "requirement", file="source", id="record_id")
+        print(json.dumps({"kind": "problem", **fields}))
+    elif options.all or count <= MAX_OF_A_KIND:
+        more = "; more of this kind is not printed (--all prints it)" if count == MAX_OF_A_KIND else ""
         of = f" {printable(problem.record_id)}" if problem.record_id is not None else ""
         where = f"{printable(problem.source)}: {problem.offset}{of}"
         print(f"{where}: {problem.severity}: {printable(problem.message)}")
-        print(
-            f"    {problem.remedy}" + ("; more of this kind is not printed (--all prints it)" if last else "")
-        )
+        print(f"    {problem.remedy}{'' if options.all else more}")
     # People watch a long run.
     sys.stdout.flush()
 
 
-def _problem_json(problem: Problem) -> dict[str, object]:
-    return {
-        "kind": "problem",
-        "severity": problem.severity,
-        "code": problem.code,
-        "rule": problem.rule or None,
-        "requirement": problem.requirement or None,
-        "file": problem.source,
-        "offset": problem.offset,
-        "id": problem.record_id,
-        "message": problem.message,
-        "remedy": problem.remedy,
-    }
-
-
-def _fields(checked: _Checked | None, options: argparse.Namespace) -> dict[str, object]:
-    data: dict[str, object] = {"kind": "file"}
-    if checked is None:
-        names = ("sound", "compression", "records", "digests", "tables", "stored_size", "lost")
-        more = ("profile",) if options.profile else ()
-        return data | dict.fromkeys((*names, "damage", "deviations", *more))
-    result = checked.verification
-    data |= {
-        "sound": result.is_sound,
-        "compression": result.compression,
-        "records": result.records,
-        "digests": result.digests,
-        "tables": result.tables,
-        "stored_size": result.stored_size,
-        "lost": result.lost,
-        "damage": [_kind_json(kind) for kind in result.of(ProblemSeverity.DAMAGE)],
-        "deviations": [_kind_json(kind) for kind in result.of(ProblemSeverity.DEVIATION)],
-    }
+def _fields(options: argparse.Namespace, checked: _Checked | None) -> dict[str, object]:
+    result = checked.verification if checked is not None else None
+    names = ("compression", "records", "digests", "tables", "stored_size", "lost")
+    data = {"kind": "file", **picked(result, *names, sound="is_sound"), "damage": None, "deviations": None}
+    if result is not None:
+        data["damage"] = [_kind_json(kind) for kind in result.of(ProblemSeverity.DAMAGE)]
+        data["deviations"] = [_kind_json(kind) for kind in result.of(ProblemSeverity.DEVIATION)]
     if options.profile:
-        data["profile"] = _profile_json(checked.profile) if checked.profile is not None else None
+        profile = checked.profile if checked is not None else None
+        data["profile"] = _profile_json(profile) if profile is not None else None
     return data
 
 
@@ -253,32 +218,16 @@ def _profile_json(profile: Profile) -> dict[str, object]:
 
 
 def _broken_json(broken: Broken) -> dict[str, object]:
-    requirement = broken.requirement
-    return {
-        "requirement": requirement.number,
-        "section": requirement.section,
-        "text": requirement.text,
-        "count": broken.count,
-        "offset": broken.offset,
-        "message": broken.message,
-    }
+    named = picked(broken.requirement, "section", "text", requirement="number")
+    return named | picked(broken, "count", "offset", "message")
 
 
 def _kind_json(kind: ProblemKind) -> dict[str, object]:
     """Describe all problems of a kind by their number and the first of them."""
-    first = kind.first
-    return {
-        "code": first.code,
-        "rule": first.rule or None,
-        "count": kind.count,
-        "offset": first.offset,
-        "id": first.record_id,
-        "message": first.message,
-        "remedy": first.remedy,
-    }
+    return {"count": kind.count, **picked(kind.first, *PROBLEM_FIELDS, id="record_id")}
 
 
-def _result_text(checked: _Checked, options: argparse.Namespace) -> str | None:
+def _result_text(options: argparse.Namespace, checked: _Checked) -> str | None:
     result = checked.verification
     name = printable(result.source)
     of = f"{name}: " if options.quiet else "    "

@@ -11,19 +11,21 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import BinaryIO, Self, Unpack
+from typing import BinaryIO, Self, Unpack, cast
 
 from seekwarc.closing import Closing
-from seekwarc.collection.entry import CAPTURE_TYPES, Entry, nearest
+from seekwarc.collection.entry import CAPTURE_TYPES, Entry, described_past_damage, nearest
 from seekwarc.collection.record_index import MemoryIndex, RecordIndex
 from seekwarc.collection.revisits import is_alone, named, resolve
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.values import without_brackets
 from seekwarc.format.words import counted
+from seekwarc.options import shown
 from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
+from seekwarc.storage.expand import expand
 from seekwarc.storage.source import RangeReadable
 
 __all__ = ["Collection"]
@@ -39,7 +41,8 @@ class Collection(Closing):
     and pickles open the files again, as those of a `Reader` do.
 
     Args:
-        files: Targets of a `Reader` each, with different names.
+        files: Targets of a `Reader` each, with different names; or one. Folders and patterns of paths stand
+            for the files in them.
         index: Index of the records. By default, one is made by scanning the files when it is first needed; it
             is a `MemoryIndex`: 16 MiB of memory, and a temporary file with about 400 bytes per record.
         **options: Options of each `Reader`.
@@ -57,14 +60,14 @@ class Collection(Closing):
 
     def __init__(
         self,
-        files: Iterable[Target],
+        files: Target | Iterable[Target],
         *,
         index: RecordIndex | None = None,
         **options: Unpack[ReaderOptions],
     ) -> None:
         readers: dict[str, Reader] = {}
         with ExitStack() as opened:
-            for target in files:
+            for target in _targets_of(files):
                 reader = opened.enter_context(Reader(target, relations=self, **options))
                 if readers.setdefault(reader.name, reader) is not reader:
                     raise ValueError(f"two files of a collection have the name {reader.name}")
@@ -121,14 +124,17 @@ class Collection(Closing):
     def index(self) -> RecordIndex:
         """The index of the records; made by scanning all files when first needed.
 
+        Damaged records are left out, with a `FormatWarning` for each file that has some, unless `on_error` is
+        given.
+
         Raises:
-            FormatError: A file is damaged.
+            FormatError: A file is not a WARC file.
         """
         with self._lock:
             if self._index is None:
                 index = MemoryIndex()
-                for reader in self._readers.values():
-                    index.add_archive(reader)
+                for entry in described_past_damage(self._readers.values()):
+                    index.add(entry)
                 self._index = index
             return self._index
 
@@ -139,9 +145,9 @@ class Collection(Closing):
             NotFoundError: The collection does not have its file.
             FormatError: Another record is there.
         """
-        reader = self._readers.get(entry.file) or self._by_base_name.get(os.path.basename(entry.file))
+        reader = self._readers.get(entry.filename) or self._by_base_name.get(os.path.basename(entry.filename))
         if reader is None:
-            raise NotFoundError(f"{entry.file} is not among the files of this collection")
+            raise NotFoundError(f"{entry.filename} is not among the files of this collection")
         # Records that share a gzip member have length 0 in an index, which is of no use.
         record = reader.record_at(entry.offset, entry.length or None, table=entry.table)
         if entry.id is not None and record.id != entry.id:
@@ -228,3 +234,11 @@ class Collection(Closing):
         if found is None:
             raise NotFoundError(f"no response, resource or revisit has the URI {uri}")
         return self.record(found)
+
+
+def _targets_of(files: Target | Iterable[Target]) -> Iterator[Target]:
+    is_one = isinstance(files, bytes) or hasattr(files, "read")
+    if not is_one and not isinstance(files, Iterable | os.PathLike):
+        raise TypeError(f"files must be one target or several, not {shown(files)}")
+    # A file that is named twice is an error.
+    return expand([cast("Target", files)] if is_one else cast("Iterable[Target]", files), repeat=True)

@@ -6,16 +6,20 @@ length is known only after the next one was found. So records are described earl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from functools import partial
+from typing import Final, TypeAlias, TypeVar
 
-from seekwarc.errors import FormatError, SeekWarcError
+from seekwarc.errors import FormatError, FormatWarning, SeekWarcError
 from seekwarc.format.cdxj import TYPE_FIELD, CdxjLine
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.seektable import TableChoice, TableTrust
 from seekwarc.format.values import MediaType
+from seekwarc.format.words import counted
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.read.zstd_body import table_choice
@@ -23,19 +27,26 @@ from seekwarc.read.zstd_body import table_choice
 __all__ = [
     "CAPTURE_TYPES",
     "Entry",
+    "OnDamage",
+    "damaged_places",
     "describe",
     "described",
+    "described_past_damage",
     "entry_of_line",
+    "is_place",
     "nearest",
     "with_lengths",
     "with_next",
 ]
 
 Value = TypeVar("Value")
+OnDamage: TypeAlias = Callable[[FormatError], object]
 
 CAPTURE_TYPES: Final = ("response", "resource", "revisit")
 """Types of the records that are captures of their URI."""
 PAYLOAD_IS_BLOCK: Final = ("resource", "conversion")
+MAX_SHOWN: Final = 3
+"""Damaged places that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +61,7 @@ class Entry:
         revisit 2026-11-17T06:00:00Z 611
     """
 
-    file: str
+    filename: str
     """Name of the file that has the record."""
     offset: int
     """Where the record begins in the file, in bytes."""
@@ -90,12 +101,8 @@ def describe(
 ) -> Entry:
     """Return the entry of a record, made from its header alone by default. Malformed fields are left out.
 
-    `table` is left to `described`, since it may cost I/O.
-
-    Args:
-        record: The record; cheap to describe while it is the current one of an iteration.
-        media_type: Tells the media type of the payload, for `mime`; `status` is set too.
-        payload_size: Set `payload_size`. Of chunked bodies, only those of one frame are measured.
+    `table` is left to `described`, since it may cost I/O; `status` is set with `mime`, by `media_type`. Of
+    chunked bodies, only those of one frame are measured.
     """
     kind, digest = record.type, record.payload_digest
     if digest is None and kind in PAYLOAD_IS_BLOCK:
@@ -134,65 +141,124 @@ def describe(
 
 
 def described(
-    archive: Reader, describe: Callable[[Record], Entry] = describe, *, damaged: bool = False
+    archive: Reader,
+    describe: Callable[[Record], Entry] = describe,
+    *,
+    on_damage: OnDamage | None = None,
+    places: bool = False,
 ) -> Iterator[Entry]:
     """Yield an entry for each record of a file, with its length and with how its frames are found.
 
     Args:
         archive: The file.
         describe: Describes a record while it is the current one.
-        damaged: Yield an entry of the record that damage lies within, too; its length is None.
+        on_damage: As for `Reader.past_damage`; None raises if `on_error` does.
+        places: Yield an entry for damage, too: that of the record in which it is, or one that has no more
+            than an offset. Both say what is wrong in `problem`.
 
     Raises:
-        FormatError: Damage is reached; all records before it have been yielded.
+        FormatError: Damage is reached, and not passed; all records before it have been yielded.
     """
-    for (record, entry), _, is_damaged in with_next(archive, lambda record: (record, describe(record))):
+    found: list[FormatError] = []
+
+    def note(damage: FormatError) -> None:
+        found.append(damage)
+        if on_damage is not None:
+            on_damage(damage)
+
+    passing = note if on_damage is not None else None
+    for record, entry, _, is_damaged in with_next(archive, describe, passing):
+        while found and (found[0].offset or 0) < record.offset:
+            place = _place(archive, found.pop(0))
+            if places:
+                yield place
+        # No one else has the entry yet.
         if record.has_length:
-            # No one else has the entry yet.
             object.__setattr__(entry, "length", record.length)
             object.__setattr__(entry, "table", table_choice(record))
-        if damaged or record.has_length or not is_damaged:
+        elif found:
+            object.__setattr__(entry, "problem", found.pop(0).message)
+        if places or not is_damaged:
             yield entry
+    if places:
+        yield from (_place(archive, damage) for damage in found)
 
 
-def with_lengths(archive: Reader) -> Iterator[Record]:
-    """Yield each record after the next one was found, so that its `length` costs no I/O.
+def is_place(entry: Entry) -> bool:
+    """Return whether an entry is not that of a record, but of a damaged place."""
+    return entry.type is None and entry.size is None
 
-    Raises:
-        FormatError: Damage is reached; all intact records before it have been yielded.
-    """
-    for record, _, is_damaged in with_next(archive, lambda record: record):
-        if not is_damaged or record.has_length:
+
+def _place(archive: Reader, damage: FormatError) -> Entry:
+    return Entry(archive.name, damage.offset or 0, problem=damage.message)
+
+
+def described_past_damage(
+    archives: Iterable[Reader], describe: Callable[[Record], Entry] = describe
+) -> Iterator[Entry]:
+    """Yield the entries of intact records in several files, and warn of the others."""
+    for archive in archives:
+        # Not the errors, whose tracebacks keep what was read.
+        found = array("Q")
+        yield from described(archive, describe, on_damage=partial(_note, found))
+        if found:
+            places = damaged_places([(archive.name, offset) for offset in found])
+            warnings.warn(
+                f"{archive.name}: {places}, so records may be missing; `seekwarc verify` lists all damage",
+                FormatWarning,
+                stacklevel=2,
+            )
+
+
+def _note(found: array[int], damage: FormatError) -> None:
+    found.append(damage.offset or 0)
+
+
+def damaged_places(places: Sequence[tuple[str, int]]) -> str:
+    """Say how many places are damaged, and name the first ones: pairs of a file and an offset."""
+    files = len({file for file, _ in places})
+    shown = [f"{file}, offset {offset}" if files > 1 else str(offset) for file, offset in places[:MAX_SHOWN]]
+    more = ["..."] if len(places) > MAX_SHOWN else []
+    named = "; ".join(shown + more) if files > 1 else "offset " + ", ".join(shown + more)
+    return f"{counted(len(places), 'place')} damaged ({named})"
+
+
+def with_lengths(archive: Reader, on_damage: OnDamage | None = None) -> Iterator[Record]:
+    """Yield each intact record after the next one was found, so that its `length` costs no I/O."""
+    for record, _, _, is_damaged in with_next(archive, lambda record: record, on_damage):
+        if not is_damaged:
             yield record
 
 
 def with_next(
-    records: Iterable[Record], describe: Callable[[Record], Value]
-) -> Iterator[tuple[Value, Value | None, bool]]:
-    """Describe each record when it is reached, and yield the description after the next record was found.
+    archive: Reader, describe: Callable[[Record], Value], on_damage: OnDamage | None = None
+) -> Iterator[tuple[Record, Value, Value | None, bool]]:
+    """Describe each record of a file when it is reached, and yield it after the next record was found.
 
-    Args:
-        records: The records of a file, in order.
-        describe: Called with each record while it is the current one.
-
-    Yields:
-        What `describe` returned for a record; what it returned for the next record, or None after the last;
-        and whether damage follows the record, which is raised next.
-
-    Raises:
-        SeekWarcError: As from iterating over the records.
+    Yields the record, its description, that of the next (None after the last), and whether the first is
+    damaged.
     """
-    previous: Value | None = None
+    previous: tuple[Record, Value] | None = None
     damage: SeekWarcError | None = None
-    iterator = iter(records)
+    has_passed = False
+
+    def note(passed: FormatError) -> None:
+        nonlocal has_passed
+        has_passed = True
+        if on_damage is not None:
+            on_damage(passed)
+
+    records = iter(archive) if on_damage is None else archive.past_damage(note)
     while damage is None:
+        has_passed = False
         try:
-            record = next(iterator, None)
+            record = next(records, None)
         except SeekWarcError as error:
             record, damage = None, error
-        current = describe(record) if record is not None else None
+        current = (record, describe(record)) if record is not None else None
         if previous is not None:
-            yield previous, current, damage is not None
+            is_damaged = (has_passed or damage is not None) and not previous[0].has_length
+            yield *previous, current[1] if current is not None else None, is_damaged
         if current is None:
             break
         previous = current
@@ -201,17 +267,7 @@ def with_next(
 
 
 def entry_of_line(line: CdxjLine, file: str | None = None) -> Entry:
-    """Return the entry of a line of a CDXJ index, which need not tell a response from a resource.
-
-    A malformed name of a seek table is a `problem` of the entry: the record can be read without.
-
-    Args:
-        line: The line.
-        file: Name of the file, if it is not that in the line.
-
-    Raises:
-        FormatError: The line names no file or offset, or its date is malformed.
-    """
+    """Return the entry of a line of a CDXJ index; a malformed name of a seek table is a `problem` of it."""
     problem = None
     try:
         table = line.table
@@ -235,15 +291,7 @@ def entry_of_line(line: CdxjLine, file: str | None = None) -> Entry:
 
 
 def nearest(entries: Iterable[Entry], date: WarcDate | None) -> Entry | None:
-    """Return the entry with the date nearest to a given one, or the latest; of equally near ones the first.
-
-    Args:
-        entries: Entries; those without a date are passed over.
-        date: The date; None for the latest.
-
-    Returns:
-        The entry; None if no entry has a date.
-    """
+    """Return the entry nearest to a date, or the latest, and of equally near ones the first."""
     wanted = date.nanoseconds if date is not None else None
     found, least = None, 0
     for entry in entries:

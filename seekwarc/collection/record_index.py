@@ -113,7 +113,6 @@ class MemoryIndex:
         return self._filled().referring_to(record_id)
 
     def _filled(self) -> RecordTable:
-        """Return the table with all entries."""
         if self._added:
             with self._lock:
                 self._table.extend(self._added)

@@ -50,7 +50,7 @@ CACHE_SIZE: Final = 16 << 10
 
 FIELDS: Final = tuple(field.name for field in fields(Entry))
 FILE, TYPE, DATE, DIGEST, CONCURRENT, TABLE, MIME = map(
-    FIELDS.index, ("file", "type", "date", "payload_digest", "concurrent_to", "table", "mime")
+    FIELDS.index, ("filename", "type", "date", "payload_digest", "concurrent_to", "table", "mime")
 )
 TEXTS: Final = tuple(
     FIELDS.index(name)
@@ -75,6 +75,10 @@ class Query:
     words: tuple[str, ...] = ()
     """Words that are all in the URI, whatever the case of ASCII letters."""
     type: str | None = None
+    captures: bool = False
+    """Whether only captures are wanted: records of `CAPTURE_TYPES`."""
+    status: str | None = None
+    """HTTP status, such as 404, or a class of them, such as 4xx."""
     mime: str | None = None
     """Beginning of the media type."""
     since: str | None = None
@@ -116,13 +120,10 @@ def exact_text(text: str) -> str | bytes:
 class RecordTable:
     """The table, a `RecordIndex`. Methods may be called from any thread; `extend` from one at a time.
 
-    Args:
-        shared: Keep the table in a file with several connections. It is then searched without indexes until
-            `finish` is called; a private table makes them at the first look-up.
-        text: Converts all text before it is kept or looked for.
-        keys: Functions of a URI by which captures can be looked up, by name. For private tables.
-        fill: Makes the entries of a private table, when they are first needed. If it fails, the look-up does,
-            and the next one tries again.
+    A shared table is kept in a file with several connections, and searched without indexes until `finish` is
+    called; a private table makes them at the first look-up. `text` converts all text before it is kept or
+    looked for. `keys` are functions of a URI by which captures can be looked up, by name, and `fill` makes
+    the entries when they are first needed: both are for private tables.
     """
 
     def __init__(
@@ -253,7 +254,7 @@ class RecordTable:
 
     def place(self, file: str, offset: int) -> Entry | None:
         """Return the record at an offset of a file, or None if it is unknown."""
-        condition = "file = ? AND offset = ? AND skip = 0"
+        condition = "filename = ? AND offset = ? AND skip = 0"
         return next(iter(self._entries(condition, self._numbers.get(file), offset)), None)
 
     def capture(self, uri: str, date: WarcDate | None) -> Entry | None:
@@ -340,7 +341,6 @@ class RecordTable:
         return self._fill is None
 
     def _prepare(self) -> None:
-        """Make a private table ready for a look-up."""
         if self._is_shared:
             return
         with self._filling:
@@ -357,10 +357,10 @@ class RecordTable:
         return f"{key}(uri)"
 
     def _row(self, entry: Entry) -> list[Any]:
-        file = self._numbers.get(entry.file)
+        file = self._numbers.get(entry.filename)
         if file is None:
-            file = self._numbers[entry.file] = len(self._files)
-            self._files.append(entry.file)
+            file = self._numbers[entry.filename] = len(self._files)
+            self._files.append(entry.filename)
         date, digest = entry.date, entry.payload_digest
         row: list[Any] = list(_values_of(entry))
         row[FILE] = file
@@ -453,6 +453,10 @@ def _conditions(query: Query) -> Iterator[tuple[str, Any]]:
         yield "uri LIKE ? ESCAPE '\\'", f"%{_literally(word)}%"
     if query.type is not None:
         yield "type = ?", query.type
+    if query.captures:
+        yield f"type IN {CAPTURE_TYPES} AND ?", True
+    if query.status is not None:
+        yield "CAST(status AS TEXT) LIKE ?", query.status.replace("x", "_")
     if query.mime is not None:
         yield "mime LIKE ? ESCAPE '\\'", f"{_literally(query.mime)}%"
     if query.since is not None:

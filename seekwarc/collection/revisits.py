@@ -34,12 +34,7 @@ def is_alone(record: Record) -> bool:
 
 
 def resolve(record: Record, index: RecordIndex, open_entry: Open) -> Record:
-    """Return the logical record that a stored one is, or is a segment of.
-
-    Args:
-        record: The stored record. A logical one is returned as it is.
-        index: Where other records are.
-        open_entry: Opens them.
+    """Return the logical record that a stored one is, or is a segment of. A logical one is returned as it is.
 
     Raises:
         NotFoundError: A revisit's original, or the first segment, is not in the index.
@@ -57,11 +52,7 @@ def resolve(record: Record, index: RecordIndex, open_entry: Open) -> Record:
 
 
 def named(record_id: str | None, what: str, index: RecordIndex, open_entry: Open) -> Record:
-    """Return the stored record with an ID.
-
-    Raises:
-        NotFoundError: It is not in the index; the message calls it `what`.
-    """
+    """Return the stored record with an ID; `what` is what the message calls it if it is not in the index."""
     found = index.by_id(record_id) if record_id is not None else ()
     if not found:
         raise NotFoundError(f"{what}, {record_id}, is not in these files")
@@ -69,7 +60,6 @@ def named(record_id: str | None, what: str, index: RecordIndex, open_entry: Open
 
 
 def _joined(record: Record, index: RecordIndex, open_entry: Open) -> Record:
-    """Join a record with its continuations, if it has any."""
     found = index.segments_of(record.id) if record.id is not None else ()
     if not found and (record.id is None or record.segment_number is None):
         return record
@@ -113,9 +103,6 @@ def _candidates(revisit: Record, index: RecordIndex, open_entry: Open) -> Iterat
     These are the record that it names by ID; the one of the URI and date that it names; with the profile
     identical-payload-digest, all with the same digest; with server-not-modified, earlier captures of the URI
     with the same ETag or Last-Modified. Records that state another payload digest are left out.
-
-    Raises:
-        UnsupportedError: The profile is unknown, so the record must not be interpreted (clause 6.7.1).
     """
     identical = is_identical_payload(revisit.profile)
     if not identical and not is_server_not_modified(revisit.profile):
@@ -137,7 +124,6 @@ def _candidates(revisit: Record, index: RecordIndex, open_entry: Open) -> Iterat
 
 
 def _named(revisit: Record, index: RecordIndex) -> list[Entry]:
-    """Return the records that the fields of a revisit name."""
     found: list[Entry] = []
     if revisit.refers_to_id is not None:
         found += index.by_id(revisit.refers_to_id)

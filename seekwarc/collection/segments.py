@@ -69,7 +69,8 @@ class ResolvedRevisit(Record):
 
     def check_digests(self) -> tuple[DigestCheck, ...]:
         """See `Record.check_digests`; the payload's is checked against the original's payload."""
-        payload = check_payload_digest(self, self.original)
+        original = self.original
+        payload = check_payload_digest(self, original, original.http, original.block)
         own = [check for check in super().check_digests() if check.field != "WARC-Payload-Digest"]
         return (*own, payload) if payload is not None else tuple(own)
 
@@ -115,12 +116,7 @@ class _Piece(NamedTuple):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SegmentsBody(RecordBody):
-    """The bytes of a logical record: its header, the segments' blocks, two line breaks.
-
-    Args:
-        header: The header.
-        segments: The records that have the blocks, in order.
-    """
+    """The bytes of a logical record: its header, the segments' blocks, two line breaks."""
 
     __slots__ = ("_ends", "_segments")
     table_status = TableStatus.SEGMENTS
@@ -195,15 +191,7 @@ class SegmentsBody(RecordBody):
 
 
 def join_segments(origin: Record, continuations: Sequence[Record]) -> JoinedRecord:
-    """Join the segments of a logical record (clause 7).
-
-    Args:
-        origin: The first segment.
-        continuations: The others, in any order.
-
-    Raises:
-        SegmentError: Segments are missing, there twice, or do not belong together.
-    """
+    """Join the segments of a logical record (clause 7). The continuations may be in any order."""
     ordered = sorted(continuations, key=lambda record: record.segment_number or 0)
     problems = list(_problems(origin, ordered))
     if problems:
@@ -249,7 +237,6 @@ def _problems(origin: Record, ordered: Sequence[Record]) -> Iterator[str]:
 
 
 def _wrong_total(segments: Sequence[Record]) -> Iterator[str]:
-    """Name what is wrong with the lengths of segments that are all there."""
     *others, last = segments
     for record in others:
         if record.segment_total_length is not None:

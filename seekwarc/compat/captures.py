@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, groupby, islice, takewhile
+from itertools import groupby, islice, takewhile
 from operator import attrgetter
 from os.path import basename
-from typing import Final, Unpack
+from typing import Final, TypeAlias, Unpack
 
 from seekwarc.cdx.index import Capture, Index
 from seekwarc.closing import Closing
 from seekwarc.collection.collection import Collection, Target
-from seekwarc.collection.entry import CAPTURE_TYPES, Entry, describe, described, entry_of_line, nearest
+from seekwarc.collection.entry import (
+    CAPTURE_TYPES,
+    Entry,
+    describe,
+    described_past_damage,
+    entry_of_line,
+    nearest,
+)
 from seekwarc.collection.record_table import RecordTable
 from seekwarc.collection.revisits import is_alone
 from seekwarc.compat.paths import MISREAD, name_of, uri_of
 from seekwarc.errors import NotFoundError, UnsupportedError
-from seekwarc.format.cdxj import date_of_digits
-from seekwarc.format.dates import WarcDate
+from seekwarc.format.dates import WarcDate, date_of_digits
 from seekwarc.format.surt import surt
 from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
@@ -36,86 +41,15 @@ MAX_NAMED: Final = 3
 """Captures that the message about a missing one names."""
 
 
-class Captures(Closing):
-    """Captures of URIs, and all records of some files by place."""
-
-    @abstractmethod
-    def exact(self, uri: str, date: str | None) -> Entry | None:
-        """Return the capture of a URI nearest to a date of 4 to 14 digits, or the latest.
-
-        Raises:
-            FormatError: A file or the index is damaged.
-            SourceError: It cannot be read.
-        """
-
-    @abstractmethod
-    def similar(self, uri: str, date: str | None) -> Entry | None:
-        """Return what `exact` does, of a URI with the same key: in an index, http and https count as one."""
-
-    @abstractmethod
-    def by_id(self, record_id: str) -> Entry | None:
-        """Return the record with an ID.
-
-        Raises:
-            UnsupportedError: Nothing knows the IDs.
-        """
-
-    @abstractmethod
-    def at(self, offset: int, length: int | None, file: str | None) -> Entry:
-        """Return the record at a place, without reading anything.
-
-        Args:
-            offset: Where it begins in the file.
-            length: Stored bytes up to the next record, where known.
-            file: Name of the file; None if there is only one.
-
-        Raises:
-            NotFoundError: There is no such file, or there are several and none is named.
-        """
-
-    @abstractmethod
-    def open(self, entry: Entry) -> Record:
-        """Return the logical record that was found: segments joined, a revisit with its payload."""
-
-    @abstractmethod
-    def reader(self, file: str) -> Reader:
-        """Return the reader of a file that something was found in."""
-
-    @property
-    @abstractmethod
-    def stats(self) -> Stats:
-        """What reading has cost so far, in all."""
-
-    @abstractmethod
-    def below(self, prefix: str) -> Iterator[Entry]:
-        """Yield the latest capture of each URI whose name begins with `prefix`: a folder with a slash, or "".
-
-        What would cost a request is None.
-        """
-
-    @abstractmethod
-    def near(self, uri: str) -> Sequence[str]:
-        """Return a few captured URIs that resemble one."""
-
-
-class ScannedCaptures(Captures):
-    """Files without an index. They are scanned when a URI, an ID or a listing is first asked for.
-
-    Args:
-        files: Targets of a `Reader` each.
-        **options: Options of the readers.
-
-    Raises:
-        SourceError: A file cannot be opened.
-        ValueError: Two files have the same name.
-    """
+class ScannedCaptures(Closing):
+    """Files without an index. They are scanned when a URI, an ID or a listing is first asked for."""
 
     def __init__(self, files: Iterable[Target], **options: Unpack[ReaderOptions]) -> None:
         self._table = RecordTable(keys={"name": name_of, "surt": surt}, fill=self._scanned)
         self._files = Collection(files, index=self._table, **options)
 
     def _scanned(self) -> Iterator[Entry]:
-        return chain.from_iterable(described(reader, _described) for reader in self._files.files)
+        return described_past_damage(self._files.files, _described)
 
     def close(self) -> None:
         """Close the files. Idempotent."""
@@ -123,19 +57,19 @@ class ScannedCaptures(Captures):
         self._table.close()
 
     def exact(self, uri: str, date: str | None) -> Entry | None:
-        """See `Captures.exact`."""
+        """Return the capture of a URI nearest to a date of 4 to 14 digits, or the latest."""
         return self._table.capture(uri, _date_of(date))
 
     def similar(self, uri: str, date: str | None) -> Entry | None:
-        """See `Captures.similar`."""
+        """Return what `exact` does, of a URI with the same key: in an index, http and https count as one."""
         return nearest(self._table.captures("surt", surt(uri)), _date_of(date))
 
     def by_id(self, record_id: str) -> Entry | None:
-        """See `Captures.by_id`."""
+        """Return the record with an ID."""
         return next(iter(self._table.by_id(record_id)), None)
 
     def at(self, offset: int, length: int | None, file: str | None) -> Entry:
-        """See `Captures.at`."""
+        """Return the record at a place, without reading anything; `file` is None if there is only one."""
         names = [it.name for it in self._files.files if file is None or file in (it.name, basename(it.name))]
         if len(names) != 1:
             known = ", ".join(basename(it.name) for it in islice(self._files.files, MAX_NAMED))
@@ -144,27 +78,30 @@ class ScannedCaptures(Captures):
         return Entry(names[0], offset, length)
 
     def open(self, entry: Entry) -> Record:
-        """See `Captures.open`."""
+        """Return the logical record that was found: segments joined, a revisit with its payload."""
         record = self._files.record(entry)
         # A record without a segment number has no others, as a rule: no file is scanned just to be sure.
         is_whole = is_alone(record) and not self._table.is_filled
         return record if is_whole else self._files.open_record(record)
 
     def reader(self, file: str) -> Reader:
-        """See `Captures.reader`."""
+        """Return the reader of a file that something was found in."""
         return next(it for it in self._files.files if it.name == file)
 
     @property
     def stats(self) -> Stats:
-        """See `Captures.stats`."""
+        """What reading has cost so far, in all."""
         return _sum(reader.stats for reader in self._files.files)
 
     def below(self, prefix: str) -> Iterator[Entry]:
-        """See `Captures.below`."""
+        """Yield the latest capture of each URI whose name begins with `prefix`: a folder with a slash, or "".
+
+        What would cost a request is None.
+        """
         return self._table.below("name", prefix)
 
     def near(self, uri: str) -> Sequence[str]:
-        """See `Captures.near`."""
+        """Return a few captured URIs that resemble one."""
         name = name_of(uri)
         around = self._table.around("name", name, MAX_NAMED)
         around.sort(key=lambda other: -_alike(name, other))
@@ -186,17 +123,8 @@ def _alike(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-class IndexedCaptures(Captures):
-    """Captures of a CDXJ index or ZipNum cluster, found by binary search; its files are opened as needed.
-
-    Args:
-        index: Target of an `Index`.
-        files: Folder or URL of the files; that of the index by default.
-        **options: Options of the readers.
-
-    Raises:
-        SourceError: The index cannot be opened.
-    """
+class IndexedCaptures(Closing):
+    """Captures of a CDXJ index or ZipNum cluster; `files` is the folder of its files, its own if None."""
 
     def __init__(
         self, index: Target, files: str | os.PathLike[str] | None, **options: Unpack[ReaderOptions]
@@ -208,43 +136,44 @@ class IndexedCaptures(Captures):
         self._index.close()
 
     def exact(self, uri: str, date: str | None) -> Entry | None:
-        """See `Captures.exact`."""
+        """See `ScannedCaptures.exact`."""
         return next((entry_of_line(it) for it in self._lookup(uri, date) if it.uri == uri), None)
 
     def similar(self, uri: str, date: str | None) -> Entry | None:
-        """See `Captures.similar`."""
+        """See `ScannedCaptures.similar`."""
         return next(map(entry_of_line, self._lookup(uri, date)), None)
 
     def by_id(self, record_id: str) -> Entry | None:
-        """See `Captures.by_id`."""
+        """See `ScannedCaptures.by_id`."""
         raise UnsupportedError(
             f"an index has no IDs to find {record_id} by: open the files themselves with `fo`",
             source=self._index.name,
         )
 
     def at(self, offset: int, length: int | None, file: str | None) -> Entry:
-        """See `Captures.at`."""
+        """See `ScannedCaptures.at`."""
         if file is None:
             raise NotFoundError("an index has several files: name one of them as FILE@OFFSET")
         return Entry(file, offset, length)
 
     def open(self, entry: Entry) -> Record:
-        """See `Captures.open`; a record that was found by its place is returned as it is stored."""
+        """See `ScannedCaptures.open`; a record that was found by its place is returned as it is stored."""
         record = self._index.record(entry)
         return self._index.resolved(record) if entry.type is not None else record
 
     def reader(self, file: str) -> Reader:
-        """See `Captures.reader`."""
+        """See `ScannedCaptures.reader`."""
         return self._index.reader(file)
 
     @property
     def stats(self) -> Stats:
-        """See `Captures.stats`; of the files, those that are open."""
+        """See `ScannedCaptures.stats`; of the files, those that are open."""
         return _sum((self._index.stats, *(it.stats for it in self._index.readers())))
 
     def below(self, prefix: str) -> Iterator[Entry]:
-        """See `Captures.below`; lines of one key follow each other, so the latest of each URI is known."""
+        """See `ScannedCaptures.below`."""
         captures = filter(attrgetter("is_capture"), self._lines_below(prefix))
+        # Lines of one key follow each other.
         for _, lines in groupby(captures, attrgetter("key")):
             # By date, so that the last one is the latest.
             for uri, capture in {it.uri: it for it in lines}.items():
@@ -266,7 +195,7 @@ class IndexedCaptures(Captures):
         return self._index.lookup(uri, match="prefix" if is_plain else "host")
 
     def near(self, uri: str) -> Sequence[str]:
-        """See `Captures.near`."""
+        """See `ScannedCaptures.near`."""
         while uri.rpartition("/")[0].strip("/"):
             uri = uri.rpartition("/")[0]
             try:
@@ -279,7 +208,11 @@ class IndexedCaptures(Captures):
         return ()
 
     def _lookup(self, uri: str, date: str | None) -> Iterator[Capture]:
-        return islice(self._index.lookup(uri, closest=date or LATEST), MAX_LINES)
+        return islice(self._index.lookup(uri, closest=date or LATEST), MAX_LINES) if uri else iter(())
+
+
+Captures: TypeAlias = ScannedCaptures | IndexedCaptures
+"""Captures of URIs, and all records of some files by place."""
 
 
 def _sum(several: Iterable[Stats]) -> Stats:

@@ -54,9 +54,6 @@ class Cluster:
 
     Workers need this version of seekwarc. They open files by the names of the jobs, which therefore are URLs
     or absolute paths of a file system that all of them share.
-
-    Example:
-        batch.run(jobs, work, report, pool=Cluster("tcp://10.0.0.1:8786"))
     """
 
     def __init__(self, address: str) -> None:
@@ -188,15 +185,12 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """The result of a task."""
-
     outcome: Outcome
     events: list[object]
     warned: list[str]
 
 
 def _received(version: str, work: bytes) -> Work:
-    """Return the work, if it comes from this version of seekwarc."""
     if version != __version__:
         raise SeekWarcError(f"this worker has seekwarc {__version__}")
     loaded: Work = pickle.loads(work)  # noqa: S301 - a client of a cluster can run anything on it
@@ -220,8 +214,6 @@ def _run_job(work: Work, job: Job, number: int, folder: str | None, topic: str) 
 
 
 class _Task:
-    """What a running task keeps and sends."""
-
     def __init__(self, worker: Worker, number: int, topic: str) -> None:
         self.events: list[object] = []
         self.unsaid = 0

@@ -6,7 +6,6 @@ of `seekwarc.batches`; those that no later step uses are not read, which Dask fi
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack, cast
 
@@ -14,13 +13,12 @@ import dask.bag
 import dask.dataframe
 import pandas as pd
 
-from seekwarc.compat.targets import urls_of
 from seekwarc.read.options import OpenOptions
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Selection
-from seekwarc.scale.batches import MAX_PAYLOAD, Batches, OnError, SelectOptions, batches
+from seekwarc.scale.batches import MAX_PAYLOAD, OnError, SelectOptions, batches
 from seekwarc.scale.columns import checked_columns
-from seekwarc.scale.split import Split
+from seekwarc.scale.split import Source, Split, files_of
 from seekwarc.scale.splits import TARGET_BYTES, read_records, splits
 
 if TYPE_CHECKING:
@@ -34,7 +32,7 @@ PAYLOAD_TARGET_BYTES: Final = 64 << 20
 
 
 def read_warc(
-    urls: str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Split],
+    urls: Source | Iterable[Source],
     columns: Iterable[str] | None = None,
     *,
     target_bytes: int | None = None,
@@ -49,7 +47,7 @@ def read_warc(
     about `target_bytes` if `payload` is among them, as it is stored, so choose less where it compresses well.
 
     Args:
-        urls: Paths, URLs, patterns of either (`s3://bucket/*.warc.zst`), or what `seekwarc.splits` made;
+        urls: Paths, URLs, folders, patterns (`s3://bucket/*.warc.zst`), or what `seekwarc.splits` made;
             one, or several.
         columns: Names of the columns wanted; all if None. See `seekwarc.Batches`.
         target_bytes: Stored bytes of a partition, about; by default 64 MiB if `payload` is among the columns,
@@ -61,7 +59,7 @@ def read_warc(
 
     Raises:
         ValueError: Unknown column, or an argument that is out of range.
-        FileNotFoundError: Nothing matches a pattern.
+        FileNotFoundError: A file is not there, or nothing matches a pattern.
 
     Example:
         pages = read_warc("s3://bucket/*.warc.zst", type="response")
@@ -69,31 +67,22 @@ def read_warc(
     """
     names = checked_columns(columns)
     reading: dict[str, Any] = {name: _sendable(value) for name, value in options.items()}
-    read = _Partition({"max_payload": max_payload, "decoded": decoded, "on_error": on_error, **reading})
+    wanted = {"max_payload": max_payload, "decoded": decoded, "on_error": on_error, **reading}
     Selection.pop_from(reading)
     if target_bytes is None:
         target_bytes = PAYLOAD_TARGET_BYTES if "payload" in names else TARGET_BYTES
     parts = _parts(urls, target_bytes, cast("OpenOptions", reading))
     # The types of no rows are those of any.
-    meta = _frame(batches((), names, **read.wanted))
+    meta = batches((), names, **wanted).to_pandas()
     made: dask.dataframe.DataFrame = dask.dataframe.from_map(
-        read, parts, columns=list(names), meta=meta, enforce_metadata=False, label=LABEL
+        _partition, parts, columns=list(names), meta=meta, enforce_metadata=False, label=LABEL, **wanted
     )
     return made
 
 
-class _Partition:
-    """Reads a part. The argument `columns` is how Dask says which columns are used."""
-
-    def __init__(self, wanted: dict[str, Any]) -> None:
-        self.wanted = wanted
-
-    def __call__(self, part: Split, columns: Sequence[str] | None = None) -> pd.DataFrame:
-        return _frame(batches(part, columns, **self.wanted))
-
-
-def _frame(found: Batches) -> pd.DataFrame:
-    return found.to_reader().read_all().to_pandas(types_mapper=pd.ArrowDtype)
+def _partition(part: Split, columns: Sequence[str] | None = None, **wanted: Any) -> pd.DataFrame:  # noqa: ANN401
+    # The argument `columns` is how Dask says which columns are used.
+    return batches(part, columns, **wanted).to_pandas()
 
 
 def _sendable(value: Any) -> Any:  # noqa: ANN401
@@ -101,24 +90,15 @@ def _sendable(value: Any) -> Any:  # noqa: ANN401
     return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
 
 
-def _parts(
-    urls: str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Split],
-    target_bytes: int,
-    options: OpenOptions,
-) -> list[Split]:
-    given: Iterable[str | os.PathLike[str] | Split] = [urls] if isinstance(urls, str | os.PathLike) else urls
-    made: list[Split] = []
-    names: list[str] = []
-    for it in given:
-        if isinstance(it, Split):
-            made.append(it)
-        else:
-            names += urls_of(it)
+def _parts(urls: Source | Iterable[Source], target_bytes: int, options: OpenOptions) -> list[Split]:
+    given = files_of(urls)
+    made = [it for it in given if isinstance(it, Split)]
+    names = [it for it in given if isinstance(it, str)]
     return [*made, *splits(names, target_bytes=target_bytes, **options)]
 
 
 def records(
-    urls: str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Split],
+    urls: Source | Iterable[Source],
     *,
     target_bytes: int = TARGET_BYTES,
     on_error: Literal["raise", "skip"] = "raise",
@@ -137,7 +117,7 @@ def records(
         **options: Options of `seekwarc.open`.
 
     Raises:
-        FileNotFoundError: Nothing matches a pattern.
+        FileNotFoundError: A file is not there, or nothing matches a pattern.
 
     Example:
         sizes = records("s3://bucket/*.warc.zst").map(lambda record: record.payload.size)

@@ -16,42 +16,28 @@ FOLDER_MODE: Final = 0o555
 
 def record_info(path: str, record: Record, *, decoded: bool) -> dict[str, Any]:
     """Describe a record. All chunks of a chunked body are passed for its size, once."""
-    payload, date, digest = record.payload, record.date, record.payload_digest
+    payload = record.payload
     media_type = payload.media_type
-    return _file_info(
-        path,
-        size=None if decoded and payload.codings else payload.size,
-        mtime=date.datetime.timestamp() if date is not None else None,
-        date=str(date) if date is not None else None,
-        content_type=media_type.essence if media_type is not None else None,
-        status=record.http.status if record.http is not None else None,
-        digest=str(digest) if digest is not None else None,
+    entry = Entry(
+        record.source,
+        record.offset,
+        type=record.type,
+        id=record.id,
         uri=record.target_uri,
-        record_id=record.id,
-        record_type=record.type,
-        file=record.source,
-        offset=record.offset,
+        date=record.date,
+        payload_digest=record.payload_digest,
+        mime=media_type.essence if media_type is not None else None,
+        status=record.http.status if record.http is not None else None,
+        payload_size=None if decoded and payload.codings else payload.size,
     )
+    return _file_info(path, entry)
 
 
 def listed_info(entry: Entry, *, decoded: bool) -> dict[str, Any]:
     """Describe a capture as far as a listing knows it, which costs no reading."""
-    uri, date = entry.uri or "", entry.date
-    return _file_info(
-        name_of(uri),
-        # A listing does not know which payloads have a coding.
-        size=None if decoded else entry.payload_size,
-        mtime=date.datetime.timestamp() if date is not None else None,
-        date=str(date) if date is not None else None,
-        content_type=entry.mime,
-        status=entry.status,
-        digest=str(entry.payload_digest) if entry.payload_digest is not None else None,
-        uri=uri,
-        record_id=entry.id,
-        record_type=entry.type,
-        file=entry.file,
-        offset=entry.offset,
-    )
+    info = _file_info(name_of(entry.uri or ""), entry)
+    # A listing does not know which payloads have a coding.
+    return {**info, "size": None} if decoded else info
 
 
 def folder_info(path: str) -> dict[str, Any]:
@@ -59,5 +45,21 @@ def folder_info(path: str) -> dict[str, Any]:
     return {"name": path, "type": "directory", "mode": FOLDER_MODE, "size": 0}
 
 
-def _file_info(path: str, **known: Any) -> dict[str, Any]:  # noqa: ANN401
-    return {"name": path, "type": "file", "mode": FILE_MODE, **known}
+def _file_info(path: str, entry: Entry) -> dict[str, Any]:
+    date, digest = entry.date, entry.payload_digest
+    return {
+        "name": path,
+        "type": "file",
+        "mode": FILE_MODE,
+        "size": entry.payload_size,
+        "mtime": date.datetime.timestamp() if date is not None else None,
+        "date": str(date) if date is not None else None,
+        "content_type": entry.mime,
+        "status": entry.status,
+        "digest": str(digest) if digest is not None else None,
+        "uri": entry.uri,
+        "record_id": entry.id,
+        "record_type": entry.type,
+        "file": entry.filename,
+        "offset": entry.offset,
+    }

@@ -147,8 +147,6 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         Raises:
             FileNotFoundError: A path that names nothing.
             IsADirectoryError: A folder.
-            FormatError: The record, or what leads to it, is damaged.
-            SourceError: It cannot be read.
         """
         path = self._strip_protocol(path)
         return self._opened(self._found(path), path)
@@ -159,17 +157,12 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         A record has `size` of the payload, `mtime` and `date` (WARC-Date as a timestamp and as text),
         `content_type`, `status` of HTTP, `digest` of the payload, `uri`, `record_id`, `record_type`, and its
         place: `file` and `offset`.
-
-        Raises:
-            FileNotFoundError: A path that names nothing.
         """
         path = self._strip_protocol(path)
         found = self._found_or_folder(path)
-        return (
-            folder_info(path)
-            if found is None
-            else record_info(path, self._opened(found, path), decoded=self._decoded)
-        )
+        if found is None:
+            return folder_info(path)
+        return record_info(path, self._opened(found, path), decoded=self._decoded)
 
     def isdir(self, path: str) -> bool:
         """Return whether a path is a folder; no record is opened."""
@@ -179,44 +172,33 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
             return False
 
     def ls(self, path: str = "", detail: bool = True, **_: Any) -> list[Any]:  # noqa: ANN401, FBT001, FBT002
-        """List a folder: the latest capture of each URI. A size that would have to be looked up is None.
-
-        Raises:
-            FileNotFoundError: A path that names nothing.
-        """
+        """List a folder: the latest capture of each URI. A size that would have to be looked up is None."""
         path = self._strip_protocol(path)
-        name = CapturePath.parse(path).name
-        prefix = folder_prefix(name)
-        files: dict[str, dict[str, Any]] = {}
-        folders: dict[str, dict[str, Any]] = {}
-        for entry in self._captures.below(prefix):
-            info = listed_info(entry, decoded=self._decoded)
-            below = folders_of(info["name"], prefix)
-            if below:
-                folders[below[0]] = folder_info(below[0])
-            else:
-                files[info["name"]] = info
-        if folders or files:
-            files |= self._own(prefix)
-        else:
-            files[path] = self.info(path)
-        # A capture that is also a folder is listed in the folder.
-        found = folders | {name: info for name, info in files.items() if name not in folders}
+        files, folders = self._below(folder_prefix(CapturePath.parse(path).name), 1)
+        found = files | {name: folder_info(name) for name in folders} or {path: self.info(path)}
         return [found[name] for name in sorted(found)] if detail else sorted(found)
 
-    def _own(self, prefix: str) -> dict[str, dict[str, Any]]:
-        """Return the entry of the capture that has the name of a folder, if there is one."""
+    def _below(self, prefix: str, depth: int | None) -> tuple[dict[str, dict[str, Any]], set[str]]:
+        """Return the files below a folder, with what a listing says of them, and the folders."""
+        files: dict[str, dict[str, Any]] = {}
+        folders: set[str] = set()
+        for entry in self._captures.below(prefix):
+            info = listed_info(entry, decoded=self._decoded)
+            above = folders_of(info["name"], prefix)
+            folders.update(above[:depth])
+            if depth is None or len(above) < depth:
+                files[info["name"]] = info
+        # A capture that is also a folder is listed in the folder.
+        for name in folders & files.keys():
+            info, own = files.pop(name), f"{name}/{SELF}"
+            if depth is None or len(folders_of(own, prefix)) < depth:
+                files[own] = {**info, "name": own}
         name = prefix.removesuffix("/")
-        if not name or name.endswith(":/") or name_of(uri_of(name)) != name:
-            return {}
-        address = CapturePath.parse(name)
-        found = next(filter(None, (self._captures.exact(uri, None) for uri in address.uris[:1])), None)
-        own = f"{name}/{SELF}"
-        return (
-            {own: record_info(own, self._opened(found, own), decoded=self._decoded)}
-            if found is not None
-            else {}
-        )
+        if (files or folders) and name and not name.endswith(":/") and name_of(uri_of(name)) == name:
+            found, own = self._captures.exact(uri_of(name), None), f"{name}/{SELF}"
+            if found is not None:
+                files[own] = record_info(own, self._opened(found, own), decoded=self._decoded)
+        return files, folders
 
     def find(
         self,
@@ -231,25 +213,13 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
             raise ValueError("maxdepth must be at least 1")
         path = self._strip_protocol(path)
         prefix = folder_prefix(CapturePath.parse(path).name)
-        files: dict[str, dict[str, Any]] = {}
-        folders: set[str] = set()
-        for entry in self._captures.below(prefix):
-            info = listed_info(entry, decoded=self._decoded)
-            files[info["name"]] = info
-            folders.update(folders_of(info["name"], prefix))
-        if files:
-            files |= self._own(prefix)
-        elif self.exists(path):
-            files[path] = self.info(path)
-        for name in folders & files.keys():
-            own = f"{name}/{SELF}"
-            files[own] = {**files.pop(name), "name": own}
-        found = files | ({it: folder_info(it) for it in folders} if withdirs else {})
-        if maxdepth is not None:
-            found = {name: info for name, info in found.items() if len(folders_of(name, prefix)) < maxdepth}
-        if withdirs and (folders or files.keys() - {path}) and prefix:
-            own = prefix.rstrip("/")
-            found[own] = folder_info(own)
+        found, folders = self._below(prefix, maxdepth)
+        if withdirs and prefix and (found or folders):
+            folders.add(prefix.rstrip("/"))
+        if not found and not folders and self.exists(path):
+            found[path] = self.info(path)
+        if withdirs:
+            found |= {name: folder_info(name) for name in folders}
         return {name: found[name] for name in sorted(found)} if detail else sorted(found)
 
     def get(
@@ -290,11 +260,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         return int(self.ukey(path), 16)
 
     def created(self, path: str) -> datetime:
-        """Return when a record was captured.
-
-        Raises:
-            FileNotFoundError: A path that names nothing, or a folder.
-        """
+        """Return when a record was captured."""
         date = self.record(path).date
         if date is None:
             raise FileNotFoundError(errno.ENOENT, "the record has no valid date", path)
@@ -309,12 +275,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         end: int | None = None,
         **_: Any,  # noqa: ANN401
     ) -> bytes:
-        """Return the bytes [start, end) of a payload; negative positions count from its end.
-
-        Raises:
-            FileNotFoundError: A path that names nothing.
-            ChecksumError: A frame that the range touches is damaged.
-        """
+        """Return the bytes [start, end) of a payload; negative positions count from its end."""
         return self._read(self.record(path), start, end)
 
     def _read(self, record: Record, start: int | None, end: int | None) -> bytes:
@@ -347,10 +308,6 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
             ends: End of each; one for all, or None for the end.
             max_gap: Has no effect: the storage says what gap is cheaper to read than to leave out.
             on_error: "return" to have the error of a range in its place, "raise" to raise it.
-
-        Raises:
-            TypeError: `paths` is not a list.
-            ValueError: The lists differ in length.
         """
         del max_gap
         if not isinstance(paths, list):
@@ -360,15 +317,14 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         if not len(paths) == len(first) == len(last):
             raise ValueError(f"{len(paths)} paths, {len(first)} starts and {len(last)} ends")
         found: dict[int, Any] = {}
-        wanted: dict[int, WantedRange] = {}
+        wanted: dict[WantedRange, int] = {}
         for number, it in enumerate(zip(paths, first, last, strict=True)):
             try:
-                wanted[number] = self._wanted(*it)
+                wanted[self._wanted(*it)] = number
             except Exception as error:  # noqa: BLE001 - each path has its own
                 found[number] = error
-        numbers = {id(it): number for number, it in wanted.items()}
-        for range_, outcome in read_ranges(list(wanted.values()), self._captures.reader):
-            found[numbers[id(range_)]] = outcome
+        for range_, outcome in read_ranges(list(wanted), self._captures.reader):
+            found[wanted[range_]] = outcome
         in_order = [found[number] for number in range(len(paths))]
         if on_error == "raise" and (errors := [it for it in in_order if isinstance(it, Exception)]):
             raise errors[0]
@@ -389,7 +345,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
             stored = payload.plan(begin, max(begin, stop)).ranges
             return (stored[0][0], stored[-1][1]) if stored else None
 
-        place = found.file, found.offset, found.length
+        place = found.filename, found.offset, found.length
         return WantedRange(*place, lambda: self._read(self._opened(found, path), start, end), span)
 
     def _open(
@@ -417,7 +373,6 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         return found
 
     def _found_or_folder(self, path: str) -> Entry | None:
-        """Return the record that a path names; None for a folder."""
         if not path.strip("/"):
             return None
         address = CapturePath.parse(path)
@@ -426,7 +381,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         found = self._exact(address)
         if found is None and self._is_folder(address):
             return None
-        return found or self._found(path)
+        return found or self._similar(address, path)
 
     def _is_folder(self, address: CapturePath) -> bool:
         if address.offset is not None or address.date is not None:
@@ -434,26 +389,25 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         return next(self._captures.below(folder_prefix(address.name)), None) is not None
 
     def _found(self, path: str) -> Entry:
-        """Return the record that a path names, or one of a URI with the same key."""
         address = CapturePath.parse(path)
-        found = self._exact(address)
-        if found is None:
-            found = next(
-                filter(None, (self._captures.similar(it, address.date) for it in address.uris)), None
-            )
-        if found is None:
-            if address.record_id is not None:
-                raise FileNotFoundError(errno.ENOENT, "no record has this ID", path)
-            if self._is_folder(address):
-                raise IsADirectoryError(errno.EISDIR, "this is a folder of URIs", path)
-            near = self._captures.near(address.uris[0])
-            hint = f"; the nearest are {', '.join(it[:MAX_SHOWN] for it in near)}" if near else ""
-            raise FileNotFoundError(errno.ENOENT, f"no capture has this URI{hint}", path)
-        return found
+        return self._exact(address) or self._similar(address, path)
+
+    def _similar(self, address: CapturePath, path: str) -> Entry:
+        """Return the record of a URI with the same key."""
+        for uri in address.uris:
+            if (found := self._captures.similar(uri, address.date)) is not None:
+                return found
+        if address.record_id is not None:
+            raise FileNotFoundError(errno.ENOENT, "no record has this ID", path)
+        if self._is_folder(address):
+            raise IsADirectoryError(errno.EISDIR, "this is a folder of URIs", path)
+        near = self._captures.near(address.uris[0])
+        hint = f"; the nearest are {', '.join(it[:MAX_SHOWN] for it in near)}" if near else ""
+        raise FileNotFoundError(errno.ENOENT, f"no capture has this URI{hint}", path)
 
     def _opened(self, found: Entry, path: str) -> Record:
         """Return a record; the latest ones are kept, with their tables."""
-        key = found.file, found.offset
+        key = found.filename, found.offset
         try:
             return self._records.get(key) or self._records.put(key, self._captures.open(found))
         except NotFoundError as error:
@@ -462,7 +416,6 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
     # What would write.
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:  # noqa: ANN401
-        """Raise OSError: archives are read only."""
         raise OSError(errno.EROFS, "warc:// only reads; write records with seekwarc.open(path, 'w')")
 
     mkdir = makedirs = rmdir = touch = rm = rm_file = _rm = cp_file = copy = mv = _refuse

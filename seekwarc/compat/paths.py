@@ -22,7 +22,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from seekwarc.errors import FormatError
-from seekwarc.format.cdxj import date_of_digits
+from seekwarc.format.dates import date_of_digits
 from seekwarc.format.values import without_brackets
 
 __all__ = ["MISREAD", "SELF", "CapturePath", "folder_prefix", "folders_of", "name_of", "uri_of"]

@@ -13,9 +13,9 @@ is read.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -23,9 +23,8 @@ from pyspark.sql import datasource as spark
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from seekwarc.compat.targets import urls_of
 from seekwarc.errors import SeekWarcError
-from seekwarc.read.selection import date_bound
+from seekwarc.format.conditions import date_bound, parse_size
 from seekwarc.scale.batches import batches
 from seekwarc.scale.columns import checked_columns, schema_of
 from seekwarc.scale.split import Split
@@ -36,10 +35,6 @@ __all__ = ["WarcDataSource"]
 CONDITIONS: Final = {"type": "type", "http_status": "status"}
 """Columns whose filters save reading, and the arguments of `batches` that they become."""
 DATE: Final = "date"
-NUMBERS: Final = {"targetbytes": "target_bytes", "maxpayload": "max_payload", "minsize": "min_size"}
-WORDS: Final = {"onerror": "on_error", "type": "type", "status": "status", "mime": "mime", "uri": "uri"}
-"""Options, in lower case as Spark hands them over, and the arguments that they become."""
-DATES: Final = ("since", "until")
 
 
 class WarcDataSource(spark.DataSource):
@@ -70,11 +65,11 @@ class WarcDataSource(spark.DataSource):
 
     def schema(self) -> StructType:
         """Return the types of the columns that the option `columns` names, or of all."""
-        return _Schema.of(checked_columns(_Options.of(self.options).columns))
+        return _Schema.of(checked_columns(_arguments(self.options)["columns"]))
 
     def reader(self, schema: StructType) -> spark.DataSourceReader:
         """Return what reads these columns."""
-        return _Reader(_Options.of(self.options), schema)
+        return _Reader(_arguments(self.options), schema)
 
 
 class _Schema(StructType):
@@ -93,57 +88,42 @@ class _Schema(StructType):
         return to_arrow_schema(self, timezone="UTC").__arrow_c_schema__()
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The options as arguments."""
-
-    paths: tuple[str, ...]
-    columns: tuple[str, ...] | None
-    target_bytes: int
-    wanted: dict[str, Any]
-    """Arguments of `batches`."""
-
-    @classmethod
-    def of(cls, given: Mapping[str, str]) -> _Options:
-        paths: tuple[str, ...] = ()
-        columns = None
-        wanted: dict[str, Any] = {}
-        for written, value in given.items():
-            name = written.lower()
-            if name == "path":
-                paths = (value,)
-            elif name == "paths":
-                paths = tuple(map(str, json.loads(value)))
-            elif name == "columns":
-                columns = tuple(it.strip() for it in value.split(","))
-            elif name in NUMBERS:
-                wanted[NUMBERS[name]] = _number(written, value)
-            elif name in DATES:
-                wanted[name] = _date(written, value, last=name == "until")
-            elif name == "decoded":
-                wanted[name] = value.lower() == "true"
-            elif name in WORDS:
-                several = [it.strip() for it in value.split(",")]
-                wanted[WORDS[name]] = several if name != "onerror" else value
-            else:
-                raise SeekWarcError(f"the source warc has no option {written!r}")
-        if not paths:
-            raise SeekWarcError("the source warc needs a path: load(path)")
-        return cls(paths, columns, wanted.pop("target_bytes", TARGET_BYTES), wanted)
+def _several(value: str) -> list[str]:
+    return [it.strip() for it in value.split(",")]
 
 
-def _number(name: str, value: str) -> int:
-    try:
-        return int(value)
-    except ValueError as error:
-        raise SeekWarcError(f"option {name} is {value!r}, not a number") from error
+OPTIONS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
+    "path": ("paths", lambda path: [path]),
+    "paths": ("paths", json.loads),
+    "columns": ("columns", _several),
+    "targetbytes": ("target_bytes", parse_size),
+    "maxpayload": ("max_payload", parse_size),
+    "decoded": ("decoded", lambda value: value.lower() == "true"),
+    "onerror": ("on_error", str),
+    "type": ("type", _several),
+    "status": ("status", _several),
+    "mime": ("mime", _several),
+    "uri": ("uri", _several),
+    "minsize": ("min_size", parse_size),
+    "since": ("since", partial(date_bound, last=False)),
+    "until": ("until", partial(date_bound, last=True)),
+}
+"""Options, in lower case as Spark hands them over: the arguments that they become, and how."""
 
 
-def _date(name: str, value: str, *, last: bool) -> datetime:
-    try:
-        return date_bound(value, last=last)
-    except ValueError as error:
-        raise SeekWarcError(f"option {name}: {error}") from error
+def _arguments(given: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {"columns": None, "target_bytes": TARGET_BYTES}
+    for option, value in given.items():
+        if option.lower() not in OPTIONS:
+            raise SeekWarcError(f"the source warc has no option {option!r}")
+        name, parse = OPTIONS[option.lower()]
+        try:
+            found[name] = parse(value)
+        except ValueError as error:
+            raise SeekWarcError(f"option {option}: {error}") from error
+    if not found.get("paths"):
+        raise SeekWarcError("the source warc needs a path: load(path)")
+    return found
 
 
 class _Part(spark.InputPartition):
@@ -152,13 +132,15 @@ class _Part(spark.InputPartition):
 
 
 class _Reader(spark.DataSourceReader):
-    def __init__(self, options: _Options, schema: StructType | pa.Schema) -> None:
-        self._options = options
+    def __init__(self, arguments: dict[str, Any], schema: StructType | pa.Schema) -> None:
+        self._paths: list[str] = arguments.pop("paths")
+        self._target_bytes: int = arguments.pop("target_bytes")
+        del arguments["columns"]
+        self._wanted = arguments
         self._columns = checked_columns(schema.names)
         # Sail hands over the Arrow schema, where Spark has its own.
         is_arrow = isinstance(schema, pa.Schema)
         self._schema: pa.Schema = schema if is_arrow else to_arrow_schema(schema, timezone="UTC")
-        self._wanted = dict(options.wanted)
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
         """Take what filters rule out as conditions of reading.
@@ -189,8 +171,7 @@ class _Reader(spark.DataSourceReader):
             self._wanted["until"] = min(value, self._wanted.get("until", value))
 
     def partitions(self) -> Sequence[spark.InputPartition]:
-        names = [name for path in self._options.paths for name in urls_of(path)]
-        return [_Part(split) for split in splits(names, target_bytes=self._options.target_bytes)]
+        return [_Part(split) for split in splits(self._paths, target_bytes=self._target_bytes)]
 
     def read(self, partition: spark.InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, _Part)

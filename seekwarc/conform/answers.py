@@ -49,13 +49,7 @@ ReaderClass = Literal["reads", "seeks"]
 
 
 class Verdict(StrEnum):
-    """What an answer is.
-
-    Example:
-        >>> from seekwarc.conform.answers import Verdict
-        >>> Verdict("timed out") is Verdict.TIMED_OUT
-        True
-    """
+    """What an answer is."""
 
     RIGHT = "right"
     REFUSED = "refused"
@@ -73,13 +67,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to one question about one sample.
-
-    Example:
-        >>> from seekwarc.conform.answers import Answer, Verdict
-        >>> Answer("a.warc.zst", "records", Verdict.RIGHT, allowed=True).message
-        ''
-    """
+    """The answer to one question about one sample."""
 
     file: str
     question: Literal["records", "range"]
@@ -104,25 +92,7 @@ def questions_about(sample: Sample, path: str) -> list[list[str]]:
 
 
 def judged(manifest: Manifest, ask: Ask, *, jobs: int = 1) -> Iterator[Answer]:
-    """Ask for the records and the ranges of each sample, and yield the answers in the manifest's order.
-
-    Args:
-        manifest: The samples.
-        ask: Runs the implementation.
-        jobs: How many samples are asked about at a time.
-
-    Raises:
-        SeekWarcError: The implementation cannot be started.
-
-    Example:
-        >>> from seekwarc.conform.command import Ended
-        >>> from seekwarc.conform.answers import judged, meets
-        >>> from seekwarc.conform.manifest import read_manifest
-        >>> def can_do_nothing(words, max_output):
-        ...     return Ended(3, b"", "not supported")
-        >>> meets(judged(read_manifest("samples"), can_do_nothing), "reads")
-        False
-    """
+    """Ask about `jobs` samples at a time, and yield the answers in the manifest's order."""
     pool = ThreadPoolExecutor(jobs)
     try:
         pending = [
@@ -169,7 +139,6 @@ def _judge_file(sample: Sample, path: str, ask: Ask) -> list[Answer]:
 
 
 def _judge_end(ended: Ended) -> tuple[Verdict, str] | None:
-    """Judge a run that gave no answer; None if it gave one."""
     if ended.broken and ended.status in (None, 0, REFUSED, NOT_SUPPORTED):
         return Verdict.WRONG, ended.broken + (f": {ended.message}" if ended.message else "")
     if ended.status is None:
@@ -183,7 +152,6 @@ def _judge_end(ended: Ended) -> tuple[Verdict, str] | None:
 
 
 def _judge_records(sample: Sample, ended: Ended) -> tuple[Verdict, str]:
-    """Judge the lines, and whether an error was reported where one had to be."""
     records = sample.records
     # What comes after damage may be found again, or not.
     certain = next((i for i, record in enumerate(records) if not record.complete), len(records))
@@ -201,13 +169,7 @@ def _judge_records(sample: Sample, ended: Ended) -> tuple[Verdict, str]:
 
 
 def _delivered(records: Sequence[SampleRecord], certain: int, output: bytes) -> int | tuple[Verdict, str]:
-    """Return how far in the records the lines lead, or what is wrong with them.
-
-    Args:
-        records: Those of the sample.
-        certain: How many of them come before any damage.
-        output: The lines.
-    """
+    """Return how far the lines lead, or what is wrong; the first `certain` records come before any damage."""
     position = 0
     for number, text in enumerate(filter(bytes.strip, output.split(b"\n")), 1):
         line = _parsed(text)
@@ -247,7 +209,6 @@ def _is_same(record: SampleRecord, line: dict[str, object]) -> bool:
 
 
 def _difference(records: Sequence[SampleRecord], line: dict[str, object]) -> str:
-    """Tell how a line differs from the record that should come next."""
     if not records:
         return "there is no further one"
     record = next((it for it in records if it.offset == line["offset"]), records[0])
@@ -270,12 +231,7 @@ def _judge_range(path: str, record: SampleRecord, wanted: SampleRange, ended: En
             f"{counted(len(output), 'byte')} of a block that is damaged there, and no error",
         )
     is_whole = len(output) == size and hashlib.sha256(output).hexdigest() == wanted.sha256
-    if is_whole or not output:
-        is_right = True
-    else:
-        right = _bytes_of(path, record, wanted)
-        is_right = right is not None and right.startswith(output)
-    if not is_right:
+    if not is_whole and not (_bytes_of(path, record, wanted) or b"").startswith(output):
         return Verdict.WRONG, f"{counted(len(output), 'byte')}, and not those of the block"
     if ended.status == REFUSED:
         return Verdict.REFUSED, ended.message or "an error without a message"

@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO, Final, cast
 
+from seekwarc.compiling import override
 from seekwarc.conform.command import GRACE, MAX_MESSAGE, Command, Drain, Ended, too_long
 
 __all__ = ["BatchCommand"]
@@ -35,32 +36,14 @@ SHOWN: Final = 100
 
 
 class BatchCommand(Command):
-    r"""A program with its first arguments, which answers in as many processes as there are threads that ask.
-
-    Args:
-        words: The program, and what comes before the word `batch`.
-        timeout: Seconds after which a process that has not answered is ended.
-
-    Example:
-        >>> import sys
-        >>> from seekwarc.conform.batch_command import BatchCommand
-        >>> answers = r"import sys;[print('0 5 fine\nbytes', end='', flush=True) for line in sys.stdin]"
-        >>> command = BatchCommand([sys.executable, "-c", answers], timeout=60)
-        >>> command.run(["records", "a.warc.zst"], max_output=100).output
-        b'bytes'
-        >>> command.stop()
-    """
+    """A program that answers in as many processes as there are threads that ask."""
 
     def __init__(self, words: Sequence[str], *, timeout: float) -> None:
         super().__init__(words, timeout=timeout)
         self._idle: list[_Process] = []
 
+    @override
     def run(self, arguments: Sequence[str], max_output: int) -> Ended:
-        """Ask a question.
-
-        Raises:
-            SeekWarcError: It cannot be started.
-        """
         while True:
             with self._lock:
                 process = self._idle.pop() if self._idle else None
@@ -74,16 +57,14 @@ class BatchCommand(Command):
             if is_new or not process.is_silent:
                 return ended
 
+    @override
     def stop(self) -> None:
-        """End all processes, and begin no other."""
         super().stop()
         while self._idle:
             self._idle.pop().close()
 
 
 class _Process:
-    """A process that is asked one question after another."""
-
     def __init__(
         self, process: subprocess.Popen[bytes], end: Callable[[subprocess.Popen[bytes]], None]
     ) -> None:
@@ -100,7 +81,6 @@ class _Process:
         self._thread = threading.Thread()
 
     def ask(self, words: Sequence[str], max_output: int, timeout: float) -> Ended:
-        """Ask a question, and wait for the answer; end the process unless it can be asked again."""
         self.is_ready = False
         try:
             return self._ask(words, max_output, timeout)

@@ -30,13 +30,7 @@ GRACE: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    r"""How a run ended.
-
-    Example:
-        >>> from seekwarc.conform.command import Command
-        >>> Command(["echo", "some"], timeout=10).run(["words"], max_output=100).output
-        b'some words\n'
-    """
+    r"""How a run ended."""
 
     status: int | None
     """Exit status, negative for the signal that ended it; None if it was killed at one of the limits."""
@@ -49,18 +43,9 @@ class Ended:
 
 
 class Command:
-    """A program with its first arguments.
+    """A program with its first arguments, which is ended `timeout` seconds after each start.
 
     Safe to use from several threads, each of which waits for the run that it began.
-
-    Args:
-        words: The program, and what every run begins with.
-        timeout: Seconds after which a run is ended.
-
-    Example:
-        >>> from seekwarc.conform.command import Command
-        >>> Command(["sleep"], timeout=0.1).run(["60"], max_output=100).status is None
-        True
     """
 
     def __init__(self, words: Sequence[str], *, timeout: float) -> None:
@@ -71,15 +56,7 @@ class Command:
         self._is_stopped = False
 
     def run(self, arguments: Sequence[str], max_output: int) -> Ended:
-        """Run it to its end, or to a limit.
-
-        Args:
-            arguments: What follows the first arguments.
-            max_output: Bytes of standard output after which it is ended.
-
-        Raises:
-            SeekWarcError: It cannot be started.
-        """
+        """Run it to its end, or until it has written more than `max_output` bytes or taken too long."""
         deadline = time.monotonic() + self._timeout
         process = self._start(arguments)
         output, errors = Drain(process.stdout, max_output), Drain(process.stderr, MAX_MESSAGE, cuts=True)
@@ -125,7 +102,6 @@ class Command:
             return process
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """End a process and what it started, which may still run where it has ended itself."""
         kill_group(process)
         process.wait()
         with self._lock:
@@ -138,13 +114,7 @@ def too_long(limit: int) -> str:
 
 
 class Drain:
-    """A thread that reads a pipe.
-
-    Args:
-        pipe: The pipe.
-        limit: Bytes to keep.
-        cuts: Whether to keep the last bytes and read on, instead of ending at the limit.
-    """
+    """A thread that reads a pipe up to a limit; or, if it cuts, to the end, keeping the last bytes."""
 
     def __init__(self, pipe: IO[bytes] | None, limit: int, *, cuts: bool = False) -> None:
         assert pipe is not None, "the process was started with pipes"

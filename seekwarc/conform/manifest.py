@@ -35,13 +35,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SampleRange:
-    """A range [start, stop) of a record's block.
-
-    Example:
-        >>> from seekwarc.conform.manifest import SampleRange
-        >>> SampleRange(10, 20, "ab" * 32, offset=0, length=None).stop
-        20
-    """
+    """A range [start, stop) of a record's block."""
 
     start: int
     stop: int
@@ -55,13 +49,7 @@ class SampleRange:
 
 @dataclass(frozen=True, slots=True)
 class SampleRecord:
-    """A record that a reader which ignores tables delivers.
-
-    Example:
-        >>> from seekwarc.conform.manifest import SampleRecord
-        >>> SampleRecord(0, 248, 20, "ab" * 32, complete=True, has_table=False, ranges=()).size
-        20
-    """
+    """A record that a reader which ignores tables delivers."""
 
     offset: int
     length: int | None
@@ -78,14 +66,7 @@ class SampleRecord:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample file.
-
-    Example:
-        >>> from seekwarc.conform.manifest import read_manifest
-        >>> manifest = read_manifest("samples")
-        >>> [sample.mode for sample in manifest.samples]
-        ['large', None, None]
-    """
+    """A sample file."""
 
     file: str
     """Its name in the folder of the manifest."""
@@ -105,14 +86,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Sample files and where they are.
-
-    Example:
-        >>> from seekwarc.conform.manifest import read_manifest
-        >>> manifest = read_manifest("samples/manifest.json")
-        >>> with open(manifest.path(manifest.samples[0]), "rb") as file:
-        ...     magic = file.read(4)
-    """
+    """Sample files and where they are."""
 
     folder: str
     version: str
@@ -124,12 +98,7 @@ class Manifest:
         return os.path.join(self.folder, sample.file)
 
     def check_files(self) -> None:
-        """Check that each file is there, and is the one that the manifest describes.
-
-        Raises:
-            SourceError: A file cannot be read.
-            FormatError: A file has other bytes.
-        """
+        """Check that each file is there, and is the one that the manifest describes."""
         for sample in self.samples:
             path = self.path(sample)
             try:
@@ -146,15 +115,7 @@ class Manifest:
 
 
 def read_manifest(path: str | os.PathLike[str]) -> Manifest:
-    """Read a manifest, and check that the samples beside it are those that it describes.
-
-    Args:
-        path: The file, or the folder in which it is called manifest.json.
-
-    Raises:
-        SourceError: The file or a sample cannot be read.
-        FormatError: It is not a manifest, and the message names the place; or a sample has other bytes.
-    """
+    """Read a manifest, or that of a folder, and check it and the samples beside it."""
     name = os.path.abspath(path)
     if os.path.isdir(name):
         name = os.path.join(name, MANIFEST)
@@ -178,8 +139,6 @@ def read_manifest(path: str | os.PathLike[str]) -> Manifest:
 
 
 class _Place:
-    """A value of the manifest, and where it is."""
-
     def __init__(self, value: object, name: str = "") -> None:
         self._value = value
         self._name = name
@@ -191,7 +150,6 @@ class _Place:
         return FormatError(f"the manifest is not valid: {self._name or 'it'} is not {what}, but {shown}")
 
     def member(self, key: str) -> _Place:
-        """Return a member of an object."""
         if not isinstance(self._value, dict):
             raise self.wrong("an object")
         name = f"{self._name}.{key}" if self._name else key
@@ -204,7 +162,6 @@ class _Place:
         return isinstance(self._value, dict) and key in self._value
 
     def items(self) -> Iterator[_Place]:
-        """Yield the items of an array."""
         if not isinstance(self._value, list):
             raise self.wrong("an array")
         for number, item in enumerate(self._value):
@@ -217,20 +174,17 @@ class _Place:
         return self._value
 
     def number(self, least: int = 0, most: int = MAX_NUMBER) -> int:
-        """Return an integer from `least` to `most`."""
         value = self._value
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise self.wrong(f"an integer from {least} to {most}")
         return value
 
     def flag(self) -> bool:
-        """Return true or false."""
         if not isinstance(self._value, bool):
             raise self.wrong("true or false")
         return self._value
 
     def one_of(self, *values: str) -> str:
-        """Return one of some strings."""
         if self._value not in values:
             raise self.wrong(f"one of {', '.join(values)}")
         return self._value
@@ -240,7 +194,6 @@ class _Place:
         return None if self._value is None else read(self)
 
     def sha256(self) -> str:
-        """Return a SHA-256."""
         return self.text("[0-9a-f]{64}", "a SHA-256, 64 hexadecimal digits in lower case")
 
 

@@ -1,6 +1,6 @@
 """Which class of writers a file meets, and which requirements of the specification it breaks.
 
-Goal: say it of any file by any writer, in the pass that verifies it. Plan: the audit of frames keeps where
+Goal: say it of any file by any writer, in the pass that verifies it. Plan: the audit of frames tells where
 each frame lies and what kind it is; once the record after it has begun, the frames of a record are compared
 with its header, HTTP head, body and trailer. A requirement may hold in some modes only, so each mode keeps an
 account of its own, and the mode with the fewest broken requirements is the one that the file is judged by.
@@ -14,38 +14,31 @@ Source: spec-notes/warc-zstd-seekable/index.md, sections 2 to 5 and 7.
 from __future__ import annotations
 
 import math
-import os
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, Final, Unpack
+from typing import TYPE_CHECKING, Final
 
+from seekwarc.compiling import override
 from seekwarc.conform.requirements import MODES, Account, Profile
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, is_http_block, parse_http_head
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable
 from seekwarc.format.warc import RECORD_END, RECORD_MAGIC
-from seekwarc.format.zstd import (
-    PADDING_MAGIC,
-    SKIPPABLE_HEADER_SIZE,
-    FrameHeader,
-    parse_skippable_header,
-)
-from seekwarc.frames.audit import FrameAudit, FrameKind
+from seekwarc.format.zstd import PADDING_MAGIC, SKIPPABLE_HEADER_SIZE
+from seekwarc.frames.audit import AuditedFrame, FrameKind
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, MIN_FRAME_SIZE
 from seekwarc.frames.scan import Window, frame_start_at
-from seekwarc.read.options import ReadLimits
 from seekwarc.read.record import Record
-from seekwarc.storage.source import RangeReadable
+from seekwarc.storage.source import RangeSource
 from seekwarc.tools.examine import Damage, Intact
-from seekwarc.tools.progress import Progress, no_progress
-from seekwarc.tools.verifying import Verifier
+from seekwarc.tools.verifying import Problem, Verification, VerifyListener
 
 if TYPE_CHECKING:
     from seekwarc.write.file_layout import TableMode
 
-__all__ = ["ProfileVerifier"]
+__all__ = ["ProfileCheck"]
 
 MAX_RECORD_TABLE: Final = 1 << 20
 """Entries (W12)."""
@@ -80,75 +73,67 @@ class _Measured:
         return self.block <= MIN_FRAME_SIZE and not self.is_segment
 
 
-class _ProfileAudit(FrameAudit):
-    """The audit of frames, which compares them with the records too."""
+class _Frames:
+    """The frames from the beginning of the file or from damage on, compared with their records."""
 
-    def __init__(
-        self,
-        window: Window,
-        dictionary_id: int,
-        report: Callable[[str, int, str, str], object],
-        account: Account,
-    ) -> None:
-        super().__init__(window, dictionary_id, report)
+    def __init__(self, account: Account, window: Window, dictionary_id: int) -> None:
+        self.window = window
         self._account = account
+        self._dictionary_id = dictionary_id
+        self._offsets = array("Q")
+        self._contents = array("Q")
+        self._kinds = bytearray()
+        self._last: AuditedFrame | None = None
         self._table_of: dict[int, tuple[int, int, int]] = {}
         """Anchor, content and number of entries of each table that was not passed yet, by its offset."""
         self._file_table_end = 0
 
-    def observe(self, offset: int, magic: int, header: FrameHeader | None) -> None:
-        super().observe(offset, magic, header)
-        if header is None and self._kind is FrameKind.EXTENSION:
-            self._look_at_padding(offset, magic)
-        if header is None and self._kind is FrameKind.DICTIONARY and not offset:
-            self._look_at_dictionary_id()
+    def add(self, frame: AuditedFrame) -> None:
+        kind, offset = frame.kind, frame.offset
+        if frame.content_size > MAX_FRAME_SIZE:
+            self._account.add("W10", offset, f"the frame has {frame.content_size} bytes of content")
+        if kind is FrameKind.EMPTY:
+            self._account.add("W14", offset, "the Zstandard frame has no content")
+        if kind in (FrameKind.TABLE, FrameKind.BROKEN_TABLE):
+            self._account.add("W26", offset, "a seek table is there")
+        if frame.table is not None:
+            self._check_table(frame, frame.table)
+        # What others keep in extension frames is their own business.
+        if kind is FrameKind.EXTENSION and frame.magic == PADDING_MAGIC:
+            self._check_padding(offset, offset + frame.size)
+        if kind is FrameKind.DICTIONARY and not offset:
+            if self._dictionary_id not in DICTIONARY_IDS:
+                self._account.add("W31", 0, f"the dictionary has the ID {self._dictionary_id}")
+            self._account.add("W32", 0, "the file has a dictionary")
+        self._last = frame
+        self._contents.append(frame.content_size)
+        self._kinds.append(kind)
+        self._offsets.append(offset)
 
-    def _note(self, end: int) -> None:
-        super()._note(end)
-        if self._content > MAX_FRAME_SIZE:
-            self._account.add("W10", self._unit, f"the frame has {self._content} bytes of content")
-        if self._kind is FrameKind.EMPTY:
-            self._account.add("W14", self._unit, "the Zstandard frame has no content")
-        if self._kind in (FrameKind.TABLE, FrameKind.BROKEN_TABLE):
-            self._account.add("W26", self._unit, "a seek table is there")
-
-    def _look_at_table(self, offset: int) -> SeekTable | None:
-        table = super()._look_at_table(offset)
-        if table is None:
-            return None
-        size = SKIPPABLE_HEADER_SIZE + parse_skippable_header(self._window.take(offset, 8))[1]
-        if self._kind is FrameKind.TABLE:
+    def _check_table(self, frame: AuditedFrame, table: SeekTable) -> None:
+        offset, end = frame.offset, frame.offset + frame.size
+        if frame.kind is FrameKind.TABLE:
             anchor = offset - table.stored_size
             self._table_of[offset] = (anchor, table.content_size, len(table))
             if not anchor and offset == self._file_table_end:
                 self._account.add("W33", offset, "the table before it was a file table already")
             if not anchor:
-                self._file_table_end = offset + size
+                self._file_table_end = end
         if table.checksums is None:
             self._account.add("W20", offset, "the seek table has no checksums")
-        if self._window.take(offset + size - 5, 1)[0] & UNUSED_BITS:
+        if self.window.take(end - 5, 1)[0] & UNUSED_BITS:
             self._account.add("W17", offset, "Unused_Bits of the seek table are not 0")
-        return table
 
-    def _look_at_padding(self, offset: int, magic: int) -> None:
-        if magic != PADDING_MAGIC:
-            return  # What others keep in extension frames is their own business.
-        size = parse_skippable_header(self._window.take(offset, 8))[1]
-        if size == PZSTD:
+    def _check_padding(self, offset: int, end: int) -> None:
+        position = offset + SKIPPABLE_HEADER_SIZE
+        if end - position == PZSTD:
             self._account.add("W16", offset, "padding of four bytes is what pzstd writes before each frame")
             return
-        position, end = offset + SKIPPABLE_HEADER_SIZE, offset + SKIPPABLE_HEADER_SIZE + size
-        while data := self._window.take(position, min(STEP, end - position)):
+        while data := self.window.take(position, min(STEP, end - position)):
             if data.strip(b"\0"):
                 self._account.add("W16", offset, "the padding has other bytes than zero")
                 return
             position += len(data)
-
-    def _look_at_dictionary_id(self) -> None:
-        number = self._dictionary_id
-        if number not in DICTIONARY_IDS:
-            self._account.add("W31", 0, f"the dictionary has the ID {number}")
-        self._account.add("W32", 0, "the file has a dictionary")
 
     def check_record(self, record: _Measured, end: float) -> None:
         """Compare a record with its frames, and with all others before `end`, where the next one begins."""
@@ -157,7 +142,7 @@ class _ProfileAudit(FrameAudit):
         starts = array("Q")
         position, number, gap = 0, first, None
         while number < stop and position < record.size:
-            if self.kinds[number] == FrameKind.CONTENT:
+            if self._kinds[number] == FrameKind.CONTENT:
                 starts.append(position)
                 position += self._contents[number]
             elif gap is None:
@@ -176,8 +161,8 @@ class _ProfileAudit(FrameAudit):
         has_broken = False
         for number in range(first, stop):
             offset = self._offsets[number]
-            has_broken |= self.kinds[number] == FrameKind.BROKEN_TABLE
-            if self.kinds[number] != FrameKind.TABLE:
+            has_broken |= self._kinds[number] == FrameKind.BROKEN_TABLE
+            if self._kinds[number] != FrameKind.TABLE:
                 continue
             anchor, content, entries = self._table_of.pop(offset)
             if own is not None or (anchor, content) != (record.offset, record.size):
@@ -197,12 +182,7 @@ class _ProfileAudit(FrameAudit):
                 self._account.add("W21", record.offset, "the large record has no table")
 
     def _check_form(self, record: _Measured, starts: array[int]) -> None:
-        """Check where the frames of a record begin in it.
-
-        Args:
-            record: The record.
-            starts: Position of each frame's content in that of the record.
-        """
+        """Check where the frames of a record begin: at which positions of its content."""
         place = record.offset
         if record.trailer != RECORD_END:
             self._account.add("W4", place, f"the record is followed by {record.trailer[:16]!r}")
@@ -222,7 +202,6 @@ class _ProfileAudit(FrameAudit):
         self._check_cuts(record, starts, is_pair=is_pair)
 
     def _check_cuts(self, record: _Measured, starts: array[int], *, is_pair: bool) -> None:
-        """Check where a large record is cut."""
         place, body = record.offset, record.header + record.head
         modes: list[TableMode] = ["large", "none"] if is_pair else list(MODES)
         # Any record may have the form of the first: a file does not show whether it was joined from others.
@@ -252,20 +231,20 @@ class _ProfileAudit(FrameAudit):
             self._account.add("W3", place, text, agree)
 
     def check_end(self, size: int) -> None:
-        """Check the frame that the file ends with."""
-        if not self.kinds or self.kinds[-1] == FrameKind.BROKEN_TABLE:
-            return
-        if self.last_table == (0, size):
-            return
-        if len(self.kinds) > MAX_ENTRIES:
-            if self.kinds[-1] != FrameKind.EXTENSION:
-                text = f"no table lists {len(self.kinds)} frames, and the file does not end in padding"
-                self._account.add("W34", self._offsets[-1], text)
+        last = self._last
+        if last is None or last.kind is FrameKind.BROKEN_TABLE:
             return
         text = "the file does not end with a seek table"
-        if self.last_table is not None:
-            text = f"the seek table that the file ends with begins at {self.last_table[0]}, not at 0"
-        self._account.add("W22", self._offsets[-1], text)
+        if last.table is not None and last.offset + last.size == size:
+            anchor = last.offset - last.table.stored_size
+            if not anchor:
+                return
+            text = f"the seek table that the file ends with begins at {anchor}, not at 0"
+        if len(self._kinds) <= MAX_ENTRIES:
+            self._account.add("W22", last.offset, text)
+        elif last.kind is not FrameKind.EXTENSION:
+            text = f"no table lists {len(self._kinds)} frames, and the file does not end in padding"
+            self._account.add("W34", last.offset, text)
 
 
 def _shown(starts: array[int]) -> str:
@@ -274,13 +253,7 @@ def _shown(starts: array[int]) -> str:
 
 
 def _has_frame_size(starts: array[int], body: int, size: int) -> bool:
-    """Return whether the body is cut every so many bytes, for some number of them that is allowed.
-
-    Args:
-        starts: Where frames begin in the record, in order.
-        body: Where the body begins in it.
-        size: Bytes of the body.
-    """
+    """Return whether the body is cut every so many bytes, for some number of them that is allowed."""
     if size <= MAX_FRAME_SIZE:
         return True
     places = set(starts)
@@ -290,60 +263,41 @@ def _has_frame_size(starts: array[int], body: int, size: int) -> bool:
     )
 
 
-class ProfileVerifier(Verifier):
-    """Checks one file as `Verifier` does, and against the requirements of the specification.
+def _is_frame(source: RangeSource, offset: int) -> bool:
+    try:
+        frame_start_at(Window(source), offset)
+    except FormatError:
+        return False
+    return True
 
-    Example:
-        >>> from seekwarc.conform.profile import ProfileVerifier
-        >>> verifier = ProfileVerifier("crawl.warc.zst")
-        >>> for problem in verifier:
-        ...     print(problem.message)
-        >>> verifier.profile.mode
-        'large'
 
-    Args:
-        target: As `Verifier` takes it.
-        on_progress: As `Verifier` takes it.
-        **options: Limits of reading; see `Reader`.
+class ProfileCheck(VerifyListener):
+    """Compares a file with the requirements of the specification, as the listener of its `Verifier`.
 
-    Attributes:
-        profile: The result, once all problems were yielded. None of a file that is no .warc.zst.
+    `profile` is set once all problems were yielded; it stays None if the file is not a .warc.zst.
     """
 
-    def __init__(
-        self,
-        target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
-        *,
-        on_progress: Progress = no_progress,
-        **options: Unpack[ReadLimits],
-    ) -> None:
-        super().__init__(target, on_progress=on_progress, **options)
+    def __init__(self) -> None:
         self.profile: Profile | None = None
         self._account = Account()
+        self._frames: _Frames | None = None
         self._head = 0
         self._waiting: _Measured | None = None
+        """The last record. It is checked when it is known where what belongs to it ends."""
         self._is_first = True
 
-    def _steps(self) -> Iterator[None]:
-        yield from super()._steps()
-        result = self.result
-        if result.compression != "zst":
-            return
-        self._pass(math.inf)
-        if isinstance(self._audit, _ProfileAudit):
-            self._audit.check_end(result.stored_size)
-        is_damaged = any(result.codes[code] for code in ("damage", "dictionary", "empty"))
-        self.profile = self._account.profile(is_damaged=is_damaged)
+    @override
+    def on_audit(self, window: Window, dictionary_id: int) -> Callable[[AuditedFrame], object]:
+        self._frames = _Frames(self._account, window, dictionary_id)
+        return self._frames.add
 
-    def _new_audit(self, window: Window, dictionary_id: int) -> FrameAudit:
-        return _ProfileAudit(window, dictionary_id, self._note_frame, self._account)
+    @override
+    def on_problem(self, problem: Problem) -> None:
+        if problem.requirement:
+            self._account.add(problem.requirement, problem.offset, problem.message)
 
-    def _note_frame(self, code: str, offset: int, message: str, requirement: str) -> None:
-        super()._note_frame(code, offset, message, requirement)
-        if requirement:
-            self._account.add(requirement, offset, message)
-
-    def _check(self, record: Record, finish: Callable[[], None]) -> None:
+    @override
+    def on_record(self, record: Record) -> None:
         self._head = 0
         if not record.header.raw.startswith(RECORD_MAGIC):
             self._account.add("W35", record.offset, f"the record begins with {record.header.raw[:5]!r}")
@@ -351,21 +305,19 @@ class ProfileVerifier(Verifier):
             self._account.add("W11", record.offset, "the record shares its frame")
             self._account.add("W23", record.offset, "the record has no table")
         elif is_http_block(record.content_type) and record.content_length:
-            # Before the digests are checked: that passes the block.
             start = len(record.header.raw)
             size = min(record.content_length, MAX_HTTP_HEAD_SIZE)
             some = record.body.read_some(start, start + size, size)
             head = parse_http_head(some[:size], whole=size == record.content_length)
             self._head = head.size if head is not None else 0
-        super()._check(record, finish)
 
-    def _end(self, found: Intact) -> None:
-        super()._end(found)
+    @override
+    def on_intact(self, found: Intact) -> None:
         record = found.record
         if record.skip:
             self._waiting = None  # Nor does the one before it have frames of its own.
             return
-        self._pass(record.offset)
+        self._check_waiting(record.offset)
         self._waiting = _Measured(
             record.offset,
             len(record.header.raw),
@@ -377,28 +329,32 @@ class ProfileVerifier(Verifier):
         )
         self._is_first = False
 
-    def _add_damage(self, damage: Damage) -> None:
-        super()._add_damage(damage)
-        error = damage.error
+    @override
+    def on_damage(self, damage: Damage) -> None:
+        if self._frames is None:
+            return
+        source, error = self._frames.window.source, damage.error
         place = error.offset if error.offset is not None else damage.offset
         # What is intact before damage between records belongs to the one before.
-        self._pass(damage.offset if damage.header is not None else max(place, damage.offset))
+        self._check_waiting(damage.offset if damage.header is not None else max(place, damage.offset))
         self._is_first = False
-        is_last = damage.end >= self.result.stored_size
-        if is_last and (isinstance(error, TruncatedError) or not self._is_frame(place)):
+        is_last = damage.end >= (source.size or 0)
+        if is_last and (isinstance(error, TruncatedError) or not _is_frame(source, place)):
             self._account.add("W27", place, error.message)
         elif isinstance(error, ChecksumError):
             self._account.add("W8", place, error.message)
 
-    def _is_frame(self, offset: int) -> bool:
-        try:
-            frame_start_at(self._file.window(), offset)
-        except FormatError:
-            return False
-        return True
+    @override
+    def on_end(self, result: Verification) -> None:
+        if result.compression != "zst":
+            return
+        self._check_waiting(math.inf)
+        if self._frames is not None:
+            self._frames.check_end(result.stored_size)
+        is_damaged = any(result.codes[code] for code in ("damage", "dictionary", "empty"))
+        self.profile = self._account.profile(is_damaged=is_damaged)
 
-    def _pass(self, end: float) -> None:
-        """Check the last record, now that it is known where what belongs to it ends."""
+    def _check_waiting(self, end: float) -> None:
         waiting, self._waiting = self._waiting, None
-        if waiting is not None and isinstance(self._audit, _ProfileAudit):
-            self._audit.check_record(waiting, end)
+        if waiting is not None and self._frames is not None:
+            self._frames.check_record(waiting, end)

@@ -21,13 +21,7 @@ MODES: Final[tuple[TableMode, ...]] = ("large", "none", "every")
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A requirement on files.
-
-    Example:
-        >>> from seekwarc.conform.requirements import REQUIREMENTS
-        >>> REQUIREMENTS["W15"].section
-        '2.6'
-    """
+    """A requirement on files."""
 
     number: str
     section: str
@@ -85,13 +79,7 @@ REQUIREMENTS: Final = {it.number: it for it in _ALL}
 
 @dataclass(slots=True)
 class Broken:
-    """A requirement that a file breaks.
-
-    Example:
-        >>> from seekwarc.conform.requirements import REQUIREMENTS, Broken
-        >>> Broken(REQUIREMENTS["W7"], 0, "the frame does not state Frame_Content_Size").count
-        1
-    """
+    """A requirement that a file breaks."""
 
     requirement: Requirement
     offset: int
@@ -103,15 +91,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What the specification says of a file.
-
-    Example:
-        >>> from seekwarc.conform.profile import ProfileVerifier
-        >>> verifier = ProfileVerifier("crawl.warc.zst")
-        >>> problems = list(verifier)
-        >>> verifier.profile.mode, verifier.profile.broken
-        ('large', ())
-    """
+    """What the specification says of a file."""
 
     mode: TableMode | None
     """The class of writers whose requirements the file meets; None if it meets none."""
@@ -124,16 +104,7 @@ class Profile:
 
 
 class Account:
-    """The requirements that a file breaks, were it of this mode or that. Safe to use from several threads.
-
-    Example:
-        >>> from seekwarc.conform.requirements import Account
-        >>> account = Account()
-        >>> account.add("W7", 0, "the frame does not state Frame_Content_Size")
-        >>> account.add("W26", 99, "a seek table is there")
-        >>> account.profile(is_damaged=False).judged_by
-        'large'
-    """
+    """The requirements that a file breaks, were it of this mode or that. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._found: dict[TableMode, dict[str, Broken]] = {mode: {} for mode in MODES}

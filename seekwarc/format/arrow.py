@@ -11,11 +11,7 @@ __all__ = ["arrow", "readable", "strings"]
 
 
 def arrow() -> Any:  # noqa: ANN401
-    """Return the module `pyarrow`.
-
-    Raises:
-        UnsupportedError: It is not installed.
-    """
+    """Return the module `pyarrow`."""
     try:
         import pyarrow  # noqa: ICN001
     except ImportError as error:

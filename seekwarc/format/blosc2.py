@@ -89,17 +89,7 @@ class ChunkHeader:
 
     @classmethod
     def parse(cls, data: bytes, available: int) -> ChunkHeader:
-        """Parse a header.
-
-        Args:
-            data: The first 32 bytes of the chunk, or all if it is shorter.
-            available: Bytes that the chunk can have at most.
-
-        Raises:
-            TruncatedError: The chunk says that it is longer than `available`.
-            UnsupportedError: A chunk that cannot be decoded by itself.
-            FormatError: The header contradicts itself.
-        """
+        """Parse the first 32 bytes of a chunk, which can have `available` bytes at most."""
         if len(data) < SHORT_HEADER_SIZE:
             raise TruncatedError(f"a Blosc2 chunk has a header of 16 bytes or more, and this has {len(data)}")
         version, _, flags, typesize, nbytes, blocksize, cbytes = _CHUNK.unpack_from(data)
@@ -186,16 +176,7 @@ class FrameHeader:
 
     @classmethod
     def parse(cls, data: bytes, available: int) -> FrameHeader:
-        """Parse a header.
-
-        Args:
-            data: The first 87 bytes of the frame.
-            available: Bytes that the frame can have at most.
-
-        Raises:
-            TruncatedError: The frame says that it is longer than `available`.
-            FormatError: This is not a frame.
-        """
+        """Parse the first 87 bytes of a frame, which can have `available` bytes at most."""
         if len(data) < FRAME_HEAD_SIZE:
             raise TruncatedError(f"a Blosc2 frame has a header of 87 bytes or more, and this has {len(data)}")
         magic, size, frame_size, flags, nbytes, cbytes, typesize, blocksize, chunksize = _FRAME.unpack_from(
@@ -215,12 +196,7 @@ class FrameHeader:
 
 
 def describe_blosc2(head: bytes, size: int) -> str | None:
-    """Say in a line what a payload holds if it is a Blosc2 frame or one bare chunk; None if it is neither.
-
-    Args:
-        head: Its first 87 bytes, or all if it is shorter.
-        size: Its size.
-    """
+    """Say in a line what a payload of `size` bytes holds if it is a Blosc2 frame or one bare chunk."""
     try:
         if head[1:].startswith(FRAME_MAGIC):
             return str(FrameHeader.parse(head, size))

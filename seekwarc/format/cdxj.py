@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from seekwarc.errors import FormatError
-from seekwarc.format.dates import WarcDate
+from seekwarc.format.dates import DIGITS, WarcDate, date_of_digits, is_digits
 from seekwarc.format.digest import Digest
 from seekwarc.format.header_fields import whole_number
 from seekwarc.format.seektable import TableChoice, TableTrust, parse_table_choice
@@ -28,7 +28,6 @@ __all__ = [
     "TYPE_FIELD",
     "CdxjLine",
     "date_digits",
-    "date_of_digits",
     "is_capture",
     "line_head",
     "timestamp_of",
@@ -43,16 +42,14 @@ TABLE_FIELD: Final = "seekTable"
 TYPE_FIELD: Final = "warc-type"
 """The record's type, by the name that cdxj-indexer has for it. Lines of captures need not have it."""
 FIELDS_TYPE: Final = "application/warc-fields"
-DIGITS: Final = 14
-"""YYYYMMDDhhmmss"""
 MAX_SHOWN: Final = 60
 
 # In the index of a cluster, a tab follows the date.
 _HEAD = re.compile(rb"[^ \n]*+ [^ \t\r\n]*+")
 _KEY = re.compile(r"[\x21-\x7e]+")
 _TIMESTAMP = re.compile(r"[0-9]{4,17}")
-_DIGITS = re.compile(r"(?:[0-9]{2}){2,7}")
-_EARLIEST: Final = "00000101000000"
+_USUAL_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z")
+_NO_MARKS: Final = str.maketrans("", "", "-T:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,29 +65,21 @@ class CdxjLine:
 
     @staticmethod
     def make(uri: str, date: WarcDate, fields: Mapping[str, str], *, key: str | None = None) -> CdxjLine:
-        """Make the line of a capture.
-
-        Raises:
-            FormatError: The date is outside the years 1 to 9999.
-        """
+        """Make the line of a capture."""
         return CdxjLine(surt(uri) if key is None else key, timestamp_of(date), {"url": uri, **fields})
 
     @staticmethod
     def parse(data: bytes) -> CdxjLine:
-        """Parse a line, with or without its line break.
-
-        Raises:
-            FormatError: It is not a line of CDXJ.
-        """
+        """Parse a line, with or without its line break."""
         key, _, rest = data.rstrip(b"\r\n").decode("utf-8", "surrogateescape").partition(" ")
         timestamp, _, value = rest.partition(" ")
         if not key or not _TIMESTAMP.fullmatch(timestamp) or not value.startswith("{"):
-            raise FormatError(f"not a line of CDXJ (key, date, JSON object): {_shown(data)}")
+            raise FormatError(f"not a line of CDXJ (key, date, JSON object): {data[:MAX_SHOWN]!r}")
         try:
             found = json.loads(value)
         except (ValueError, RecursionError) as error:
             reason = str(error) or type(error).__name__
-            raise FormatError(f"this line has malformed JSON, {reason}: {_shown(data)}") from error
+            raise FormatError(f"this line has malformed JSON, {reason}: {data[:MAX_SHOWN]!r}") from error
         fields = {name: _text(value) for name, value in found.items() if value is not None}
         return CdxjLine(key, timestamp, fields)
 
@@ -99,9 +88,6 @@ class CdxjLine:
 
         That of a record that is not a capture begins with `warc-type`, all others with `url`: of the lines of
         a URI and second, which are sorted by their bytes, captures come first.
-
-        Raises:
-            FormatError: The key or the date is malformed.
         """
         if not _KEY.fullmatch(self.key) or not _TIMESTAMP.fullmatch(self.timestamp):
             raise FormatError(
@@ -145,7 +131,7 @@ class CdxjLine:
     @property
     def status(self) -> int | None:
         """`status`: HTTP status code; None if it is not a number."""
-        return self._number("status", needed=False)
+        return self._number("status")
 
     @property
     def digest(self) -> Digest | None:
@@ -177,12 +163,16 @@ class CdxjLine:
         Raises:
             FormatError: The line has no offset.
         """
-        return self._number("offset") or 0
+        offset = self._number("offset")
+        if offset is None:
+            text = self.fields.get("offset", "")
+            raise FormatError(f"the `offset` of this line of the index is {text[:MAX_SHOWN]!r}, not a number")
+        return offset
 
     @property
     def length(self) -> int | None:
         """`length`: stored bytes up to the next record, or None if the line does not say."""
-        return self._number("length", needed=False) or None
+        return self._number("length") or None
 
     @property
     def table(self) -> TableChoice:
@@ -196,19 +186,14 @@ class CdxjLine:
         text = self.fields.get(TABLE_FIELD)
         return TableTrust.CLAIMED if text is None else parse_table_choice(text)
 
-    def _number(self, name: str, *, needed: bool = True) -> int | None:
-        text = self.fields.get(name, "")
-        number = whole_number(text)
-        if number is None and needed:
-            raise FormatError(f"the `{name}` of this line of the index is {text[:MAX_SHOWN]!r}, not a number")
-        return number
+    def _number(self, name: str) -> int | None:
+        return whole_number(self.fields.get(name, ""))
 
 
 def is_capture(kind: str | None, media_type: str | None) -> bool:
-    """Tell whether a record of a WARC-Type and media type is a capture, which may be shown for its URI.
+    """Return whether a record of a WARC-Type and media type is a capture, which may be shown for its URI.
 
-    Metadata, requests and others only tell something of a capture. So do resources of the type
-    application/warc-fields, which are notes of crawlers.
+    Others only describe a capture, as do resources of application/warc-fields, which are notes of crawlers.
     """
     return kind in ("response", "revisit") or (kind == "resource" and media_type != FIELDS_TYPE)
 
@@ -220,11 +205,9 @@ def line_head(data: bytes, start: int = 0) -> bytes | None:
 
 
 def timestamp_of(date: WarcDate) -> str:
-    """Format a date for an index: 14 digits, in UTC, truncated to the second.
-
-    Raises:
-        FormatError: The date is outside the years 1 to 9999.
-    """
+    """Format a date for an index: 14 digits, in UTC, truncated to the second."""
+    if _USUAL_DATE.fullmatch(date.text):
+        return date.text[:19].translate(_NO_MARKS)
     try:
         return f"{date.datetime:%Y%m%d%H%M%S}".rjust(DIGITS, "0")
     except OverflowError:
@@ -232,16 +215,8 @@ def timestamp_of(date: WarcDate) -> str:
 
 
 def date_digits(text: str) -> str:
-    """Turn a date that a person typed into the leading digits of the dates in an index.
-
-    Args:
-        text: An even number of digits, 4 to 14 (2026, 20261121093000), or a date in the form of
-            WARC-Date (2026-11-21T09:30:00Z).
-
-    Raises:
-        FormatError: The text is neither.
-    """
-    if _DIGITS.fullmatch(text):
+    """Turn a date, of 4 to 14 digits or as WARC-Date, into the leading digits of the dates in an index."""
+    if is_digits(text):
         date_of_digits(text)
         return text
     date = WarcDate.parse(text)
@@ -249,21 +224,5 @@ def date_digits(text: str) -> str:
     return timestamp_of(date)[:digits]
 
 
-def date_of_digits(digits: str) -> WarcDate:
-    """Return the instant at which 4 to 17 digits of a date begin.
-
-    Raises:
-        FormatError: They are not a date.
-    """
-    whole = digits[:DIGITS] + _EARLIEST[len(digits) :]
-    year, *rest = whole[:4], *(whole[at : at + 2] for at in range(4, DIGITS, 2))
-    month, day, hour, minute, second = rest
-    return WarcDate.parse(f"{year}-{month}-{day}T{hour}:{minute}:{second}Z")
-
-
 def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _shown(data: bytes) -> str:
-    return repr(data[:MAX_SHOWN])

@@ -27,16 +27,10 @@ _NEXT_LINE = re.compile(rb"\r?\n" + _FIRST_LINE.pattern)
 
 
 def parse_chunk_line(data: Buffer, position: int, *, first: bool) -> tuple[int, int] | None:
-    """Parse the line before a chunk.
+    """Parse the line before a chunk: return the chunk's size and where its data begin.
 
-    Args:
-        data: Bytes of the body; `MAX_CHUNK_LINE` from `position` on are enough to decide.
-        position: Where the body begins, or where the data of the previous chunk end.
-        first: Whether it is the first chunk, which follows no other chunk's line break.
-
-    Returns:
-        Size of the chunk and where its data begin, or None if no such line ends within those bytes. A
-        size of 0 marks the end of the body.
+    The result is None if no such line ends within `MAX_CHUNK_LINE` bytes from `position` on, where the data
+    of the previous chunk end. A size of 0 marks the end of the body.
     """
     line = (_FIRST_LINE if first else _NEXT_LINE).match(data, position, position + MAX_CHUNK_LINE)
     return (int(line[1] or b"0", 16), line.end()) if line else None
@@ -72,20 +66,15 @@ def _runs() -> tuple[tuple[re.Pattern[bytes], int], ...]:
 
 
 def skip_chunks(data: Buffer, position: int, limit: int) -> tuple[int, int, int]:
-    """Skip chunks that lie wholly in `data`, without looking at what is in them.
+    """Skip chunks that lie wholly in `data`, from the end of one chunk's data on, without looking at theirs.
 
     Some servers send millions of chunks of a few bytes, so the time for a chunk matters. Runs of such chunks
     are skipped by one regular expression; the loop skips what is left, one chunk at a time, and after `_RUN`
     of them tries the expressions again. A failed attempt thus costs little, whatever the sizes are.
 
-    Args:
-        data: Bytes of the body.
-        position: Where the data of a chunk end; a line break and the next chunk's line should follow.
-        limit: Bytes of chunk data to skip at most.
-
     Returns:
-        Bytes of chunk data that were skipped; how many of them belong to the last chunk, or 0 if unknown; and
-        where its data end.
+        Bytes of chunk data that were skipped, at most `limit`; how many of them belong to the last chunk, or
+        0 if unknown; and where its data end.
     """
     passed, last, singly = 0, 0, 0
     while True:
@@ -123,12 +112,7 @@ def take_chunks(data: bytes, position: int, limit: int) -> tuple[bytes, int, int
 
 
 class ChunkedBody:
-    """Separates the data of a chunked body from its chunk sizes.
-
-    Attributes:
-        complete: Whether the last chunk has been fed.
-        plain: Whether the body turned out not to be chunked at all, so that all of it is data.
-    """
+    """Separates the data of a chunked body from its sizes; a `plain` one is not chunked at all."""
 
     def __init__(self) -> None:
         self.complete = False

@@ -5,17 +5,24 @@ Source: WARC 1.1, clause 5.4; W3C note "Date and Time Formats" (W3CDTF).
 
 from __future__ import annotations
 
+import contextlib
 import re
+import time as clock
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Final, Literal
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from typing import Final, Literal, get_args
 
 from seekwarc.errors import FormatError
 
-__all__ = ["Precision", "WarcDate", "format_date"]
+__all__ = ["DIGITS", "Precision", "WarcDate", "date_of_digits", "format_date", "is_digits"]
 
 Precision = Literal["year", "month", "day", "minute", "second", "fraction"]
 
+DIGITS: Final = 14
+"""YYYYMMDDhhmmss, as dates are in an index."""
+_DIGITS = re.compile(r"(?:[0-9]{2}){2,7}")
+_EARLIEST: Final = "00000101000000"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # A date without a zone is taken as UTC, which the standard requires anyway.
 _DATE = re.compile(
@@ -23,14 +30,9 @@ _DATE = re.compile(
     r"(?:[Zz]|([+-])(\d\d):(\d\d))?)?)?)?",
     re.ASCII,
 )
-_PRECISIONS: Final[tuple[tuple[int, Precision], ...]] = (
-    (7, "fraction"),
-    (6, "second"),
-    (4, "minute"),
-    (3, "day"),
-    (2, "month"),
-    (1, "year"),
-)
+_USUAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+_SECOND: Final = timedelta(seconds=1)
+_PRECISIONS: Final[tuple[Precision, ...]] = get_args(Precision)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -61,29 +63,26 @@ class WarcDate:
         Raises:
             FormatError: The text is not such a date.
         """
+        if _USUAL.fullmatch(text):
+            # Nearly all dates of archives are like this, and each record has one.
+            with contextlib.suppress(ValueError):
+                return cls((datetime.fromisoformat(text) - _EPOCH) // _SECOND * 10**9, "second", text)
         match = _DATE.fullmatch(text)
         if match is None:
             raise FormatError(f"{text[:40]!r} is not a date such as 2026-11-21T09:30:00Z")
         year, month, day, hour, minute, second, fraction, sign, zone_hours, zone_minutes = match.groups()
-        precision = next(name for group, name in _PRECISIONS if match[group] is not None)
+        given = [it for it in (year, month, day, minute, second, fraction) if it is not None]
         try:
-            instant = datetime(
-                int(year),
-                int(month or 1),
-                int(day or 1),
-                int(hour or 0),
-                int(minute or 0),
-                int(second or 0),
-                tzinfo=UTC,
-            )
+            start = date(int(year), int(month or 1), int(day or 1))
+            clock = time(int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC)
         except ValueError as error:
             raise FormatError(f"{text[:40]!r} is not a date: {error}") from error
-        elapsed = instant - _EPOCH
-        seconds = elapsed.days * 86400 + elapsed.seconds
+        seconds = (datetime.combine(start, clock) - _EPOCH) // _SECOND
         if sign:
             zone = int(zone_hours) * 3600 + int(zone_minutes) * 60
             seconds -= zone if sign == "+" else -zone
-        return cls(seconds * 10**9 + int((fraction or "0").ljust(9, "0")), precision, text)
+        nanoseconds = seconds * 10**9 + int((fraction or "0").ljust(9, "0"))
+        return cls(nanoseconds, _PRECISIONS[len(given) - 1], text)
 
     def __str__(self) -> str:
         return self.text
@@ -99,19 +98,27 @@ class WarcDate:
 
 
 def format_date(date: datetime | WarcDate | str | None) -> str:
-    """Format a date for WARC-Date: in UTC, to the second, or to the microsecond if it has a fraction.
-
-    Args:
-        date: An aware datetime; a `WarcDate` or text, which is returned as written; or None for the current
-        second.
-
-    Raises:
-        ValueError: A datetime without a time zone.
-    """
+    """Format a date for WARC-Date, in UTC, with a fraction if it has one; text as it is; None is now."""
     if isinstance(date, str | WarcDate):
         return str(date)
     if date is None:
-        date = datetime.now(UTC).replace(microsecond=0)
+        return _instant(int(clock.time()))
     if date.tzinfo is None:
         raise ValueError(f"date is {date}, without a time zone: give it tzinfo=UTC")
     return date.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
+
+
+@lru_cache(maxsize=1)
+def _instant(second: int) -> str:
+    return format_date(datetime.fromtimestamp(second, UTC))
+
+
+def is_digits(text: str) -> bool:
+    """Return whether a date is written as in an index: an even number of digits, 4 to 14."""
+    return _DIGITS.fullmatch(text) is not None
+
+
+def date_of_digits(digits: str) -> WarcDate:
+    """Return the instant at which 4 to 17 digits of a date begin."""
+    it = digits[:DIGITS] + _EARLIEST[len(digits) :]
+    return WarcDate.parse(f"{it[:4]}-{it[4:6]}-{it[6:8]}T{it[8:10]}:{it[10:12]}:{it[12:]}Z")

@@ -12,7 +12,7 @@ import binascii
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final, Literal, Protocol, cast
 
 from seekwarc.errors import FormatError
@@ -37,12 +37,15 @@ _SIZES: Final = {
     "blake3": 32,
 }
 """Bytes of a digest by each algorithm; those of BLAKE2 may be shorter."""
+_COMMON: Final = {name: (name, size) for name, size in _SIZES.items() if not name.startswith("blake2")}
 _BLAKE2 = re.compile(r"(blake2[bs])_?(\d{1,3})")
 _BASE32 = re.compile(r"[A-Za-z2-7]+")
 _BASE32_TO_DIGITS = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz234567",
     "0123456789abcdefghijklmnop0123456789abcdefghijklmnopqrstuv",
 )
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_BASE32_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 _LABELLED = re.compile(r"([^\s:]+):(\S+)")
 
 
@@ -90,7 +93,7 @@ class Digest:
     @classmethod
     def of(cls, algorithm: WrittenAlgorithm, raw: bytes) -> Digest:
         """Label a digest and encode it as other tools do: SHA-1 in base32, SHA-256 in base16."""
-        return cls(algorithm, base64.b32encode(raw).decode() if algorithm == "sha1" else raw.hex())
+        return cls(algorithm, _in_base32(raw) if algorithm == "sha1" else raw.hex())
 
     def __str__(self) -> str:
         return f"{self.algorithm}:{self.value}"
@@ -131,6 +134,8 @@ class Digest:
         import hashlib
 
         name = self.name
+        if name == "sha1":
+            return hashlib.sha1(usedforsecurity=False)
         if name == "blake3":
             return _blake3()
         if name.startswith("blake2"):
@@ -140,6 +145,9 @@ class Digest:
         return hashlib.new(name, usedforsecurity=False)
 
     def _name_and_size(self) -> tuple[str, int]:
+        known = _COMMON.get(self.algorithm)
+        if known is not None:
+            return known
         name = self.algorithm.lower().replace("-", "_")
         shorter = _BLAKE2.fullmatch(name)
         if shorter:
@@ -156,6 +164,8 @@ class Digest:
         return name, size
 
 
+# One digest is decoded several times in a row.
+@lru_cache(4)
 def _decoded(value: str, size: int) -> bytes | None:
     """Decode a value of `size` bytes; base16, base32 and base64 differ in length."""
     value = value.rstrip("=")
@@ -173,6 +183,12 @@ def _decoded(value: str, size: int) -> bytes | None:
     except (ValueError, binascii.Error):
         return None
     return raw if len(raw) == size else None
+
+
+def _in_base32(raw: bytes) -> str:
+    # Faster than base64.b32encode, which is written in Python, too. SHA-1 needs no padding.
+    number = int.from_bytes(raw, "big")
+    return "".join([_BASE32_PAIRS[number >> shift & 1023] for shift in range(len(raw) * 8 - 10, -1, -10)])
 
 
 def _base32(value: str) -> bytes:

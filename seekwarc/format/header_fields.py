@@ -18,9 +18,9 @@ __all__ = [
     "TOKEN",
     "FieldMapping",
     "field_pattern",
-    "field_values",
     "find_header_end",
     "format_fields",
+    "is_token",
     "parse_fields",
     "unfolded",
     "whole_number",
@@ -51,11 +51,7 @@ def find_header_end(data: Buffer, start: int = 0) -> int:
 
 
 def parse_fields(data: Buffer) -> Iterator[tuple[str, str]]:
-    """Yield (name, value) of each named field, in order, folded lines joined by one space.
-
-    Bytes that are not UTF-8 become surrogate escapes, so nothing is lost: encoding with
-    `errors="surrogateescape"` restores them. Lines without a colon are skipped.
-    """
+    """Yield (name, value) of each field: folded lines joined, what is not UTF-8 as surrogate escapes."""
     for line in _joined(bytes(data).decode("utf-8", "surrogateescape")).split("\n"):
         name, colon, value = line.partition(":")
         # A blank at the very beginning continues the start line, which is not a field.
@@ -68,22 +64,36 @@ class FieldMapping(Mapping[str, str]):
 
     A field may be repeated: `header[name]` and `get` return its first value, `get_all` every value.
     Iteration, `len`, `keys`, `values` and `items` cover every field, in order, with names as written.
+
+    Attributes:
+        raw: All bytes of the header, from its first line, which is not a field, to the blank line.
     """
 
-    __slots__ = ()
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
 
     @property
     @abstractmethod
     def _pairs(self) -> Sequence[tuple[str, str]]:
         """All fields as (name, value), in order."""
 
-    @abstractmethod
     def get_all(self, name: str) -> tuple[str, ...]:
-        """Return every value of a field that may be repeated."""
+        """Return every value of a field that may be repeated, such as WARC-Concurrent-To or Set-Cookie."""
+        return tuple(map(unfolded, field_pattern(name).findall(self.raw)))
 
     def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
         """Return the first value of a field, or `default` if it is missing."""
-        return next(iter(self.get_all(name)), default)
+        # Searched in the bytes: most readers want a few fields of each header, never all of them.
+        match = field_pattern(name).search(self.raw)
+        return unfolded(match[1]) if match else default
+
+    def __eq__(self, other: object) -> bool:
+        return self.__reduce__() == other.__reduce__() if isinstance(other, FieldMapping) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.raw)
 
     def __getitem__(self, name: str) -> str:
         value = self.get(name)
@@ -131,11 +141,6 @@ class _Values(ValuesView[str]):
         return iter([value for _, value in self._fields._pairs])  # noqa: SLF001
 
 
-def field_values(raw: bytes, name: str) -> tuple[str, ...]:
-    """Return every value of a field in a header, whose first line is not a field; see `parse_fields`."""
-    return tuple(map(unfolded, field_pattern(name).findall(raw)))
-
-
 @lru_cache(maxsize=256)
 def field_pattern(name: str) -> re.Pattern[bytes]:
     """Return a pattern of a field with that name, including folded lines."""
@@ -155,16 +160,20 @@ def _joined(text: str) -> str:
 
 
 def format_fields(fields: Iterable[tuple[str, str]]) -> bytes:
-    """Serialise named fields, one CRLF-ended line each: an `application/warc-fields` block.
-
-    Raises:
-        ValueError: A name that is not a token, or a value that contains a line break or NUL.
-    """
-    lines = []
-    for name, value in fields:
-        if not _NAME.fullmatch(name):
+    """Serialise named fields, one CRLF-ended line each; a name or value that cannot be is a ValueError."""
+    pairs = list(fields)
+    text = "".join([f"{name}: {value}\r\n" for name, value in pairs])
+    # All at once: hardly any field is refused, and the names are few.
+    has_breaks = text.count("\r") != len(pairs) or text.count("\n") != len(pairs) or "\0" in text
+    for name, value in pairs:
+        if not is_token(name):
             raise ValueError(f"{name!r} cannot name a field (WARC 1.1, clause 4: token)")
-        if _LINE_BREAK_OR_NUL.search(value):
+        if has_breaks and _LINE_BREAK_OR_NUL.search(value):
             raise ValueError(f"the value of {name} contains a line break or NUL: {value[:80]!r}")
-        lines.append(f"{name}: {value}\r\n")
-    return "".join(lines).encode("utf-8", "surrogateescape")
+    return text.encode("utf-8", "surrogateescape")
+
+
+@lru_cache(maxsize=256)
+def is_token(text: str) -> bool:
+    """Return whether a text is a token, such as the name of a field."""
+    return _NAME.fullmatch(text) is not None

@@ -15,7 +15,6 @@ from seekwarc.format.buffer import Buffer
 from seekwarc.format.header_fields import (
     TOKEN,
     FieldMapping,
-    field_values,
     find_header_end,
     parse_fields,
     whole_number,
@@ -60,24 +59,16 @@ class HttpHead(FieldMapping):
         (200, 'text/html', False)
     """
 
-    __slots__ = ("_fields", "raw", "start", "status")
+    __slots__ = ("_fields", "start", "status")
 
     def __init__(self, raw: bytes, status: int | None, start: int = 0) -> None:
-        self.raw = raw
+        self.raw = raw  # One call less, for each response.
         self.status = status
         self.start = start
         self._fields: tuple[tuple[str, str], ...] | None = None
 
     def __repr__(self) -> str:
         return f"HttpHead(raw={self.raw!r}, status={self.status!r}, start={self.start!r})"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, HttpHead):
-            return NotImplemented
-        return (self.raw, self.status, self.start) == (other.raw, other.status, other.start)
-
-    def __hash__(self) -> int:
-        return hash((self.raw, self.status, self.start))
 
     def __reduce__(self) -> tuple[type[HttpHead], tuple[bytes, int | None, int]]:
         return HttpHead, (self.raw, self.status, self.start)
@@ -121,10 +112,6 @@ class HttpHead(FieldMapping):
         match = _REQUEST_LINE.match(self.raw) if self.status is None else None
         return _HTTP_VERSION.sub("", match[2].decode("latin-1")) if match else None
 
-    def get_all(self, name: str) -> tuple[str, ...]:
-        """Return every value of a header field, such as Set-Cookie."""
-        return field_values(self.raw, name)
-
     @property
     def content_length(self) -> int | None:
         """Content-Length of the message, None if that is not a number. The stored body may differ."""
@@ -165,10 +152,7 @@ class HttpHead(FieldMapping):
         return _CODING.search(self.raw) is not None
 
     def _codings(self, name: str) -> tuple[str, ...]:
-        values = field_values(self.raw, name)
-        if not values:
-            return ()
-        named = [coding.strip().lower() for coding in ",".join(values).split(",")]
+        named = [coding.strip().lower() for coding in ",".join(self.get_all(name)).split(",")]
         return tuple(coding for coding in named if coding not in ("", "identity"))
 
 
@@ -182,12 +166,8 @@ def is_http_block(content_type: str | None) -> bool:
 def parse_http_head(block: Buffer, *, whole: bool = False) -> HttpHead | None:
     """Parse the HTTP head at the start of a block; after interim responses, that of the final response.
 
-    Args:
-        block: The block or its beginning; `MAX_HTTP_HEAD_SIZE` bytes are enough to decide.
-        whole: `block` is the whole block: a head without a blank line ends where the block ends.
-
-    Returns:
-        The head, or None if no HTTP head ends within those bytes.
+    `MAX_HTTP_HEAD_SIZE` bytes are enough to decide: the result is None if no head ends within them. In a
+    `whole` block, a head without a blank line ends where the block ends.
     """
     data = bytes(block[:MAX_HTTP_HEAD_SIZE])
     whole = whole and len(data) == len(block)

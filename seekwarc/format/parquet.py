@@ -41,12 +41,7 @@ class PageHeader(NamedTuple):
 
 
 def parse_page_header(data: Buffer, position: int = 0) -> PageHeader:
-    """Parse the page header that starts at `data[position]`.
-
-    Raises:
-        TruncatedError: `data` ends inside the header.
-        FormatError: No page header starts here.
-    """
+    """Parse the page header that starts at `data[position]`."""
     sizes: dict[int, int] = {}
     try:
         end = _parse_struct(data, position, sizes, MAX_DEPTH)
@@ -90,7 +85,6 @@ def _parse_struct(data: Buffer, position: int, numbers: dict[int, int], depth: i
 
 
 def _parse_varint(data: Buffer, position: int) -> tuple[int, int]:
-    """Return a number, and where it ends."""
     number = 0
     for place in range(MAX_VARINT):
         byte = data[position + place]

@@ -33,35 +33,21 @@ def with_query(uri: str, method: str, query: str) -> str:
 
 
 def body_query(content_type: str, body: bytes) -> str:
-    """Express a request body as the query of a URI, of at most 4096 characters.
-
-    Forms (multipart ones too) and JSON become name=value pairs; anything else `__wb_post_data=` and base64.
-
-    Args:
-        content_type: The request's Content-Type, "" if it has none.
-        body: The body, or its first `MAX_BODY_SIZE` bytes.
-    """
+    """Turn a request body, or its first `MAX_BODY_SIZE` bytes, into a query: name=value pairs, or base64."""
     return _query(content_type, body)[:MAX_QUERY]
 
 
 def _query(content_type: str, body: bytes) -> str:
-    if content_type.startswith("application/x-www-form-urlencoded"):
-        try:
+    try:
+        if content_type.startswith("application/x-www-form-urlencoded"):
             return unquote_plus(body.decode("utf-8"))
-        except UnicodeDecodeError:
-            return _binary(body)
-    if content_type.startswith("multipart/"):
-        fields = _multipart_fields(content_type, body)
-        return urlencode(fields) if fields is not None else _binary(body)
-    if content_type.startswith(("application/json", "text/plain")):
-        try:
+        if content_type.startswith("multipart/"):
+            return urlencode(_multipart_fields(content_type, body))
+        if content_type.startswith(("application/json", "text/plain")):
             return urlencode(_json_fields(body))
-        except (ValueError, RecursionError):
-            return "" if content_type.startswith("application/json") else _binary(body)
-    return _binary(body)
-
-
-def _binary(body: bytes) -> str:
+    except (ValueError, RecursionError):
+        if content_type.startswith("application/json"):
+            return ""
     # The query is cut to MAX_QUERY, so no more bytes than that can matter.
     return "__wb_post_data=" + base64.b64encode(body[:MAX_QUERY]).decode("ascii")
 
@@ -94,15 +80,15 @@ def _leaves(values: list[object]) -> Iterator[tuple[str, object]]:
             yield name, value
 
 
-def _multipart_fields(content_type: str, body: bytes) -> list[tuple[bytes, bytes]] | None:
-    """Return (name, value) of each part of a form (RFC 7578); None if the parts cannot be separated."""
+def _multipart_fields(content_type: str, body: bytes) -> list[tuple[bytes, bytes]]:
+    """Return (name, value) of each part of a form (RFC 7578)."""
     boundary = _BOUNDARY.search(content_type)
     if boundary is None:
-        return None
+        raise ValueError("the parts have no boundary")
     delimiter = b"\r\n--" + (boundary[1] or boundary[2]).encode("utf-8", "surrogateescape")
     _, *parts = (b"\r\n" + body).split(delimiter)
     if not parts or not parts[-1].startswith(b"--"):
-        return None
+        raise ValueError("the last part has no end")
     found = []
     for part in parts[:-1]:
         head, _, value = part.partition(b"\r\n\r\n")

@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import Final
 
 from seekwarc.errors import FormatError
+from seekwarc.format.conditions import RECORD_TYPES
 from seekwarc.format.dates import WarcDate
-from seekwarc.format.digest import Digest
 from seekwarc.format.header_fields import TOKEN, whole_number
 from seekwarc.format.profiles import is_identical_payload
 from seekwarc.format.values import MediaType, is_uri, without_brackets
@@ -39,11 +39,6 @@ __all__ = [
     "first_value",
 ]
 
-RECORD_TYPES: Final = frozenset(
-    {"warcinfo", "response", "resource", "request", "metadata", "revisit", "conversion", "continuation"}
-)
-"""The types of clause 5.5; others may be defined by extensions."""
-
 
 class Severity(StrEnum):
     """How bad a finding is."""
@@ -56,54 +51,38 @@ class Severity(StrEnum):
 
 # Each of these returns whether a value has the form that its clause asks for.
 
-_W3C_DATE = re.compile(
-    r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?Z)?)?)?",
-    re.ASCII,
-)
-_DATE_1_0 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 MAX_REMEMBERED: Final = 100
 """Characters of a value that is worth remembering; also bounds what is kept of hostile ones."""
-_DIGITS = re.compile(r"[0-9]+")
-_TOKEN = re.compile(TOKEN)
-_DIGEST_VALUE = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z/=]+")
-_IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}", re.ASCII)
 
 
-def _is_bracketed_uri(value: str) -> bool:
-    return value.startswith("<") and value.endswith(">") and is_uri(value[1:-1])
+def _matching(pattern: str) -> Callable[[str], object]:
+    return re.compile(pattern, re.ASCII).fullmatch
 
 
-def _is_digest(value: str) -> bool:
-    try:
-        digest = Digest.parse(value)
-    except FormatError:
-        return False
-    # A digest value should be a token; base64 needs characters that tokens may not have, and is in use.
-    return bool(_TOKEN.fullmatch(digest.algorithm) and _DIGEST_VALUE.fullmatch(digest.value))
+def _parsed_by(parse: Callable[[str], object]) -> Callable[[str], bool]:
+    """Return a check that remembers its last values: many records of a file share a date and a type."""
 
+    def check(value: str) -> bool:
+        try:
+            parse(value)
+        except FormatError:
+            return False
+        return True
 
-def _remembered(check: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Return a check that knows the values it met last: many records of a file share a date and a type."""
     known = lru_cache(64)(check)
     return lambda value: known(value) if len(value) <= MAX_REMEMBERED else check(value)
 
 
-@_remembered
-def _is_instant(value: str) -> bool:
-    try:
-        WarcDate.parse(value)
-    except FormatError:
-        return False
-    return True
+_is_w3c_date = _matching(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?Z)?)?)?")
+_is_date_1_0 = _matching(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_is_ipv4 = _matching(r"\d{1,3}(?:\.\d{1,3}){3}")
+# A digest value should be a token; base64 needs characters that tokens may not have, and is in use.
+_is_digest = _matching(rf"{TOKEN}:[!#$%&'*+\-.^_`|~0-9A-Za-z/=]+")
+_is_instant = _parsed_by(WarcDate.parse)
 
 
-@_remembered
-def _is_media_type(value: str) -> bool:
-    try:
-        MediaType.parse(value)
-    except FormatError:
-        return False
-    return True
+def _is_bracketed_uri(value: str) -> bool:
+    return value.startswith("<") and value.endswith(">") and is_uri(value[1:-1])
 
 
 def _is_address(value: str) -> bool:
@@ -113,7 +92,7 @@ def _is_address(value: str) -> bool:
         return False
     if "%" in value:
         return False  # RFC 4291 has no zones.
-    return address.version == 6 or _IPV4.fullmatch(value) is not None
+    return address.version == 6 or bool(_is_ipv4(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +100,9 @@ class Form:
     """How the value of a field is written."""
 
     name: str
-    is_met: Callable[[str], bool]
-    is_met_1_0: Callable[[str], bool] | None = None
+    is_met: Callable[[str], object]
+    """The test, whose result is true or false."""
+    is_met_1_0: Callable[[str], object] | None = None
     """The test for WARC 1.0, where it differs."""
 
 
@@ -134,13 +114,13 @@ _ID = Form("a URI in angle brackets, such as <urn:uuid:...>", _is_bracketed_uri)
 _URI = Form("a URI in the characters of RFC 3986 (all others percent-encoded)", is_uri, _is_uri_1_0)
 _DATE = Form(
     "a UTC date such as 2026-11-21T09:30:00Z",
-    lambda value: _W3C_DATE.fullmatch(value) is not None and _is_instant(value),
-    lambda value: _DATE_1_0.fullmatch(value) is not None and _is_instant(value),
+    lambda value: _is_w3c_date(value) and _is_instant(value),
+    lambda value: _is_date_1_0(value) and _is_instant(value),
 )
-_NUMBER = Form("a number", lambda value: _DIGITS.fullmatch(value) is not None)
-_WORD = Form("a token", lambda value: _TOKEN.fullmatch(value) is not None)
+_NUMBER = Form("a number", _matching(r"[0-9]+"))
+_WORD = Form("a token", _matching(TOKEN))
 _LABELLED = Form("a labelled digest such as sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", _is_digest)
-_MEDIA = Form("a media type such as text/html", _is_media_type)
+_MEDIA = Form("a media type such as text/html", _parsed_by(MediaType.parse))
 _ADDRESS = Form("an IPv4 or IPv6 address", _is_address)
 _TEXT = Form("text", lambda value: value != "")
 
@@ -208,11 +188,11 @@ class Condition:
 
     field: str
     clause: str
-    severity: Severity
     message: str
     """What is wrong in a record that breaks it; `{kind}` is replaced by the record's type."""
     types: frozenset[str]
     is_broken: Callable[[Values], bool]
+    severity: Severity = Severity.ERROR
 
 
 def first_value(values: Values, name: str) -> str:
@@ -225,39 +205,37 @@ def _number(values: Values, name: str) -> int | None:
     return whole_number(first_value(values, name))
 
 
-def _profile(values: Values) -> str:
-    return without_brackets(first_value(values, "WARC-Profile"))
+def _has_identical_payload(values: Values) -> bool:
+    return is_identical_payload(without_brackets(first_value(values, "WARC-Profile")))
 
 
 CONDITIONS: Final = (
     Condition(
         "Content-Type",
         "5.6",
-        Severity.WARNING,
         "a {kind!r} record with a block should have a Content-Type",
         _ALL - {"continuation"},
-        lambda v: bool(_number(v, "Content-Length")) and not first_value(v, "Content-Type"),
+        lambda v: not first_value(v, "Content-Type") and bool(_number(v, "Content-Length")),
+        Severity.WARNING,
     ),
     Condition(
         "WARC-Profile",
         "5.18",
-        Severity.WARNING,
         "WARC-Profile has no meaning in a {kind!r} record, only in revisits",
         _ALL - {"revisit"},
         lambda v: "warc-profile" in v,
+        Severity.WARNING,
     ),
     Condition(
         "WARC-Segment-Number",
         "5.20",
-        Severity.ERROR,
         "WARC-Segment-Number is not 1 in a {kind!r} record, which can only be the first segment",
         _ALL - {"continuation"},
-        lambda v: _number(v, "WARC-Segment-Number") not in (None, 1),
+        lambda v: "warc-segment-number" in v and _number(v, "WARC-Segment-Number") not in (None, 1),
     ),
     Condition(
         "WARC-Segment-Number",
         "5.20",
-        Severity.ERROR,
         "WARC-Segment-Number is less than 2 in a {kind!r} record",
         frozenset({"continuation"}),
         lambda v: _number(v, "WARC-Segment-Number") in (0, 1),
@@ -265,7 +243,6 @@ CONDITIONS: Final = (
     Condition(
         "Content-Type",
         "6.4.4",
-        Severity.ERROR,
         "Content-Type is not text/dns in a {kind!r} record with a dns: URI",
         frozenset({"resource"}),
         lambda v: (
@@ -276,18 +253,16 @@ CONDITIONS: Final = (
     Condition(
         "WARC-Payload-Digest",
         "6.7.2",
-        Severity.ERROR,
         "WARC-Payload-Digest is missing in a {kind!r} record of the identical-payload-digest profile",
         frozenset({"revisit"}),
-        lambda v: is_identical_payload(_profile(v)) and "warc-payload-digest" not in v,
+        lambda v: _has_identical_payload(v) and "warc-payload-digest" not in v,
     ),
     Condition(
         "WARC-Truncated",
         "6.7.2",
-        Severity.ERROR,
         "WARC-Truncated is not 'length' in a {kind!r} record of the identical-payload-digest profile",
         frozenset({"revisit"}),
-        lambda v: is_identical_payload(_profile(v)) and first_value(v, "WARC-Truncated").lower() != "length",
+        lambda v: _has_identical_payload(v) and first_value(v, "WARC-Truncated").lower() != "length",
     ),
 )
 """What clauses 5 and 6 say of several fields together."""
@@ -330,11 +305,19 @@ _CONDITIONS: Final = {
 }
 
 
-def check_fields(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> list[Finding]:
-    """Check the fields of a record header against the standard.
+@lru_cache(maxsize=8)
+def _rules_of(version: str) -> dict[str, tuple[FieldRule, Callable[[str], object]]]:
+    """Return the rules that a version of WARC has, by the name of the field, and the test of its form."""
+    older = version < "1.1"
+    return {
+        name: (rule, (rule.form.is_met_1_0 if older else None) or rule.form.is_met)
+        for name, rule in _BY_NAME.items()
+        if rule.since <= version
+    }
 
-    Fields and record types that the standard does not define are ignored, as it asks (clauses 5.1, 5.5).
-    """
+
+def check_fields(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> list[Finding]:
+    """Check record header fields; fields and types of extensions are ignored, as clauses 5.1 and 5.5 ask."""
     values: Values = {}
     for name, value in fields:
         values.setdefault(name.lower(), []).append(value)
@@ -344,10 +327,12 @@ def check_fields(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> 
         for name, rule in _REQUIRED.get(kind, _REQUIRED_OF_ALL)
         if name not in values
     ]
+    rules = _rules_of(version)
     for name, them in values.items():
-        rule = _BY_NAME.get(name)
-        if rule is not None and rule.since <= version:
-            found += _check_field(rule, kind, them, version)
+        if name in rules:
+            rule, is_met = rules[name]
+            if kind in rule.forbidden or len(them) > 1 or not is_met(them[0]):
+                found += _check_field(rule, kind, them, is_met)
     found += [
         Finding("condition", rule.severity, rule.field, kind, rule.clause, rule.message.format(kind=kind))
         for rule in _CONDITIONS.get(kind, ())
@@ -356,17 +341,17 @@ def check_fields(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> 
     return found
 
 
-def _check_field(rule: FieldRule, kind: str, values: list[str], version: str) -> Iterable[Finding]:
+def _check_field(
+    rule: FieldRule, kind: str, values: list[str], is_met: Callable[[str], object]
+) -> Iterable[Finding]:
     if kind in rule.forbidden:
         yield _finding("forbidden", rule, kind, f"{rule.name} is forbidden in a {kind!r} record")
     if len(values) > 1 and not rule.repeatable:
         message = f"{rule.name} occurs {len(values)} times in a {kind!r} record; only one is allowed"
         yield _finding("repeated", rule, kind, message, clause="5.1")
-    form = rule.form
-    is_met = form.is_met_1_0 if form.is_met_1_0 is not None and version < "1.1" else form.is_met
     for value in values:
         if not is_met(value):
-            message = f"{rule.name} is {value[:200]!r} in a {kind!r} record, not {form.name}"
+            message = f"{rule.name} is {value[:200]!r} in a {kind!r} record, not {rule.form.name}"
             yield _finding("form", rule, kind, message)
 
 
@@ -375,6 +360,8 @@ def _finding(code: str, rule: FieldRule, kind: str, message: str, *, clause: str
 
 
 _KNOWN_VERSIONS: Final = ("1.0", "1.1")
+_COMMON: Final = re.compile(f"WARC/1\\.[01]\r\n(?:{TOKEN}:[\\t -~]*\r\n)*\r\n".encode())
+"""A header without problems of grammar, as nearly all are."""
 _LINE_FEED_ALONE = re.compile(rb"(?<!\r)\n")
 _FIELD_LINE = re.compile(f"{TOKEN}:".encode())
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
@@ -382,6 +369,8 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 
 def check_header(header: RecordHeader) -> list[Finding]:
     """Check a record header against the standard: its grammar, then its fields."""
+    if _COMMON.fullmatch(header.raw):
+        return check_fields(header.fields, version=header.version)
     kind = header.get("WARC-Type") or ""
     grammar = [
         Finding("grammar", Severity.ERROR, "", kind, "4", f"{message} in the header of a {kind!r} record")

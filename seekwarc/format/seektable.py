@@ -44,6 +44,7 @@ __all__ = [
     "TableReference",
     "TableTrust",
     "built_table_size",
+    "ends_like_table",
     "max_table_size_at",
     "parse_table_choice",
     "table_frame_size",
@@ -151,11 +152,7 @@ TableChoice: TypeAlias = TableReference | TableTrust
 
 
 def parse_table_choice(text: str) -> TableChoice:
-    """Parse the text of a choice, as `str` makes it.
-
-    Raises:
-        FormatError: The text has another form.
-    """
+    """Parse the text of a choice, as `str` makes it."""
     return TableTrust(text) if text in _TRUSTS else TableReference.parse(text)
 
 
@@ -204,11 +201,8 @@ class SeekTable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SeekTable):
             return NotImplemented
-        return (
-            self.stored_sizes == other.stored_sizes
-            and self.content_sizes == other.content_sizes
-            and self.checksums == other.checksums
-        )
+        sizes = self.stored_sizes == other.stored_sizes and self.content_sizes == other.content_sizes
+        return sizes and self.checksums == other.checksums
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -313,7 +307,7 @@ class SeekTable:
             raise FormatError(
                 "the size of the skippable frame does not match the entry count of its seek table"
             )
-        count, descriptor, _ = _FOOTER.unpack_from(frame, len(frame) - FOOTER_SIZE)
+        _, descriptor, _ = _FOOTER.unpack_from(frame, len(frame) - FOOTER_SIZE)
         words = array("I")
         words.frombytes(memoryview(frame)[SKIPPABLE_HEADER_SIZE : len(frame) - FOOTER_SIZE])
         if _SWAP:
@@ -325,8 +319,6 @@ class SeekTable:
             content and not stored for stored, content in zip(stored_sizes, content_sizes, strict=True)
         ):
             raise FormatError("seek table has an entry with content but without stored bytes")
-        if count != len(stored_sizes):
-            raise FormatError("seek table's entry count does not fit its entries")
         return cls(stored_sizes, content_sizes, words[2::3] if checked else None)
 
     def build(self) -> bytes:
@@ -355,7 +347,7 @@ class SeekTable:
 
 def max_table_size_at(offset: int) -> int:
     """Return the size that a seek table at `offset` cannot exceed, given the shortest possible frames."""
-    return SKIPPABLE_HEADER_SIZE + offset // MIN_FRAME_SIZE * 12 + FOOTER_SIZE
+    return built_table_size(offset // MIN_FRAME_SIZE)
 
 
 def built_table_size(entries: int) -> int:
@@ -363,24 +355,29 @@ def built_table_size(entries: int) -> int:
     return SKIPPABLE_HEADER_SIZE + entries * ENTRY_WITH_CHECKSUM + FOOTER_SIZE
 
 
+def ends_like_table(footer: Buffer, size: int) -> bool:
+    """Tell whether a skippable frame of `size` bytes ends as a seek table does, or as a damaged one.
+
+    Others may use the same magic number for something else.
+    """
+    return (
+        footer[-4:] == FOOTER_MAGIC_BYTES or table_frame_size(bytes(footer[:-4]) + FOOTER_MAGIC_BYTES) == size
+    )
+
+
 def table_frame_size(tail: Buffer, *, bytes_before: int | None = None) -> int | None:
     """Return the size of the seek table that ends where `tail` ends.
 
-    Args:
-        tail: At least the nine bytes before the place where a table may end.
-        bytes_before: Offset in the file at which `tail` ends. It bounds the entry count before
-            anything is read or allocated for the table.
-
-    Returns:
-        Size of the table's whole skippable frame. None if no usable table ends: without a footer, with
-        reserved bits set, with more than `MAX_ENTRIES` entries, or with more than frames could fit before it.
+    The result is None if no usable table ends there: without a footer, with reserved bits set, with more than
+    `MAX_ENTRIES` entries, or with more than frames could fit before it. `bytes_before`, the offset in the
+    file at which `tail` ends, bounds the entry count before anything is allocated for the table.
     """
     if len(tail) < FOOTER_SIZE:
         return None
     count, descriptor, magic = _FOOTER.unpack_from(tail, len(tail) - FOOTER_SIZE)
     if magic != FOOTER_MAGIC or descriptor & RESERVED_BITS or count > MAX_ENTRIES:
         return None
-    entry_size = 12 if descriptor & CHECKSUM_FLAG else 8
+    entry_size = ENTRY_WITH_CHECKSUM if descriptor & CHECKSUM_FLAG else 8
     size: int = SKIPPABLE_HEADER_SIZE + count * entry_size + FOOTER_SIZE
     if bytes_before is not None and count * MIN_FRAME_SIZE > bytes_before - size:
         return None

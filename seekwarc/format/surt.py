@@ -11,6 +11,7 @@ numbers. tests/interop/test_cdxj_indexer.py compares with it.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote_from_bytes
 
@@ -20,6 +21,9 @@ __all__ = ["surt"]
 
 DEFAULT_PORTS: Final = {b"http": 80, b"https": 443}
 MAX_PORT: Final = 65535
+MAX_SITES: Final = 4096
+MAX_KNOWN: Final = 255
+"""Length of an authority whose key is remembered."""
 MAX_HOST: Final = 1024
 """Longer hosts are neither converted to IDNA nor read as a numeric address."""
 
@@ -31,6 +35,7 @@ _NUMBERED_HOST = re.compile(rb"(?:0[0-7]*|[1-9][0-9]*)(?:\.[0-9]+){0,3}")
 _WWW = re.compile(rb"www[0-9]*\.")
 _DOTS = re.compile(rb"\.{2,}")
 _UNESCAPED = b"!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
+_NOTHING_TO_ESCAPE = re.compile(rb"[0-9A-Za-z" + re.escape(_UNESCAPED) + rb"]*+")
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 
 _PATH_SESSION = re.compile(
@@ -45,6 +50,7 @@ _QUERY_SESSIONS = tuple(
         rb"aspsessionid[a-z]{8}=[a-z]{24}",
     )
 )
+_MAY_HAVE_SESSION = re.compile(rb"sid=|sessi|cftoken=", re.IGNORECASE)
 
 
 def surt(uri: str) -> str:
@@ -63,12 +69,11 @@ def surt(uri: str) -> str:
 def _key(raw: bytes) -> bytes | None:
     scheme, authority, path, query = _split(raw)
     path = _unescape(path)
+    site: bytes | None
     if authority:
-        host, port = _host_and_port(authority)
-        if port is None:
+        site = _known_site(scheme, authority) if len(authority) <= MAX_KNOWN else _site(scheme, authority)
+        if site is None:
             return None
-        site = b",".join(reversed(_host(host).split(b".")))
-        site += b")" if port in (0, DEFAULT_PORTS.get(scheme)) else b":%d)" % port
         path = _without_dots(path)
     else:
         site = scheme + b":"
@@ -77,6 +82,18 @@ def _key(raw: bytes) -> bytes | None:
         path = path.removesuffix(b"/")
     query = _query(query) if query else b""
     return site + (path or b"/") + b"?" + query if query else site + path
+
+
+def _site(scheme: bytes, authority: bytes) -> bytes | None:
+    host, port = _host_and_port(authority)
+    if port is None:
+        return None
+    site = b",".join(reversed(_host(host).split(b".")))
+    return site + (b")" if port in (0, DEFAULT_PORTS.get(scheme)) else b":%d)" % port)
+
+
+# The URIs of a crawl have few hosts.
+_known_site = lru_cache(MAX_SITES)(_site)
 
 
 def _split(raw: bytes) -> tuple[bytes, bytes | None, bytes, bytes | None]:
@@ -137,6 +154,8 @@ def _dotted_quad(host: bytes) -> bytes | None:
 
 def _without_dots(path: bytes) -> bytes:
     """Resolve `.` and `..`, and merge repeated slashes."""
+    if path.startswith(b"/") and b"/." not in path and b"//" not in path:
+        return path
     kept: list[bytes] = []
     for part in path.split(b"/")[1:]:
         if part == b"..":
@@ -162,11 +181,13 @@ def _without_path_session(path: bytes) -> bytes:
 
 def _query(query: bytes) -> bytes:
     query = _escape(_unescape(query))
-    for pattern in _QUERY_SESSIONS:
-        found = [*pattern.finditer(query)]
-        if found:
-            query = query[: found[-1].start()] + query[found[-1].end() :]
-    query = _without_coldfusion_session(query).lower()
+    if _MAY_HAVE_SESSION.search(query):
+        for pattern in _QUERY_SESSIONS:
+            found = [*pattern.finditer(query)]
+            if found:
+                query = query[: found[-1].start()] + query[found[-1].end() :]
+        query = _without_coldfusion_session(query)
+    query = query.lower()
     if len(query) > 1:
         arguments = query.split(b"&")
         arguments.sort(key=_name_and_value)
@@ -204,4 +225,6 @@ def _unescape(data: bytes) -> bytes:
 
 
 def _escape(data: bytes, *, keep: bytes = b"") -> bytes:
+    if _NOTHING_TO_ESCAPE.fullmatch(data):
+        return data
     return quote_from_bytes(data, safe=_UNESCAPED + keep).encode("ascii")

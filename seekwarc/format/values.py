@@ -6,6 +6,7 @@ Source: WARC 1.1, clauses 4 and 5; RFC 3986 (URIs), RFC 2045 (media types), RFC 
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 from seekwarc.errors import FormatError
@@ -14,11 +15,11 @@ from seekwarc.format.header_fields import TOKEN
 __all__ = ["MediaType", "decode_words", "is_uri", "without_brackets"]
 
 # Texts, which `re` compiles at their first use and keeps: reading bytes of a record needs none of them.
-_URI_TEXT = r"(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=\[\]]|%[0-9A-Fa-f]{2})"
+_URI_TEXT = r"(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=\[\]]++|%[0-9A-Fa-f]{2})"
 _AUTHORITY = r"//(?:[^/?#\[\]@]*@)?(?:\[[0-9A-Fa-fvV:.]+\]|[^/?#\[\]@:]*)(?::[0-9]*)?(?=[/?#]|$)"
 # RFC 3986 allows brackets only in the authority. They are accepted in path and query too, because browsers
 # and crawlers do not encode them there, and nearly every archive has such URIs.
-_URI = rf"[A-Za-z][A-Za-z0-9+.\-]*:(?=.)(?:(?={_AUTHORITY})|(?!//)){_URI_TEXT}*(?:#{_URI_TEXT}*)?"
+_URI = rf"[A-Za-z][A-Za-z0-9+.\-]*:(?=.)(?:(?={_AUTHORITY})|(?!//)){_URI_TEXT}*+(?:#{_URI_TEXT}*+)?"
 _MEDIA_TYPE = rf"[ \t]*({TOKEN})/({TOKEN})[ \t]*"
 _PARAMETER = rf';[ \t]*(?:({TOKEN})[ \t]*=[ \t]*({TOKEN}|"(?:[^"\\]|\\.)*")[ \t]*)?'
 _ENCODED_WORD = r"=\?[!-<>-~]+\?[bBqQ]\?[!->@-~]*\?="
@@ -29,7 +30,12 @@ _QUOTED_PAIR = r"\\(.)"
 
 def is_uri(text: str) -> bool:
     """Return whether a text is a URI with a scheme, in the characters that RFC 3986 allows."""
-    return re.fullmatch(_URI, text) is not None
+    return _uri_pattern().fullmatch(text) is not None
+
+
+@cache
+def _uri_pattern() -> re.Pattern[str]:
+    return re.compile(_URI)
 
 
 def without_brackets(text: str) -> str:
@@ -94,10 +100,7 @@ def _unquoted(value: str) -> str:
 
 
 def decode_words(text: str) -> str:
-    """Replace encoded words (RFC 2047), such as `=?utf-8?q?caf=C3=A9?=`, with the text that they encode.
-
-    Damaged words, and words in an unknown character set, are left as they are.
-    """
+    """Replace encoded words (RFC 2047), such as `=?utf-8?q?caf=C3=A9?=`; damaged ones stay as they are."""
     if "=?" not in text:
         return text
     return re.sub(_ENCODED_WORDS, _decoded, text)

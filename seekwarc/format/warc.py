@@ -21,7 +21,6 @@ from seekwarc.format.header_fields import (
     MAX_DIGITS,
     FieldMapping,
     field_pattern,
-    field_values,
     find_header_end,
     format_fields,
     parse_fields,
@@ -101,20 +100,14 @@ class RecordHeader(FieldMapping):
         ('revisit', '1.1', 67)
     """
 
-    __slots__ = ("content_length", "raw")
+    __slots__ = ("content_length",)
 
     def __init__(self, raw: bytes, content_length: int) -> None:
-        self.raw = raw
+        self.raw = raw  # One call less, for each record.
         self.content_length = content_length
 
     def __repr__(self) -> str:
         return f"<RecordHeader {self.get('WARC-Type')} {self.uri('WARC-Target-URI') or ''}>"
-
-    def __eq__(self, other: object) -> bool:
-        return self.raw == other.raw if isinstance(other, RecordHeader) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self.raw)
 
     def __reduce__(self) -> tuple[type[RecordHeader], tuple[bytes, int]]:
         return RecordHeader, (self.raw, self.content_length)
@@ -143,16 +136,6 @@ class RecordHeader(FieldMapping):
     def fields(self) -> tuple[tuple[str, str], ...]:
         """All named fields as (name, value), in order."""
         return tuple(parse_fields(self.raw[self.raw.index(b"\n") + 1 :]))
-
-    def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
-        """Return the first value of a field, or `default` where the header has none."""
-        # Searched in the bytes: most readers want a few fields of each record, never all of them.
-        match = field_pattern(name).search(self.raw)
-        return unfolded(match[1]) if match else default
-
-    def get_all(self, name: str) -> tuple[str, ...]:
-        """Return every value of a field that may be repeated, such as WARC-Concurrent-To."""
-        return field_values(self.raw, name)
 
     def uri(self, name: str) -> str | None:
         """Return a URI field without the angle brackets that WARC 1.0 and some writers put round it."""
@@ -187,13 +170,7 @@ def _unusual_length(field: re.Match[bytes] | None) -> int:
 
 
 def parse_record_header(raw: bytes, *, strict: bool = False) -> RecordHeader:
-    """Parse a record header.
-
-    Raises:
-        FormatError: The bytes do not begin with a WARC version line, are more than 1 MiB, or have no
-            usable Content-Length.
-        UnsupportedError: They are of an ARC file.
-    """
+    """Parse a record header; `strict` refuses what has a `RecordHeader.problem`."""
     if len(raw) > MAX_HEADER_SIZE:
         raise FormatError(f"a record header of {len(raw)} bytes exceeds the limit of {MAX_HEADER_SIZE}")
     is_usual = raw.startswith(_USUAL_VERSIONS) and not raw.endswith(_LAST_RETURNS)
@@ -210,11 +187,7 @@ def parse_record_header(raw: bytes, *, strict: bool = False) -> RecordHeader:
 
 
 def whole_record_header(content: Buffer) -> RecordHeader | None:
-    """Return the header of a record that is all of `content`, its end included.
-
-    Returns:
-        None if it is anything else, or has a `RecordHeader.problem`.
-    """
+    """Return the header of a record without a problem that is all of `content`, its end included."""
     end = find_header_end(content)
     if end < 0 or content[-len(RECORD_END) :] != RECORD_END:
         return None
@@ -226,12 +199,7 @@ def whole_record_header(content: Buffer) -> RecordHeader | None:
 
 
 def edit_header(header: RecordHeader, remove: Iterable[str], add: Iterable[tuple[str, str]]) -> RecordHeader:
-    """Return a header with some fields removed and others added; the rest stays as written.
-
-    Raises:
-        ValueError: As `format_fields`.
-        FormatError: The new header has no usable Content-Length.
-    """
+    """Return a header with some fields removed and others added; the rest stays as written."""
     raw = header.raw
     for name in remove:
         raw = field_pattern(name).sub(b"", raw)
@@ -240,19 +208,11 @@ def edit_header(header: RecordHeader, remove: Iterable[str], add: Iterable[tuple
 
 
 def pad_header(header: RecordHeader, size: int) -> RecordHeader:
-    """Return a header of `size` bytes, as long or longer: blanks follow the value of its last field.
-
-    They are not part of the value (clause 4: LWS).
-    """
+    """Return a header of `size` bytes: blanks, which do not count, follow the last field."""
     fields = header.raw.removesuffix(HEADER_END)
     return RecordHeader(fields + b" " * (size - len(header.raw)) + HEADER_END, header.content_length)
 
 
 def build_record_header(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> RecordHeader:
-    """Build a header from its fields.
-
-    Raises:
-        ValueError: As `format_fields`.
-        FormatError: No usable Content-Length among the fields, or a header of more than 1 MiB.
-    """
+    """Build a header from its fields, which include Content-Length."""
     return parse_record_header(b"WARC/" + version.encode("ascii") + b"\r\n" + format_fields(fields) + b"\r\n")

@@ -109,12 +109,7 @@ _LAYOUTS: Final = _Layouts()
 
 
 def parse_frame_header(data: Buffer, position: int = 0) -> FrameHeader:
-    """Parse the header of the Zstandard frame that starts at `data[position]`.
-
-    Raises:
-        TruncatedError: `data` ends inside the header.
-        FormatError: No Zstandard frame starts here, or a reserved bit is set.
-    """
+    """Parse the header of the Zstandard frame that starts at `data[position]`."""
     available = len(data) - position
     if available < 5:
         raise TruncatedError("the data ends inside a frame header")
@@ -138,11 +133,10 @@ def parse_frame_header(data: Buffer, position: int = 0) -> FrameHeader:
 
 
 def frame_facts(data: Buffer, position: int) -> tuple[int, int, bool] | None:
-    """Return the main facts of a frame header that states the content size; `parse_frame_header` made fast.
+    """Return header size, content size and whether there is a checksum; `parse_frame_header` made fast.
 
-    Returns:
-        (header size, content size, whether it has a checksum). None for any other frame, for damage, and
-        where `data` is too short to hold the longest frame header and a block header.
+    The result is None for a frame that does not state its content size, for damage, and if `data` is too
+    short to hold the longest frame header and a block header.
     """
     if len(data) - position < MAX_FRAME_HEADER_SIZE + 3 or data[position : position + 4] != FRAME_MAGIC_BYTES:
         return None
@@ -153,13 +147,7 @@ def frame_facts(data: Buffer, position: int) -> tuple[int, int, bool] | None:
 
 
 def measure_frame(data: Buffer, position: int) -> tuple[int, int] | None:
-    """Measure a Zstandard frame that lies wholly in `data` and states its content size.
-
-    It is `parse_frame_header` and `walk_blocks` in one, made fast for walks over thousands of frames.
-
-    Returns:
-        (end of the frame in `data`, its content size); None for any other frame, and for damage.
-    """
+    """Return a frame's end in `data` and its content size; None if cut, damaged or without that size."""
     available = len(data) - position
     if available < MAX_FRAME_HEADER_SIZE or data[position : position + 4] != FRAME_MAGIC_BYTES:
         return None
@@ -182,12 +170,7 @@ def is_skippable(magic: int) -> bool:
 
 
 def parse_skippable_header(data: Buffer, position: int = 0) -> tuple[int, int]:
-    """Return (magic number, size of User_Data) of the skippable frame at `data[position]`.
-
-    Raises:
-        TruncatedError: Fewer than eight bytes are left.
-        FormatError: No skippable frame starts here.
-    """
+    """Return (magic number, size of User_Data) of the skippable frame at `data[position]`."""
     if len(data) - position < SKIPPABLE_HEADER_SIZE:
         raise TruncatedError("the data ends inside a skippable frame's header")
     magic, size = _SKIPPABLE.unpack_from(data, position)
@@ -197,21 +180,14 @@ def parse_skippable_header(data: Buffer, position: int = 0) -> tuple[int, int]:
 
 
 def skippable_frame(magic: int, user_data: Buffer) -> bytes:
-    """Build a skippable frame that holds `user_data`.
-
-    Raises:
-        LimitError: `user_data` has 4 GiB or more, a size that the frame cannot state.
-    """
+    """Build a skippable frame that holds `user_data`."""
     if len(user_data) > MAX_SKIPPABLE_DATA:
         raise LimitError(f"a skippable frame holds at most {MAX_SKIPPABLE_DATA} bytes")
     return _SKIPPABLE.pack(magic, len(user_data)) + bytes(user_data)
 
 
 def raw_frames(contents: Sequence[Buffer], checksums: Sequence[int], dictionary_id: int = 0) -> list[bytes]:
-    """Build Zstandard frames that store their content as it is, in raw blocks.
-
-    The size of each depends only on how long its content is.
-    """
+    """Build Zstandard frames of raw blocks, whose sizes depend only on the lengths of the contents."""
     frames = []
     for content, checksum in zip(contents, checksums, strict=True):
         view = memoryview(content)
@@ -240,15 +216,8 @@ def walk_blocks(data: Buffer, position: int) -> tuple[int, bool]:
     """Skip the blocks of a frame whose headers lie in `data`.
 
     A compressed frame does not state its size, so its end is found block by block. Only the three bytes of
-    each block header are read (RFC 8878, section 3.1.1.2), never the block itself: a block of 128 KiB costs
-    as much as one of eight bytes, and a block may end beyond `data`.
-
-    Returns:
-        The index after the last block that was skipped, which may lie beyond `data`, and whether that was the
-        frame's last block. If it was not, continue at that index with more data.
-
-    Raises:
-        FormatError: A reserved block type, or a block larger than the format allows.
+    each block header are read (RFC 8878, section 3.1.1.2), never the block itself: a block may end beyond
+    `data`. The result is where the last block that was skipped ends, and whether it was the frame's last.
     """
     last_header = len(data) - 3
     while position <= last_header:

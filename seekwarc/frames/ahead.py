@@ -1,4 +1,4 @@
-"""Batches of small frames or members, decoded by several threads before they are asked for.
+"""Small frames or members: some decoded one by one, then batches ahead by several threads.
 
 Goal: most files are mostly small records of one frame or member each. To decode these one by one costs as
 much in calls as in decoding, and leaves all but one processor idle: a second thread would fight for the
@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from typing import Final
 
 __all__ = [
@@ -28,6 +29,8 @@ __all__ = [
     "SMALL_FRAME",
     "BatchesAhead",
     "DecodedBatch",
+    "Small",
+    "alone_then_ahead",
     "batches_from",
 ]
 
@@ -39,20 +42,25 @@ MAX_BATCH_CONTENT: Final = 512 << 10
 """What one call decodes, and is copied from right after, should fit into a processor's cache."""
 MAX_BATCHES: Final = 8
 """Batches that are decoded or wait, unless there are more threads than half of that."""
+ALONE: Final = 64
+"""After so many frames or members, threads that decode small ones ahead are worth their cost."""
+
+Small = tuple[int, bytes | memoryview, bool]
+"""Offset after a frame or member, what it holds, and whether another one that may begin a record follows.
+
+The offset is 0 if this is only a piece of it, and others follow."""
 
 
 class DecodedBatch:
     """Consecutive small frames or members, and what they hold.
 
-    Args:
+    Attributes:
         ends: Offset after each.
         size: Content bytes in all.
-        decode: Returns what each holds; nothing where one of them cannot be decoded. Called once.
+        decode: Returns what each holds; nothing where one of them cannot be decoded. Called once, and dropped
+            then: what waits to be taken holds no stored bytes.
         followed: Whether another frame or member that may begin a record follows the last.
-
-    Attributes:
-        contents: What each holds, once the batch was decoded. They are parts of one buffer: of a record that
-            is not read only the header is copied.
+        contents: What each holds, once the batch was decoded: parts of one buffer.
     """
 
     __slots__ = ("contents", "decode", "ends", "error", "followed", "is_done", "size")
@@ -62,11 +70,10 @@ class DecodedBatch:
     ) -> None:
         self.ends = ends
         self.size = size
-        self.decode = decode
+        self.decode: Callable[[], list[memoryview]] | None = decode
         self.followed = followed
         self.contents: list[memoryview] = []
         self.error: Exception | None = None
-        """What was raised while it was decoded."""
         self.is_done = False
 
 
@@ -77,13 +84,42 @@ def batches_from(plan: Callable[[int], DecodedBatch | None], offset: int) -> Ite
         offset = batch.ends[-1]
 
 
-class BatchesAhead:
-    """Decodes batches in threads of its own, a little ahead of the caller, and in the caller's. Close it.
+def alone_then_ahead(
+    offset: int,
+    one_by_one: Callable[[int], Iterator[Small]],
+    ahead: Callable[[int], BatchesAhead] | None,
+    count: Callable[[int], object] | None = None,
+) -> Generator[Small, None, None]:
+    """Yield frames or members from `offset` on: some one by one, then small ones in batches. Close it."""
+    alone = ALONE
+    while True:
+        number = 0
+        for small in one_by_one(offset):
+            if count is not None:
+                count(len(small[1]))
+            yield small
+            if small[0]:
+                offset = small[0]
+                number += 1
+            if number == alone and ahead is not None:
+                break
+        else:
+            return
+        begin = offset
+        with closing(ahead(offset)) as batches:
+            while (batch := batches.take()) is not None:
+                if count is not None:
+                    count(batch.size)
+                last = batch.ends[-1]
+                for end, content in zip(batch.ends, batch.contents, strict=True):
+                    yield end, content, end != last or batch.followed
+                offset = last
+        # There may be very many that cannot be decoded in batches.
+        alone = ALONE if offset > begin else 2 * alone
 
-    Args:
-        batches: Plans the batches, in order. Never in two threads at a time.
-        threads: How many decode, that of the caller among them; at least one more.
-    """
+
+class BatchesAhead:
+    """Decodes batches in threads of its own, a little ahead of the caller, and in the caller's. Close it."""
 
     def __init__(self, batches: Iterator[DecodedBatch], threads: int) -> None:
         self._batches = batches
@@ -142,19 +178,16 @@ class BatchesAhead:
             self._turn.notify()
             self._ready.notify()
         try:
-            batch.contents = batch.decode()
+            batch.contents = batch.decode() if batch.decode is not None else []
         except Exception as failure:  # noqa: BLE001 - as above
             batch.error = failure
+        batch.decode = None
         with self._ready:
             batch.is_done = True
             self._ready.notify()
 
     def take(self) -> DecodedBatch | None:
-        """Return the next batch, decoded; None after the last, and where one cannot be decoded.
-
-        Raises:
-            SourceError: As from the source, after the batches before that.
-        """
+        """Return the next batch, decoded; None after the last, and where one cannot be decoded."""
         while True:
             with self._ready:
                 while not (is_here := self._is_here()) and not self._may_plan():

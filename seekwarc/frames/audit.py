@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import xxhash
 
@@ -21,6 +21,7 @@ from seekwarc.format.seektable import (
     MAX_TABLE_SIZE,
     SeekTable,
     built_table_size,
+    ends_like_table,
     max_table_size_at,
     table_frame_size,
 )
@@ -38,7 +39,7 @@ from seekwarc.format.zstd import (
 from seekwarc.frames.pieces import EmptyFrame, Piece
 from seekwarc.frames.scan import Window
 
-__all__ = ["FrameAudit", "FrameKind", "Report"]
+__all__ = ["AuditedFrame", "FrameAudit", "FrameKind", "Report"]
 
 GUARANTEED_WINDOW: Final = 8 << 20
 """Window_Size that every decoder must support."""
@@ -67,41 +68,58 @@ class FrameKind(IntEnum):
     """One that does not, that is not usable, or whose frames are damaged."""
 
 
+class AuditedFrame(NamedTuple):
+    """A frame that was read to its end."""
+
+    offset: int
+    size: int
+    content_size: int
+    kind: FrameKind
+    magic: int
+    table: SeekTable | None
+    """The seek table in it, whether it agrees with its frames or not."""
+
+
 class FrameAudit:
     """Watches frames go by, in order, and reports what is wrong with them.
 
-    Takes about 30 bytes of memory a frame, to compare tables with.
-
-    Attributes:
-        tables: (offset, content size) of each seek table that agrees with its frames, by its anchor.
-        kinds: The `FrameKind` of each frame.
+    Takes about 30 bytes of memory a frame, to compare tables with. `tables` has the offset and content size
+    of each seek table that agrees with its frames, by its anchor.
     """
 
-    def __init__(self, window: Window, dictionary_id: int, report: Report) -> None:
+    def __init__(
+        self,
+        window: Window,
+        dictionary_id: int,
+        report: Report,
+        on_frame: Callable[[AuditedFrame], object] | None = None,
+    ) -> None:
         self._window = window
         self._dictionary_id = dictionary_id
         self._report = report
+        self._on_frame = on_frame
         self._offsets = array("Q")
         self._stored = array("Q")
         self._contents = array("Q")
         self._checksums = array("I")
         self._hash = xxhash.xxh64()
         self._content = 0
-        self._unit = -1
-        self._is_table = False
+        self._offset = -1
+        self._magic = 0
         self._kind = FrameKind.CONTENT
-        self.kinds = bytearray()
+        self._table: SeekTable | None = None
         self.tables: dict[int, list[tuple[int, int]]] = {}
         self.last_table: tuple[int, int] | None = None
         """Anchor and end of the table that the file ends with, if it does."""
 
     def observe(self, offset: int, magic: int, header: FrameHeader | None) -> None:
         """Look at the header of a frame that begins at `offset`."""
-        self._unit = offset
+        self._offset = offset
         self._hash.reset()
         self._content = 0
         self.last_table = None
-        self._is_table = magic == SEEK_TABLE_MAGIC
+        self._magic = magic
+        self._table = None
         if header is None:
             self._kind = FrameKind.EXTENSION
             self._look_at_skippable(offset, magic)
@@ -132,15 +150,19 @@ class FrameAudit:
             yield piece
 
     def _note(self, end: int) -> None:
-        if not self._is_table and self._window.take(end - 4, 4) == FOOTER_MAGIC_BYTES:
+        if self._magic != SEEK_TABLE_MAGIC and self._window.take(end - 4, 4) == FOOTER_MAGIC_BYTES:
             self._look_for_hidden(end)
         if self._kind is FrameKind.CONTENT and not self._content:
             self._kind = FrameKind.EMPTY
-        self.kinds.append(self._kind)
-        self._offsets.append(self._unit)
-        self._stored.append(end - self._unit)
+        self._offsets.append(self._offset)
+        self._stored.append(end - self._offset)
         self._contents.append(self._content)
         self._checksums.append(self._hash.intdigest() & 0xFFFF_FFFF)
+        if self._on_frame is not None:
+            size = end - self._offset
+            self._on_frame(
+                AuditedFrame(self._offset, size, self._content, self._kind, self._magic, self._table)
+            )
 
     def _look_for_hidden(self, end: int) -> None:
         """Report what a reader that comes from the end of a frame would take for a seek table.
@@ -159,7 +181,7 @@ class FrameAudit:
         text = (
             f"its last {size} bytes look like a seek table of {counted(len(table), 'frame')}, but are not one"
         )
-        self._report("table-place", self._unit, text, "")
+        self._report("table-place", self._offset, text, "")
 
     def _look_at_skippable(self, offset: int, magic: int) -> None:
         if offset == 0 and magic != DICTIONARY_FRAME_MAGIC:
@@ -174,8 +196,7 @@ class FrameAudit:
         if magic == SEEK_TABLE_MAGIC:
             self._look_at_table(offset)
 
-    def _look_at_table(self, offset: int) -> SeekTable | None:
-        """Compare a table with its frames, and return it if it can be parsed."""
+    def _look_at_table(self, offset: int) -> None:
         size = SKIPPABLE_HEADER_SIZE + parse_skippable_header(self._window.take(offset, 8))[1]
         requirement = "W17"
         try:
@@ -188,17 +209,18 @@ class FrameAudit:
         except FormatError as error:
             if isinstance(error, TruncatedError):
                 requirement = ""  # Nothing is known of it.
-            elif not self._ends_in_a_footer(offset, size):
+            elif not ends_like_table(self._window.take(offset + size - FOOTER_SIZE, FOOTER_SIZE), size):
                 text = "the skippable frame has the magic number of seek tables, and is something else"
                 self._report("table-other", offset, text, "")
-                return None
+                return
             self._kind = FrameKind.BROKEN_TABLE
             self._report("table-form", offset, f"the seek table is not usable: {error.message}", requirement)
-            return None
+            return
+        self._table = table
         self._kind = FrameKind.BROKEN_TABLE
         self.last_table = (anchor, offset + size)
         if self._offsets and 0 < self._offsets[0] > anchor:
-            return table  # It lists frames before damage too, which were not counted.
+            return  # It lists frames before damage too, which were not counted.
         problem = self._difference(table, anchor)
         if problem is None:
             self._kind = FrameKind.TABLE
@@ -208,7 +230,6 @@ class FrameAudit:
             self._report(
                 "table-frames", offset, f"the seek table does not fit its frames: {text}", requirement
             )
-        return table
 
     def _look_at_dictionary(self) -> None:
         head = self._window.take(SKIPPABLE_HEADER_SIZE, MAX_FRAME_HEADER_SIZE)
@@ -220,13 +241,6 @@ class FrameAudit:
             self._report("frame-size", 0, text, "W30")
         if not header.has_checksum:
             self._report("frame-checksum", 0, "the compressed dictionary has no Content_Checksum", "W30")
-
-    def _ends_in_a_footer(self, offset: int, size: int) -> bool:
-        """Return whether a frame ends as a seek table does, or would but for a damaged magic number."""
-        footer = self._window.take(offset + size - FOOTER_SIZE, FOOTER_SIZE)
-        return (
-            footer.endswith(FOOTER_MAGIC_BYTES) or table_frame_size(footer[:-4] + FOOTER_MAGIC_BYTES) == size
-        )
 
     def _difference(self, table: SeekTable, anchor: int) -> tuple[str, str] | None:
         """Tell in what a table differs from the frames before it, and which requirement that breaks."""

@@ -21,40 +21,13 @@ from seekwarc.frames.scan import Window, frame_start_at
 __all__ = ["frames_ahead"]
 
 
-class _Frames:
-    """Consecutive small frames as they are stored."""
-
-    __slots__ = ("_data", "_decoder", "_places", "_sizes")
-
-    def __init__(self, decoder: FrameDecoder, data: bytes, places: array[int], sizes: array[int]) -> None:
-        self._decoder = decoder
-        self._data = data
-        self._places = places
-        self._sizes = sizes
-
-    def decode(self) -> list[memoryview]:
-        try:
-            return self._decoder.decode_many(self._data, self._places, self._sizes)
-        except CodecError:
-            return []
-        finally:
-            # What waits to be taken holds no stored bytes.
-            self._data = b""
-
-
 def frames_ahead(
     window: Window, offset: int, decoder: FrameDecoder, threads: int, *, min_content: int = 0
 ) -> BatchesAhead:
     """Decode the small frames from `offset` on, in threads of their own.
 
-    It ends before the first frame that is not small, or tiny, does not state its size, or cannot be decoded.
-
-    Args:
-        window: What the stored bytes are read through, by this alone.
-        offset: Where the first of them begins.
-        decoder: Knows the dictionary.
-        threads: How many decode.
-        min_content: Frames with no more content than this are left to others.
+    It ends before the first frame that is not small, has no more content than `min_content`, does not state
+    its size, or cannot be decoded. Nothing else may read through the window meanwhile.
     """
     return BatchesAhead(batches_from(partial(_next_batch, window, decoder, min_content), offset), threads)
 
@@ -78,7 +51,14 @@ def _next_batch(window: Window, decoder: FrameDecoder, min_content: int, offset:
     if not ends:
         return None
     followed = _has_content(window, ends[-1], min_content)
-    return DecodedBatch(ends, size, _Frames(decoder, data, places, sizes).decode, followed=followed)
+    return DecodedBatch(ends, size, partial(_decoded, decoder, data, places, sizes), followed=followed)
+
+
+def _decoded(decoder: FrameDecoder, data: bytes, places: array[int], sizes: array[int]) -> list[memoryview]:
+    try:
+        return decoder.decode_many(data, places, sizes)
+    except CodecError:
+        return []
 
 
 def _has_content(window: Window, offset: int, min_content: int) -> bool:

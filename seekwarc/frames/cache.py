@@ -48,13 +48,7 @@ class _Waiter:
 
 
 class FrameCache:
-    """Decoded frames, most recently used last, at most `capacity` bytes of them.
-
-    Attributes:
-        capacity: Bytes; 0 keeps nothing.
-        latest: Key and content of the frame that an iteration decoded last: one more, kept at no cost. It may
-            be a part of a buffer with others.
-    """
+    """Decoded frames, most recently used last: at most `capacity` bytes, and the `latest` of an iteration."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity

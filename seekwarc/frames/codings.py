@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import zstandard
 
@@ -32,6 +32,7 @@ MAX_CODINGS: Final = 8
 """How many codings may lie over each other: each takes memory, and more than two are not meant seriously."""
 MAX_INPUT: Final = 16 << 10
 """Bytes that are read, or given to a decoder, at a time."""
+PEEK: Final = 4 << 10
 MAX_OUTPUT: Final = 128 << 10
 """Bytes that a decoder is asked for at a time; brotli gives up to twice as many."""
 MAX_DOUBT: Final = 64 << 10
@@ -72,7 +73,6 @@ class _Body:
         return self._data[self._index + ahead : self._index + ahead + size]
 
     def take(self, size: int) -> bytes:
-        """Return the next 1 to `size` bytes, none at the end."""
         if self._index == len(self._data) and not self._pull() and self.failure is not None:
             raise self.failure
         data = self._data[self._index : self._index + size]
@@ -261,22 +261,16 @@ class DecodedFile(io.RawIOBase):
     """A payload with its content codings undone: a raw, read-only binary file that goes forward only.
 
     A payload that does not begin as its coding does is passed on unchanged, for crawlers decode bodies and
-    keep the header; what follows the end of a coding is ignored. Reading raises `FormatError` at damage,
-    `TruncatedError` at an early end and `LimitError` at a zstd window above `MAX_WINDOW_SIZE`, each after
-    all that could be decoded before it, and then every time.
-
-    Args:
-        file: The payload, a raw binary file at its beginning; it is closed with this one.
-        codings: Names in the order in which the codings were applied, that of Content-Encoding.
-        truncated: The payload is known to be cut: an early end is an end like any other.
-
-    Raises:
-        UnsupportedError: An unknown coding, or br without the brotli package. `file` stays open.
-        LimitError: More than `MAX_CODINGS` codings. `file` stays open.
+    keep the header; what follows the end of a coding is ignored. An error is raised after all that could be
+    decoded before it, and then every time; an early end is not an error if the payload is known to be
+    `truncated`. `file` is closed with this one, and stays open if this one cannot be made.
     """
+
+    mode = "rb"
 
     def __init__(self, file: io.RawIOBase, codings: Sequence[str], *, truncated: bool = False) -> None:
         super().__init__()
+        self.name = str(getattr(file, "name", ""))
         self._file: io.RawIOBase | None = None
         names = [name for coding in codings if (name := coding.strip().lower()) not in ("", "identity")]
         if len(names) > MAX_CODINGS:
@@ -292,14 +286,30 @@ class DecodedFile(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def read1(self, size: int = -1) -> bytes:
+        """Read up to `size` bytes by one read, as `io.BufferedReader` does."""
+        return self.read(size if size >= 0 else MAX_INPUT) or b""
+
+    def peek(self, size: int = 0) -> bytes:
+        """Return `size` of the next bytes, or some, without passing them; fewer at the end."""
+        self._check_open()
+        return self._body.peek(size if size > 0 else PEEK)
+
+    def write(self, _: object) -> NoReturn:
+        """Raise `io.UnsupportedOperation`."""
+        raise io.UnsupportedOperation("not writable: a record cannot be changed")
+
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Fill `buffer` with what comes next, often not to its end; 0 at the end of the payload."""
-        if self.closed:
-            raise ValueError("I/O operation on closed file")
+        self._check_open()
         with memoryview(buffer).cast("B") as view:
             data = self._body.take(len(view))
             view[: len(data)] = data
         return len(data)
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise ValueError("I/O operation on closed file")
 
     def close(self) -> None:
         """Close it, and the file that it reads."""

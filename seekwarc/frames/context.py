@@ -39,7 +39,7 @@ class FrameContext:
         self._is_closed = False
         self._pool: ThreadPoolExecutor | None = None
 
-    def count(self, *, decoded: int = 0, cache_hits: int = 0) -> None:
+    def count(self, decoded: int = 0, *, cache_hits: int = 0) -> None:
         """Add to the archive's counters."""
         with self._lock:
             self._stats.bytes_decoded += decoded
@@ -47,23 +47,21 @@ class FrameContext:
 
     def scratch(self, size: int) -> memoryview:
         """Return a buffer that this thread may use until it asks for the next one."""
-        if size > MAX_SCRATCH or self._is_closed:
-            return memoryview(bytearray(size))
-        # Another thread may close this, and then there is another place for buffers.
-        local = self._local
-        if len(getattr(local, "scratch", b"")) < size:
-            local.scratch = bytearray(MAX_SCRATCH)
-        return memoryview(local.scratch)[:size]
+        return self._kept("scratch", size) or memoryview(bytearray(size))
 
     def room(self, size: int) -> memoryview | None:
         """Return another such buffer, for stored bytes; None if they are too many to keep one."""
+        return self._kept("room", size)
+
+    def _kept(self, name: str, size: int) -> memoryview | None:
+        # Memory that is used again costs the system no work, as new memory does for each page.
         if size > MAX_SCRATCH or self._is_closed:
             return None
-        # Memory that is used again costs the system no work, as new memory does for each page.
-        local = self._local
-        if not hasattr(local, "room"):
-            local.room = bytearray(MAX_SCRATCH)
-        return memoryview(local.room)[:size]
+        # Another thread may close this, and then there is another place for buffers.
+        kept = self._local.__dict__
+        if name not in kept:
+            kept[name] = bytearray(MAX_SCRATCH)
+        return memoryview(kept[name])[:size]
 
     @property
     def pool(self) -> ThreadPoolExecutor:

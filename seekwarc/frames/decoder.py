@@ -36,14 +36,7 @@ def content_checksum(content: Buffer) -> int:
 
 
 class FrameDecoder:
-    """Decodes the frames of one file. Every thread works in a context of its own.
-
-    Args:
-        load_dictionary: Called at most once, when a frame first needs it: returns the file's
-            dictionary or None.
-        max_window_size: Largest Window_Size to decode where a window has to be allocated, of
-            `WINDOW_LIMITS`.
-    """
+    """Decodes the frames of one file. Every thread works in a context of its own."""
 
     def __init__(
         self,
@@ -86,54 +79,29 @@ class FrameDecoder:
         key = dictionary.id if dictionary else 0
         context: zstandard.ZstdDecompressor | None = getattr(self._contexts, "context", None)
         if context is None or self._contexts.key != key:
-            context = zstandard.ZstdDecompressor(
-                dict_data=dictionary.codec if dictionary else None,
-                max_window_size=self._max_window_size,
-            )
+            # Not `_codec`: the first read of a file takes one call less.
+            data = dictionary.codec if dictionary else None
+            context = zstandard.ZstdDecompressor(dict_data=data, max_window_size=self._max_window_size)
             self._contexts.context = context
             self._contexts.key = key
         return context
 
     def private(self) -> Callable[[bytes], bytes]:
-        """Return a plain decompressor of whole frames, for one user who decodes very many of them.
-
-        It raises the codec's own errors; `decode` tells what is wrong with a frame that it fails on.
-        """
-        dictionary = self.dictionary
-        return zstandard.ZstdDecompressor(dict_data=dictionary.codec if dictionary else None).decompress
+        """Return a fast decompressor of whole frames for one user, which raises the codec's own errors."""
+        return _codec(self.dictionary).decompress
 
     def decode_many(self, data: bytes, places: array[int], sizes: array[int]) -> list[memoryview]:
-        """Decode many whole frames by one call of the codec, which does not hold the interpreter's lock.
-
-        Args:
-            data: Stored bytes with all of them.
-            places: Index and size of each in `data`, one after the other.
-            sizes: Content bytes of each, which the caller has checked against a limit.
-
-        Returns:
-            The content of each; all of them are parts of one buffer.
-
-        Raises:
-            CodecError: One of them is damaged.
-        """
+        """Decode many whole frames by one call of the codec, which does not hold the interpreter's lock."""
         codec: zstandard.ZstdDecompressor | None = getattr(self._contexts, "many", None)
         if codec is None:
-            dictionary = self.dictionary
-            codec = zstandard.ZstdDecompressor(dict_data=dictionary.codec if dictionary else None)
-            self._contexts.many = codec
+            codec = self._contexts.many = _codec(self.dictionary)
         segments = zstandard.BufferWithSegments(data, places.tobytes())
         # Any: the codec's types do not say that what it returns are buffers.
         found: Any = codec.multi_decompress_to_buffer(segments, decompressed_sizes=sizes.tobytes(), threads=1)
         return [memoryview(found[number]) for number in range(len(sizes))]
 
     def decode(self, frame: Buffer, header: FrameHeader) -> bytes:
-        """Decode a whole frame that states its content size.
-
-        The caller has checked that size against a limit. Content_Checksum, where present, is verified.
-
-        Raises:
-            ChecksumError: The frame is damaged.
-        """
+        """Decode a whole frame, whose stated size the caller has checked, and verify its checksum, if any."""
         dictionary = self._dictionary
         try:
             content = self._context(header).decompress(frame)
@@ -146,15 +114,7 @@ class FrameDecoder:
         return content
 
     def decode_into(self, frame: Buffer, header: FrameHeader, out: memoryview, *, whole: bool) -> None:
-        """Decode the first `len(out)` content bytes of a frame.
-
-        With room for the whole content this is the codec's single pass straight into `out`, and
-        Content_Checksum, where present, is verified. With less room it stops when `out` is full and
-        verifies nothing.
-
-        Raises:
-            ChecksumError: The frame is damaged, ends before `out` is full, or holds more than it should.
-        """
+        """Decode the first `len(out)` content bytes of a frame; its checksum is verified only if `whole`."""
         filled = 0
         dictionary = self._dictionary
         # Where the end is not reached no checksum can be looked at: the codec need not make one on the way.
@@ -181,20 +141,13 @@ class FrameDecoder:
         return None
 
     def incremental(self, header: FrameHeader) -> Callable[[bytes], bytes]:
-        """Return a function that takes a frame piece by piece and returns what each piece decodes to.
-
-        Raises:
-            LimitError: The frame's window exceeds the limit.
-        """
+        """Return a function that takes a frame piece by piece and returns what each piece decodes to."""
         if header.window_size > self._max_window_size:
             raise self._window_error(header)
         # Loaded even if it is not named: a stream cannot begin again once it has failed.
         dictionary = self._dictionary_for(header)
         # A context of its own: the caller may keep this for long, and use it in another thread.
-        decompressor = zstandard.ZstdDecompressor(
-            dict_data=dictionary.codec if dictionary else None,
-            max_window_size=max(self._max_window_size, 1 << 10),
-        ).decompressobj()
+        decompressor = _codec(dictionary, max(self._max_window_size, 1 << 10)).decompressobj()
 
         def decode(piece: bytes) -> bytes:
             try:
@@ -211,11 +164,13 @@ class FrameDecoder:
         )
 
     def _dictionary_helps(self, header: FrameHeader) -> bool:
-        """Tell whether a frame that failed without a dictionary should be tried again with one.
-
-        Frames of such a file must name the dictionary, but not all writers do.
-        """
+        """Tell whether to try again with the dictionary, which frames must name but not all writers do."""
         return not header.dictionary_id and self.dictionary is not None
+
+
+def _codec(dictionary: Dictionary | None, max_window_size: int = 0) -> zstandard.ZstdDecompressor:
+    data = dictionary.codec if dictionary else None
+    return zstandard.ZstdDecompressor(dict_data=data, max_window_size=max_window_size)
 
 
 def _without_checksum(frame: Buffer) -> bytearray:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -51,6 +52,10 @@ class PlainEncoder:
 
     encode_smallest = store = encode
 
+    def encode_each(self, contents: Sequence[Buffer]) -> list[EncodedFrame]:
+        """Make a part of each content."""
+        return [*map(self.encode, contents)]
+
     def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:  # noqa: ARG002
         """Return one part."""
         return [self.encode(content)]
@@ -69,6 +74,10 @@ class DeflateEncoder:
         return EncodedFrame(data, len(content), zlib.crc32(content))
 
     encode_smallest = encode
+
+    def encode_each(self, contents: Sequence[Buffer]) -> list[EncodedFrame]:
+        """Make a part of each content."""
+        return [*map(self.encode, contents)]
 
     def store(self, content: Buffer) -> EncodedFrame:
         """Make one part of stored blocks (RFC 1951, section 3.2.4): its size follows from the content's."""
@@ -98,7 +107,6 @@ def combined_crc(first: int, second: int, second_size: int) -> int:
 
 
 def _product(a: int, b: int) -> int:
-    """Multiply two polynomials modulo that of CRC-32."""
     product = 0
     bit = ONE
     while bit:
@@ -111,7 +119,6 @@ def _product(a: int, b: int) -> int:
 
 @cache
 def _square_power(exponent: int) -> int:
-    """Return x to the power of 2 ** exponent."""
     if not exponent:
         return ONE >> 1
     root = _square_power(exponent - 1)

@@ -189,17 +189,7 @@ class StoredDictionary(NamedTuple):
 def load_dictionary(
     read: Callable[[int, int], bytes], name: str, *, limit: int = MAX_DICTIONARY_SIZE
 ) -> Dictionary | None:
-    """Load the dictionary at the head of a file, if there is one.
-
-    Args:
-        read: Returns the stored bytes [start, stop), fewer at the end of the file.
-        name: What messages call the file.
-        limit: Most bytes of the dictionary frame's User_Data, and of the dictionary itself.
-
-    Raises:
-        LimitError: The dictionary is larger than `limit`.
-        FormatError: The dictionary frame holds no dictionary.
-    """
+    """Load the dictionary at the head of a file, if there is one."""
     try:
         found = _framed(read, limit)
         if found is not None:
@@ -217,16 +207,8 @@ def read_dictionary(
 ) -> StoredDictionary:
     """Read the dictionary at the head of a file, or a file that is nothing but a dictionary.
 
-    Args:
-        source: The file; may be a pipe.
-        max_dictionary_size: Most bytes of the dictionary, stored and decompressed; 8 MiB unless given. A file
-            that is nothing but a dictionary, and whose size is known, then has no limit.
-        max_window_size: Largest Window_Size of a compressed dictionary. One that states its size is
-            decompressed without a window, so no limit is needed.
-
-    Raises:
-        LimitError: The dictionary exceeds a limit.
-        FormatError: The file has no dictionary, or a damaged one.
+    It may have 8 MiB, stored and decompressed, unless `max_dictionary_size` is given; a file that is nothing
+    but a dictionary, and whose size is known, has no limit then. A larger one is a `LimitError`.
     """
     window = Window(source)
 
@@ -251,7 +233,6 @@ def read_dictionary(
 
 
 def _framed(read: Callable[[int, int], bytes], limit: int) -> StoredDictionary | None:
-    """Load the dictionary of a dictionary frame, if the file begins with one."""
     head = read(0, SKIPPABLE_HEADER_SIZE)
     if head[:4] != struct.pack("<I", DICTIONARY_FRAME_MAGIC):
         return None
@@ -269,7 +250,6 @@ def _framed(read: Callable[[int, int], bytes], limit: int) -> StoredDictionary |
 
 
 def _bare(window: Window, limit: int) -> StoredDictionary:
-    """Load a file that is nothing but a dictionary."""
     head = window.take(0, 4)
     if head != struct.pack("<I", DICTIONARY_MAGIC):
         warc = head == b"WARC" or head[:2] == b"\x1f\x8b" or head == struct.pack("<I", FRAME_MAGIC)
@@ -327,10 +307,7 @@ def _unpack_stream(data: bytes, window_size: int, limit: int) -> bytes:
         while piece := reader.read(MAX_STEP):
             found += piece
             if len(found) > limit:
-                raise LimitError(
-                    f"a dictionary exceeds the limit of {limit} bytes; raise max_dictionary_size "
-                    "(--max-dictionary) to allow it"
-                )
+                raise _too_large("a dictionary", len(found), limit)
     return bytes(found)
 
 

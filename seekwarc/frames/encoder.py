@@ -41,6 +41,7 @@ MAX_ADDED: Final = 64
 NOT_WORTH_IT: Final = 0.95
 """A frame that takes more than this share of its content counts as not compressible."""
 
+COMPRESSES_MANY: Final = "multi_compress_to_buffer" in zstandard.backend_features
 MAX_ASIDE: Final = 4
 """Calls beside the jobs that may wait."""
 
@@ -62,6 +63,9 @@ class RecordEncoder(Protocol):
     def encode(self, content: Buffer) -> EncodedFrame:
         """Make one frame."""
 
+    def encode_each(self, contents: Sequence[Buffer]) -> list[EncodedFrame]:
+        """Make a frame of each content."""
+
     def encode_smallest(self, content: Buffer) -> EncodedFrame:
         """Make one frame, the smallest there is."""
 
@@ -73,11 +77,7 @@ class RecordEncoder(Protocol):
 
 
 class FrameEncoder:
-    """Makes frames that state Frame_Content_Size, Content_Checksum and, with a dictionary, its ID.
-
-    May be used from several threads; each has a context of its own. The same content always makes the
-    same bytes.
-    """
+    """Makes frames that state size, checksum and dictionary, the same for the same content, in any thread."""
 
     def __init__(self, level: int, dictionary: Dictionary | None) -> None:
         # Level 0 is the codec's name for its default, which not all of its functions know.
@@ -86,43 +86,44 @@ class FrameEncoder:
         self._contexts = threading.local()
 
     def _compressor(self, level: int) -> zstandard.ZstdCompressor:
-        contexts: dict[int, zstandard.ZstdCompressor] | None = getattr(self._contexts, "of_level", None)
-        if contexts is None:
-            contexts = self._contexts.of_level = {}
-        compressor = contexts.get(level)
-        if compressor is None:
-            codec = None
-            if self._dictionary is not None:
-                # Digested for this level once, not again for each frame.
-                codec = zstandard.ZstdCompressionDict(
-                    self._dictionary.data, dict_type=zstandard.DICT_TYPE_FULLDICT
-                )
-                codec.precompute_compress(level=level)
-            compressor = zstandard.ZstdCompressor(
-                level=level,
-                dict_data=codec,
-                write_checksum=True,
-                write_content_size=True,
-                write_dict_id=True,
+        codec = None
+        if self._dictionary is not None:
+            # Digested for this level once, not again for each frame.
+            codec = zstandard.ZstdCompressionDict(
+                self._dictionary.data, dict_type=zstandard.DICT_TYPE_FULLDICT
             )
-            contexts[level] = compressor
-        return compressor
+            codec.precompute_compress(level=level)
+        return zstandard.ZstdCompressor(
+            level=level, dict_data=codec, write_checksum=True, write_content_size=True, write_dict_id=True
+        )
 
-    def _encode_all(self, contents: Iterable[Buffer], level: int) -> list[EncodedFrame]:
-        try:
-            compressor = self._contexts.of_level[level]
-        except (AttributeError, KeyError):
-            compressor = self._compressor(level)
-        frames = []
-        for content in contents:
-            data = compressor.compress(content)
-            # A frame ends in its Content_Checksum.
-            frames.append(EncodedFrame(data, len(content), int.from_bytes(data[-4:], "little")))
-        return frames
+    def _encode_all(self, contents: Sequence[Buffer], level: int) -> list[EncodedFrame]:
+        compressors: dict[int, zstandard.ZstdCompressor] | None = getattr(self._contexts, "by_level", None)
+        if compressors is None:
+            compressors = self._contexts.by_level = {}
+        compressor = compressors.get(level)
+        if compressor is None:
+            compressor = compressors[level] = self._compressor(level)
+        made: Iterable[bytes]
+        if len(contents) > 1 and COMPRESSES_MANY:
+            # One call for all: after each, this thread would wait for the interpreter's lock.
+            frames = compressor.multi_compress_to_buffer([*contents])
+            made = [frames[number].tobytes() for number in range(len(frames))]
+        else:
+            made = map(compressor.compress, contents)
+        # A frame ends in its Content_Checksum.
+        return [
+            EncodedFrame(data, len(content), int.from_bytes(data[-4:], "little"))
+            for data, content in zip(made, contents, strict=True)
+        ]
 
     def encode(self, content: Buffer) -> EncodedFrame:
         """Make one frame."""
         return self._encode_all((content,), self._level)[0]
+
+    def encode_each(self, contents: Sequence[Buffer]) -> list[EncodedFrame]:
+        """Make a frame of each content."""
+        return self._encode_all(contents, self._level)
 
     def encode_smallest(self, content: Buffer) -> EncodedFrame:
         """Make one frame, at the level of `encode` or that of data that do not compress: the smaller."""
@@ -140,11 +141,7 @@ class FrameEncoder:
         return [*map(EncodedFrame._make, zip(frames, map(len, contents), checksums, strict=True))]
 
     def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:
-        """Make one frame, or several of `small_frame` bytes where the content does not compress.
-
-        Small frames of such content cost next to nothing in size, and a reader of a short range then has
-        less to fetch.
-        """
+        """Make one frame, or several of `small_frame` bytes, cheap to read, of incompressible content."""
         (frame,) = self._encode_all((content,), self._level)
         if len(content) <= small_frame or len(frame.data) <= len(content) * NOT_WORTH_IT:
             return [frame]
@@ -152,27 +149,21 @@ class FrameEncoder:
         view = memoryview(content)
         starts = range(0, len(view) - MAX_ADDED, small_frame)
         stops = [*starts[1:], len(view)]
-        parts = map(view.__getitem__, map(slice, starts, stops))
+        parts = [*map(view.__getitem__, map(slice, starts, stops))]
         if len(frame.data) > len(content):
             # Nothing was found to compress, as in most films: the codec would store each part as it is.
-            return self._store_all([*parts])
+            return self._store_all(parts)
         return self._encode_all(parts, min(self._level, 1))
 
 
 class _Waiting(NamedTuple):
-    """A job whose result is still to be delivered."""
-
-    finish: Callable[[], None]
+    finish: Callable[[], object]
     """Waits for the result and delivers it."""
     is_job: bool
 
 
 class Aside:
-    """Calls made one after the other in a thread beside the jobs, such as to compute a digest.
-
-    Args:
-        pool: The thread; None to make the calls at once in the caller's.
-    """
+    """Calls made one after the other in a thread beside the jobs, such as to compute a digest."""
 
     def __init__(self, pool: ThreadPoolExecutor | None) -> None:
         self._pool = pool
@@ -196,14 +187,9 @@ class Aside:
 class OrderedWork:
     """Jobs done in other threads, their results delivered in the order of the jobs.
 
-    Delivery happens in the caller's thread, inside `submit`, `mark` and `drain`. No more than a few jobs a
-    thread are ever waiting, which bounds the memory that they hold.
-
-    A delivery that fails, or that a signal interrupts, is repeated by the next of these calls unless it is
-    dropped. So whatever is delivered must bear that.
-
-    Args:
-        threads: Threads to work in; with one, jobs are done at once in the caller's.
+    Delivery happens in the caller's thread, inside `submit`, `mark` and `drain`; with one thread the jobs do,
+    too. No more than a few jobs a thread are ever waiting, which bounds the memory that they hold. A delivery
+    that fails, or that a signal interrupts, is repeated by the next of these calls unless it is dropped.
     """
 
     def __init__(self, threads: int) -> None:
@@ -233,7 +219,7 @@ class OrderedWork:
         """Return a way to make calls in one further thread, in order."""
         return Aside(self._aside)
 
-    def mark(self, reached: Callable[[], None]) -> None:
+    def mark(self, reached: Callable[[], object]) -> None:
         """Call `reached` once everything that was submitted before is delivered."""
         self._waiting.append(_Waiting(reached, False))
         if len(self._waiting) == 1:
@@ -242,9 +228,7 @@ class OrderedWork:
     def drain(self) -> None:
         """Wait until everything is delivered."""
         while self._waiting:
-            self._waiting[0].finish()
-            self._waiting.popleft()
-            self._delivered += 1
+            self._deliver_one()
 
     def _deliver_one(self) -> None:
         self._waiting[0].finish()

@@ -6,7 +6,8 @@ isal, where it is (extra `gzip`), takes about half the time of the standard libr
 from __future__ import annotations
 
 import zlib
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from importlib import import_module
 from typing import Final, NamedTuple, Protocol
 
@@ -35,13 +36,6 @@ class Inflater(Protocol):
         """Take the next bytes and return up to `max_length` bytes of content."""
 
 
-class InflaterFactory(Protocol):
-    """Makes inflaters."""
-
-    def __call__(self, wbits: int, /) -> Inflater:
-        """Make one."""
-
-
 class MembersReader(Protocol):
     """Inflates one member after the other, each checksum verified."""
 
@@ -49,32 +43,21 @@ class MembersReader(Protocol):
         """Return up to `size` bytes of content, nothing at the end."""
 
 
-class ReaderFactory(Protocol):
-    """Makes such readers."""
-
-    def __call__(self, stored: bytearray, /) -> MembersReader:
-        """Make one for members in memory."""
-
-
 class GzipCodec(NamedTuple):
     """A decompressor of gzip members."""
 
-    make: InflaterFactory
+    inflater: Callable[[], Inflater]
+    """Makes what decompresses one member."""
     errors: tuple[type[Exception], ...]
     """What it raises where a member is damaged."""
-
-    reader: ReaderFactory | None = None
+    reader: Callable[[bytearray], MembersReader] | None = None
     """Makes what inflates many members by one call, which does not hold the interpreter's lock."""
 
     def inflate_members(self, stored: bytearray, size: int) -> bytes:
         """Return the content of consecutive members, all by one call.
 
-        Args:
-            stored: The members, and nothing else.
-            size: Bytes of content in all, more than 0, which the caller has checked against a limit.
-
-        Returns:
-            Nothing where one of them is damaged, or they hold more or less than that.
+        That is `size` bytes, more than 0, which the caller has checked against a limit. Nothing if one of the
+        members is damaged, or they hold more or less.
         """
         if self.reader is None:
             return b""
@@ -88,10 +71,6 @@ class GzipCodec(NamedTuple):
             return b""
         return content if is_all else b""
 
-    def inflater(self) -> Inflater:
-        """Return what decompresses one member."""
-        return self.make(GZIP_MEMBER)
-
 
 @cache
 def gzip_codec() -> GzipCodec:
@@ -99,5 +78,6 @@ def gzip_codec() -> GzipCodec:
     try:
         isal = import_module("isal.isal_zlib")
     except ImportError:
-        return GzipCodec(zlib.decompressobj, (zlib.error,))
-    return GzipCodec(isal.decompressobj, (isal.error,), getattr(isal, "_GzipReader", None))
+        return GzipCodec(partial(zlib.decompressobj, GZIP_MEMBER), (zlib.error,))
+    inflater = partial(isal.decompressobj, GZIP_MEMBER)
+    return GzipCodec(inflater, (isal.error,), getattr(isal, "_GzipReader", None))

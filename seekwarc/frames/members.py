@@ -17,6 +17,7 @@ Source: RFC 1952, section 2.3.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from typing import Final
 
@@ -26,12 +27,14 @@ from seekwarc.frames.ahead import (
     SMALL_FRAME,
     BatchesAhead,
     DecodedBatch,
+    Small,
+    alone_then_ahead,
     batches_from,
 )
-from seekwarc.frames.inflate import GzipCodec, gzip_codec
+from seekwarc.frames.inflate import gzip_codec
 from seekwarc.frames.scan import Window
 
-__all__ = ["members_ahead"]
+__all__ = ["members_ahead", "small_members"]
 
 MAGIC: Final = b"\x1f\x8b\x08"
 """ID1, ID2 and the only CM there is."""
@@ -45,42 +48,25 @@ SIZE_BYTES: Final = 4
 MARK: Final = os.urandom(TIME.stop - TIME.start)
 
 
-class _Members:
-    """Consecutive small members as they are stored."""
-
-    __slots__ = ("_codec", "_places", "_sizes", "_stored")
-
-    def __init__(self, codec: GzipCodec, stored: bytes, places: list[int], sizes: list[int]) -> None:
-        self._codec = codec
-        self._stored = stored
-        self._places = places
-        self._sizes = sizes
-
-    def decode(self) -> list[memoryview]:
-        stored = bytearray(self._stored)
-        # What waits to be taken holds no stored bytes.
-        self._stored = b""
-        for place in self._places:
-            stored[place + TIME.start : place + TIME.stop] = MARK
-        content = memoryview(self._codec.inflate_members(stored, sum(self._sizes)))
-        contents: list[memoryview] = []
-        begin = 0
-        for size in self._sizes if content else ():
-            contents.append(content[begin : begin + size])
-            begin += size
-        return contents
+def small_members(
+    window: Window,
+    offset: int,
+    one_by_one: Callable[[int], Iterator[Small]],
+    threads: int,
+    count: Callable[[int], object] | None = None,
+) -> Generator[Small, None, None]:
+    """Yield members: `alone_then_ahead`, the latter with more threads than one and a codec that can."""
+    ahead = None
+    if threads > 1 and gzip_codec().reader is not None:
+        ahead = partial(members_ahead, window, threads=threads)
+    return alone_then_ahead(offset, one_by_one, ahead, count)
 
 
 def members_ahead(window: Window, offset: int, threads: int) -> BatchesAhead:
     """Inflate the small members from `offset` on, in threads of their own.
 
     It ends before the first member that is not small, is empty, has flags, or is damaged; and before a few
-    that look like such a one.
-
-    Args:
-        window: What the stored bytes are read through, by this alone until it is closed.
-        offset: Where the first of them begins.
-        threads: How many inflate.
+    that look like such a one. Nothing else may read through the window until it is closed.
     """
     return BatchesAhead(batches_from(partial(_next_batch, window), offset), threads)
 
@@ -110,5 +96,18 @@ def _next_batch(window: Window, offset: int) -> DecodedBatch | None:
         index = end
     if not ends:
         return None
-    members = _Members(gzip_codec(), data[begin:index], places, sizes)
-    return DecodedBatch(ends, size, members.decode, followed=index < len(data) or not is_last)
+    decode = partial(_inflated, data[begin:index], places, sizes)
+    return DecodedBatch(ends, size, decode, followed=index < len(data) or not is_last)
+
+
+def _inflated(stored: bytes, places: list[int], sizes: list[int]) -> list[memoryview]:
+    marked = bytearray(stored)
+    for place in places:
+        marked[place + TIME.start : place + TIME.stop] = MARK
+    content = memoryview(gzip_codec().inflate_members(marked, sum(sizes)))
+    contents: list[memoryview] = []
+    begin = 0
+    for size in sizes if content else ():
+        contents.append(content[begin : begin + size])
+        begin += size
+    return contents

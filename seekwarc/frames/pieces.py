@@ -1,14 +1,14 @@
 """The content of a file piece by piece, whatever it is compressed with.
 
-A *unit* is what a file is compressed by: a Zstandard frame, a gzip member; of a plain file, any byte.
-Units are decompressed piece by piece, so that memory is bounded by the pieces, never by a frame's or a
-record's size.
+Zstandard frames and gzip members are decompressed piece by piece, so that memory is bounded by the pieces,
+never by a frame's or a record's size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from functools import partial
 from typing import Final, Literal, NamedTuple
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
@@ -22,12 +22,13 @@ from seekwarc.format.zstd import (
     measure_frame,
     walk_blocks,
 )
+from seekwarc.frames.ahead import Small
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.inflate import gzip_codec
-from seekwarc.frames.scan import Window, frame_start_at
+from seekwarc.frames.members import small_members
+from seekwarc.frames.scan import Window, cut_frame, frame_start_at
 
 __all__ = [
-    "MEMBERS_ALONE",
     "WHOLE_FRAME",
     "Compression",
     "EmptyFrame",
@@ -48,20 +49,18 @@ WHOLE_FRAME: Final = 1 << 20
 GZIP_STEP: Final = 32 << 10
 GZIP_PIECE: Final = 256 << 10
 PLAIN_PIECE: Final = 256 << 10
-MEMBERS_ALONE: Final = 64
-"""After so many gzip members threads that inflate small ones ahead are worth their cost."""
 
 
 class Piece(NamedTuple):
-    """Some decompressed bytes of one unit."""
+    """Some decompressed bytes of one frame or gzip member, or bytes of a file without compression."""
 
     data: bytes
-    unit: int
-    """Offset of the unit in the stored file."""
+    offset: int
+    """Offset of the frame or member; of a file without compression, that of the bytes."""
     first: bool
-    """Whether the piece begins its unit."""
+    """Whether the piece begins its frame or member."""
     end: int | None
-    """Offset after the unit where the piece ends it, else None."""
+    """Offset after the frame or member if the piece ends it, else None."""
 
 
 class EmptyFrame(NamedTuple):
@@ -74,11 +73,7 @@ class EmptyFrame(NamedTuple):
 
 
 def detect(head: bytes, name: str, offset: int = 0) -> Compression:
-    """Tell what a file, or a record in it, is compressed with, from its first bytes.
-
-    Raises:
-        UnsupportedError: Neither WARC nor a compression that WARC files come in.
-    """
+    """Tell the compression of a file, or of a record in it, by its first bytes, or raise UnsupportedError."""
     if head[:2] == b"\x1f\x8b":
         return "gz"
     if is_record_magic(head):
@@ -108,24 +103,15 @@ def pieces_from(
     strict: bool = False,
     threads: int = 1,
 ) -> Generator[Piece | EmptyFrame, None, None]:
-    """Yield the content of the units from `offset` to the end of the file. Close it, for it may have threads.
+    """Yield the content from `offset` to the end of the file. Close it, for it may have threads.
 
-    Args:
-        window: What the stored bytes are read through.
-        offset: Where the first unit begins.
-        compression: What the units are.
-        decoder: Decodes Zstandard frames.
-        observe: Told of each frame before its content comes.
-        strict: Yield no last block of a frame whose checksum is cut off.
-        threads: How many inflate small gzip members ahead, if more than one.
-
-    Raises:
-        FormatError: When a damaged or cut unit is reached.
+    `observe` is told of each frame before its content comes. With `strict` the last block of a frame whose
+    checksum is cut off is left out. More `threads` than one inflate small gzip members ahead.
     """
     if compression == "gz":
         # A pipe cannot be read by two, and beyond a limit nothing is to be read ahead.
-        alone = threads < 2 or window.limit is not None or window.source.is_pipe
-        return _gzip_pieces(window, offset, 1 if alone or gzip_codec().reader is None else threads)
+        alone = window.limit is not None or window.source.is_pipe
+        return _gzip_pieces(window, offset, 1 if alone else threads)
     if compression == "none":
         return _plain_pieces(window, offset)
     return _zstd_pieces(window, offset, decoder, observe, strict=strict)
@@ -138,58 +124,42 @@ def _plain_pieces(window: Window, offset: int) -> Generator[Piece, None, None]:
 
 
 def _gzip_pieces(window: Window, offset: int, threads: int) -> Generator[Piece, None, None]:
+    first = True
+    with closing(small_members(window, offset, partial(_inflated, window), threads)) as members:
+        for end, data, _ in members:
+            yield Piece(bytes(data), offset, first, end or None)
+            first = end > 0
+            offset = end or offset
+
+
+def _inflated(window: Window, offset: int) -> Iterator[Small]:
+    """Yield the content of gzip members piece by piece, with the end of each."""
     name = window.source.name
     codec = gzip_codec()
-    count, alone = 0, MEMBERS_ALONE
     data = window.at_hand(offset, GZIP_STEP)
     while data:
-        unit = offset
-        if threads > 1 and count == alone:
-            offset = yield from _small_members(window, offset, threads)
-            # Of members that cannot be inflated in batches there may be very many.
-            count, alone = 0, MEMBERS_ALONE if offset > unit else 2 * alone
-            data = window.at_hand(offset, GZIP_STEP)
-            continue
-        count += 1
         if data[:2] != b"\x1f\x8b"[: len(data)]:
             if not data.strip(b"\0"):
                 offset += len(data)
                 data = window.at_hand(offset, GZIP_STEP)
                 continue
-            raise FormatError(
-                f"no gzip member starts here: found {data[:8]!r}",
-                source=name,
-                offset=offset,
-            )
+            raise FormatError(f"no gzip member starts here: found {data[:8]!r}", source=name, offset=offset)
+        begin = offset
         inflater = codec.inflater()
-        first = True
         while not inflater.eof:
             if not data:
-                raise TruncatedError("the file ends inside this gzip member", source=name, offset=unit)
+                raise TruncatedError("the file ends inside this gzip member", source=name, offset=begin)
             try:
                 out = inflater.decompress(data, GZIP_PIECE)
             except codec.errors as error:
                 text = f"this gzip member is damaged ({error})"
-                raise ChecksumError(text, source=name, offset=unit) from error
+                raise ChecksumError(text, source=name, offset=begin) from error
             rest = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
             offset += len(data) - len(rest)
             if out or inflater.eof:
-                yield Piece(out, unit, first, offset if inflater.eof else None)
-                first = False
+                yield offset if inflater.eof else 0, out, True
             # An inflater that held back output needs no new input to go on.
             data = rest or window.at_hand(offset, GZIP_STEP)
-
-
-def _small_members(window: Window, offset: int, threads: int) -> Generator[Piece, None, int]:
-    """Yield small gzip members, inflated ahead, and return the offset of what is something else."""
-    from seekwarc.frames.members import members_ahead
-
-    with closing(members_ahead(window, offset, threads)) as ahead:
-        while (batch := ahead.take()) is not None:
-            for end, content in zip(batch.ends, batch.contents, strict=True):
-                yield Piece(bytes(content), offset, True, end)
-                offset = end
-    return offset
 
 
 def _zstd_pieces(
@@ -217,38 +187,34 @@ def _zstd_pieces(
 
 
 def _frame_pieces(
-    window: Window, unit: int, header: FrameHeader, decode: Callable[[bytes], bytes], *, strict: bool
+    window: Window, offset: int, header: FrameHeader, decode: Callable[[bytes], bytes], *, strict: bool
 ) -> Generator[Piece | EmptyFrame, None, int]:
     """Yield the content of one frame block by block, and return the offset of what comes after it."""
-    position = unit + header.size
-    data = window.take(unit, header.size)
+    position = offset + header.size
+    data = window.take(offset, header.size)
     first, done = True, False
     while not done:
-        blocks, done, is_cut = _next_blocks(window, position, unit, checksum=header.has_checksum)
+        blocks, done, is_cut = _next_blocks(window, position, offset, checksum=header.has_checksum)
         position += len(blocks)
         try:
             out = decode(data + blocks)
         except FormatError as error:
-            raise error.located(window.source.name, unit) from None
+            raise error.located(window.source.name, offset) from None
         data = b""
         end = position if done and not is_cut else None
         if out and not (is_cut and strict):
-            yield Piece(out, unit, first, end)
+            yield Piece(out, offset, first, end)
             first = False
         elif end is not None:
             # The end of a frame, or the whole of an empty one.
-            yield EmptyFrame(end, None) if first else Piece(b"", unit, False, end)
+            yield EmptyFrame(end, None) if first else Piece(b"", offset, False, end)
         if is_cut:
-            raise TruncatedError("the file ends inside this frame", source=window.source.name, offset=unit)
+            raise cut_frame(window.source, offset)
     return position
 
 
 def skippable_frame_at(window: Window, offset: int, size: int) -> EmptyFrame:
-    """Describe the skippable frame of `size` bytes at `offset`.
-
-    Raises:
-        TruncatedError: The file does not hold all of it.
-    """
+    """Describe the skippable frame of `size` bytes at `offset`."""
     anchor = None
     magic = int.from_bytes(window.take(offset, 4), "little")
     # A table that lists more than there can be before it is not worth reading, and a huge one may cost more
@@ -259,11 +225,7 @@ def skippable_frame_at(window: Window, offset: int, size: int) -> EmptyFrame:
         except FormatError:
             anchor = None  # An extension frame like any other.
     if not window.take(offset + size - 1, 1):
-        raise TruncatedError(
-            f"the file ends inside a skippable frame of {size} bytes",
-            source=window.source.name,
-            offset=offset,
-        )
+        raise cut_frame(window.source, offset, size)
     return EmptyFrame(offset + size, anchor)
 
 
@@ -284,22 +246,17 @@ def whole_frame(window: Window, offset: int, header: FrameHeader) -> bytes:
     return data[index : measured[0]] if measured else b""
 
 
-def _next_blocks(window: Window, position: int, unit: int, *, checksum: bool) -> tuple[bytes, bool, bool]:
-    """Return the next block of a frame, with the frame's checksum after the last one.
-
-    Returns:
-        The bytes, whether that was the last block, and whether the file ends inside the checksum: then it
-        is left out.
-    """
+def _next_blocks(window: Window, position: int, offset: int, *, checksum: bool) -> tuple[bytes, bool, bool]:
+    """Return a block, the last with the checksum; whether it is the last; whether the checksum is cut."""
     header = window.take(position, 3)
     try:
         # Only one header is shown to the walker, so it stops after one block: at most 128 KiB come out.
         size, done = walk_blocks(header, 0) if len(header) == 3 else (4, False)
     except FormatError as error:
-        raise error.located(window.source.name, unit) from None
+        raise error.located(window.source.name, offset) from None
     with_checksum = size + 4 * (done and checksum)
     block = window.take(position, with_checksum)
     if len(block) < size:
-        raise TruncatedError("the file ends inside this frame", source=window.source.name, offset=unit)
+        raise cut_frame(window.source, offset)
     is_cut = len(block) < with_checksum
     return block[:size] if is_cut else block, done, is_cut

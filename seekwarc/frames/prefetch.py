@@ -25,10 +25,7 @@ _T = TypeVar("_T")
 
 
 class PrefetchWindow:
-    """Decides how many frames to fetch before they are asked for: none, then twice as many each time.
-
-    Access is sequential where a read begins in the frame that the previous one ended in, or in the next.
-    """
+    """Decides how many frames to prefetch: none, then twice as many with each sequential read."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -60,11 +57,7 @@ class PrefetchWindow:
 
 
 class Prefetcher(Generic[_T]):
-    """Iterates in a thread of its own, a little ahead of the caller.
-
-    What the iterator raises is raised where the item would have come. Close it where it is not taken to its
-    end.
-    """
+    """Iterates in its own thread, a little ahead; errors come in order. Close it if it is not exhausted."""
 
     def __init__(self, items: Iterator[_T], weigh: Callable[[_T], int]) -> None:
         self._items = items

@@ -70,8 +70,6 @@ class ReadPlan(NamedTuple):
 
 
 class _Target:
-    """The caller's buffer, to be filled with the content from `start` on."""
-
     __slots__ = ("out", "start", "verify")
 
     def __init__(self, start: int, out: memoryview, *, verify: bool) -> None:
@@ -117,12 +115,7 @@ class FrameRun:
         return ReadPlan(ranges, sum(sizes), len(sizes) - sizes.count(0))
 
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
-        """Return content bytes [start, stop). The caller has checked that there are as many.
-
-        Raises:
-            ChecksumError: A frame is damaged or is not what the table says.
-            SourceError: The stored bytes are unavailable.
-        """
+        """Return content bytes [start, stop); the caller has checked that there are as many."""
         wanted = self.table.locate(start, stop)
         if verify and 1 <= len(wanted) <= 2:
             if self._window is not None:
@@ -142,13 +135,7 @@ class FrameRun:
         return bytes(out)
 
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
-        """Return content from `start` to the end of a frame, or to `stop`: `least` bytes or more.
-
-        It is for heads and chunk lines, which tell nothing of how the rest is read: nothing is prefetched.
-
-        Raises:
-            ChecksumError, SourceError: As `read`.
-        """
+        """Return content from `start` to a frame's end or `stop`, `least` bytes or more, without prefetch."""
         if start >= stop:
             return b""
         wanted = self.table.locate(start, min(start + least, stop))
@@ -162,11 +149,7 @@ class FrameRun:
         return bytes(out)
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
-        """Fill `out` with the content from `start` on. The caller has checked that there is as much.
-
-        Raises:
-            ChecksumError, SourceError: As `read`.
-        """
+        """Fill `out` with the content from `start` on. The caller has checked that there is as much."""
         wanted = self.table.locate(start, start + len(out))
         if self._window is not None:
             self._prefetch(self._window.note(wanted.start, wanted.stop))
@@ -198,14 +181,6 @@ class FrameRun:
         for frame in others:
             target.copy(frame, self._content(frame))
 
-    def content(self, number: int) -> bytes:
-        """Return all content of one frame, decoded once for all threads that want it at the same time.
-
-        Raises:
-            ChecksumError, SourceError: As `read`.
-        """
-        return self._content(self.table[number])
-
     def _contents(self, first: FrameEntry, second: FrameEntry) -> tuple[bytes, bytes]:
         """Return the contents of a frame and of the next one, fetched together where neither is cached."""
         cache, size = self._context.cache, first.stored_size
@@ -218,7 +193,9 @@ class FrameRun:
     def _content(self, frame: FrameEntry, stored: Buffer | None = None) -> bytes:
         """Return the content of a frame, whose stored bytes are fetched unless they are given."""
         context = self._context
-        key = self._key(frame)
+        # Not `_key`: each read takes one call less.
+        start = self.offset + frame.stored_start
+        key = start, start + frame.stored_size, frame.content_size
         cached = context.cache.begin(key)
         if cached is not None:
             context.count(cache_hits=1)
@@ -334,7 +311,6 @@ class FrameRun:
                 out[:] = scratch[start:]
 
     def _decode_into(self, frame: FrameEntry, stored: Buffer, out: memoryview, *, verify: bool) -> None:
-        """Decode the first `len(out)` bytes of a frame, and check them if that is all of it."""
         try:
             header = check_frame(frame, stored)
             self._context.decoder.decode_into(stored, header, out, whole=len(out) == frame.content_size)
@@ -361,7 +337,6 @@ class FrameRun:
         return content
 
     def _prefetch(self, wanted: range) -> None:
-        """Have frames decoded into the cache by a thread that works beside this one."""
         if not wanted:
             return
         context = self._context
@@ -400,9 +375,11 @@ class FrameRun:
         """Say which frame of which record is damaged, and what of the record is lost by it."""
         kind = type(error) if isinstance(error, ChecksumError | LimitError) else ChecksumError
         start = self.offset + frame.stored_start
-        return kind(
+        named = kind(
             f"frame {frame.number} (stored bytes {start} to {start + frame.stored_size}, record bytes "
             f"{frame.content_start} to {frame.content_stop}): {error.message}",
             source=self._context.source.name,
             offset=self.offset,
         )
+        named.frame = frame.number
+        return named

@@ -40,6 +40,7 @@ __all__ = [
     "Frame",
     "ScannedRun",
     "Window",
+    "cut_frame",
     "frame_at",
     "frame_start_at",
     "frames_from",
@@ -91,7 +92,6 @@ class Window:
     after a jump: stepping over the blocks of a video should not read the video.
 
     Args:
-        source: What is read.
         first_read: Bytes of the first read, and of each after a jump, unless more are wanted.
         limit: Offset that no read goes beyond for later steps, such as the end of the record that is wanted.
     """
@@ -117,10 +117,7 @@ class Window:
         return bool(self._data) and self._start <= start <= self.end and stop - start <= MAX_READ
 
     def get(self, start: int, stop: int) -> tuple[bytes, int]:
-        """Return bytes that include [start, stop), and the index among them at which `start` lies.
-
-        What lies beyond the end of the source is missing from the answer.
-        """
+        """Return bytes that include [start, stop), fewer at the end, and the index of `start` in them."""
         if self._size is not None and stop > self._size:
             stop = max(self._size, start)
         index = start - self._start
@@ -156,16 +153,7 @@ class Window:
 
 
 def frame_start_at(window: Window, offset: int) -> tuple[int, FrameHeader | None, int] | None:
-    """Read the header of the frame at `offset`, of whichever kind.
-
-    Returns:
-        (magic, header, size): header and size are None and the whole frame's size for a skippable frame;
-        the parsed header and its own size for a Zstandard frame. None at the end of the source.
-
-    Raises:
-        TruncatedError: The source ends inside the header.
-        FormatError: No frame starts here.
-    """
+    """Return magic, header and its size; (magic, None, frame size) of a skippable frame; None at the end."""
     data, index = window.get(offset, offset + MAX_FRAME_HEADER_SIZE)
     if index == len(data):
         return None
@@ -188,15 +176,7 @@ def frame_start_at(window: Window, offset: int) -> tuple[int, FrameHeader | None
 
 
 def frame_at(window: Window, offset: int) -> Frame | None:
-    """Measure the frame at `offset` by stepping over its block headers.
-
-    Returns:
-        None at the end of the source.
-
-    Raises:
-        TruncatedError: The source ends inside the frame.
-        FormatError: No frame starts here, or its block headers are damaged.
-    """
+    """Measure the frame at `offset` by stepping over its block headers; None at the end of the source."""
     start = frame_start_at(window, offset)
     if start is None:
         return None
@@ -204,18 +184,14 @@ def frame_at(window: Window, offset: int) -> Frame | None:
     source = window.source
     if header is None:
         if source.size is not None and offset + size > source.size:
-            raise TruncatedError(
-                f"the file ends inside a skippable frame of {size} bytes",
-                source=source.name,
-                offset=offset,
-            )
+            raise cut_frame(source, offset, size)
         return Frame(offset, size, magic, None)
     position = offset + size
     done = False
     while not done:
         data, index = window.get(position, position + 3)
         if len(data) - index < 3:
-            raise _cut(source, offset)
+            raise cut_frame(source, offset)
         try:
             index_after, done = walk_blocks(data, index)
         except FormatError as error:
@@ -225,60 +201,53 @@ def frame_at(window: Window, offset: int) -> Frame | None:
     # The blocks were stepped over by their stated sizes: see that the last of them is really there.
     data, index = window.get(end - 1, end)
     if index == len(data):
-        raise _cut(source, offset)
+        raise cut_frame(source, offset)
     return Frame(offset, end - offset, magic, header)
 
 
-def _cut(source: RangeSource, offset: int) -> TruncatedError:
-    return TruncatedError("the file ends inside this frame", source=source.name, offset=offset)
+def cut_frame(source: RangeSource, offset: int, skippable: int | None = None) -> TruncatedError:
+    """Return the error that the file ends inside a frame; of a skippable one the size is known."""
+    which = "this frame" if skippable is None else f"a skippable frame of {skippable} bytes"
+    return TruncatedError(f"the file ends inside {which}", source=source.name, offset=offset)
 
 
 def frames_from(window: Window, offset: int) -> Iterator[Frame]:
-    """Yield all frames from `offset` to the end of the source, measured but not decompressed.
-
-    Raises:
-        TruncatedError, FormatError: As `frame_at`, when the damaged frame is reached.
-    """
+    """Yield all frames from `offset` to the end of the source, measured but not decompressed."""
     while (frame := frame_at(window, offset)) is not None:
         yield frame
         offset = frame.end
 
 
-class ScannedRun(NamedTuple):
-    """Consecutive frames, and what they say of themselves."""
+class ScannedRun:
+    """Consecutive frames, and what they say of themselves.
 
-    stored_sizes: array[int]
-    """Bytes of each in the file."""
-    content_sizes: array[int]
-    """As `Frame.content_size`, of each."""
-    checksums: array[int]
-    """Content_Checksum of each; `UNSEEN` where it has none, or that was not looked at."""
-    content_size: int = 0
-    """Bytes that all of them say they decompress to."""
-    is_at_end: bool = False
-    """Whether nothing follows in the file."""
+    Checksums are `UNSEEN` where a frame has none, or that was not looked at; `is_at_end` tells that nothing
+    follows in the file.
+    """
 
-    @classmethod
-    def empty(cls) -> ScannedRun:
-        """Return one to which frames are added."""
-        return cls(array("Q"), array("Q"), array("q"))
+    __slots__ = ("checksums", "content_size", "content_sizes", "is_at_end", "stored_sizes")
 
-    def add(self, stored_size: int, content_size: int, checksum: int) -> None:
+    def __init__(self) -> None:
+        self.stored_sizes = array("Q")
+        self.content_sizes = array("Q")
+        self.checksums = array("q")
+        self.content_size = 0
+        self.is_at_end = False
+
+    def add(self, stored_size: int, content_size: int, checksum: int = UNSEEN) -> None:
         """Add a frame."""
         self.stored_sizes.append(stored_size)
         self.content_sizes.append(content_size)
         self.checksums.append(checksum)
+        self.content_size += content_size
 
 
 def scan_run(source: Fetcher, offset: int, size: int) -> ScannedRun:
     """Step over frames from `offset` on, until they hold `size` bytes of content or more.
 
-    It ends earlier at the end of the file, and before a frame that does not state what it holds. Where the
+    It ends earlier at the end of the file, and before a frame that does not state what it holds. If the
     source answers at once, this is a read of some bytes for each block that lies apart from the one before
-    it: a few microseconds for 128 KiB of content.
-
-    Raises:
-        TruncatedError, FormatError: As `frame_at`, when the damaged frame is reached.
+    it.
     """
     if source.policy.is_far:
         return _scan_far(source, offset, size)
@@ -290,24 +259,20 @@ def scan_run(source: Fetcher, offset: int, size: int) -> ScannedRun:
 
 
 def _scan_far(source: Fetcher, offset: int, size: int) -> ScannedRun:
-    run = ScannedRun.empty()
-    content = 0
+    run = ScannedRun()
     for frame in frames_from(Window(source), offset):
         if frame.content_size is None:
-            break
-        content += frame.content_size
-        run.add(frame.size, frame.content_size, UNSEEN)
-        if content >= size:
-            break
-    else:
-        return run._replace(content_size=content, is_at_end=True)
-    return run._replace(content_size=content)
+            return run
+        run.add(frame.size, frame.content_size)
+        if run.content_size >= size:
+            return run
+    run.is_at_end = True
+    return run
 
 
 def _scan_near(source: Fetcher, peeks: _Peeks, offset: int, size: int) -> ScannedRun:
     # Very many frames go through here: no calls, objects or reads that can be avoided.
-    run = ScannedRun.empty()
-    content = 0
+    run = ScannedRun()
     file_size = source.size or 0
     content_size = 0
     has_checksum = False
@@ -315,7 +280,7 @@ def _scan_near(source: Fetcher, peeks: _Peeks, offset: int, size: int) -> Scanne
     # content that does not compress all begin alike.
     beginning, known_size = None, 0
     data, index = peeks.at(offset, FRAME_BEGINNING)
-    while content < size:
+    while run.content_size < size:
         if beginning is not None and data.startswith(beginning, index):
             end = offset + known_size
         elif (facts := frame_facts(data, index)) is not None:
@@ -331,12 +296,10 @@ def _scan_near(source: Fetcher, peeks: _Peeks, offset: int, size: int) -> Scanne
             # What is rare takes the careful way: frames of other kinds, or that do not state what they hold,
             # damage, and the end of the file.
             other = frame_at(Window(source, first_read=PEEK), offset)
-            if other is None:
-                return run._replace(content_size=content, is_at_end=True)
-            if other.content_size is None:
+            run.is_at_end = other is None
+            if other is None or other.content_size is None:
                 break
-            run.add(other.size, other.content_size, UNSEEN)
-            content += other.content_size
+            run.add(other.size, other.content_size)
             offset = other.end
             data, index = peeks.at(offset, FRAME_BEGINNING)
             continue
@@ -348,11 +311,10 @@ def _scan_near(source: Fetcher, peeks: _Peeks, offset: int, size: int) -> Scanne
             index += CHECKSUM_SIZE
             end += CHECKSUM_SIZE
         if end > file_size:
-            raise _cut(source, offset)
+            raise cut_frame(source, offset)
         run.add(end - offset, content_size, checksum)
-        content += content_size
         offset = end
-    return run._replace(content_size=content)
+    return run
 
 
 class _Peeks:

@@ -4,13 +4,13 @@ Goal: read whatever cannot be reached by range (.warc.gz, pipes, frames that do 
 records in one frame) in bounded memory, and still know of each record at which stored byte it begins and
 ends.
 
-Plan: pieces of content are appended to a buffer, of which the front is dropped as it is read. Of each frame
-or member (a *unit*) the position of its first byte is kept until that was passed, so that `mark` can tell
-which unit the next byte is in. Frames without content between two units are kept too: a record's own seek
-table belongs to the record, but a table that lists other records as well does not.
+Plan: pieces of content are appended to a buffer, of which the front is dropped as it is read. For each frame
+(a gzip member counts as one here) the position of its first byte is kept until that was passed, so that
+`mark` can tell which frame the next byte is in. Frames without content between two others are kept too: a
+record's own seek table belongs to the record, but a table that lists other records as well does not.
 
-Worst case: units of one byte, and millions of empty frames. Neither makes a copy of the buffer for each, and
-of the empty frames only those that can end a record are kept.
+Worst case: frames of one byte, and millions of empty ones. Neither makes a copy of the buffer for each, and
+only those empty frames that can end a record are kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["ContentStream", "Head", "Mark"]
 BLANK_STEP: Final = 64
 """How many bytes are looked at for line breaks at a time: mostly four of them are."""
 MAX_HEADS: Final = 1024
-"""Units that begin as records do and are remembered; in a sound file there is one at a time."""
+"""Frames that begin as records do and are remembered; in a sound file there is one at a time."""
 
 
 class Mark(NamedTuple):
@@ -39,17 +39,17 @@ class Mark(NamedTuple):
 
     position: int
     """Content bytes before it since the stream began."""
-    unit: int
-    """Offset of the unit that holds it."""
+    offset: int
+    """Offset of the frame that holds it."""
     skip: int
-    """Content bytes of that unit before it: 0 where the unit begins with it."""
+    """Content bytes of that frame before it: 0 where the frame begins with it."""
 
 
 class Head(NamedTuple):
-    """A unit that begins as a record does, wherever that is."""
+    """A frame that begins as a record does, wherever that is."""
 
     position: int
-    unit: int
+    offset: int
     before: bytes
     """The last bytes of content before it, as far as they are four."""
 
@@ -69,22 +69,22 @@ class ContentStream:
         self._tap = tap
         self._data: bytes | bytearray = b""
         self._index = 0
-        self._units: deque[tuple[int, int]] = deque()
+        self._begun: deque[tuple[int, int]] = deque()
         self._produced = 0
         self._lock = threading.Lock()
         self._error: FormatError | None = None
         self._last = b""
         self._heads: deque[Head] = deque()
-        self.unit_end = 0
-        """Offset after the last unit that was decoded to its end."""
+        self.frame_end = 0
+        """Offset after the last frame that was decoded to its end."""
         self._empty: list[EmptyFrame] = []
         self.passed: tuple[int, tuple[EmptyFrame, ...]] = (0, ())
-        """The end of the unit before the current one, and the empty frames between the two."""
+        """The end of the frame before the current one, and the empty frames between the two."""
 
     @property
-    def unit_is_open(self) -> bool:
-        """Whether the unit that the last content byte came from was not decoded to its end."""
-        return bool(self._units) and self.unit_end <= self._units[-1][1]
+    def frame_is_open(self) -> bool:
+        """Whether the frame that the last content byte came from was not decoded to its end."""
+        return bool(self._begun) and self.frame_end <= self._begun[-1][1]
 
     @property
     def position(self) -> int:
@@ -109,26 +109,26 @@ class ContentStream:
                 self._note_empty(piece)
                 continue
             if piece.first:
-                self._pass_unit()
-                self._begin_unit(piece.unit)
+                self._pass_frame()
+                self._begin_frame(piece.offset)
                 if is_record_magic(piece.data) and len(self._heads) < MAX_HEADS:
-                    self._heads.append(Head(self._produced, piece.unit, self._last))
+                    self._heads.append(Head(self._produced, piece.offset, self._last))
             if piece.end is not None:
-                self.unit_end = piece.end
+                self.frame_end = piece.end
             if piece.data:
                 if self._tap is not None:
                     self._tap(piece.data)
                 self._add(piece.data)
                 return True
-        if self._empty or self.unit_end > self.passed[0]:
-            self._pass_unit()
+        if self._empty or self.frame_end > self.passed[0]:
+            self._pass_frame()
         return False
 
     def _add(self, data: bytes) -> None:
         if self._index == len(self._data):
             self._data = data
         else:
-            # Units may be as small as a byte: the buffer must not be copied once for each.
+            # Frames may be as small as a byte: the buffer must not be copied once for each.
             if not isinstance(self._data, bytearray):
                 self._data = bytearray(self._data)
             del self._data[: self._index]
@@ -149,22 +149,21 @@ class ContentStream:
         else:
             seen.append(empty)
 
-    def _pass_unit(self) -> None:
-        self.passed = (self.unit_end, tuple(self._empty))
+    def _pass_frame(self) -> None:
+        self.passed = (self.frame_end, tuple(self._empty))
         self._empty.clear()
 
-    def _begin_unit(self, unit: int) -> None:
-        if self._units and self._units[-1][0] == self._produced:
+    def _begin_frame(self, offset: int) -> None:
+        if self._begun and self._begun[-1][0] == self._produced:
             # There was nothing in the last one.
-            self._units.pop()
-        self._forget_units()
-        self._units.append((self._produced, unit))
+            self._begun.pop()
+        self._forget_frames()
+        self._begun.append((self._produced, offset))
 
-    def _forget_units(self) -> None:
-        """Forget the units before the one that holds the next byte to be read."""
+    def _forget_frames(self) -> None:
         position = self.position
-        while len(self._units) > 1 and self._units[1][0] <= position:
-            self._units.popleft()
+        while len(self._begun) > 1 and self._begun[1][0] <= position:
+            self._begun.popleft()
 
     def _at_hand(self) -> int:
         return len(self._data) - self._index
@@ -175,21 +174,14 @@ class ContentStream:
             while not self._at_hand():
                 if not self._pull():
                     return None
-            self._forget_units()
+            self._forget_frames()
             position = self.position
-            begin, unit = self._units[0]
+            begin, offset = self._begun[0]
             skip = position - begin
-            return Mark(position, unit + skip, 0) if self._plain else Mark(position, unit, skip)
+            return Mark(position, offset + skip, 0) if self._plain else Mark(position, offset, skip)
 
     def read_header(self) -> bytes:
-        """Read a record header, blank line included.
-
-        Returns:
-            The header, or all that there is where the file ends inside it.
-
-        Raises:
-            FormatError: No blank line within `MAX_HEADER_SIZE`, or no record starts here.
-        """
+        """Read a record header, blank line included, or what there is of it if the file ends inside it."""
         with self._lock:
             searched = self._index
             while (end := find_header_end(self._data, searched)) < 0:
@@ -219,12 +211,7 @@ class ContentStream:
             return found
 
     def read_at(self, position: int, out: memoryview) -> int | None:
-        """Fill `out` with the content from `position` on, less only at damage or the end of the file.
-
-        Returns:
-            How many bytes came, or None if `position` was passed. What was read before damage comes
-            first; the next call raises.
-        """
+        """Fill `out` from `position` on, less only before damage or the end; None if that was passed."""
         with self._lock:
             if not self._skip_to(position):
                 return None
@@ -245,13 +232,9 @@ class ContentStream:
             return filled
 
     def peek_at(self, position: int, size: int, least: int = 1) -> bytes | None:
-        """Return `size` bytes from `position` on without passing them, fewer at damage or the file's end.
+        """Return `size` bytes from `position` on, not passing them; fewer at damage or the file's end.
 
-        Returns:
-            None if `position` was passed.
-
-        Raises:
-            FormatError: Damage comes before `least` bytes.
+        None if `position` was passed. Damage before `least` bytes is raised.
         """
         with self._lock:
             if not self._skip_to(position):
@@ -265,40 +248,29 @@ class ContentStream:
             return bytes(self._data[self._index : self._index + size])
 
     def look(self, position: int, size: int) -> bytes:
-        """Return `size` bytes from `position` on, which must not have been passed, without passing anything.
-
-        Returns:
-            Fewer bytes at the end of the file. All that lies between here and there is held in memory.
-        """
+        """Return what `peek_at` does, without passing what lies before: all of it stays in memory."""
         with self._lock:
             while self._produced < position + size and self._pull():
                 pass
             begin = position - (self._produced - len(self._data))
             return bytes(self._data[begin : begin + size])
 
-    def whole_unit_stop(self) -> int | None:
-        """Return the position at which the unit of the next byte ends; None if that is not known yet."""
+    def whole_frame_stop(self) -> int | None:
+        """Return the position at which the frame of the next byte ends; None if that is not known yet."""
         with self._lock:
-            if len(self._units) > 1:
-                return self._units[1][0]
-            return None if not self._units or self.unit_is_open else self._produced
+            if len(self._begun) > 1:
+                return self._begun[1][0]
+            return None if not self._begun or self.frame_is_open else self._produced
 
     def head_after(self, position: int) -> Head | None:
-        """Return the first unit after `position` that begins as a record does, if one has come.
-
-        Those before are forgotten.
-        """
+        """Return the first frame after `position` that begins as a record, or None; forget earlier ones."""
         with self._lock:
             while self._heads and self._heads[0].position <= position:
                 self._heads.popleft()
             return self._heads[0] if self._heads else None
 
     def skip_to(self, position: int) -> int:
-        """Skip what lies before `position`.
-
-        Returns:
-            The position reached, which is less than asked for only where the file ends first.
-        """
+        """Skip what lies before `position`, and return the position reached."""
         with self._lock:
             self._skip_to(position)
             return self.position

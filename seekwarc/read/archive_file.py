@@ -22,7 +22,7 @@ from seekwarc.read.options import DEFAULTS, ReadOptions
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.system import default_threads
 
-__all__ = ["MAGIC_SIZE", "ONE_READ", "RECORD_HEAD", "ArchiveFile"]
+__all__ = ["MAGIC_SIZE", "RECORD_HEAD", "ArchiveFile"]
 
 MAGIC_SIZE: Final = 8
 MENDING: Final = 16 << 20
@@ -37,15 +37,7 @@ FILE_HEAD_AFAR: Final = 64 << 10
 
 
 class ArchiveFile:
-    """An open file: its bytes, its decoder, its tables, its counters.
-
-    Args:
-        source: The stored bytes; its `stats` count what is read and decoded.
-        options: How they are read.
-        relations: Knows how the file's records are related to others; kept for them.
-        dictionary: Used as the file's dictionary, should its own be damaged.
-        max_links: Maximum number of tables at the end of the file that are loaded.
-    """
+    """An open file: its bytes, its decoder, its tables, its counters."""
 
     def __init__(
         self,
@@ -81,7 +73,7 @@ class ArchiveFile:
         """Set it to suppress warnings, where deviations are found by other means."""
         self._told: set[str] = set()
         self._mending: int | None = None
-        self._unit_end = (-1, -1)
+        self._frame_end = (-1, -1)
         self.followed: tuple[int, bool] = (-1, False)
         """A place at which the file seems to end, and whether a record follows: see `resync.is_followed`."""
 
@@ -99,17 +91,21 @@ class ArchiveFile:
         """Return a window for reading on from some place, as far as a limit if that is known to do."""
         return self._pipe_window or Window(self.source, limit=limit)
 
+    def record_window(self, offset: int, length: int | None) -> Window:
+        """Return a window for a record of known length or not; where reads take time it has a small one."""
+        limit = None if length is None else offset + length
+        window = self._pipe_window or Window(self.source, limit=limit)
+        if length is not None and length <= ONE_READ and not self.source.policy.is_near:
+            window.get(offset, offset + length)
+        return window
+
     @property
     def table_trust(self) -> TableTrust:
         """What is believed of tables where records are found: nothing, where scanning costs little."""
         return TableTrust.CLAIMED if self.source.policy.is_far else TableTrust.SCANNED
 
     def prefetch_record(self, offset: int, length: int | None, table: TableChoice) -> None:
-        """On remote sources, prefetch the head of a record and its seek table in one round trip.
-
-        Fetched are the record's head and the table after it, or the one at the end of the file; and, the
-        first time, the head of the file, since the dictionary there may be needed to decode anything.
-        """
+        """On remote sources, prefetch a record's head, its table and the dictionary in one round trip."""
         if not self.source.policy.is_far:
             return
         wanted = [] if self._opened else [(0, FILE_HEAD_AFAR)]
@@ -129,20 +125,14 @@ class ArchiveFile:
         at_end = length is None and is_claimed and with_tables and self._tables is None
         self.source.prefetch(wanted, end=at_end)
 
-    def prefetch_file(self, *, tables: bool) -> None:
-        """On remote sources, prefetch the head of the file, and its tables if asked, in one round trip."""
-        if self.source.policy.is_far:
-            self._opened = True
-            self.source.prefetch([(0, FILE_HEAD_AFAR)], end=tables)
-
-    def prefetch_part(self, start: int, stop: int | None) -> None:
-        """On remote sources, prefetch what reading a part of the file begins with, in one round trip."""
+    def prefetch_file(self, start: int = 0, stop: int | None = 0, *, tables: bool) -> None:
+        """On remote sources, prefetch the heads of the file and of a part, and tables, in one round trip."""
         if self.source.policy.is_far:
             self._opened = True
             begin = max(start, FILE_HEAD_AFAR)
             end = begin + FILE_HEAD_AFAR if stop is None else min(begin + FILE_HEAD_AFAR, stop)
             wanted = [(0, FILE_HEAD_AFAR), (begin, end)] if start < end else [(0, FILE_HEAD_AFAR)]
-            self.source.prefetch(wanted, end=self._tables is None)
+            self.source.prefetch(wanted, end=tables and self._tables is None)
 
     def detect(self, window: Window, offset: int) -> Compression:
         """Tell what the file is compressed with at `offset`."""
@@ -193,11 +183,7 @@ class ArchiveFile:
         return ContentStream(pieces, plain=compression == "none", tap=count)
 
     def parse_header(self, raw: bytes, offset: int) -> RecordHeader:
-        """Parse a record header; errors name the place.
-
-        Raises:
-            FormatError: It cannot be read, or deviates where the file is read strictly.
-        """
+        """Parse a record header; errors name the place."""
         try:
             header = parse_record_header(raw)
         except FormatError as error:
@@ -207,11 +193,7 @@ class ArchiveFile:
         return header
 
     def deviates(self, kind: str, problem: str, offset: int) -> None:
-        """Tell of what breaks the format but can be read: by a warning, one of each kind a file.
-
-        Raises:
-            FormatError: The file is read strictly; `TruncatedError` where the problem is a cut.
-        """
+        """Warn of what breaks the format but can be read, once a kind; if read strictly, raise it."""
         if self.strict:
             error = TruncatedError if kind == "cut" else FormatError
             raise error(problem, source=self.name, offset=offset)
@@ -219,6 +201,10 @@ class ArchiveFile:
             return
         self._told.add(kind)
         warnings.warn(f"{self.name}, offset {offset}: {problem}", FormatWarning, stacklevel=2)
+
+    def silence(self, kind: str) -> None:
+        """Issue no warning for deviations of a kind, since the caller mends them."""
+        self._told.add(kind)
 
     def may_mend(self, cost: int) -> bool:
         """Tell whether the end of a record may be looked for whose Content-Length is wrong.
@@ -230,20 +216,16 @@ class ArchiveFile:
         self._mending -= cost
         return self._mending >= 0
 
-    def unit_end(self, offset: int, compression: Compression) -> int:
-        """Return where the frame or gzip member at `offset` ends. The last one is remembered.
-
-        Raises:
-            FormatError: It is damaged.
-        """
-        if self._unit_end[0] != offset:
+    def frame_end(self, offset: int, compression: Compression) -> int:
+        """Return where the frame or gzip member at `offset` ends. The last one is remembered."""
+        if self._frame_end[0] != offset:
             end = offset
             for piece in pieces_from(Window(self.source), offset, compression, self.decoder):
                 if not isinstance(piece, Piece) or piece.end is not None:
                     end = piece.end or offset
                     break
-            self._unit_end = offset, end
-        return self._unit_end[1]
+            self._frame_end = offset, end
+        return self._frame_end[1]
 
     def close(self) -> None:
         """Stop the threads and close the source."""

@@ -50,7 +50,7 @@ class TableStatus(StrEnum):
     """A table is there but cannot be trusted; the frames' headers were scanned."""
     SINGLE = "single"
     """The record is one frame, which needs no table."""
-    STORED = "stored"
+    UNCOMPRESSED = "uncompressed"
     """The file is not compressed, so that any byte can be read as it is."""
     SEGMENTS = "segments"
     """The record is joined of several, each of which is reached in its own way."""
@@ -106,6 +106,13 @@ class RecordBody(ABC):
             SourceError: The stored bytes are unavailable.
         """
 
+    def read_long(self, start: int, stop: int, *, verify: bool = True) -> bytes:
+        """Do what `read` does by `read_into`."""
+        out = bytearray(stop - start)
+        with memoryview(out) as view:
+            self.read_into(start, view, verify=verify)
+        return bytes(out)
+
     @abstractmethod
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
         """Fill `out` from `start` on; see `read`."""
@@ -132,10 +139,7 @@ class RecordBody(ABC):
         return len(out)
 
     def hides_records(self) -> bool:
-        """Return whether the bytes up to the file's end, which were read, have a record that is not this one.
-
-        Then the file is not cut off: the record's Content-Length is too large.
-        """
+        """Return whether another record lies before the file's end: then Content-Length is too large."""
         return False
 
     @abstractmethod

@@ -62,8 +62,6 @@ class _Chunk(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """Buffered bytes of the content."""
-
     data: bytes
     base: int
 
@@ -81,18 +79,7 @@ class _Window(NamedTuple):
 
 
 class ChunkedExtent(Extent):
-    """The data of a chunked body.
-
-    A body that does not begin with a chunk is returned as it is. The payload ends where the chunks break off.
-
-    Args:
-        body: The record's bytes.
-        start: Where the chunked body begins in them.
-        stop: Where it ends.
-        codings: HTTP content codings that are on it, in the order in which they were applied.
-        truncated: Whether the record says that it was cut off.
-        fields: Tell its Content-Type.
-    """
+    """The data of a chunked body, up to where the chunks break off; that of any other body as it is."""
 
     __slots__ = (
         "_deviation",
@@ -157,7 +144,6 @@ class ChunkedExtent(Extent):
         return True
 
     def _farthest(self) -> int:
-        """Return the position of the last chunk that is known."""
         with self._lock:
             latest = self._latest
             known = self._positions[-1] if self._positions else 0
@@ -243,7 +229,6 @@ class ChunkedExtent(Extent):
         return self._body.plan(first, last)
 
     def _known(self, position: int) -> _Chunk | None:
-        """Return the last chunk that is known to begin at or before a position in the payload."""
         with self._lock:
             index = bisect_right(self._positions, position) - 1
             chunk = None
@@ -255,17 +240,10 @@ class ChunkedExtent(Extent):
         return chunk
 
     def _walk(self, position: int, *, passing: int = 0) -> Generator[tuple[_Chunk, _Window], _Chunk | None]:
-        """Yield chunks, with the buffered content, from one at or before a position on.
+        """Yield chunks, with the buffered content, from one at or before `position` on.
 
-        Very many chunks may lie before those that are asked for. Whole ones that end at `position` or before
-        are passed together, as far as they are buffered, and only the last of them is yielded; if that one is
-        unknown, a chunk of size 0 where they end.
-
-        Args:
-            position: Position in the payload.
-            passing: A later position: chunks up to there are not asked for either.
-
-        It may be sent the chunk to go on from, a later one than it yielded.
+        Of buffered chunks that end at `position` or before, or up to a later `passing`, only the last is
+        yielded, of size 0 if it is unknown. A later chunk may be sent, to go on from.
         """
         wanted = max(position, passing)
         window = _Window(b"", 0)
@@ -301,7 +279,7 @@ class ChunkedExtent(Extent):
         return _Chunk(end + passed - last, window.base + stop - last, last) if passed else chunk
 
     def _take(self, chunk: _Chunk, window: _Window, most: int) -> tuple[bytes, _Chunk]:
-        """Return the data of chunks after one, as far as they are in a window, and the last of them."""
+        """Return the data of the chunks that follow one in a window, and the last of them."""
         if not window.holds(chunk.stop):
             return b"", chunk
         data, last, stop = take_chunks(window.data, chunk.stop - window.base, most)
@@ -311,7 +289,6 @@ class ChunkedExtent(Extent):
         return data, _Chunk(end - last, window.base + stop - last, last)
 
     def _line(self, start: int, window: _Window, *, first: bool) -> tuple[tuple[int, int] | None, _Window]:
-        """Read the line before a chunk, and return it with the window that it was found in."""
         if not window.holds(start):
             window = self._window(start, start + WINDOW)
         line = parse_chunk_line(window.data, start - window.base, first=first)

@@ -6,17 +6,16 @@ coding is undone for it. Wget and warcio take the body as it was transferred, ch
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final
 
 from seekwarc.errors import FormatError
 from seekwarc.format.buffer import Buffer
 from seekwarc.format.chunked import ChunkedBody
 from seekwarc.format.digest import Digest, Hasher
 from seekwarc.format.http import HttpHead
-from seekwarc.format.warc import RecordHeader
+from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.read.extent import Extent
 
 __all__ = ["BlockDigests", "DigestCheck", "DigestVerdict", "check_digests", "check_payload_digest"]
@@ -25,14 +24,7 @@ STEP: Final = 1 << 20
 
 
 class BlockDigests:
-    """Computes the digests of a block while it is read.
-
-    Args:
-        http: The HTTP head that the block begins with, where it does.
-        block: Is given the whole block.
-        payload: Is given the payload: the block after the HTTP head, chunked coding undone.
-        transferred: Is given the same with chunked coding on.
-    """
+    """Computes the digests of a block while it is read."""
 
     def __init__(
         self,
@@ -77,32 +69,6 @@ class BlockDigests:
             self.payload_size += len(part)
             if self.payload is not None:
                 self.payload.update(part)
-
-
-class DigestedRecord(Protocol):
-    """What is asked of a record whose digests are checked."""
-
-    header: RecordHeader
-
-    @property
-    def type(self) -> str | None:
-        """See `Record.type`."""
-
-    @property
-    def content_length(self) -> int:
-        """See `Record.content_length`."""
-
-    @property
-    def truncated(self) -> str | None:
-        """See `Record.truncated`."""
-
-    @property
-    def http(self) -> HttpHead | None:
-        """See `Record.http`."""
-
-    @property
-    def block(self) -> Extent:
-        """See `Record.block`."""
 
 
 class DigestVerdict(StrEnum):
@@ -153,17 +119,12 @@ class DigestCheck:
     verdict: DigestVerdict
 
 
-def check_digests(record: DigestedRecord) -> tuple[DigestCheck, ...]:
-    """Check the digests that a record's header states, reading its block once.
-
-    Raises:
-        FormatError: The block cannot be read.
-    """
+def check_digests(record: DefinedFields, head: HttpHead | None, content: Extent) -> tuple[DigestCheck, ...]:
+    """Check the digests that a record's header states, reading its block, the `content`, once."""
     is_revisit = record.type == "revisit"
     elsewhere = is_revisit or record.header.get("WARC-Segment-Number") is not None
     block = _Stated.of(record, "WARC-Block-Digest")
     payload = None if elsewhere else _Stated.of(record, "WARC-Payload-Digest")
-    head = record.http
     # The block of a revisit is short, and its digest is often that of the body.
     transferred = (
         payload if head is not None and head.chunked else block if head is not None and is_revisit else None
@@ -175,8 +136,7 @@ def check_digests(record: DigestedRecord) -> tuple[DigestCheck, ...]:
         transferred=transferred.hasher() if transferred else None,
     )
     if digests.block is not None or digests.payload is not None:
-        with record.block.open() as file:
-            _feed(file, record.content_length, digests)
+        _feed(content, digests)
     found = [block.check(digests.block, digests.transferred or digests.payload)] if block else []
     if payload:
         found.append(
@@ -187,31 +147,27 @@ def check_digests(record: DigestedRecord) -> tuple[DigestCheck, ...]:
     return tuple(found)
 
 
-def check_payload_digest(revisit: DigestedRecord, original: DigestedRecord) -> DigestCheck | None:
-    """Check the WARC-Payload-Digest of a revisit against the payload of its original; None without one.
-
-    Raises:
-        FormatError: The original's block cannot be read.
-    """
+def check_payload_digest(
+    revisit: DefinedFields, original: DefinedFields, head: HttpHead | None, content: Extent
+) -> DigestCheck | None:
+    """Check the WARC-Payload-Digest of a revisit against the payload of its original; None without one."""
     stated = _Stated.of(revisit, "WARC-Payload-Digest")
     if stated is None:
         return None
-    head = original.http
     digests = BlockDigests(
         head,
         payload=stated.hasher(),
         transferred=stated.hasher() if head is not None and head.chunked else None,
     )
     if digests.payload is not None:
-        with original.block.open() as file:
-            _feed(file, original.content_length, digests)
+        _feed(content, digests)
     truncated = original.truncated is not None
     return stated.check(digests.payload, digests.transferred, truncated=truncated)
 
 
-def _feed(file: io.RawIOBase, size: int, digests: BlockDigests) -> None:
-    buffer = bytearray(min(STEP, size))
-    with memoryview(buffer) as view:
+def _feed(block: Extent, digests: BlockDigests) -> None:
+    buffer = bytearray(min(STEP, block.size))
+    with memoryview(buffer) as view, block.open() as file:
         while count := file.readinto(view):
             with view[:count] as data:
                 digests.add(data)
@@ -227,7 +183,7 @@ class _Stated:
     digest: Digest | None
 
     @classmethod
-    def of(cls, record: DigestedRecord, field: str) -> _Stated | None:
+    def of(cls, record: DefinedFields, field: str) -> _Stated | None:
         text = record.header.get(field)
         if text is None:
             return None

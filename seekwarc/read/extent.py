@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import math
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, NoReturn, overload
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, NoReturn, SupportsIndex, overload
 
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, LimitError, RangeError, TruncatedError
-from seekwarc.format.values import MediaType
+from seekwarc.format.values import MediaType, without_brackets
+from seekwarc.format.words import counted
+from seekwarc.options import integer
 from seekwarc.read.body import CUT_OFF
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ MAX_DECODED = 1 << 30
 """Bytes that come out of content codings for one call of `read` or `pread`, those before `start` included.
 Not `Final`, as above."""
 DECODING_STEP: Final = 256 << 10
+PEEK: Final = 4 << 10
 SHORT_READ: Final = 64 << 10
 """Up to this size, an extra copy is cheaper than a zero-copy buffer."""
 
@@ -90,6 +93,17 @@ class Extent:
             "`payload` or `block` again"
         )
 
+    def __repr__(self) -> str:
+        size = self.known_size
+        known = "of unknown size" if size is None else counted(size, "byte")
+        return f"<{type(self).__name__} {known} in the record at {self._body.offset}: {self.name}>"
+
+    @property
+    def name(self) -> str:
+        """Target URI of the record, or else its ID."""
+        header = self._body.header
+        return without_brackets(header.get("WARC-Target-URI") or header.get("WARC-Record-ID") or "")
+
     @property
     def size(self) -> int:
         """Length in bytes.
@@ -146,7 +160,9 @@ class Extent:
         except FormatError:
             return None
 
-    def pread(self, start: int, length: int, *, verify: bool = True, decoded: bool = False) -> bytes:
+    def pread(
+        self, start: SupportsIndex, length: SupportsIndex, *, verify: bool = True, decoded: bool = False
+    ) -> bytes:
         """Read up to `length` bytes from `start` on, as `os.pread` does.
 
         Args:
@@ -159,16 +175,19 @@ class Extent:
                 a few ranges use `open(decoded=True)`.
 
         Raises:
-            RangeError: `start` or `length` is negative.
+            TypeError: `start` or `length` is not an integer.
+            RangeError: One of them is negative.
             LimitError: More than 1 GiB would have to be decoded.
             UnsupportedError: A coding that is not known, or whose package is not installed.
             ChecksumError: A frame that the range touches is damaged.
             SourceError: The stored bytes are unavailable.
         """
-        if decoded and self.codings:
-            return self._read_decoded(start, length)
+        if not isinstance(start, int) or not isinstance(length, int):
+            start, length = integer("start", start), integer("length", length)
         if start < 0 or length < 0:
             raise RangeError(f"start is {start} and length {length}: neither can be negative")
+        if decoded and self.codings:
+            return self._read_decoded(start, length)
         length = min(length, self._length - start)
         if length <= SHORT_READ:
             return self._read(start, length, verify=verify) if length > 0 else b""
@@ -199,11 +218,12 @@ class Extent:
                 break
         return out.getvalue()
 
-    def pread_into(self, start: int, buffer: WriteableBuffer, *, verify: bool = True) -> int:
+    def pread_into(self, start: SupportsIndex, buffer: WriteableBuffer, *, verify: bool = True) -> int:
         """Fill `buffer` from `start` on and return how many bytes came; see `pread`.
 
         Where the file ends inside the record, the bytes before come first; the next call raises.
         """
+        start = integer("start", start)
         with memoryview(buffer).cast("B") as view:
             if start < 0:
                 raise RangeError(f"start is {start}, not 0 or more")
@@ -213,14 +233,14 @@ class Extent:
             with view[:length] as target:
                 return self._read_into(start, target, verify=verify)
 
-    def read(self, n: int = -1, *, decoded: bool = False) -> bytes:
+    def read(self, n: SupportsIndex | None = -1, *, decoded: bool = False) -> bytes:
         """Read all of it, or the first `n` bytes: an extent has no position; `open` makes a file of it.
 
         If the end of the file cuts the record off, the bytes that are there are returned, with a
         `FormatWarning`; `seekwarc.open(..., strict=True)` has an error raised instead, and so does `pread`.
 
         Args:
-            n: Bytes wanted; all where it is negative.
+            n: Bytes wanted; all if it is negative or None.
             decoded: Undo the content codings (gzip, deflate, br, zstd).
 
         Raises:
@@ -230,7 +250,9 @@ class Extent:
             TruncatedError: Nothing of it is in the file, or the file is read strictly.
             SourceError: The stored bytes are unavailable.
         """
-        length = EVERYTHING if n < 0 else n
+        length = -1 if n is None else n if isinstance(n, int) else integer("n", n)
+        if length < 0:
+            length = EVERYTHING
         if decoded and self.codings:
             return self._read_decoded(0, length)
         length = min(length, self._length)
@@ -240,8 +262,6 @@ class Extent:
         return self._pread_long(0, length, verify=True, to_cut=True)
 
     def _read_decoded(self, start: int, length: int) -> bytes:
-        if start < 0 or length < 0:
-            raise RangeError(f"start is {start} and length {length}: neither can be negative")
         stop, position, pieces = start + length, 0, []
         with self.open(decoded=True) as file:
             while position < stop and (data := file.read(min(stop - position, DECODING_STEP))):
@@ -276,7 +296,7 @@ class Extent:
 
         return DecodedFile(ExtentFile(self), self.codings, truncated=self._truncated)
 
-    def plan(self, start: int, stop: int) -> ReadPlan:
+    def plan(self, start: SupportsIndex, stop: SupportsIndex) -> ReadPlan:
         """Tell what reading [start, stop) costs, without fetching any frame.
 
         The record's seek table is loaded if it was not yet, and of a chunked body the chunks up to `stop` are
@@ -285,6 +305,7 @@ class Extent:
         Raises:
             RangeError: A negative or inverted range.
         """
+        start, stop = integer("start", start), integer("stop", stop)
         if start < 0 or stop < start:
             raise RangeError(f"start is {start} and stop {stop}, not a range of bytes")
         return self._plan(start, stop)
@@ -305,12 +326,15 @@ class Extent:
 
 
 class ExtentFile(io.RawIOBase):
-    """An extent as a raw, read-only binary file with a position of its own."""
+    """An extent as a raw, read-only binary file with a position of its own, named by URI or record ID."""
+
+    mode = "rb"
 
     def __init__(self, extent: Extent) -> None:
         super().__init__()
         self._extent = extent
         self._position = 0
+        self.name = extent.name
 
     def readable(self) -> bool:
         """Return True."""
@@ -327,6 +351,19 @@ class ExtentFile(io.RawIOBase):
         self._position += count
         return count
 
+    def read1(self, size: int = -1) -> bytes:
+        """Read up to `size` bytes by one read, as `io.BufferedReader` does."""
+        return self.read(size if size >= 0 else SHORT_READ) or b""
+
+    def peek(self, size: int = 0) -> bytes:
+        """Return `size` of the next bytes, or some, without moving the position; fewer at the end."""
+        self._check_open()
+        return self._extent.pread(self._position, size if size > 0 else PEEK)
+
+    def write(self, _: object) -> NoReturn:
+        """Raise `io.UnsupportedOperation`."""
+        raise io.UnsupportedOperation("not writable: a record cannot be changed")
+
     def readall(self) -> bytes:
         """Read from the current position to the end, as one range."""
         self._check_open()
@@ -335,14 +372,11 @@ class ExtentFile(io.RawIOBase):
         return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move the position, as `io.IOBase.seek`; a position after the end reads nothing.
-
-        Raises:
-            RangeError: The position would be negative.
-        """
+        """Move the position, as `io.IOBase.seek`; a position after the end reads nothing."""
         self._check_open()
         if whence not in (io.SEEK_SET, io.SEEK_CUR, io.SEEK_END):
             raise ValueError(f"whence is {whence}, not 0, 1 or 2")
+        offset = integer("offset", offset)
         base = (0, self._position, self._extent.size)[whence]
         if base + offset < 0:
             raise RangeError(f"offset is {offset}: the position would be {base + offset}")

@@ -71,20 +71,10 @@ def own_table_tail(length: int) -> int:
 def read_table_before(
     source: RangeSource, end: int, *, floor: int, tail: int, limit: int = MAX_TABLE_SIZE
 ) -> tuple[SeekTable, int] | None:
-    """Read the seek table that ends at `end`.
+    """Read the seek table that ends at `end`; None if no table ends there, or one above the limit.
 
-    Args:
-        source: The file.
-        end: Offset after the table.
-        floor: Offset before which no byte of the table, nor of the frames it lists, lies.
-        tail: Bytes to read at first; a larger table takes a second read.
-        limit: Bytes of the largest table to load.
-
-    Returns:
-        The table and the offset it starts at, or None if no table ends there, or one above the limit.
-
-    Raises:
-        FormatError: A table ends there but breaks the format.
+    No byte of the table, nor of the frames it lists, lies before `floor`. At first `tail` bytes are read; a
+    larger table takes a second read. One that breaks the format is a `FormatError`.
     """
     begin = max(end - min(tail, limit), floor)
     data = source.read(begin, end)
@@ -100,13 +90,7 @@ def read_table_before(
 
 
 class FileTables:
-    """All file tables of one file, walked backward from its end.
-
-    Args:
-        source: The file; its size must be known.
-        limit: Bytes of all tables that are loaded.
-        max_links: How many are.
-    """
+    """All file tables of one file, walked backward from its end."""
 
     def __init__(
         self, source: RangeSource, *, limit: int = MAX_TABLE_SIZE, max_links: int = MAX_LINKS

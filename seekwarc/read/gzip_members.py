@@ -8,26 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import TruncatedError
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END, whole_record_header
+from seekwarc.frames.ahead import Small
 from seekwarc.frames.cache import FrameKey
 from seekwarc.frames.inflate import gzip_codec
-from seekwarc.frames.pieces import MEMBERS_ALONE, Piece, pieces_from
+from seekwarc.frames.members import small_members
 from seekwarc.frames.scan import Window
 from seekwarc.read.body import TableStatus, WholeBody
 from seekwarc.read.record import Record
-from seekwarc.read.sequential import streamed_group
+from seekwarc.read.sequential import streamed_group, streamed_to_end
 
 if TYPE_CHECKING:
     from seekwarc.read.archive_file import ArchiveFile
 
-__all__ = ["MemberBody", "gzip_records"]
+__all__ = ["MemberBody", "gzip_records", "small_record_at"]
 
 SMALL_MEMBER: Final = 64 << 10
 """A member with more content is a stream."""
+MAX_SMALL: Final = 32 << 10
+"""Stored bytes of a record that may be one: what was read to tell the compression has all of them."""
+SIZE_BYTES: Final = 4
 FIRST_STEP: Final = 4 << 10
 """Most members are smaller: what is given to a decompressor after a member's end is copied to no purpose."""
 NEXT_STEP: Final = 32 << 10
@@ -42,7 +47,9 @@ class MemberBody(WholeBody):
 
     @override
     def stored_end(self) -> int:
-        return self._end
+        # What follows may belong to it: iterating knows, and else only decompressing tells.
+        record = streamed_to_end(self.file, self.offset, "gz")
+        return self.offset + record.length if record is not None else self._end
 
     def _decode(self) -> bytes:
         frames = self.file.frames
@@ -51,12 +58,7 @@ class MemberBody(WholeBody):
         if content is not None:
             frames.count(cache_hits=1)
             return content
-        content = b""
-        for piece in pieces_from(Window(self.file.source), self.offset, "gz", self.file.decoder):
-            if isinstance(piece, Piece):
-                content += piece.data
-                if piece.end is not None or len(content) > self._size:
-                    break
+        _, content = _small_member(Window(self.file.source), self.offset) or (0, b"")
         if len(content) != self._size:
             text = "this gzip member is not what it was"
             raise TruncatedError(text, source=self.file.name, offset=self.offset)
@@ -65,12 +67,24 @@ class MemberBody(WholeBody):
         return content
 
 
-def gzip_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator[Record]:
-    """Yield all records of the file, from the member at `offset` on.
+def small_record_at(file: ArchiveFile, window: Window, offset: int, length: int | None) -> Record | None:
+    """Return the record at `offset` if it is known to be one small member, and nothing is wrong with it."""
+    if length is None or length > MAX_SMALL:
+        return None
+    # The member's last bytes state its size.
+    size = int.from_bytes(window.take(offset + length - SIZE_BYTES, SIZE_BYTES), "little")
+    member = _small_member(window, offset) if size <= SMALL_MEMBER else None
+    header = whole_record_header(member[1]) if member is not None else None
+    if member is None or header is None:
+        return None
+    end, content = offset + member[0], member[1]
+    file.frames.count(decoded=len(content))
+    file.frames.cache.latest = ((offset, end, len(content)), content)
+    return Record(MemberBody(file, offset, header, end))
 
-    Raises:
-        FormatError: When damage is reached.
-    """
+
+def gzip_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator[Record]:
+    """Yield all records of the file, from the member at `offset` on."""
     while offset < (file.source.size or 0):
         records = _MemberRecords(file, offset)
         yield from _small_records(file, window, records)
@@ -81,51 +95,25 @@ def gzip_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator
 
 
 def _small_records(file: ArchiveFile, window: Window, records: _MemberRecords) -> Iterator[Record]:
-    """Yield records as long as each is one small member, but for the last one.
-
-    Members are inflated one by one, and after some of them in batches ahead.
-    """
-    offset = records.end
-    threads = file.frames.threads
-    alone = MEMBERS_ALONE if threads > 1 and gzip_codec().reader is not None else -1
-    while not records.is_over:
-        count = 0
-        while count != alone and (member := _small_member(window, offset)) is not None:
-            offset += member[0]
-            count += 1
-            file.frames.count(decoded=len(member[1]))
-            record = records.add(offset, member[1])
+    small = small_members(
+        # The same window: what it has read is not read again, and no other code uses it meanwhile.
+        window,
+        records.end,
+        partial(_one_by_one, window),
+        file.frames.threads,
+        file.frames.count,
+    )
+    with closing(small) as members:
+        for end, content, _ in members:
+            record = records.add(end, content)
             if record is not None:
                 yield record
             elif records.is_over:
-                break
-        if records.is_over or count != alone:
-            return
-        from seekwarc.frames.members import members_ahead
-
-        begin = offset
-        # The same window: what it has read is not read again, and no other code uses it meanwhile.
-        with closing(members_ahead(window, offset, threads)) as ahead:
-            while not records.is_over and (batch := ahead.take()) is not None:
-                file.frames.count(decoded=batch.size)
-                offset = batch.ends[-1]
-                for end, content in zip(batch.ends, batch.contents, strict=True):
-                    record = records.add(end, content)
-                    if record is not None:
-                        yield record
-                    elif records.is_over:
-                        break
-        # Of members that cannot be inflated in batches there may be very many.
-        alone = MEMBERS_ALONE if offset > begin else 2 * count
+                return
 
 
 class _MemberRecords:
-    """Makes records of consecutive small members. Each is held back until it is known what belongs to it.
-
-    Attributes:
-        end: Offset after the last member that belongs to a record.
-        is_over: Whether the member after that neither is a record nor belongs to one.
-    """
+    """Makes records of small members; `is_over` once a member neither is a record nor belongs to one."""
 
     __slots__ = ("_begin", "_blank", "_file", "_latest", "_waiting", "end", "is_over")
 
@@ -167,12 +155,16 @@ class _MemberRecords:
 
 
 def _is_blank(content: bytes | memoryview, *, strict: bool) -> bool:
-    """Tell whether a member holds nothing, or line breaks alone, which strict reading refuses."""
     return not content or not (strict or bytes(content).strip(b"\r\n"))
 
 
+def _one_by_one(window: Window, offset: int) -> Iterator[Small]:
+    while (content := _small_member(window, offset)) is not None:
+        offset += content[0]
+        yield offset, content[1], True
+
+
 def _small_member(window: Window, offset: int) -> tuple[int, bytes] | None:
-    """Return stored size and content of the member at `offset`; None for a large one, and for damage."""
     codec = gzip_codec()
     data = window.at_hand(offset, FIRST_STEP)
     if data[:2] != b"\x1f\x8b":

@@ -63,15 +63,7 @@ class ScannedFrames(NamedTuple):
 
 
 def scanned(file: ArchiveFile, offset: int, size: int) -> ScannedFrames | None:
-    """Scan the frames of the record at an offset.
-
-    Returns:
-        The frames; None if they do not tell where the record ends, or the file ends before.
-
-    Raises:
-        TruncatedError: The file ends before, and is read strictly.
-        FormatError: A frame is damaged.
-    """
+    """Scan the frames of a record; None if they do not tell where it ends, or the file ends before."""
     try:
         run = scan_run(file.source, offset, size)
     except TruncatedError:
@@ -91,11 +83,7 @@ def scanned(file: ArchiveFile, offset: int, size: int) -> ScannedFrames | None:
 
 
 def compared(claimed: ClaimedFrames, found: ScannedFrames) -> KnownFrames:
-    """Return frames that a table claims, after comparing them with those that are there.
-
-    Raises:
-        FormatError: The table lists others.
-    """
+    """Return frames that a table claims, after comparing them with those that are there."""
     table, known = claimed.table, found.frames
     sizes = table.stored_sizes, table.content_sizes
     if claimed.offset != known.offset or sizes != (known.table.stored_sizes, known.table.content_sizes):
@@ -108,11 +96,7 @@ def compared(claimed: ClaimedFrames, found: ScannedFrames) -> KnownFrames:
 
 
 def frames_named(file: ArchiveFile, offset: int, size: int, reference: TableReference) -> KnownFrames:
-    """Return the frames of a record by the table that an index names (spec-notes, section 6.7).
-
-    Raises:
-        FormatError: The table is not there, is too large, or is that of another record.
-    """
+    """Return the frames of a record by the table that an index names (spec-notes, section 6.7)."""
     import hashlib
 
     if reference.size > file.max_table_size:
@@ -127,14 +111,7 @@ def frames_named(file: ArchiveFile, offset: int, size: int, reference: TableRefe
 
 
 def table_after(file: ArchiveFile, frames: KnownFrames) -> tuple[ClaimedFrames, bytes] | None:
-    """Return what the seek table right after a record's frames claims, and the table's own bytes.
-
-    Returns:
-        None without a table there, or if it lists more frames than the record has.
-
-    Raises:
-        FormatError: The table breaks the format.
-    """
+    """Return what the seek table right after a record's frames claims, and the table's own bytes."""
     window = Window(file.source)
     start = frame_start_at(window, frames.end)
     if start is None or start[0] != SEEK_TABLE_MAGIC:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from seekwarc.errors import FormatError
+from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.read.search import RecordSearch
 
 if TYPE_CHECKING:
@@ -38,17 +38,12 @@ def records_past_damage(
 ) -> Iterator[Record]:
     """Yield the records of a file, or of a part of it, whatever is damaged in it.
 
-    A damaged record has been yielded, if its header could be read: reading its block raises.
+    A damaged record has been yielded, if its header could be read: reading its block raises. `on_error` is
+    told of each damage, once, before the next record is looked for. What it raises ends the iteration.
+    `on_misfit`, or else `on_error`, is told last if `stop` is inside a record.
 
-    Args:
-        file: The file; its size must be known.
-        compression: What it is compressed with.
-        records_from: Iterates the records from an offset on, and raises where it meets damage.
-        on_error: Told of each damage, once, before the next record is looked for; file and offset are in the
-            error. What it raises ends the iteration.
-        start: Where the first record begins.
-        stop: Where a record begins that is not wanted; the end of the file if None.
-        on_misfit: Told last if `stop` is inside a record; `on_error` unless given.
+    Worst case: each record is said to be longer than the file, which is then read to its end for each. After
+    a few passes that ends with an error.
     """
     search = RecordSearch(file, compression)
     size = file.source.size or 0
@@ -67,12 +62,13 @@ def records_past_damage(
         except FormatError as error:
             # A record whose length is known is whole: the damage is in what comes after it.
             broken = record if record is not None and not record.has_length else None
-            begin = offset
-            if record is not None:
-                begin = record.offset if broken is not None else record.offset + max(record.length, 1)
-            offset = begin
+            begin = offset = _begin_of_damage(offset, record, broken)
             if begin < end:
                 on_error(error.located(file.name, begin))
+                hopeless = _hopeless(file, error, begin)
+                if hopeless is not None:
+                    on_error(hopeless)
+                    return
                 header = broken.header if broken is not None else None
                 found = search.next_after(begin, error.offset, header=header, between=broken is None)
                 offset = max(found, begin + 1)
@@ -84,18 +80,24 @@ def records_past_damage(
             (on_misfit or on_error)(misfit)
 
 
+def _begin_of_damage(offset: int, record: Record | None, broken: Record | None) -> int:
+    if record is None:
+        return offset
+    return record.offset if broken is not None else record.offset + max(record.length, 1)
+
+
+def _hopeless(file: ArchiveFile, error: FormatError, begin: int) -> FormatError | None:
+    rest = (file.source.size or 0) - begin
+    if not isinstance(error, TruncatedError) or file.may_mend(2 * rest):
+        return None
+    text = "the lengths of so many records are wrong that what follows is not searched"
+    return FormatError(text, source=file.name, offset=begin)
+
+
 def _misfit(
     file: ArchiveFile, records_from: RecordsFrom, stop: int, following: int, previous: int
 ) -> FormatError | None:
-    """Return the error of a part whose end an iteration from there on does not go on from.
-
-    Args:
-        file: The file.
-        records_from: Iterates the records from an offset on.
-        stop: Where the part ends.
-        following: Offset of the record that comes after those of the part; the file's size without one.
-        previous: Offset of the last record of the part.
-    """
+    """Return the error of a part whose end an iteration from there on does not go on from."""
     if following == stop:
         return None
     try:

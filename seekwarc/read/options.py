@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack
 
+from seekwarc.format.conditions import with_sizes
 from seekwarc.format.seektable import MAX_TABLE_SIZE
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE, WINDOW_LIMITS
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
-from seekwarc.options import SIZES, check_options, option
+from seekwarc.options import SIZES, check_options, option, shown
 
 if TYPE_CHECKING:
     from seekwarc.errors import FormatError
@@ -21,18 +22,18 @@ CACHE_SIZE: Final = 32 << 20
 
 
 class ReadLimits(TypedDict, total=False):
-    """How much memory a file may ask for, in bytes; each as `Reader` has it."""
+    """How much memory a file may ask for, in bytes or as "64M"; each as `Reader` has it."""
 
-    max_window_size: int
-    max_dictionary_size: int
-    max_table_size: int
+    max_window_size: int | str
+    max_dictionary_size: int | str
+    max_table_size: int | str
 
 
 class OpenOptions(ReadLimits, total=False):
     """How a file is opened, whatever is read from it; each as `Reader` has it."""
 
     threads: int | None
-    cache_size: int
+    cache_size: int | str
     strict: bool
     disk_cache: DiskCache | None
 
@@ -54,12 +55,7 @@ class ReaderOptions(OpenOptions, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """`ReaderOptions` with their defaults, checked; `**` turns them into keyword arguments again.
-
-    Raises:
-        TypeError: One has a wrong type.
-        ValueError: One is out of range.
-    """
+    """`ReaderOptions` with their defaults, checked; `**` turns them into keyword arguments again."""
 
     threads: int | None = option(None, SIZES)
     cache_size: int = option(CACHE_SIZE, SIZES)
@@ -84,14 +80,22 @@ class ReadOptions:
         metavar="SIZE",
         help="largest seek table to load; larger ones are ignored, with 0 all are (default: 64M)",
     )
-    strict: bool = False
+    strict: bool = option(False, bool)
     on_error: Literal["raise", "skip"] | Callable[[FormatError], object] = "raise"
     disk_cache: DiskCache | None = None
 
     def __post_init__(self) -> None:
         check_options(self)
+        if self.disk_cache is not None and not hasattr(self.disk_cache, "read"):
+            raise TypeError(f"disk_cache must be a seekwarc.DiskCache, not {shown(self.disk_cache)}")
         if self.on_error not in ("raise", "skip") and not callable(self.on_error):
             raise ValueError(f'on_error is {self.on_error!r}, not "raise", "skip" or a function')
+
+    @classmethod
+    def of(cls, **options: Unpack[ReaderOptions]) -> Self:
+        """Return the options, sizes that are text as numbers; a wrong one is a TypeError or ValueError."""
+        sizes = "cache_size", "max_window_size", "max_dictionary_size", "max_table_size"
+        return cls(**with_sizes(cls, options, *sizes))
 
     def keys(self) -> list[str]:
         """Return the names of the options."""

@@ -25,6 +25,7 @@ from seekwarc.read.resync import (
     NEARBY_BEFORE,
     LaterRecords,
     next_record,
+    note_deviation,
     swallowed_record,
     too_large,
     too_small,
@@ -43,17 +44,10 @@ BLANK_STEP: Final = 64
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class PlainBody(RecordBody):
-    """A record of a file that is not compressed.
-
-    Args:
-        file: The file.
-        offset: Offset of the record.
-        header: The record's header.
-        window: A window for this record alone that has its beginning.
-    """
+    """A record of a file that is not compressed."""
 
     __slots__ = ("_lock", "_window")
-    table_status = TableStatus.STORED
+    table_status = TableStatus.UNCOMPRESSED
 
     def __init__(
         self, file: ArchiveFile, offset: int, header: RecordHeader, window: Window | None = None
@@ -70,10 +64,7 @@ class PlainBody(RecordBody):
         """See `RecordBody.read`; there is nothing to verify."""
         source, first, last = self.file.source, self.offset + start, self.offset + stop
         if last - first > source.policy.max_request:
-            out = bytearray(stop - start)
-            with memoryview(out) as view:
-                self.read_into(start, view, verify=verify)
-            return bytes(out)
+            return self.read_long(start, stop, verify=verify)
         with self._lock:
             near = self._window.leads_to(first, last)
             data = self._window.take(first, last - first) if near else b""
@@ -112,7 +103,6 @@ class PlainBody(RecordBody):
 
 
 def _blank_end(window: Window, end: int) -> int:
-    """Return where the line breaks at `end` end, `MAX_BLANK_BYTES` of them at most."""
     start = end
     while some := window.take(end, min(BLANK_STEP, start + MAX_BLANK_BYTES - end)):
         blank = len(some) - len(some.lstrip(b"\r\n"))
@@ -127,16 +117,8 @@ def plain_record_at(
 ) -> Record:
     """Return the record at `offset`.
 
-    Args:
-        file: The file.
-        window: What the header is read through.
-        offset: Offset of the record.
-        own: The window is for this record alone, which reads on through it, and has the end that iterating
-            would give it.
-        length: Stored bytes up to the next record, where known.
-
-    Raises:
-        FormatError: No complete record header starts there.
+    With `own` the window is for this record alone, which reads on through it, and has the end that iterating
+    would give it. `length` is that up to the next record, where known.
     """
     size = HEADER_READ
     while True:
@@ -166,24 +148,20 @@ def plain_record_at(
 
 
 def plain_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator[Record]:
-    """Yield all records from `offset` on; blocks are stepped over, not read.
-
-    Raises:
-        FormatError: When something that is not a record is reached, or the file ends inside one.
-    """
+    """Yield all records from `offset` on; blocks are stepped over, not read."""
     size = file.source.size or 0
     later = LaterRecords(file)
     while offset < size:
         record = plain_record_at(file, window, offset)
         begin = offset + len(record.header.raw)
         end = begin + record.content_length
-        within = _see_through(file, record, later) if end > size else None
+        within = _see_through(record, later) if end > size else None
         if within is not None:
             following = within
         elif end > size:
             following = size
             missing = f"{end - size} of {record.content_length} bytes of its block are missing"
-            _tell(file, "cut", record, f"{CUT_OFF}: {missing}")
+            note_deviation(record, "cut", f"{CUT_OFF}: {missing}")
         else:
             following = _following(file, window, record, begin, end)
         record.note_length(following - offset)
@@ -191,31 +169,23 @@ def plain_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterato
         offset = following
 
 
-def _see_through(file: ArchiveFile, record: Record, later: LaterRecords) -> int | None:
-    """Give a record that claims more than the file holds the block that it has, where a record follows that.
-
-    Returns:
-        Where that begins; None if the file is cut off.
-    """
+def _see_through(record: Record, later: LaterRecords) -> int | None:
+    """Return where the next record begins, inside a block that should go beyond the file; None if cut off."""
     begin = record.offset + len(record.header.raw)
     following = later.first_after(begin)
     if following is not None:
         found = max(following - begin - len(RECORD_END), 0)
-        _tell(file, "length", record, too_large(record.content_length, found), found)
+        note_deviation(record, "length", too_large(record.content_length, found), found)
         record.note_length(following - record.offset)
     return following
 
 
 def _look_at_end(file: ArchiveFile, window: Window, record: Record, length: int | None) -> None:
-    """Give a record by its offset the end that iterating would, unless that took another request.
-
-    Raises:
-        FormatError: The file is read strictly, and the end is not as it should be.
-    """
+    """Give a record by its offset the end that iterating would, unless that took another request."""
     begin = record.offset + len(record.header.raw)
     end = begin + record.content_length
     if end > (file.source.size or 0):
-        _see_through(file, record, LaterRecords(file))
+        _see_through(record, LaterRecords(file))
         return
     if not file.strict:
         stop = end if length is None else record.offset + length
@@ -227,23 +197,11 @@ def _look_at_end(file: ArchiveFile, window: Window, record: Record, length: int 
 
 
 def _has_surplus(window: Window, end: int, stop: int) -> bool:
-    """Tell whether other bytes than line breaks stand between a block and the next record."""
     return stop - end > MAX_BLANK_BYTES or bool(window.take(end, stop - end).strip(b"\r\n"))
 
 
 def _following(file: ArchiveFile, window: Window, record: Record, begin: int, end: int) -> int:
-    """Return where the next record begins, and tell what is wrong with the end of this one.
-
-    Args:
-        file: The file.
-        window: What follows the block is read through.
-        record: The record.
-        begin: Offset of its block.
-        end: Offset of the end that its Content-Length gives.
-
-    Raises:
-        FormatError: The file is read strictly, and other bytes than CRLF CRLF follow the block.
-    """
+    """Return where the next record begins, and tell what is wrong with the end of this one."""
     size = file.source.size or 0
     following = _blank_end(window, end)
     trailer = window.take(end, following - end) if file.strict else RECORD_END
@@ -254,14 +212,7 @@ def _following(file: ArchiveFile, window: Window, record: Record, begin: int, en
 
 
 def _real_end(file: ArchiveFile, record: Record, begin: int, end: int) -> int:
-    """Return where the next record begins, after a block that no record follows; its end without one near.
-
-    Args:
-        file: The file.
-        record: The record, which is told what is wrong with it.
-        begin: Offset of its block.
-        end: Offset of the end that its Content-Length gives.
-    """
+    """Return where the next record begins, after a block that no record follows; its end without one near."""
     window = Window(file.source)
     following = _blank_end(window, end)
     if not file.may_mend(2 * NEARBY_BEFORE):
@@ -269,7 +220,7 @@ def _real_end(file: ArchiveFile, record: Record, begin: int, end: int) -> int:
     swallowed, is_doubtful = swallowed_record(window, begin, end)
     if swallowed is not None:
         found = max(swallowed - begin - len(RECORD_END), 0)
-        _tell(file, "length", record, too_large(record.content_length, found), found)
+        note_deviation(record, "length", too_large(record.content_length, found), found)
         return swallowed
     if is_doubtful:
         return following
@@ -277,12 +228,5 @@ def _real_end(file: ArchiveFile, record: Record, begin: int, end: int) -> int:
     position = next_record(stream, 0)
     if position is None:
         return following
-    _tell(file, "length", record, too_small(record.content_length, position))
+    note_deviation(record, "length", too_small(record.content_length, position))
     return end + position
-
-
-def _tell(
-    file: ArchiveFile, kind: str, record: Record, problem: str, content_length: int | None = None
-) -> None:
-    file.deviates(kind, problem, record.offset)
-    record.note_problem(problem, content_length)

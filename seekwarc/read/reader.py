@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import TYPE_CHECKING, Final, Self, Unpack
+from typing import TYPE_CHECKING, Final, Self, SupportsIndex, Unpack
 
 from seekwarc.closing import Closing
-from seekwarc.errors import FormatError, RangeError, SourceError
+from seekwarc.errors import FormatError, RangeError, SeekWarcError, SourceError
 from seekwarc.format.seektable import TableTrust
-from seekwarc.read.archive_file import ONE_READ, ArchiveFile
-from seekwarc.read.gzip_members import gzip_records
+from seekwarc.format.words import counted
+from seekwarc.options import integer
+from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.gzip_members import gzip_records, small_record_at
 from seekwarc.read.options import ReaderOptions, ReadOptions
 from seekwarc.read.plain import plain_record_at, plain_records
-from seekwarc.read.sequential import StreamedRecords, check_streamed_end
+from seekwarc.read.sequential import StreamedRecords, streamed_to_end
 from seekwarc.read.zstd_records import framed_record_at, framed_records
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
@@ -22,7 +24,7 @@ from seekwarc.storage.source import RangeReadable
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
-    from typing import BinaryIO
+    from typing import BinaryIO, Literal, TypeAlias
 
     from seekwarc.format.seektable import TableChoice
     from seekwarc.frames.dictionary import Dictionary
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from seekwarc.read.record import Record, Relations
     from seekwarc.read.selection import Conditions
     from seekwarc.storage.source import Stats
+
+    OnError: TypeAlias = Literal["raise", "skip"] | Callable[[FormatError], object]
 
 __all__ = ["Reader"]
 
@@ -51,7 +55,8 @@ class Reader(Closing):
         target: A path, a URL (http, https, s3, gs, az), the bytes themselves, a `RangeSource`, or a binary
             file object. One that cannot seek is read once, in order.
         threads: Threads that decode a long read; the number of cores, four at most, unless given.
-        cache_size: Bytes of decoded frames to keep, 32 MiB by default; 0 for none.
+        cache_size: Bytes of decoded frames to keep, 32 MiB by default; 0 for none. This and the sizes that
+            follow may also be text, such as "64M".
         max_window_size: Largest Zstandard window to allocate for frames that have to be streamed, 1 KiB to
             2 GiB, 128 MiB by default.
         max_dictionary_size: Largest dictionary to load, stored or decompressed; 8 MiB by default.
@@ -93,7 +98,7 @@ class Reader(Closing):
         relations: Relations | None = None,
         **options: Unpack[ReaderOptions],
     ) -> None:
-        checked = ReadOptions(**options)
+        checked = ReadOptions.of(**options)
         source = Fetcher(open_source(target), disk=checked.disk_cache)
         self._file = ArchiveFile(source, checked, relations=relations)
         self._on_error = checked.on_error
@@ -101,6 +106,26 @@ class Reader(Closing):
 
     def __repr__(self) -> str:
         return f"<Reader of {self.name}>"
+
+    def _repr_html_(self) -> str:
+        from seekwarc.format.markup import MAX_ROWS, html_table
+
+        if self.size is None:
+            # Looking would take records from the pipe.
+            return html_table(repr(self), [], [])
+        rows: list[tuple[object, ...]] = []
+        note = ""
+        try:
+            for record in self:
+                if len(rows) == MAX_ROWS:
+                    note = "and more records"
+                    break
+                kind = record.content_type
+                rows.append((record.offset, record.type, record.date, kind, record.size, record.target_uri))
+        except SeekWarcError as error:
+            note = str(error)
+        head = ("offset", "type", "date", "Content-Type", "size", "target URI")
+        return html_table(f"{self.name}, {counted(self.size, 'byte')}", head, rows, note=note)
 
     def close(self) -> None:
         """Close the file, unless it was handed over open, and stop the threads. Idempotent."""
@@ -168,16 +193,32 @@ class Reader(Closing):
                 or it is a pipe, which cannot be searched.
             SourceError: The stored bytes are unavailable.
         """
+        return self._records(self._on_error)
+
+    def past_damage(self, on_damage: Callable[[FormatError], object]) -> Iterator[Record]:
+        """Yield every record that can be read, in file order, also if `on_error` is "raise".
+
+        Args:
+            on_damage: Called with each damage, before the next record is looked for, unless `on_error` says
+                what to do.
+
+        Raises:
+            FormatError: The file is not a WARC file, or is a pipe, which cannot be searched, and damaged.
+            SourceError: The stored bytes are unavailable.
+        """
+        return self._records(on_damage if self._on_error == "raise" else self._on_error)
+
+    def _records(self, on_error: OnError) -> Iterator[Record]:
         file = self._file
         if file.source.is_pipe:
             return iter(self.in_order(tolerant=True))
         file.prefetch_file(tables=True)
         window, compression = file.begin()
-        if self._on_error == "raise":
+        if on_error == "raise":
             return _RECORDS[compression](file, window)
-        return self._past_damage(compression, 0, None)
+        return self._past_damage(compression, 0, None, on_error)
 
-    def between(self, start: int, stop: int | None = None) -> Iterator[Record]:
+    def between(self, start: SupportsIndex, stop: SupportsIndex | None = None) -> Iterator[Record]:
         """Yield the records whose first byte lies in the stored bytes [start, stop), in file order.
 
         So parts of a file can be read by several processes; `seekwarc.splits` finds where to cut it. Each
@@ -196,15 +237,19 @@ class Reader(Closing):
             SourceError: The stored bytes are unavailable, or a pipe.
         """
         file = self._file
+        start = integer("start", start)
+        stop = integer("stop", stop) if stop is not None else None
         if start < 0 or (stop is not None and stop < start):
             raise RangeError(f"start is {start} and stop {stop}, not a range of stored bytes")
         if file.source.is_pipe:
             raise SourceError("a pipe has no parts: it is read once, in order", source=self.name)
-        file.prefetch_part(start, stop)
+        file.prefetch_file(start, stop, tables=True)
         _, compression = file.begin()
-        return self._past_damage(compression, start, stop)
+        return self._past_damage(compression, start, stop, self._on_error)
 
-    def _past_damage(self, compression: Compression, start: int, stop: int | None) -> Iterator[Record]:
+    def _past_damage(
+        self, compression: Compression, start: int, stop: int | None, told: OnError
+    ) -> Iterator[Record]:
         from seekwarc.read.onward import records_past_damage
 
         file = self._file
@@ -212,7 +257,6 @@ class Reader(Closing):
         def records_from(offset: int) -> Iterator[Record]:
             return _RECORDS[compression](file, file.window(stop), offset)
 
-        told = self._on_error
         on_error = told if callable(told) else _raise if told == "raise" else _skip
         on_misfit = told if callable(told) else _raise
         return records_past_damage(
@@ -226,7 +270,9 @@ class Reader(Closing):
             **conditions: `type`, `status`, `mime`, `uri`, `min_size`, `since` and `until`: see `Conditions`.
 
         Raises:
-            ValueError: A status is not valid, or a datetime has no time zone.
+            TypeError: A condition has a wrong type.
+            ValueError: A type is misspelt; a status, size or date is not valid; or a datetime has no time
+                zone.
             FormatError: As iterating does.
 
         Example:
@@ -237,7 +283,7 @@ class Reader(Closing):
 
         return filter(Selection.of(**conditions).matches, self)
 
-    def sample(self, count: int, *, seed: int | None = None) -> list[Record]:
+    def sample(self, count: SupportsIndex, *, seed: int | None = None) -> list[Record]:
         """Return records chosen at random, in file order; all of them if the file has at most `count`.
 
         In a .warc.zst whose tables list the whole file, frames are drawn from the tables, and of each drawn
@@ -254,6 +300,7 @@ class Reader(Closing):
             RangeError: `count` is negative.
             FormatError: The file has to be read through, and is damaged.
         """
+        count = integer("count", count)
         if count < 0:
             raise RangeError(f"count must not be negative: {count}")
         from seekwarc.read.sampling import sampled
@@ -261,7 +308,11 @@ class Reader(Closing):
         return sampled(self, self.record_at, self._file, self.compression, count, seed=seed)
 
     def in_order(
-        self, tap: Callable[[bytes], object] | None = None, *, tolerant: bool = False
+        self,
+        tap: Callable[[bytes], object] | None = None,
+        *,
+        tolerant: bool = False,
+        mended: Iterable[str] = (),
     ) -> StreamedRecords:
         """Read the file once from beginning to end, decompressing everything.
 
@@ -271,6 +322,7 @@ class Reader(Closing):
         Args:
             tap: Shown every decompressed byte of the file, in order, before it is parsed.
             tolerant: Do both all the same, as iterating does.
+            mended: Kinds of deviations that the copy will not have, of which no warning is issued.
 
         Raises:
             SourceError: A pipe was iterated before.
@@ -279,6 +331,8 @@ class Reader(Closing):
         if file.source.is_pipe and self._passed:
             raise SourceError("a pipe can be read once only", source=self.name)
         self._passed = True
+        for kind in mended:
+            file.silence(kind)
         file.prefetch_file(tables=False)
         window, compression = file.begin()
         return StreamedRecords(file, window, 0, compression, tap, tolerant=tolerant)
@@ -308,8 +362,8 @@ class Reader(Closing):
 
     def record_at(
         self,
-        offset: int | str,
-        length: int | str | None = None,
+        offset: SupportsIndex | str,
+        length: SupportsIndex | str | None = None,
         *,
         table: TableChoice = TableTrust.CLAIMED,
     ) -> Record:
@@ -334,31 +388,33 @@ class Reader(Closing):
 
         Raises:
             FormatError: No record starts there.
+            TypeError: `offset` or `length` is of another type.
             RangeError: `offset` is negative, `length` not positive, or one of them not a number.
         """
-        offset = _number(offset)
-        length = _number(length) if length is not None else None
-        if offset < 0 or (length is not None and length <= 0):
-            raise RangeError(f"offset must be at least 0 and length at least 1, not {offset} and {length}")
+        offset = _number("offset", offset, 0)
+        length = _number("length", length, 1) if length is not None else None
         file = self._file
         file.prefetch_record(offset, length, table)
         size = file.source.size
         if length is not None and size is not None:
             # An index may lie: beyond the file there is nothing.
             length = max(min(length, size - offset), 1)
-        window = file.window(None if length is None else offset + length)
-        if length is not None and length <= ONE_READ and not file.source.policy.is_near:
-            window.get(offset, offset + length)
+        # A pipe is read once, in order: its dictionary before the record, and that as a stream.
+        is_pipe = file.source.is_pipe
+        if is_pipe:
+            file.begin()
+        window = file.record_window(offset, length)
         compression = file.detect(window, offset)
-        if compression == "none":
+        if compression == "none" and not is_pipe:
             return plain_record_at(file, window, offset, own=True, length=length)
-        if compression == "zst":
+        if compression == "zst" and not is_pipe:
             record = framed_record_at(file, window, offset, length, table)
         else:
-            records = StreamedRecords(file, window, offset, compression, tolerant=True)
-            record = records.step()
-            if file.strict:
-                check_streamed_end(file, offset, compression)
+            record = None if is_pipe else small_record_at(file, window, offset, length)
+            if record is None:
+                record = StreamedRecords(file, window, offset, compression, tolerant=True).step()
+            if file.strict and not is_pipe:
+                streamed_to_end(file, offset, compression)
         if record is None:
             raise FormatError("no record starts here", source=self.name, offset=offset)
         return record
@@ -372,10 +428,13 @@ def _skip(error: FormatError) -> None:
     pass
 
 
-def _number(value: int | str) -> int:
-    """Return an offset or a length, which an index may have as digits."""
+def _number(name: str, value: SupportsIndex | str, least: int) -> int:
     if isinstance(value, str):
         if not re.fullmatch(_DIGITS, value):
-            raise RangeError(f"{value!r} is not an offset or length: expected digits")
-        return int(value)
+            raise RangeError(f"{name} is {value!r}: expected digits")
+        value = int(value)
+    elif not isinstance(value, int):
+        value = integer(name, value)
+    if value < least:
+        raise RangeError(f"{name} must be at least {least}: {value}")
     return value

@@ -37,6 +37,8 @@ class Relations(Protocol):
 
 
 TYPES_WITHOUT_HTTP: Final = frozenset({"warcinfo", "resource", "metadata", "conversion", "continuation"})
+MAX_FIELDS: Final = 50
+"""Fields that a notebook shows of a record."""
 MAX_FIELDS_BLOCK: Final = 16 << 20
 """Largest block that is taken apart into fields."""
 
@@ -75,6 +77,20 @@ class Record(DefinedFields):
 
     def __repr__(self) -> str:
         return f"<Record {self.type} at {self.offset}: {self.target_uri or self.id}>"
+
+    def _repr_html_(self) -> str:
+        from seekwarc.format.markup import html_table
+
+        rows = [*self.header.items()]
+        note = self.problem or ""
+        try:
+            head = self.http
+        except SeekWarcError as error:
+            head, note = None, str(error)
+        if head is not None:
+            line = head.raw.partition(b"\n")[0].decode("latin-1")
+            rows += [("HTTP", line.strip()), *head.items()]
+        return html_table(f"{self.type} at {self.offset} of {self.source}", [], rows[:MAX_FIELDS], note=note)
 
     def __getstate__(self) -> dict[str, object]:
         # What was found by reading holds on to the open file.
@@ -264,7 +280,7 @@ class Record(DefinedFields):
         """
         from seekwarc.read.digests import check_digests
 
-        return check_digests(self)
+        return check_digests(self, self.http, self.block)
 
     @property
     def payload(self) -> Extent:

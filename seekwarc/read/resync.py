@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from seekwarc.frames.pieces import Compression
     from seekwarc.frames.stream import ContentStream
     from seekwarc.read.archive_file import ArchiveFile
+    from seekwarc.read.record import Record
 
 __all__ = [
     "NEARBY",
@@ -45,6 +46,7 @@ __all__ = [
     "is_end",
     "is_followed",
     "next_record",
+    "note_deviation",
     "swallowed_record",
     "too_large",
     "too_small",
@@ -78,6 +80,12 @@ def too_large(stated: int, found: int) -> str:
     return f"Content-Length {stated} is too large: the next record begins after {found} bytes of the block"
 
 
+def note_deviation(record: Record, kind: str, problem: str, content_length: int | None = None) -> None:
+    """Tell what is wrong with a record, and keep it there; see `ArchiveFile.deviates`."""
+    record.body.file.deviates(kind, problem, record.offset)
+    record.note_problem(problem, content_length)
+
+
 def is_end(rest: bytes) -> bool:
     """Tell whether these bytes may follow a block: line breaks, then a record or the end of the file."""
     after = rest.lstrip(b"\r\n")
@@ -109,14 +117,12 @@ def next_record(stream: ContentStream, position: int) -> int | None:
 
 
 def swallowed_record(window: Window, begin: int, end: int) -> tuple[int | None, bool]:
-    """Look for the record that begins within a block which should end at `end`.
+    """Look for the record that begins within a block, without compression, which should end at `end`.
 
-    For a file that is not compressed: a block may hold an archive whose records look as real ones do. So the
-    records must lead one to the next, two line breaks between them, until one ends after the block.
-
-    Returns:
-        The offset of the record, None without one; and whether something in the block looks like a record,
-        so that to pass the block might be to pass records unread.
+    A block may hold an archive whose records look as real ones do. So the records must lead one to the next,
+    two line breaks between them, until one ends after the block. Returned are the offset of the record, None
+    without one, and whether something in the block looks like a record: to pass the block might be to pass
+    records.
     """
     start = max(begin - len(RECORD_END), end - NEARBY_BEFORE)
     data = window.take(start, end - start + NEARBY_BEFORE)
@@ -216,16 +222,12 @@ def _end_of_record(data: bytes, position: int) -> int:
 
 
 def _follows(data: bytes, position: int, window: Window, start: int) -> bool:
-    """Tell whether a record begins, or the file ends, at an index of `data`."""
     after = data[position : position + 5] or window.take(start + position, len(RECORD_MAGIC))
     return not after or is_record_magic(after)
 
 
 def is_followed(file: ArchiveFile, damage: int, compression: Compression) -> bool:
-    """Return whether a record begins after the frame or member at `damage`, in which the file seems to end.
-
-    A damaged size leads past the end of the file, too. A pipe cannot be searched for the record.
-    """
+    """Return whether a record begins after the frame or member at `damage`, where the file seems to end."""
     if file.source.is_pipe:
         return False
     # A record that is cut off may be read again and again, and is searched for what follows only once.

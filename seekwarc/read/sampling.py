@@ -13,13 +13,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from seekwarc.read.archive_file import ONE_READ, ArchiveFile
 from seekwarc.read.body import record_size
 from seekwarc.read.search import RecordSearch
 from seekwarc.read.zstd_records import framed_record_at
 
 if TYPE_CHECKING:
     from seekwarc.frames.pieces import Compression
+    from seekwarc.read.archive_file import ArchiveFile
     from seekwarc.read.record import Record
 
 __all__ = ["sampled"]
@@ -41,7 +41,7 @@ def sampled(
     listed = file.tables.all_frames() if compression == "zst" else None
     if listed is None:
         return [record_at(offset, None) for offset in _from_all(records, count, rng)]
-    draws = _Draws(file, listed, record_at)
+    search = RecordSearch(file, "zst")
     found: list[Record] = []
     numbers = array("Q", range(len(listed)))
     remaining = len(numbers)
@@ -51,49 +51,38 @@ def sampled(
         remaining -= 1
         number = numbers[place]
         numbers[place] = numbers[remaining]
-        record = draws.record_of(number)
+        record = _record_of(file, listed, number, search, record_at)
         if record is not None:
             found.append(record)
     return sorted(found, key=lambda record: record.offset)
 
 
-class _Draws:
-    """Records that begin with frames which tables list."""
+def _record_of(
+    file: ArchiveFile, listed: array[int], number: int, search: RecordSearch, record_at: RecordAt
+) -> Record | None:
+    def length_up_to(after: int) -> int | None:
+        # What the last frame begins may end with the file.
+        return listed[after] - offset if after < len(listed) else None
 
-    def __init__(self, file: ArchiveFile, listed: array[int], record_at: RecordAt) -> None:
-        self._file = file
-        self._listed = listed
-        self._record_at = record_at
-        self._search = RecordSearch(file, "zst")
-
-    def record_of(self, number: int) -> Record | None:
-        """Return the record that begins with a frame, None if none does."""
-        file, offset = self._file, self._listed[number]
-        length = self._length(offset, number + 1)
-        window = file.window(None if length is None else offset + length)
-        if length is not None and length <= ONE_READ and not file.source.policy.is_near:
-            window.get(offset, offset + length)
-        header = self._search.header_at(offset, window)
-        if header is None:
-            return None
-        frames = file.tables.find(offset, record_size(header))
-        if frames is None:
-            return self._record_at(offset, None)  # The tables do not show where it ends.
-        after = bisect_left(self._listed, frames.claimed_end)
-        if after == number + 1:
-            record = framed_record_at(file, window, offset, length)
-            # All of it was read and decoded, and its block is what the caller is likely to read next.
-            file.frames.cache.keep_latest()
-            return record
-        return self._record_at(offset, self._length(offset, after))
-
-    def _length(self, offset: int, after: int) -> int | None:
-        """Return the stored bytes up to a listed frame, None for what may end with the file."""
-        return self._listed[after] - offset if after < len(self._listed) else None
+    offset = listed[number]
+    length = length_up_to(number + 1)
+    window = file.record_window(offset, length)
+    header = search.header_at(offset, window)
+    if header is None:
+        return None
+    frames = file.tables.find(offset, record_size(header))
+    if frames is None:
+        return record_at(offset, None)  # The tables do not show where it ends.
+    after = bisect_left(listed, frames.claimed_end)
+    if after == number + 1:
+        record = framed_record_at(file, window, offset, length)
+        # All of it was read and decoded, and its block is what the caller is likely to read next.
+        file.frames.cache.keep_latest()
+        return record
+    return record_at(offset, length_up_to(after))
 
 
 def _from_all(records: Iterable[Record], count: int, rng: random.Random) -> list[int]:
-    """Choose among all records, in one pass."""
     offsets = array("Q")
     seen = 0
     for record in records:

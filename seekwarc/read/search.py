@@ -50,16 +50,7 @@ _BEGINNINGS: Final[dict[Compression, re.Pattern[bytes]]] = {
 
 
 class RecordSearch:
-    """Looks for records in one file, damaged or not.
-
-    Its cost grows with the size of the file, not with that times the number of damages: what the bytes told
-    is kept, and of frames and tables, which are quicker but may mislead, no more are followed than there
-    should be.
-
-    Args:
-        file: The file; its size must be known.
-        compression: What it is compressed with.
-    """
+    """Looks for records in one file, damaged or not. The file's size must be known."""
 
     def __init__(self, file: ArchiveFile, compression: Compression) -> None:
         self._file = file
@@ -72,12 +63,7 @@ class RecordSearch:
         """From each of these places on, the first record begins where they end."""
 
     def header_at(self, offset: int, window: Window | None = None) -> RecordHeader | None:
-        """Return the header of the record that begins at `offset`, None if none does.
-
-        Args:
-            offset: The offset.
-            window: What to read through; a new one unless given.
-        """
+        """Return the header of the record that begins at `offset`, None if none does."""
         file = self._file
         pieces = pieces_from(window or Window(file.source), offset, self._compression, file.decoder)
         content = b""
@@ -98,11 +84,8 @@ class RecordSearch:
     ) -> int:
         """Return the offset at which the next record begins that can be read; the file's size without one.
 
-        Args:
-            begin: Offset of the record that is damaged.
-            damage: Offset of the damaged frame, where known.
-            header: The damaged record's header, where it could be read.
-            between: The damage is not inside a record, so that records may have been passed unseen.
+        The record at `begin` is damaged, in the frame at `damage` if that is known; `between` tells that the
+        damage is not inside a record, so that records may have been passed unseen.
         """
         if self._compression != "zst":
             return self._by_bytes(begin + 1)
@@ -148,7 +131,6 @@ class RecordSearch:
                     yield frame
 
     def _end_of(self, begin: int, size: int) -> int | None:
-        """Tell where a record of `size` content bytes ends, if its frames or a table show it."""
         content = 0
         for frame in self._steps(begin, after=False):
             if frame.content_size is None:
@@ -211,7 +193,6 @@ class RecordSearch:
         return False
 
     def _whole_record(self, begin: int, end: int) -> int | None:
-        """Return the offset of the first frame between the two that is a record and nothing else."""
         for frame in self._steps(begin):
             if frame.offset >= end:
                 break
@@ -227,7 +208,6 @@ class RecordSearch:
         return self._searched.stop - 1
 
     def _lookalikes(self, offset: int) -> Iterator[int]:
-        """Yield every offset from `offset` on at which a record may begin."""
         window = Window(self._file.source)
         plain = self._compression == "none"
         # What a header that begins in a step may need lies within one step and a header.

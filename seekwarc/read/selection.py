@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from calendar import monthrange
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
 
-from seekwarc.format.dates import WarcDate
+from seekwarc.format.conditions import checked_status, checked_type, date_bound, size_argument
+from seekwarc.options import shown
 
 if TYPE_CHECKING:
     from seekwarc.read.record import Record
 
-__all__ = ["Conditions", "Selection", "checked_status", "date_bound", "http_media_type", "matches_pattern"]
+__all__ = ["Conditions", "Selection", "http_media_type", "matches_pattern"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_STATUS: Final = r"[0-9]{3}|[0-9][xX]{2}"
-_LAST: Final = {"month": 12, "day": 31, "hour": 23, "minute": 59, "second": 59, "microsecond": 999_999}
-_GIVEN: Final = {"year": 0, "month": 1, "day": 2, "minute": 4, "second": 5, "fraction": 6}
-"""How many units of `_LAST` a date of that precision gives."""
 
 
 class Conditions(TypedDict, total=False):
@@ -38,7 +33,7 @@ class Conditions(TypedDict, total=False):
     """
 
     type: str | Iterable[str] | None
-    """WARC-Type, such as "response"."""
+    """WARC-Type, such as "response", in any case."""
     status: int | str | Iterable[int | str] | None
     """HTTP status, such as 200 or "4xx". Only a record that holds an HTTP response has one."""
     mime: str | Iterable[str] | None
@@ -46,13 +41,14 @@ class Conditions(TypedDict, total=False):
     header if the block is not an HTTP message."""
     uri: str | Iterable[str] | None
     """Target URI, in which `*` stands for any text: "*/film.mp4". All other characters are literal."""
-    min_size: int
-    """Minimum size of the block, in bytes."""
-    since: datetime | None
-    """Earliest WARC-Date, with a time zone. A record without a valid date does not match."""
-    until: datetime | None
-    """Latest WARC-Date, with a time zone. Dates are compared to the microsecond; one that names only a day
-    counts as the beginning of that day."""
+    min_size: int | str
+    """Minimum size of the block: bytes, or text such as "64K" or "1M"."""
+    since: datetime | str | None
+    """Earliest WARC-Date: a datetime with a time zone, or text such as "2026-11-17T06:00:00Z", "2026-11" or
+    "20261117". A record without a valid date does not match."""
+    until: datetime | str | None
+    """Latest WARC-Date; the text "2026-11" includes all of that month. Dates are compared to the microsecond;
+    a WARC-Date that names only a day counts as the beginning of that day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,24 +83,19 @@ class Selection:
         status: int | str | Iterable[int | str] | None = None,
         mime: str | Iterable[str] | None = None,
         uri: str | Iterable[str] | None = None,
-        min_size: int = 0,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        min_size: int | str = 0,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
     ) -> Self:
-        """Make a selection of `Conditions`.
-
-        Raises:
-            ValueError: A status is not a number of three digits or a class such as "2xx"; a datetime has no
-                time zone.
-        """
+        """Make a selection of `Conditions`; a wrong one is a TypeError or ValueError, a misspelt type too."""
         return cls(
-            frozenset(str(it).lower() for it in _alternatives(type)),
+            frozenset(checked_type(str(it)) for it in _alternatives(type)),
             frozenset(checked_status(str(it)) for it in _alternatives(status)),
-            tuple(str(it).lower() for it in _alternatives(mime)),
-            tuple(map(str, _alternatives(uri))),
-            min_size,
-            _microseconds(since),
-            _microseconds(until),
+            tuple(_text("mime", it).lower() for it in _alternatives(mime)),
+            tuple(_text("uri", it) for it in _alternatives(uri)),
+            size_argument("min_size", min_size),
+            _microseconds("since", since),
+            _microseconds("until", until),
         )
 
     @classmethod
@@ -115,7 +106,6 @@ class Selection:
         )
 
     def __bool__(self) -> bool:
-        """Whether there is any condition."""
         texts = self.types or self.statuses or self.mimes or self.uris
         return bool(texts or self.min_size) or self._has_dates
 
@@ -124,12 +114,7 @@ class Selection:
         return self.since is not None or self.until is not None
 
     def matches(self, record: Record) -> bool:
-        """Tell whether a record is wanted. The block is only touched for `statuses` and `mimes`.
-
-        Raises:
-            FormatError: The block had to be looked at and is damaged.
-            SourceError: The stored bytes are unavailable.
-        """
+        """Tell whether a record is wanted. The block is only touched for `statuses` and `mimes`."""
         if self.types and (record.type or "").lower() not in self.types:
             return False
         if record.content_length < self.min_size:
@@ -155,63 +140,30 @@ class Selection:
         return status is not None and not self.statuses.isdisjoint((f"{status}", f"{status // 100}xx"))
 
 
-def _microseconds(date: datetime | None) -> int | None:
+def _microseconds(name: str, date: datetime | str | None) -> int | None:
     if date is None:
         return None
+    if isinstance(date, str):
+        try:
+            date = date_bound(date, last=name == "until")
+        except ValueError as error:
+            # Not a FormatError, which would blame the file: the caller passed the date.
+            raise ValueError(f"{name}: {error}") from None
+    if not isinstance(date, datetime):
+        raise TypeError(f'{name} must be a datetime or a date such as "2026-11-17", not {shown(date)}')
     if date.tzinfo is None:
-        raise ValueError(f"the date {date} has no time zone; give it tzinfo=UTC")
+        raise ValueError(f"{name} is {date}, without a time zone; give it tzinfo=UTC")
     return (date - _EPOCH) // timedelta(microseconds=1)
 
 
-def checked_status(text: str) -> str:
-    """Return an HTTP status or a class of them ("2xx") in lower case.
-
-    Raises:
-        ValueError: The text is neither.
-    """
-    if not re.fullmatch(_STATUS, text):
-        raise ValueError(f"{text!r} is not an HTTP status such as 404, or a class such as 2xx")
-    return text.lower()
-
-
-def date_bound(text: str, *, last: bool = False) -> datetime:
-    """Return when a date in the form of WARC-Date begins, or its last microsecond: "2026" is a whole year.
-
-    Raises:
-        ValueError: The text is not such a date.
-    """
-    date = WarcDate.parse(text)
-    try:
-        begin = date.datetime
-    except OverflowError:
-        raise ValueError(f"{text!r} is not within the years 1 to 9999") from None
-    if not last:
-        return begin
-    units: dict[str, Any] = dict(list(_LAST.items())[_GIVEN[date.precision] :])
-    if date.precision == "month":
-        units["day"] = monthrange(begin.year, begin.month)[1]
-    return begin.replace(**units)
-
-
 def http_media_type(record: Record) -> str | None:
-    """Return the media type of a payload, in lower case and without parameters.
-
-    That is what the HTTP head says, or the record header where the block holds no HTTP message. A value that
-    is not a media type is returned up to its first semicolon.
-
-    Raises:
-        FormatError: The block is damaged.
-    """
+    """Return the bare media type of a payload, in lower case: that of the HTTP head, or else the header's."""
     value = (record.http or record.header).get("Content-Type")
     return value.partition(";")[0].strip().lower() if value is not None else None
 
 
 def matches_pattern(pattern: str, text: str) -> bool:
-    """Tell whether a text matches a pattern, in which `*` matches any text, also none.
-
-    The parts between the asterisks are looked for from left to right, so that no pattern and no text takes
-    long, as the backtracking of a regular expression does.
-    """
+    """Tell whether a text matches a pattern, in which `*` is any text; no backtracking, so never slow."""
     first, *parts = pattern.split("*")
     if not parts:
         return text == first
@@ -229,6 +181,12 @@ def matches_pattern(pattern: str, text: str) -> bool:
 
 def _any_matches(patterns: Iterable[str], text: str | None) -> bool:
     return text is not None and any(matches_pattern(pattern, text) for pattern in patterns)
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be text or several of it, not {shown(value)}")
+    return value
 
 
 def _alternatives(value: object) -> Iterable[object]:

@@ -22,6 +22,7 @@ from seekwarc.read.resync import (
     is_end,
     is_followed,
     next_record,
+    note_deviation,
     too_large,
     too_small,
 )
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from seekwarc.frames.stream import ContentStream, Head, Mark
     from seekwarc.read.archive_file import ArchiveFile
 
-__all__ = ["StreamBody", "StreamedRecords", "end_of_empty_frames", "streamed_group", "streamed_length"]
+__all__ = ["StreamBody", "StreamedRecords", "end_of_empty_frames", "streamed_group", "streamed_to_end"]
 
 SHORT_READ: Final = 64 << 10
 """What is held in memory until a later position is read."""
@@ -46,17 +47,13 @@ class StreamBody(RecordBody):
     Reads that go forward go on where the last one ended; a read that goes back begins again.
 
     Args:
-        file: The file.
-        offset: Offset of the frame or member that the record begins in.
-        header: The record's header.
-        compression: What the file is compressed with.
-        skip: Content bytes before the record in that frame or member.
+        skip: Content bytes before the record in the frame or member that it begins in.
         live: The stream that an iteration reads the file with, and the position in it at which the record
             begins; used as long as it has not passed.
         limit: Offset that no more than what is wanted is read beyond.
     """
 
-    __slots__ = ("_base", "_compression", "_limit", "_lock", "_stream", "last_unit")
+    __slots__ = ("_base", "_compression", "_limit", "_lock", "_stream", "last_frame")
     table_status = TableStatus.STREAM
 
     def __init__(
@@ -77,11 +74,11 @@ class StreamBody(RecordBody):
         self._stream: ContentStream | None = live[0] if live else None
         self._base = live[1] if live else 0
         self._lock = threading.Lock()
-        self.last_unit: int | None = None
+        self.last_frame: int | None = None
         """The frame or member that the record ends in, where that goes on with another record."""
 
     def __getstate__(self) -> dict[str, object]:
-        kept = ("file", "offset", "header", "skip", "last_unit", "_compression", "_limit")
+        kept = ("file", "offset", "header", "skip", "last_frame", "_compression", "_limit")
         return {name: getattr(self, name) for name in kept}
 
     def __setstate__(self, state: dict[str, object]) -> None:
@@ -102,10 +99,7 @@ class StreamBody(RecordBody):
         if stop - start <= SHORT_READ:
             # Should the file end before: what there is can still be read, even from a pipe.
             return self.read_some(start, stop, stop - start)
-        out = bytearray(stop - start)
-        with memoryview(out) as view:
-            self.read_into(start, view, verify=verify)
-        return bytes(out)
+        return self.read_long(start, stop, verify=verify)
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
         """See `RecordBody.read_into`; what is decompressed to its end is always verified."""
@@ -132,7 +126,7 @@ class StreamBody(RecordBody):
         stream = self._stream
         if stream is None:
             return False
-        damage = max(self.offset, stream.unit_end)
+        damage = max(self.offset, stream.frame_end)
         return stream.head_after(self._base) is not None or is_followed(self.file, damage, self._compression)
 
     @override
@@ -166,9 +160,10 @@ class StreamBody(RecordBody):
         file = self.file
         if file.source.is_pipe:
             return self.offset
-        if self.last_unit is None and not self.skip:
-            return self.offset + streamed_length(file, self.offset, self._compression)
-        return file.unit_end(self.last_unit or self.offset, self._compression)
+        if self.last_frame is None and not self.skip:
+            record = streamed_to_end(file, self.offset, self._compression)
+            return self.offset + (record.length if record is not None else 0)
+        return file.frame_end(self.last_frame or self.offset, self._compression)
 
 
 def end_of_empty_frames(end: int, empty_frames: Iterable[EmptyFrame], record_offset: int) -> int:
@@ -183,47 +178,28 @@ def end_of_empty_frames(end: int, empty_frames: Iterable[EmptyFrame], record_off
     return end
 
 
-def streamed_length(file: ArchiveFile, offset: int, compression: Compression) -> int:
-    """Return how many stored bytes the record takes that begins at `offset`, by decompressing it."""
+def streamed_to_end(file: ArchiveFile, offset: int, compression: Compression) -> Record | None:
+    """Return the record at `offset` after decompressing all of it; None at the end of the file."""
     records = StreamedRecords(file, file.window(), offset, compression, tolerant=True)
     record = records.step()
-    if record is None:
-        return 0
     records.finish()
-    return record.length
+    return record
 
 
 def check_trailer(file: ArchiveFile, offset: int, trailer: bytes) -> None:
-    """Refuse other line breaks after a block than CRLF CRLF, if the file is read strictly.
-
-    Raises:
-        FormatError: The record at `offset` has others.
-    """
+    """Refuse other line breaks after a block than CRLF CRLF, if the file is read strictly."""
     if file.strict and trailer != RECORD_END:
         raise FormatError(
             f"the record is followed by {trailer[:16]!r}, not by CRLF CRLF", source=file.name, offset=offset
         )
 
 
-def check_streamed_end(file: ArchiveFile, offset: int, compression: Compression) -> None:
-    """Decompress the record at `offset` to see that it ends as it should; for strict reading.
-
-    Raises:
-        FormatError: It does not, or is damaged.
-    """
-    records = StreamedRecords(file, file.window(), offset, compression, tolerant=True)
-    records.step()
-    records.finish()
-
-
 class StreamedRecords:
     """All records from some offset on, in order. Each is yielded before its block is decompressed.
 
+    A gzip member counts as a frame here.
+
     Args:
-        file: The file.
-        window: What the stored bytes are read through.
-        offset: Offset of the first unit.
-        compression: What the file is compressed with.
         tap: Shown all content in order, before it is parsed.
         stream: The content from `offset` on, where the caller has its own way to decompress it.
         tolerant: Go on after a record whose Content-Length is wrong, and end with one that the end of the
@@ -252,9 +228,9 @@ class StreamedRecords:
         self._begun = False
         self._is_over = False
         self.next_offset = offset
-        """Offset of the unit in which the next record begins; the end of the last unit after the last."""
-        self.at_unit = True
-        """Whether the next record begins its unit, as it should."""
+        """Offset of the frame in which the next record begins; the end of the last frame after the last."""
+        self.at_frame = True
+        """Whether the next record begins its frame, as it should."""
         self.trailer = b""
         """The line breaks after the record that was finished last: CRLF CRLF unless its writer erred."""
 
@@ -265,12 +241,7 @@ class StreamedRecords:
             raise self._file.without_records()
 
     def step(self) -> Record | None:
-        """Pass the rest of the current record and return the next one, None at the end of the file.
-
-        Raises:
-            TruncatedError: The file ends inside a record.
-            FormatError: What follows is not a record.
-        """
+        """Pass the rest of the current record and return the next one, None at the end of the file."""
         self.finish()
         file, stream = self._file, self._stream
         if self._is_over:
@@ -282,19 +253,19 @@ class StreamedRecords:
         if mark is None:
             return None
         if mark.skip:
-            file.deviates("shared", SHARED, mark.unit)
+            file.deviates("shared", SHARED, mark.offset)
         try:
             raw = stream.read_header()
         except FormatError as error:
-            raise error.located(file.name, mark.unit) from None
+            raise error.located(file.name, mark.offset) from None
         if find_header_end(raw, max(len(raw) - 4, 0)) < 0:
             raise TruncatedError(
-                "the file ends inside this record's header", source=file.name, offset=mark.unit
+                "the file ends inside this record's header", source=file.name, offset=mark.offset
             )
-        header = file.parse_header(raw, mark.unit)
+        header = file.parse_header(raw, mark.offset)
         body = StreamBody(
             file,
-            mark.unit,
+            mark.offset,
             header,
             self._compression,
             skip=mark.skip,
@@ -307,39 +278,37 @@ class StreamedRecords:
         self._begin = mark.position
         self._block_end = mark.position + len(raw) + header.content_length
         if self._tolerant and self._compression != "none":
-            self._check_small_unit(self._record)
+            self._check_small_frame(self._record)
         return self._record
 
     def _pass_blank_lines(self) -> None:
-        """Pass line breaks before the first record."""
         blank = self._stream.read_blank_lines()
         # To all but strict readers a few line breaks are not worth a word.
         if blank and self._file.strict:
             problem = f"{blank[:16]!r} stands before the first record"
             raise FormatError(problem, source=self._file.name, offset=self.next_offset)
 
-    def _check_small_unit(self, record: Record) -> None:
-        """Compare the record's length with its unit, where that has been decoded whole.
+    def _check_small_frame(self, record: Record) -> None:
+        """Compare the record's length with its frame, where that has been decoded whole.
 
-        Such a unit is followed by one that the record goes on in, or by another record: then the record ends
-        with the unit, unless that other one is part of its block.
+        Such a frame is followed by one that the record goes on in, or by another record: then the record ends
+        with the frame, unless that other one is part of its block.
         """
-        stop = self._stream.whole_unit_stop()
+        stop = self._stream.whole_frame_stop()
         if stop is None:
             return
         try:
-            is_shared, is_longer = self._beyond_unit(stop)
+            is_shared, is_longer = self._beyond_frame(stop)
         except FormatError:
             return  # Later damage does not concern this record.
         if is_shared:
-            self._file.deviates("shared", SHARED, record.offset)
-            record.note_problem(SHARED)
+            note_deviation(record, "shared", SHARED)
         elif is_longer:
             before = max(stop - len(RECORD_END), self._block_start)
             self._shorten(record, stop, self._stream.look(before, stop - before))
 
-    def _beyond_unit(self, stop: int) -> tuple[bool, bool]:
-        """Tell whether another record is in the unit that ends at `stop`, and whether the block is longer."""
+    def _beyond_frame(self, stop: int) -> tuple[bool, bool]:
+        """Tell whether the frame that ends at `stop` has another record, and whether the block is longer."""
         stream, end = self._stream, self._block_end
         if end <= stop:
             return is_record_magic(stream.look(end, stop - end).lstrip(b"\r\n")), False
@@ -356,25 +325,13 @@ class StreamedRecords:
         return self._begin + (len(record.header.raw) if record is not None else 0)
 
     def _shorten(self, record: Record, stop: int, before: bytes) -> None:
-        """End a record at the position where the next one begins.
-
-        Args:
-            record: The record.
-            stop: That position.
-            before: The last bytes before it.
-        """
         length = stop - self._block_start - (len(RECORD_END) if before == RECORD_END else 0)
-        problem = too_large(record.content_length, max(length, 0))
-        self._file.deviates("length", problem, record.offset)
-        record.note_problem(problem, max(length, 0))
-        self._block_end = self._block_start + max(length, 0)
+        length = max(length, 0)
+        note_deviation(record, "length", too_large(record.content_length, length), length)
+        self._block_end = self._block_start + length
 
     def finish(self) -> None:
-        """Pass the rest of the current record and the line breaks after it.
-
-        Raises:
-            TruncatedError: The file ends inside the block.
-        """
+        """Pass the rest of the current record and the line breaks after it."""
         record = self._record
         if record is None:
             return
@@ -404,20 +361,20 @@ class StreamedRecords:
                     return
                 mark = self._pass_surplus(record)
         except FormatError:
-            if not stream.unit_is_open:
+            if not stream.frame_is_open:
                 # What follows is damaged; this record is not.
-                record.note_length(max(stream.unit_end - record.offset, 0))
+                record.note_length(max(stream.frame_end - record.offset, 0))
             raise
         check_trailer(file, record.offset, self.trailer)
-        self.at_unit = mark is None or not mark.skip
+        self.at_frame = mark is None or not mark.skip
         end, empty_frames = stream.passed
-        self.next_offset = mark.unit if mark else end
+        self.next_offset = mark.offset if mark else end
         if mark is not None and mark.skip and mark.position - mark.skip < self._block_end:
-            # Where the unit ends that the record shares is known when that is reached, or asked for.
-            cast("StreamBody", record.body).last_unit = mark.unit
+            # Where the frame ends that the record shares is known when that is reached, or asked for.
+            cast("StreamBody", record.body).last_frame = mark.offset
             record.note_problem(SHARED)
             return
-        if self._compression == "none" or not self.at_unit:
+        if self._compression == "none" or not self.at_frame:
             end = self.next_offset
         else:
             end = end_of_empty_frames(end, empty_frames, record.offset)
@@ -428,25 +385,22 @@ class StreamedRecords:
         if self._go_back(record):
             return True
         stream = self._stream
-        if stream.position >= self._block_end and not stream.unit_is_open:
+        if stream.position >= self._block_end and not stream.frame_is_open:
             return False  # The record is whole: what comes after it is cut off.
         if self._head_within() is not None:
             return False  # To end here would be to leave out the records after this one.
-        problem = f"{CUT_OFF}: {error.message}"
-        self._file.deviates("cut", problem, record.offset)
-        record.note_problem(problem)
-        self._is_over = self.at_unit = True
+        note_deviation(record, "cut", f"{CUT_OFF}: {error.message}")
+        self._is_over = self.at_frame = True
         self.next_offset = self._file.source.size or record.offset
         record.note_length(self.next_offset - record.offset)
         return True
 
     def _head_within(self) -> Head | None:
-        """Return the first unit in the middle of the record's block that begins as a record does."""
         head = self._stream.head_after(self._begin)
         return head if head is not None and head.position < self._block_end else None
 
     def _go_back(self, record: Record) -> bool:
-        """Go on with the unit in the middle of the record's block that begins as a record does."""
+        """Go on with the frame in the middle of the record's block that begins as a record does."""
         file = self._file
         head = self._head_within()
         if head is None or file.source.is_pipe:
@@ -458,10 +412,10 @@ class StreamedRecords:
         if not file.may_mend(max(again, NEARBY) if reached < self._block_end else again):
             return False
         self._shorten(record, head.position, head.before)
-        self._stream = file.stream(file.window(), head.unit, self._compression)
-        self.next_offset, self.at_unit = head.unit, True
+        self._stream = file.stream(file.window(), head.offset, self._compression)
+        self.next_offset, self.at_frame = head.offset, True
         self.trailer = head.before if head.before == RECORD_END else b""
-        record.note_length(head.unit - record.offset)
+        record.note_length(head.offset - record.offset)
         return True
 
     def _pass_surplus(self, record: Record) -> Mark | None:
@@ -469,9 +423,8 @@ class StreamedRecords:
         stream = self._stream
         position = next_record(stream, stream.position) if self._file.may_mend(NEARBY_BEFORE) else None
         if position is not None:
-            problem = too_small(record.content_length, position - self._block_end)
-            self._file.deviates("length", problem, record.offset)
-            record.note_problem(problem)
+            surplus = position - self._block_end
+            note_deviation(record, "length", too_small(record.content_length, surplus))
             stream.skip_to(position)
         return stream.mark()
 
@@ -479,19 +432,12 @@ class StreamedRecords:
 def streamed_group(
     file: ArchiveFile, window: Window, offset: int, compression: Compression
 ) -> Generator[Record, None, int]:
-    """Yield records in order until one begins a unit of its own again; return that unit's offset.
-
-    Args:
-        file: The file.
-        window: What the stored bytes are read through.
-        offset: Offset of the unit that the first of them begins.
-        compression: What the file is compressed with.
-    """
+    """Yield records in order until one begins a frame of its own again; return that frame's offset."""
     records = StreamedRecords(file, window, offset, compression, tolerant=True)
     while (record := records.step()) is not None:
         yield record
         records.finish()
-        if records.at_unit:
+        if records.at_frame:
             return records.next_offset
     if not records.next_offset:
         raise file.without_records()

@@ -43,7 +43,7 @@ from seekwarc.read.known_frames import (
     table_after,
 )
 from seekwarc.read.record import Record
-from seekwarc.read.sequential import StreamBody, end_of_empty_frames, streamed_length
+from seekwarc.read.sequential import StreamBody, end_of_empty_frames
 
 if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader
@@ -85,12 +85,10 @@ class FrameBody(WholeBody):
         return _stored_end(self.file, self.offset, self._end)
 
     def _decode(self) -> bytes:
-        return FrameRun(self.file.frames, self.offset, self.frames).content(0)
+        return FrameRun(self.file.frames, self.offset, self.frames).read(0, self._size)
 
 
 class _Found(NamedTuple):
-    """The way to a record's frames, and how it was found."""
-
     way: FrameRun | RecordBody
     status: TableStatus
     problem: str | None
@@ -132,89 +130,78 @@ class ZstdBody(RecordBody):
         self._head = b""
         self._found = None
 
-    def find(self) -> FrameRun | RecordBody:
-        """Return the way to the record's frames, found now if it was not yet.
-
-        Raises:
-            FormatError: The frames do not hold the record; `TruncatedError` where the file ends before.
-        """
-        return self._way().way
-
-    def _way(self) -> _Found:
+    def _find(self) -> _Found:
         found = self._found
         if found is None:
             with self.file.lock:
                 # Another thread may have found it meanwhile.
                 found = self._found
                 if found is None:
-                    found = self._found = self._find(record_size(self.header))
+                    found = self._found = self._searched(record_size(self.header))
         return found
 
     @property
     @override
     def table_status(self) -> TableStatus:
-        return self._way().status
+        return self._find().status
 
     @property
     @override
     def table_problem(self) -> str | None:
-        return self._way().problem
+        return self._find().problem
 
     @property
     def frames(self) -> SeekTable | None:
         """See `RecordBody.frames`; they are only claimed unless `known_frames` has them."""
-        frames = self._way().frames
+        frames = self._find().frames
         return frames.table if frames is not None else None
 
     @property
     def known_frames(self) -> KnownFrames | None:
         """The record's frames; None if they are only claimed, or do not tell where the record ends."""
-        frames = self._way().frames
+        frames = self._find().frames
         return frames if isinstance(frames, KnownFrames) else None
 
     @property
     def data_end(self) -> int | None:
-        """Offset after the last frame with content, as far as the choice of a table lets one know.
-
-        None if only decompressing tells.
-        """
-        frames = self._way().frames
+        """Offset after the last frame with content; None if only decompressing tells."""
+        frames = self._find().frames
         if isinstance(frames, ClaimedFrames):
             return frames.claimed_end
         return frames.end if frames is not None else None
 
     @override
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
-        found = self._found or self._way()
+        found = self._found or self._find()
         return found.way.read(start, stop, verify=verify)
 
     @override
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
-        self.find().read_into(start, out, verify=verify)
+        self._find().way.read_into(start, out, verify=verify)
 
     @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
-        return self.find().read_some(start, stop, least)
+        return self._find().way.read_some(start, stop, least)
 
     def hides_records(self) -> bool:
         """See `RecordBody.hides_records`."""
-        way = self.find()
+        way = self._find().way
         return isinstance(way, RecordBody) and way.hides_records()
 
     @override
     def plan(self, start: int, stop: int) -> ReadPlan:
-        return self.find().plan(start, stop)
+        return self._find().way.plan(start, stop)
 
     @override
     def stored_end(self) -> int:
         data_end = self.data_end
         if data_end is None:
-            return self.offset + streamed_length(self.file, self.offset, "zst")
+            return self._stream().stored_end()
         return _stored_end(self.file, self.offset, data_end)
 
     def ends_at_its_table(self) -> bool:
         """Tell whether the record's own seek table lists its frames, and the last one ends as it says."""
-        found = self._way()
+        found = self._find()
         if not isinstance(found.frames, ClaimedFrames) or not found.frames.is_own:
             return False
         table = found.frames.table
@@ -222,7 +209,7 @@ class ZstdBody(RecordBody):
         frame = frame_at(Window(self.file.source, first_read=PEEK), self.offset + last.stored_start)
         return frame is not None and frame.size == last.stored_size
 
-    def _find(self, size: int) -> _Found:
+    def _searched(self, size: int) -> _Found:
         problem = None
         for find in self._ways():
             try:
@@ -234,8 +221,9 @@ class ZstdBody(RecordBody):
         return self._scan(size, problem)
 
     def _ways(self) -> tuple[Callable[[int], KnownFrames | ClaimedFrames | None], ...]:
-        if isinstance(self._choice, TableReference):
-            return (self._named_table,)
+        choice = self._choice
+        if isinstance(choice, TableReference):
+            return (lambda size: frames_named(self.file, self.offset, size, choice),)
         return (self._own_table, self._file_table) if self._choice is TableTrust.CLAIMED else ()
 
     def _checked(self, frames: KnownFrames | ClaimedFrames, problem: str | None) -> _Found:
@@ -257,12 +245,6 @@ class ZstdBody(RecordBody):
 
     def _stream(self) -> StreamBody:
         return StreamBody(self.file, self.offset, self.header, "zst")
-
-    def _named_table(self, size: int) -> KnownFrames | None:
-        choice = self._choice
-        return (
-            frames_named(self.file, self.offset, size, choice) if isinstance(choice, TableReference) else None
-        )
 
     def _own_table(self, size: int) -> ClaimedFrames | None:
         """Read the table at the end of the record (spec-notes, sections 6.1 and 6.2)."""
@@ -290,7 +272,6 @@ class ZstdBody(RecordBody):
         return ClaimedFrames(begin, table, is_own=True)
 
     def _file_table(self, size: int) -> ClaimedFrames | None:
-        """Find the record's frames in the tables at the end of the file."""
         return self.file.tables.find(self.offset, size)
 
     def _check_ends(self, table: SeekTable, *, is_own: bool) -> None:
@@ -369,7 +350,6 @@ def table_choice(record: Record) -> TableChoice:
 
 
 def _stored_end(file: ArchiveFile, offset: int, data_end: int) -> int:
-    """Return where the record at `offset` ends whose frames with content end at `data_end`."""
     return end_of_empty_frames(data_end, whole_empty_frames_at(file, file.window(), data_end), offset)
 
 
@@ -397,14 +377,7 @@ def whole_empty_frames_at(file: ArchiveFile, window: Window, offset: int) -> Ite
 
 
 def empty_frames_at(file: ArchiveFile, window: Window, offset: int) -> Iterator[EmptyFrame]:
-    """Yield the frames without content from `offset` on.
-
-    Frames that hold line breaks alone, as some writers put between records, are counted among them, except
-    where the file is read strictly.
-
-    Raises:
-        FormatError: When a damaged frame is reached.
-    """
+    """Yield the frames from `offset` on without content or, unless read strictly, of line breaks alone."""
     blank = len(RECORD_END)
     while True:
         empty = empty_frame_at(window, offset)
@@ -419,7 +392,6 @@ def empty_frames_at(file: ArchiveFile, window: Window, offset: int) -> Iterator[
 
 
 def _blank_frame(file: ArchiveFile, window: Window, offset: int) -> tuple[int, int] | None:
-    """Return the end and the content size of a small frame that holds nothing but line breaks."""
     start = frame_start_at(window, offset) if not file.strict else None
     if start is None or start[1] is None or (start[1].content_size or MAX_BLANK_FRAME + 1) > MAX_BLANK_FRAME:
         return None

@@ -8,8 +8,8 @@ hold several records, is read in order instead (`StreamedRecords`).
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
-from itertools import islice
+from contextlib import closing, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import FormatError
@@ -17,13 +17,15 @@ from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.seektable import TableTrust
 from seekwarc.format.warc import RECORD_END, whole_record_header
 from seekwarc.format.zstd import FrameHeader, measure_frame, parse_frame_header
+from seekwarc.frames.ahead import BatchesAhead, Small, alone_then_ahead
+from seekwarc.frames.batch import frames_ahead
 from seekwarc.frames.decoder import CodecError
 from seekwarc.frames.pieces import WHOLE_FRAME, whole_frame
 from seekwarc.frames.scan import Window, frame_start_at
 from seekwarc.read.body import TableStatus, record_size
 from seekwarc.read.record import Record
-from seekwarc.read.resync import SHARED, too_large
-from seekwarc.read.sequential import check_streamed_end, check_trailer, end_of_empty_frames, streamed_group
+from seekwarc.read.resync import SHARED, note_deviation, too_large
+from seekwarc.read.sequential import check_trailer, end_of_empty_frames, streamed_group, streamed_to_end
 from seekwarc.read.zstd_body import (
     MAX_BLANK_FRAME,
     FrameBody,
@@ -46,8 +48,6 @@ SMALL_RECORD: Final = 64 << 10
 """A record known to take no more than this in the file is fetched in one read."""
 AT_HAND: Final = 16 << 10
 """Frames that take no more than this are never split between two reads."""
-FRAMES_ALONE: Final = 64
-"""After so many small records a thread that decodes what follows is worth its cost."""
 
 
 def _decode_first(file: ArchiveFile, offset: int, frame: bytes, header: FrameHeader) -> bytes:
@@ -62,7 +62,6 @@ def _decode_first(file: ArchiveFile, offset: int, frame: bytes, header: FrameHea
 
 
 def _read_header(file: ArchiveFile, window: Window, offset: int) -> RecordHeader:
-    """Read the header of the record at `offset`, however many frames it takes."""
     stream = file.stream(window, offset, "zst")
     try:
         return file.parse_header(stream.read_header(), offset)
@@ -77,15 +76,9 @@ def framed_record_at(
     length: int | None,
     table: TableChoice = TableTrust.CLAIMED,
 ) -> Record | None:
-    """Return the record whose first frame is at `offset`, None if only empty frames follow.
-
-    Args:
-        file: The file.
-        window: A window that may hold the record's head.
-        offset: Stored offset.
-        length: Stored bytes up to the next record, where known.
-        table: How the record's frames are found.
-    """
+    """Return the record whose first frame is at `offset`, None if only empty frames follow."""
+    if length is not None and (small := _small_record_at(file, window, offset, length)) is not None:
+        return small
     header = None
     while header is None or header.content_size == 0:
         start = frame_start_at(window, offset)
@@ -97,7 +90,6 @@ def framed_record_at(
             length = length - (empty.end - offset) if length is not None else None
             offset = empty.end
     frame = whole_frame(window, offset, header)
-    head = window.at_hand(offset, SMALL_RECORD)
     content = _decode_first(file, offset, frame, header) if frame else b""
     end = find_header_end(content)
     if end < 0:
@@ -110,6 +102,7 @@ def framed_record_at(
     if file.strict and table is TableTrust.CLAIMED:
         # Only looking at all frames shows that a table was made to displace some of them.
         table = file.table_trust
+    head = window.at_hand(offset, SMALL_RECORD)
     body = ZstdBody(file, offset, record_header, table=table, length=length, head=head)
     record = Record(body, length=length)
     _tell_of_frame(file, record, header, content, len(frame))
@@ -117,16 +110,25 @@ def framed_record_at(
     return record
 
 
-def _check_end(body: ZstdBody) -> None:
-    """See that a record of several frames ends with CRLF CRLF, if the file is read strictly.
+def _small_record_at(file: ArchiveFile, window: Window, offset: int, length: int) -> Record | None:
+    """Return the record at `offset` if it is one frame of just that length, and nothing is wrong with it."""
+    data, index = window.get(offset, offset + 1)
+    measured = measure_frame(data, index)
+    if measured is None or measured[0] - index != length or not MAX_BLANK_FRAME < measured[1] <= WHOLE_FRAME:
+        return None
+    frame = data[index : measured[0]]
+    header = whole_record_header(_decode_first(file, offset, frame, parse_frame_header(frame)))
+    if header is None:
+        return None
+    return Record(FrameBody(file, offset, header, offset + length), length=length)
 
-    Raises:
-        FormatError: It does not.
-    """
+
+def _check_end(body: ZstdBody) -> None:
+    """See that a record of several frames ends with CRLF CRLF, if the file is read strictly."""
     if not body.file.strict:
         return
     if body.data_end is None or body.table_status is TableStatus.STREAM:
-        check_streamed_end(body.file, body.offset, "zst")
+        streamed_to_end(body.file, body.offset, "zst")
     else:
         size = record_size(body.header)
         check_trailer(body.file, body.offset, body.read(size - len(RECORD_END), size))
@@ -135,35 +137,23 @@ def _check_end(body: ZstdBody) -> None:
 def _tell_of_frame(
     file: ArchiveFile, record: Record, header: FrameHeader, content: bytes, frame_size: int
 ) -> None:
-    """Tell where a record's first frame shows that it holds other records too, or that the record is shorter.
-
-    Args:
-        file: The file.
-        record: The record, whose size is not that of the frame.
-        header: The frame's header.
-        content: What the frame holds, if it is small.
-        frame_size: Stored bytes of a small frame.
-    """
+    """Tell if a record's first frame shows that it holds other records too, or that the record is shorter."""
     size, begin = record.size, len(record.header.raw)
     if content:
         is_shared = bool(content[begin + record.content_length :].strip(b"\r\n"))
     else:
         is_shared = (header.content_size or 0) > size + MAX_BLANK_FRAME
     if is_shared:
-        file.deviates("shared", SHARED, record.offset)
-        record.note_problem(SHARED)
+        note_deviation(record, "shared", SHARED)
     elif content and record.has_length and frame_size == record.length and not file.strict:
         # The index has it that the next record follows this frame.
         found = len(content) - begin
         if 0 <= found < record.content_length:
             found -= len(RECORD_END) if content.endswith(RECORD_END) and found >= len(RECORD_END) else 0
-            problem = too_large(record.content_length, found)
-            file.deviates("length", problem, record.offset)
-            record.note_problem(problem, found)
+            note_deviation(record, "length", too_large(record.content_length, found), found)
 
 
 def _header_at(file: ArchiveFile, window: Window, offset: int) -> RecordHeader | None:
-    """Return the header of the record that begins at `offset`, None if it cannot be read."""
     # The frame has just been decoded, and was found not to be all of the record.
     (begin, _, _), content = file.frames.cache.latest
     end = find_header_end(content) if begin == offset else -1
@@ -175,20 +165,8 @@ def _header_at(file: ArchiveFile, window: Window, offset: int) -> RecordHeader |
         return None
 
 
-def _data_end(body: ZstdBody) -> int | None:
-    """Return where a record of several frames ends, None if its frames do not fit it."""
-    try:
-        return body.data_end
-    except FormatError:
-        return None
-
-
 def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator[Record]:
-    """Yield all records of the file, from the frame at `offset` on.
-
-    Raises:
-        FormatError: When damage is reached.
-    """
+    """Yield all records of the file, from the frame at `offset` on."""
     # One for the whole way: making it takes longer than decoding a small frame.
     decompress = file.decoder.private()
     while True:
@@ -213,7 +191,10 @@ def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterat
         body = ZstdBody(file, offset, record_header, table=file.table_trust)
         record = Record(body)
         goes_on = record.size > header.content_size
-        data_end = _data_end(body) if goes_on else None
+        data_end = None
+        # Frames that do not fit the record have no end.
+        with suppress(FormatError):
+            data_end = body.data_end if goes_on else None
         if goes_on and data_end is None and not file.may_mend(min(record.size, file.source.size or 0)):
             raise FormatError(
                 "too many records of this file do not fit their frames", source=file.name, offset=offset
@@ -231,7 +212,6 @@ def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterat
 
 
 def _next_frame(file: ArchiveFile, window: Window, offset: int) -> tuple[int, FrameHeader | None] | None:
-    """Return offset and header of the next frame that may have content; None at the end of the file."""
     begin = offset
     for empty in empty_frames_at(file, window, offset):
         offset = empty.end
@@ -244,77 +224,40 @@ def _next_frame(file: ArchiveFile, window: Window, offset: int) -> tuple[int, Fr
 def _single_frame_records(
     file: ArchiveFile, window: Window, offset: int, decompress: Decompress
 ) -> Generator[Record, None, int]:
-    """Yield records as long as each is one small frame, and return the offset of what is something else.
-
-    This is the loop that most files spend their time in.
-    """
-    alone = FRAMES_ALONE if file.frames.threads > 1 else None
-    while True:
-        count = 0
-        for end, content, followed in islice(_one_by_one(file, window, offset, decompress), alone):
-            record = _record_in(file, window, offset, end, content, followed=followed)
-            if record is None:
+    """Yield the records of one small frame each, and return the offset after them: the hottest loop."""
+    ahead = partial(_ahead, file) if file.frames.threads > 1 else None
+    one_by_one = partial(_one_by_one, file, window, decompress)
+    with closing(alone_then_ahead(offset, one_by_one, ahead, file.frames.count)) as frames:
+        for end, content, followed in frames:
+            file.frames.cache.latest = ((offset, end, len(content)), content)
+            header = whole_record_header(content)
+            if header is None:
                 return offset
-            yield record
+            size = end - offset
+            if not followed:
+                size = end_of_empty_frames(end, whole_empty_frames_at(file, window, end), offset) - offset
+            yield Record(FrameBody(file, offset, header, end), length=size)
             offset = end
-            count += 1
-        if count != alone:
-            return offset
-        from seekwarc.frames.batch import frames_ahead
-
-        ahead = frames_ahead(
-            Window(file.source), offset, file.decoder, file.frames.threads, min_content=MAX_BLANK_FRAME
-        )
-        with closing(ahead):
-            while (batch := ahead.take()) is not None:
-                file.frames.count(decoded=batch.size)
-                last = batch.ends[-1]
-                for end, part in zip(batch.ends, batch.contents, strict=True):
-                    record = _record_in(
-                        file, window, offset, end, part, followed=end != last or batch.followed
-                    )
-                    if record is None:
-                        return offset
-                    yield record
-                    offset = end
+    return offset
 
 
-def _record_in(
-    file: ArchiveFile, window: Window, offset: int, end: int, content: bytes | memoryview, *, followed: bool
-) -> Record | None:
-    """Return the record that a small frame holds, None if it does not hold just one.
-
-    Args:
-        file: The file.
-        window: What comes after the frame is read through.
-        offset: Where the frame begins.
-        end: Where it ends.
-        content: What it holds.
-        followed: Whether a frame that may begin a record follows it.
-    """
-    file.frames.cache.latest = ((offset, end, len(content)), content)
-    header = whole_record_header(content)
-    if header is None:
-        return None
-    size = end - offset
-    if not followed:
-        size = end_of_empty_frames(end, whole_empty_frames_at(file, window, end), offset) - offset
-    return Record(FrameBody(file, offset, header, end), length=size)
+def _ahead(file: ArchiveFile, offset: int) -> BatchesAhead:
+    # Through a window of its own, as the caller reads on while frames are decoded.
+    return frames_ahead(
+        Window(file.source), offset, file.decoder, file.frames.threads, min_content=MAX_BLANK_FRAME
+    )
 
 
-def _one_by_one(
-    file: ArchiveFile, window: Window, offset: int, decompress: Decompress
-) -> Iterator[tuple[int, bytes, bool]]:
+def _one_by_one(file: ArchiveFile, window: Window, decompress: Decompress, offset: int) -> Iterator[Small]:
     data, index = window.get(offset, offset + AT_HAND)
     frame = measure_frame(data, index)
     # Each frame's header is looked at once only.
     while frame is not None and MAX_BLANK_FRAME < frame[1] <= WHOLE_FRAME:
-        end, size = frame
+        end = frame[0]
         try:
             content = decompress(data[index:end])
         except CodecError:
             content = _decode_first(file, offset, data[index:end], parse_frame_header(data, index))
-        file.frames.count(decoded=size)
         offset += end - index
         data, index = window.get(offset, offset + AT_HAND)
         frame = measure_frame(data, index)

@@ -9,19 +9,24 @@ HTTP head (64 KiB) and `max_payload` do, so a batch is larger by one row at most
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from seekwarc.errors import RangeError, SeekWarcError
+from seekwarc.errors import FormatWarning, RangeError, SeekWarcError, UnsupportedError
 from seekwarc.format.arrow import arrow
+from seekwarc.format.words import counted
 from seekwarc.read.options import OpenOptions, ReadOptions
+from seekwarc.read.resync import SHARED
 from seekwarc.read.selection import Conditions, Selection
 from seekwarc.scale.columns import batch_of, checked_columns, schema_of, wanted_of
 from seekwarc.scale.rows import OnError, Row, Rows
-from seekwarc.scale.split import Split
+from seekwarc.scale.split import Source, Split, files_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
 
 __all__ = ["Batches", "OnError", "SelectOptions", "batches"]
@@ -31,7 +36,6 @@ BATCH_BYTES: Final = 16 << 20
 MAX_BATCH_BYTES: Final = 1 << 30
 """More could be more text than an Arrow string column can hold, 2 GiB."""
 MAX_PAYLOAD: Final = 1 << 20
-Source: TypeAlias = "str | os.PathLike[str] | Split"
 
 
 class SelectOptions(Conditions, OpenOptions, total=False):
@@ -52,21 +56,24 @@ def batches(
     """Return the records of files as a table that is read when it is iterated; see `Batches` for its columns.
 
     Args:
-        sources: Paths, URLs, or parts of files that `splits` made; one, or several.
+        sources: Paths, URLs, folders, patterns (`s3://bucket/*.warc.zst`), or parts of files that `splits`
+            made; one, or several.
         columns: Names of the columns wanted, in their order; all if None. What no column needs is not read:
             without `payload`, a large record costs its first frame, unless `payload_size` has to be counted.
         max_payload: Bytes of a payload; the `payload` of a larger one is null, and is not read.
         decoded: Undo the content codings (gzip, deflate, br, zstd) of payloads. `max_payload` counts decoded
             bytes then, `payload_size` those that are stored.
         on_error: What becomes of a record that cannot be read, of damage between records, and of a file that
-            cannot be opened: a row that says so ("row"), nothing ("skip"), or an exception ("raise").
-            Unless it is "raise", reading goes on at the next record that is found.
+            cannot be opened: a row that says so in the column `error` ("row"), nothing ("skip"), or an
+            exception ("raise"). Unless it is "raise", reading goes on at the next record that is found.
+            Without that column, a `FormatWarning` counts such rows at the end.
         batch_rows: Rows of a batch at most.
         batch_bytes: Bytes of a batch, about: it is complete with the row that reaches them. 1 GiB at most.
         **options: Which records are wanted: `type`, `status`, `mime`, `uri`, `min_size`, `since` and `until`,
             see `Conditions`. And options of `seekwarc.open`.
 
     Raises:
+        FileNotFoundError: A file is not there, or nothing matches a pattern.
         ValueError: Unknown column, `on_error` or status, or limit that is out of range; part of a payload;
             datetime without a time zone.
         UnsupportedError: pyarrow is not installed (`pip install 'seekwarc[arrow]'`).
@@ -79,25 +86,16 @@ def batches(
         raise ValueError(
             f"max_payload {max_payload}, batch_rows {batch_rows} or batch_bytes {batch_bytes} is out of range"
         )
-    if isinstance(sources, str | os.PathLike | Split):
-        sources = [sources]
-    return Batches(
-        tuple(_part(it) for it in sources),
-        checked_columns(columns),
-        selection,
-        max_payload=max_payload,
-        decoded=decoded,
-        on_error=on_error,
-        batch_rows=batch_rows,
-        batch_bytes=batch_bytes,
-        options=ReadOptions(**reading),
-    )
+    names = checked_columns(columns)
+    wanted = wanted_of(names, max_payload=max_payload, decoded=decoded)
+    rows = Rows(wanted, selection or None, on_error, ReadOptions.of(**reading))
+    parts = [_part(it) for it in files_of(sources)]
+    return Batches(parts, names, rows, batch_rows=batch_rows, batch_bytes=batch_bytes)
 
 
-def _part(source: Source) -> Split:
-    """Return a source as a part of a file, which may be all of it."""
+def _part(source: str | Split) -> Split:
     if not isinstance(source, Split):
-        return Split(os.fspath(source), "records", 0)
+        return Split(source, "records", 0)
     if source.kind != "records":
         raise RangeError(f"a part of a payload holds no records: {source}")
     return source
@@ -106,8 +104,8 @@ def _part(source: Source) -> Split:
 class Batches:
     """The records of files as a stream of Arrow record batches; `batches` makes it.
 
-    `pyarrow.table`, `polars.DataFrame`, `duckdb.from_arrow` and whatever else knows the Arrow C stream
-    interface take it as it is. Each iteration reads the files again. It can be pickled.
+    `pyarrow.table`, `duckdb.from_arrow` and whatever else knows the Arrow C stream interface take it as it
+    is; `to_pandas` and `to_polars` make a dataframe. Each iteration reads the files again. It can be pickled.
 
     The columns, in their order; a value is null where the record has none:
 
@@ -139,30 +137,21 @@ class Batches:
 
     def __init__(
         self,
-        sources: tuple[Split, ...],
-        columns: tuple[str, ...],
-        selection: Selection,
+        sources: Sequence[Split],
+        columns: Sequence[str],
+        rows: Rows,
         *,
-        max_payload: int,
-        decoded: bool,
-        on_error: OnError,
         batch_rows: int,
         batch_bytes: int,
-        options: ReadOptions,
     ) -> None:
         self.schema: pa.Schema = schema_of(columns)
         self._sources = sources
-        self._columns = columns
-        self._selection = selection
-        self._max_payload = max_payload
-        self._decoded = decoded
-        self._on_error = on_error
+        self._rows = rows
         self._batch_rows = batch_rows
         self._batch_bytes = batch_bytes
-        self._options = options
 
     def __repr__(self) -> str:
-        return f"<Batches of {len(self._sources)} sources: {', '.join(self._columns)}>"
+        return f"<Batches of {len(self._sources)} sources: {', '.join(self.schema.names)}>"
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return the batches as an Arrow C stream, in a capsule."""
@@ -172,16 +161,37 @@ class Batches:
         """Return the batches as a `pyarrow.RecordBatchReader`."""
         return arrow().RecordBatchReader.from_batches(self.schema, iter(self))
 
+    def to_pandas(self) -> pd.DataFrame:
+        """Read all of it into a dataframe of pandas, whose columns have Arrow types.
+
+        Raises:
+            UnsupportedError: pandas is not installed (`pip install 'seekwarc[pandas]'`).
+        """
+        types = _imported("pandas").ArrowDtype
+        return self.to_reader().read_all().to_pandas(types_mapper=types)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Read all of it into a dataframe of polars.
+
+        Raises:
+            UnsupportedError: polars is not installed (`pip install 'seekwarc[polars]'`).
+        """
+        frame: pl.DataFrame = _imported("polars").DataFrame(self)
+        return frame
+
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yield the batches."""
+        """Yield the batches.
+
+        If rows are of what cannot be read, and no column `error` says so, a `FormatWarning` at the end does.
+        """
         rows: list[Row] = []
-        weight = 0
-        wanted = wanted_of(self._columns, max_payload=self._max_payload, decoded=self._decoded)
+        weight = unread = 0
         for source in self._sources:
             try:
-                for row in Rows(source, wanted, self._selection, self._on_error, self._options):
+                for row in self._rows.of(source):
                     rows.append(row)
                     weight += row.weight
+                    unread += row.error is not None and row.error != SHARED
                     if len(rows) >= self._batch_rows or weight >= self._batch_bytes:
                         complete, rows, weight = rows, [], 0
                         yield batch_of(self.schema, complete)
@@ -191,3 +201,13 @@ class Batches:
                 raise
         if rows:
             yield batch_of(self.schema, rows)
+        if unread and "error" not in self.schema.names:
+            text = f"{counted(unread, 'row')} could not be read in full: the column `error` would say why"
+            warnings.warn(text, FormatWarning, stacklevel=2)
+
+
+def _imported(name: str) -> Any:  # noqa: ANN401
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise UnsupportedError(f"a dataframe of {name} needs: pip install 'seekwarc[{name}]'") from error

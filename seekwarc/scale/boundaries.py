@@ -108,9 +108,7 @@ def _cuts_by_tables(file: ArchiveFile, links: Sequence[FileTable], step: int) ->
         number = bisect_right(links, offset, key=lambda link: link.start) - 1
         link = links[number]
         part = link.table.part(offset - link.start, record_size(header))
-        index = bisect_left(
-            range(len(link.table)), offset - link.start, key=lambda it: link.table[it].stored_start
-        )
+        index = _index_from(link.table, offset - link.start)
         # Nothing else shows that a record of several frames without a table goes on here.
         return part is not None and (not index or holds_one(link, index - 1))
 
@@ -124,11 +122,7 @@ def _chosen(
     step: int,
     fits: Callable[[int, RecordHeader], bool] | None = None,
 ) -> list[int] | None:
-    """Choose places that are `step` stored bytes apart or more, and see that a record begins at each.
-
-    Returns:
-        The places; None if the tables are wrong.
-    """
+    """Choose places `step` stored bytes apart or more, where records begin; None if the tables are wrong."""
     places: list[int] = []
     place: int | None = 0
     while place is not None and (place := next_start(place + step)) is not None:
@@ -179,7 +173,7 @@ def _by_tables(links: Sequence[FileTable]) -> NextStart:
 def record_start_after(table: SeekTable, position: int) -> int | None:
     """Return where the first record begins at or after a stored position, as the table's entries tell it."""
     sizes = table.content_sizes
-    number = bisect_left(range(len(table)), position, key=lambda index: table[index].stored_start)
+    number = _index_from(table, position)
     while number < len(table):
         if sizes[number]:
             after = _next_empty(table, number)
@@ -259,6 +253,11 @@ def _listed_records(links: Sequence[FileTable], end: int, min_size: int) -> Iter
             # All of it may be one record, whose own table this is.
             stop = following.start if following is not None else end
             yield LargeRecord(start, stop - start, table.content_size)
+
+
+def _index_from(table: SeekTable, position: int) -> int:
+    """Return the index of the first entry that is stored at or after a position."""
+    return bisect_left(range(len(table)), position, key=lambda index: table[index].stored_start)
 
 
 def _next_empty(table: SeekTable, number: int) -> int | None:

@@ -64,12 +64,7 @@ Values: TypeAlias = "Callable[[Sequence[Row]], Sequence[Any]]"
 
 
 def checked_columns(columns: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the names of columns; all of them for None.
-
-    Raises:
-        ValueError: A column does not exist, or is named twice.
-        TypeError: The names are one string.
-    """
+    """Return the names of columns, which must exist and differ; all of them for None."""
     if columns is None:
         return tuple(COLUMNS)
     if isinstance(columns, str):
@@ -98,13 +93,7 @@ def schema_of(columns: Sequence[str]) -> pa.Schema:
 
 
 def wanted_of(columns: Sequence[str], *, max_payload: int, decoded: bool) -> Wanted:
-    """Return what rows must have for columns.
-
-    Args:
-        columns: Their names.
-        max_payload: Payloads of more bytes than this are null.
-        decoded: Undo content codings of payloads.
-    """
+    """Return what rows must have for columns."""
     return Wanted(
         http=not HTTP.isdisjoint(columns),
         payload_size="payload_size" in columns,
@@ -157,7 +146,6 @@ def _http_heads(rows: Sequence[Row]) -> list[bytes | None]:
 
 
 def _texts(heads: Iterable[bytes | None], name: str) -> list[str | None]:
-    """Return the first value of a field of each header."""
     search = field_pattern(name).search
     matches = [search(head) if head is not None else None for head in heads]
     return [unfolded(found[1]) if found is not None else None for found in matches]

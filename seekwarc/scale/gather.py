@@ -20,6 +20,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, Unpack
 
 from seekwarc.errors import RangeError, SeekWarcError
@@ -48,8 +49,6 @@ Wanted: TypeAlias = "Sequence[Any] | Mapping[str, Any]"
 
 
 class _Range(NamedTuple):
-    """One range, as it was asked for."""
-
     url: str
     offset: int
     length: int | None
@@ -108,29 +107,26 @@ def gather(
     if max_bytes < 1:
         raise ValueError(f"max_bytes is {max_bytes}, not 1 or more")
     reading: OpenOptions = {"cache_size": CACHE_SIZE, "threads": 1, **options}
-    return _Gatherer(max_bytes, ReadOptions(**reading)).outcomes(_rows(wanted), raises=on_error == "raise")
+    group_bytes = max(max_bytes // 2, 1)
+    return _outcomes(_rows(wanted), group_bytes, ReadOptions.of(**reading), raises=on_error == "raise")
 
 
-class _Gatherer:
-    """Reads groups of ranges, one of them in advance."""
-
-    def __init__(self, max_bytes: int, options: ReadOptions) -> None:
-        self._group_bytes = max(max_bytes // 2, 1)
-        self._files = _Files(options)
-        self._pool = ThreadPoolExecutor(FILES_AT_ONCE, "seekwarc-gather")
-
-    def outcomes(self, wanted: Iterator[_Range], *, raises: bool) -> Iterator[bytes | Exception]:
-        waiting: deque[_Group] = deque()
-        # Files are closed first: threads that wait for an answer then end at once.
-        with ExitStack() as stack:
-            stack.callback(self._pool.shutdown, cancel_futures=True)
-            stack.callback(self._files.close)
-            for ranges in _grouped(wanted, self._group_bytes):
-                waiting.append(_Group(ranges, self._group_bytes, self._files, self._pool))
-                if len(waiting) == 2:
-                    yield from waiting.popleft().outcomes(raises=raises)
-            while waiting:
+def _outcomes(
+    wanted: Iterator[_Range], group_bytes: int, options: ReadOptions, *, raises: bool
+) -> Iterator[bytes | Exception]:
+    files = _Files(options)
+    waiting: deque[_Group] = deque()
+    pool = ThreadPoolExecutor(FILES_AT_ONCE, "seekwarc-gather")
+    # Files are closed first: threads that wait for an answer then end at once.
+    with ExitStack() as stack:
+        stack.callback(pool.shutdown, cancel_futures=True)
+        stack.callback(files.close)
+        for ranges in _grouped(wanted, group_bytes):
+            waiting.append(_Group(ranges, group_bytes, files, pool))
+            if len(waiting) == 2:
                 yield from waiting.popleft().outcomes(raises=raises)
+        while waiting:
+            yield from waiting.popleft().outcomes(raises=raises)
 
 
 def _grouped(wanted: Iterator[_Range], size: int) -> Iterator[list[_Range]]:
@@ -147,8 +143,6 @@ def _grouped(wanted: Iterator[_Range], size: int) -> Iterator[list[_Range]]:
 
 
 class _Group:
-    """Ranges that are read together."""
-
     def __init__(self, ranges: Sequence[_Range], room: int, files: _Files, pool: ThreadPoolExecutor) -> None:
         self._ranges = ranges
         self._files = files
@@ -163,7 +157,6 @@ class _Group:
         }
 
     def outcomes(self, *, raises: bool) -> Iterator[bytes | Exception]:
-        """Yield what each range comes to, as soon as its file has been read."""
         for number, it in enumerate(self._ranges):
             self._reading[it.url].result()
             outcome = self._found[number]
@@ -178,28 +171,25 @@ class _Group:
     def _read_file(self, url: str, numbers: Sequence[int]) -> None:
         try:
             with self._files.opened(url) as reader:
-                records = _Records(reader)
-                wanted = {
-                    id(it): (it, number) for number in numbers for it in (self._wanted(number, records),)
-                }
-                for it, outcome in read_ranges([it for it, _ in wanted.values()], lambda _: reader):
-                    self._found[wanted[id(it)][1]] = outcome
+                # Opened records, with what is known of their frames.
+                record_at = lru_cache(MAX_RECORDS)(reader.record_at)
+                wanted = {self._wanted(self._ranges[number], record_at): number for number in numbers}
+                for it, outcome in read_ranges(list(wanted), lambda _: reader):
+                    self._found[wanted[it]] = outcome
         except SeekWarcError as error:
             for number in numbers:
                 if self._found[number] is None:
                     self._found[number] = error
 
-    def _wanted(self, number: int, records: _Records) -> WantedRange:
-        it = self._ranges[number]
-
+    def _wanted(self, it: _Range, record_at: Callable[[int, int | None], Record]) -> WantedRange:
         def read() -> bytes:
-            record = records.at(it.offset, it.length)
+            record = record_at(it.offset, it.length)
             end = record.content_length if it.stop is None else min(it.stop, record.content_length)
             self._take(end - it.start)
             return _read(record, it)
 
         def span() -> tuple[int, int] | None:
-            payload = records.at(it.offset, it.length).payload
+            payload = record_at(it.offset, it.length).payload
             end = payload.known_size if it.stop is None else it.stop
             # Where a chunked body ends is known only by reading it.
             stored = payload.plan(it.start, max(it.start, end)).ranges if end is not None else ()
@@ -222,26 +212,8 @@ class _Group:
 
 
 def _read(record: Record, it: _Range) -> bytes:
-    if it.stop is not None:
-        return record.payload.pread(it.start, it.stop - it.start)
-    return record.payload.pread(it.start, record.content_length)
-
-
-class _Records:
-    """Records of a file that were opened, with what is known of their frames; for one thread."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._opened: dict[tuple[int, int | None], Record] = {}
-
-    def at(self, offset: int, length: int | None) -> Record:
-        record = self._opened.get((offset, length))
-        if record is None:
-            record = self._reader.record_at(offset, length)
-            if len(self._opened) == MAX_RECORDS:
-                self._opened.clear()
-            self._opened[offset, length] = record
-        return record
+    length = record.content_length if it.stop is None else it.stop - it.start
+    return record.payload.pread(it.start, length)
 
 
 class _Files:

@@ -20,12 +20,7 @@ PLACES_PER_PART: Final = 4
 
 
 class ListedRecords:
-    """Offsets of records by file. However large the index, a few for each part of a file are kept.
-
-    Raises:
-        FormatError: A line is malformed.
-        SourceError: The index cannot be read.
-    """
+    """Offsets of records by file. However large the index, a few for each part of a file are kept."""
 
     def __init__(self, index: str | os.PathLike[str] | Index, target_bytes: int) -> None:
         spacing = max(target_bytes // PLACES_PER_PART, 1)

@@ -12,7 +12,7 @@ from seekwarc.read.chunked_payload import ChunkedExtent
 from seekwarc.read.extent import Extent
 from seekwarc.read.record import Record
 
-__all__ = ["PayloadPart", "payload_cuts"]
+__all__ = ["PayloadPart", "checked", "payload_cuts"]
 
 SEARCH_STEP: Final = 64 << 10
 MAX_SEARCH: Final = 16 << 20
@@ -75,61 +75,49 @@ class PayloadPart(Extent):
         self._check = check
 
     def _read(self, start: int, length: int, *, verify: bool) -> bytes:
-        with self._checked():
+        with checked(self._check):
             return super()._read(start, length, verify=verify)
 
     def _read_into(self, start: int, out: memoryview, *, verify: bool) -> int:
-        with self._checked():
+        with checked(self._check):
             return super()._read_into(start, out, verify=verify)
 
-    @contextmanager
-    def _checked(self) -> Iterator[None]:
-        try:
-            yield
-        except FormatError:
-            # If the file was written over, this is not damage.
-            if self._check is not None:
-                self._check()
-            raise
-        if self._check is not None:
-            self._check()
+
+@contextmanager
+def checked(check: Callable[[], None] | None) -> Iterator[None]:
+    """Call `check` when reading is over, or fails: if the file was written over, that is not damage."""
+    try:
+        yield
+    except FormatError:
+        if check is not None:
+            check()
+        raise
+    if check is not None:
+        check()
 
 
 def _payload_start(record: Record) -> int:
-    """Return where the payload begins in the record."""
     return len(record.header.raw) + record.content_length - record.payload.size
 
 
 def payload_cuts(record: Record, target: int, delimiter: bytes | None = None) -> Sequence[int] | None:
     """Find where to cut a record's payload into parts of about `target` bytes.
 
-    Cuts are where frames begin, so that no frame is decoded for two parts, or with a delimiter where what it
-    ends ends next.
-
-    Returns:
-        The places in the payload; None if it cannot be cut, since it is in chunked transfer coding, or can
-        be read from its beginning only.
-
-    Raises:
-        FormatError: The record is damaged.
+    Cuts are where frames begin, so that no frame is decoded for two parts; or after the next delimiter. None
+    if the payload cannot be cut: it is in chunked transfer coding, or can be read from its beginning only.
     """
     payload = record.payload
     if isinstance(payload, ChunkedExtent) or record.seek_table_status is TableStatus.STREAM:
         return None
     count = max(-(-payload.size // target), 1)
-    places = (payload.size * number // count for number in range(1, count))
-    aligned = (_aligned(record, place) for place in places)
-    if delimiter is not None:
-        aligned = (_after_delimiter(payload, place, delimiter) for place in aligned)
-    return list(_ascending(aligned, payload.size))
-
-
-def _ascending(places: Iterator[int], size: int) -> Iterator[int]:
-    last = 0
-    for place in places:
-        if last < place < size:
-            yield place
-            last = place
+    cuts = [0]
+    for number in range(1, count):
+        place = _aligned(record, payload.size * number // count)
+        if delimiter is not None:
+            place = _after_delimiter(payload, place, delimiter)
+        if cuts[-1] < place < payload.size:
+            cuts.append(place)
+    return cuts[1:]
 
 
 def _aligned(record: Record, place: int) -> int:

@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, groupby, islice
+from operator import itemgetter
 from typing import Final, TypeVar
 
 from seekwarc.errors import SourceError
@@ -32,10 +34,13 @@ MAX_SPAN: Final = 4 << 20
 """Stored bytes above which a range is read by itself: it makes large requests of its own."""
 
 Outcome = bytes | Exception
+Span = tuple[int, int]
+Fetch = Callable[[Iterable[Span]], Iterator[int]]
+"""Fetches stored bytes; yields how many spans came with each batch."""
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class WantedRange:
     """A range of a record."""
 
@@ -47,18 +52,14 @@ class WantedRange:
     """Stored bytes up to the next record, where known."""
     read: Callable[[], bytes]
     """Reads the range."""
-    span: Callable[[], tuple[int, int] | None]
+    span: Callable[[], Span | None]
     """Returns where it is stored, from the first to the last byte; None if that is unknown."""
 
 
 def read_ranges(
     wanted: Sequence[WantedRange], reader_of: Callable[[str], Reader]
 ) -> Iterator[tuple[WantedRange, Outcome]]:
-    """Read ranges, each with its own success or error.
-
-    Yields:
-        Each range and its bytes, or what was raised, in any order.
-    """
+    """Yield each range and its bytes, or what was raised, in any order."""
     by_file = sorted(wanted, key=lambda it: (it.file, it.offset, it.length or 0))
     for file, ranges in groupby(by_file, lambda it: it.file):
         small, spans, others = [], [], []
@@ -68,19 +69,21 @@ def read_ranges(
                 spans.append((it.offset, it.offset + it.length))
             else:
                 others.append(it)
-        yield from _fetched(reader_of, file, small, spans)
-        yield from _planned(reader_of, file, others)
+        fetch = partial(_fetch, reader_of, file)
+        yield from _fetched(fetch, small, spans)
+        yield from _planned(fetch, others)
 
 
-def _planned(
-    reader_of: Callable[[str], Reader], file: str, wanted: Sequence[WantedRange]
-) -> Iterator[tuple[WantedRange, Outcome]]:
+def _fetch(reader_of: Callable[[str], Reader], file: str, spans: Iterable[Span]) -> Iterator[int]:
+    yield from reader_of(file).in_batches(spans)
+
+
+def _planned(fetch: Fetch, wanted: Sequence[WantedRange]) -> Iterator[tuple[WantedRange, Outcome]]:
     records = [list(ranges) for _, ranges in groupby(wanted, lambda it: (it.offset, it.length))]
     heads = (part for ranges in records for part in _head_and_table(ranges[0]))
     # A single record has its head and its table fetched together anyway.
-    opened = _at_hand(reader_of, file, records, heads, each=2) if len(records) > 1 else [records]
-    placed: list[tuple[tuple[int, int], int]] = []
-    others: list[WantedRange] = []
+    opened = _as_they_come(fetch, records, heads, each=2) if len(records) > 1 else [records]
+    placed: list[tuple[Span, WantedRange]] = []
     for it in chain.from_iterable(chain.from_iterable(opened)):
         try:
             span = it.span()
@@ -90,15 +93,12 @@ def _planned(
         if span is None or span[1] - span[0] > MAX_SPAN:
             yield it, _outcome(it)
         else:
-            placed.append((span, len(others)))
-            others.append(it)
-    placed.sort()
-    yield from _fetched(
-        reader_of, file, [others[number] for _, number in placed], [span for span, _ in placed]
-    )
+            placed.append((span, it))
+    placed.sort(key=itemgetter(0))
+    yield from _fetched(fetch, [it for _, it in placed], [span for span, _ in placed])
 
 
-def _head_and_table(wanted: WantedRange) -> tuple[tuple[int, int], tuple[int, int]]:
+def _head_and_table(wanted: WantedRange) -> tuple[Span, Span]:
     """Return where a record's header is stored, and its seek table, if its length tells where that may be."""
     head = wanted.offset, wanted.offset + RECORD_HEAD
     if wanted.length is None:
@@ -108,25 +108,17 @@ def _head_and_table(wanted: WantedRange) -> tuple[tuple[int, int], tuple[int, in
 
 
 def _fetched(
-    reader_of: Callable[[str], Reader],
-    file: str,
-    wanted: Sequence[WantedRange],
-    spans: Sequence[tuple[int, int]],
+    fetch: Fetch, wanted: Sequence[WantedRange], spans: Sequence[Span]
 ) -> Iterator[tuple[WantedRange, Outcome]]:
     """Read ranges whose stored bytes are known, by ascending start, a batch at a time."""
-    for batch in _at_hand(reader_of, file, wanted, spans):
+    for batch in _as_they_come(fetch, wanted, spans):
         # Backwards: for a reader that goes forward, frames would be fetched that are not wanted.
         for it in reversed(batch):
             yield it, _outcome(it)
 
 
-def _at_hand(
-    reader_of: Callable[[str], Reader],
-    file: str,
-    items: Sequence[T],
-    spans: Iterable[tuple[int, int]],
-    *,
-    each: int = 1,
+def _as_they_come(
+    fetch: Fetch, items: Sequence[T], spans: Iterable[Span], *, each: int = 1
 ) -> Iterator[Sequence[T]]:
     """Yield items in batches, as their stored bytes come."""
     left = iter(items)
@@ -134,7 +126,7 @@ def _at_hand(
         # Where a request fails, each of the others has an error of its own, or none where the next succeeds.
         with suppress(SourceError):
             count = 0
-            for more in reader_of(file).in_batches(spans):
+            for more in fetch(spans):
                 count += more
                 yield list(islice(left, count // each))
                 count %= each

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
+from urllib.parse import urlsplit
 
-from seekwarc.errors import FormatError, RangeError
+from seekwarc.errors import FormatError, RangeError, SourceError, SourceNotFoundError
 from seekwarc.format.seektable import TableTrust, parse_table_choice
-from seekwarc.storage.remote_url import shown_url
+from seekwarc.storage.expand import expand
+from seekwarc.storage.remote_url import SCHEMES, shown_url
 
-__all__ = ["Split"]
+__all__ = ["Source", "Split", "files_of"]
+
+
+Source: TypeAlias = "str | os.PathLike[str] | Split"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +37,7 @@ class Split:
         True
     """
 
-    url: str
+    filename: str
     """What `seekwarc.open` takes: a URL, or an absolute path."""
     kind: Literal["records", "payload"]
     start: int
@@ -55,7 +61,7 @@ class Split:
         # A signed URL is a secret.
         what = f"{self.kind} [{self.start}, {'' if self.stop is None else self.stop})"
         record = f" of the record at {self.record}" if self.record is not None else ""
-        return f"<Split of {shown_url(self.url)}: {what}{record}>"
+        return f"<Split of {shown_url(self.filename)}: {what}{record}>"
 
     def __post_init__(self) -> None:
         if self.kind not in ("records", "payload"):
@@ -93,3 +99,16 @@ class Split:
             return cls(**value)
         except (TypeError, RangeError) as error:
             raise FormatError(f"not a split: {error}") from error
+
+
+def files_of(sources: Source | Iterable[Source]) -> list[str | Split]:
+    """Return sources with folders and patterns expanded; `SourceNotFoundError` if nothing matches."""
+    found = list(expand([sources] if isinstance(sources, Split) else sources, repeat=True))
+    for name in found:
+        if isinstance(name, Split):
+            continue
+        if "://" not in name and not os.path.exists(name):
+            raise SourceNotFoundError("no such file", source=name)
+        if "://" in name and urlsplit(name).scheme.lower() not in SCHEMES:
+            raise SourceError(f"not a URL of {', '.join(SCHEMES)}", source=shown_url(name))
+    return found

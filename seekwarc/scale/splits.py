@@ -16,11 +16,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Unpack
 
 from seekwarc.cdx.index import Index
-from seekwarc.errors import FormatError, RangeError, SeekWarcError, SourceChangedError
+from seekwarc.errors import RangeError, SeekWarcError, SourceChangedError
 from seekwarc.format.seektable import parse_table_choice
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import OpenOptions, ReaderOptions, ReadOptions
@@ -29,8 +29,8 @@ from seekwarc.read.record import Record
 from seekwarc.read.zstd_body import table_choice
 from seekwarc.scale.boundaries import Cuts, find_cuts, large_records
 from seekwarc.scale.listed import ListedRecords
-from seekwarc.scale.payload import PayloadPart, payload_cuts
-from seekwarc.scale.split import Split
+from seekwarc.scale.payload import PayloadPart, checked, payload_cuts
+from seekwarc.scale.split import Split, files_of
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
@@ -63,7 +63,8 @@ def splits(
     reading its part raises the error.
 
     Args:
-        urls: Paths and URLs, as `seekwarc.open` takes them.
+        urls: Paths and URLs, as `seekwarc.open` takes them, folders, and patterns (`s3://bucket/*.warc.zst`);
+            one, or several.
         target_bytes: Stored bytes of a part, about. Of parts of a payload: bytes of the payload.
         inside_records: Cut the payloads of records that are larger than `target_bytes`, too. Such a record is
             in no part of kind "records", but one or more of kind "payload".
@@ -77,6 +78,7 @@ def splits(
         The parts in the order of the files, and in file order. Several files are looked at in advance.
 
     Raises:
+        FileNotFoundError: A file is not there, or nothing matches a pattern.
         RangeError: `target_bytes` is not positive.
         ValueError: `delimiter` is empty, or is given without `inside_records`.
         FormatError: The index is damaged.
@@ -94,52 +96,41 @@ def splits(
         raise RangeError(f"target_bytes must be at least 1, not {target_bytes}")
     if delimiter is not None and not (delimiter and inside_records):
         raise ValueError(f"delimiter {delimiter!r} is empty, or is given without inside_records=True")
-    named = [urls] if isinstance(urls, str | os.PathLike) else urls
     planner = _Planner(
         target_bytes,
         inside_records=inside_records,
         delimiter=delimiter,
         listed=ListedRecords(index, target_bytes) if index is not None else None,
-        options=ReadOptions(**options),
+        options=replace(ReadOptions.of(**options), threads=1, strict=False),
     )
-    return planner.splits(map(_address, named))
+    return planner.splits([_address(it) for it in files_of(urls)])
 
 
-def _address(target: str | os.PathLike[str]) -> str:
+def _address(name: object) -> str:
     """Return the URL, or the path as it is found from any folder."""
-    name = os.fspath(target)
     if not isinstance(name, str):
-        raise TypeError(f"a split names its file by text, not by {type(name).__name__}")
+        raise TypeError(f"a split is made of a file that is named by text, not of {type(name).__name__}")
     return name if "://" in name else os.path.abspath(name)
 
 
+@dataclass(frozen=True, slots=True)
 class _Planner:
     """Cuts one file after the other, in any thread."""
 
-    def __init__(
-        self,
-        target: int,
-        *,
-        inside_records: bool,
-        delimiter: bytes | None,
-        listed: ListedRecords | None,
-        options: ReadOptions,
-    ) -> None:
-        self._target = target
-        self._inside_records = inside_records
-        self._delimiter = delimiter
-        self._listed = listed
-        self._options = replace(options, threads=1, strict=False)
-        self._lock = threading.Lock()
-        self._open: set[ArchiveFile] = set()
+    target: int
+    inside_records: bool
+    delimiter: bytes | None
+    listed: ListedRecords | None
+    options: ReadOptions
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    open_files: set[ArchiveFile] = field(default_factory=set)
 
-    def splits(self, urls: Iterator[str]) -> Iterator[Split]:
-        """Yield the parts of files, several of which are looked at in advance."""
+    def splits(self, urls: Iterable[str]) -> Iterator[Split]:
         waiting: deque[Future[list[Split]]] = deque()
         pool = ThreadPoolExecutor(PLANNERS, "seekwarc-splits")
         try:
             for url in urls:
-                waiting.append(pool.submit(self.splits_of, url))
+                waiting.append(pool.submit(self._splits_of, url))
                 # Enough that one slow file does not keep the others waiting.
                 if len(waiting) >= 4 * PLANNERS:
                     yield from waiting.popleft().result()
@@ -148,13 +139,12 @@ class _Planner:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             # If the rest is not wanted, no thread may wait for answers: the end of the program waits for it.
-            with self._lock:
-                left = list(self._open)
+            with self.lock:
+                left = list(self.open_files)
             for file in left:
                 file.close()
 
-    def splits_of(self, url: str) -> list[Split]:
-        """Return the parts of a file."""
+    def _splits_of(self, url: str) -> list[Split]:
         whole = Split(url, "records", 0)
         try:
             source = open_source(url)
@@ -167,10 +157,10 @@ class _Planner:
                     file.source.prefetch((), end=True)
                 whole = replace(whole, identity=source.version)
                 size = source.size or 0
-                large = self._large_records(file) if self._inside_records and size else []
+                large = self._large_records(file) if self.inside_records and size else []
                 cuts = Cuts(())
-                if size > self._target:
-                    cuts = find_cuts(file, self._target, self._listed.of(url) if self._listed else None)
+                if size > self.target:
+                    cuts = find_cuts(file, self.target, self.listed.of(url) if self.listed else None)
                 return list(_joined(whole, cuts, large, _data_end(file)))
         except SeekWarcError as error:
             # It is one of many files, and reading it will tell.
@@ -178,28 +168,26 @@ class _Planner:
 
     @contextmanager
     def _opened(self, source: RangeSource) -> Iterator[ArchiveFile]:
-        file = ArchiveFile(Fetcher(source, disk=self._options.disk_cache), self._options, max_links=MAX_LINKS)
+        file = ArchiveFile(Fetcher(source, disk=self.options.disk_cache), self.options, max_links=MAX_LINKS)
         with closing(file):
-            with self._lock:
-                self._open.add(file)
+            with self.lock:
+                self.open_files.add(file)
             try:
                 yield file
             finally:
-                with self._lock:
-                    self._open.discard(file)
+                with self.lock:
+                    self.open_files.discard(file)
 
     def _large_records(self, file: ArchiveFile) -> list[_Cut]:
         found = []
-        for record in large_records(file, self._target):
-            cuts = payload_cuts(record, self._target, self._delimiter)
-            if cuts is not None and record.payload.size > self._target:
+        for record in large_records(file, self.target):
+            cuts = payload_cuts(record, self.target, self.delimiter)
+            if cuts is not None and record.payload.size > self.target:
                 found.append(_Cut(record.offset, record.length, str(table_choice(record)), cuts))
         return found
 
 
 class _Cut(NamedTuple):
-    """A record whose payload is cut."""
-
     offset: int
     length: int
     table: str
@@ -207,14 +195,7 @@ class _Cut(NamedTuple):
 
 
 def _joined(whole: Split, cuts: Cuts, large: Sequence[_Cut], end: int) -> Iterator[Split]:
-    """Yield the parts of a file: of each large record those of its payload, and between these of records.
-
-    Args:
-        whole: The file as one part.
-        cuts: Where it may be cut.
-        large: Its large records, in file order.
-        end: Where no record begins any more.
-    """
+    """Yield the parts of a file: of each large record those of its payload, and between these of records."""
     begin = 0
     for record in large:
         yield from _cut_up(replace(whole, start=begin, stop=record.offset, note=cuts.note), cuts.offsets)
@@ -276,41 +257,30 @@ def read_split(split: Split, **options: Unpack[ReaderOptions]) -> Iterator[Recor
 
 def read_records(split: Split, **options: Unpack[ReaderOptions]) -> Iterator[Record]:
     """Yield the records of a split of records; see `read_split`."""
-    with Reader(split.url, **options) as archive:
+    with Reader(split.filename, **options) as archive:
         whole = not split.start and split.stop is None
         records = iter(archive) if whole else archive.between(split.start, split.stop)
-        check = _checked_version(archive, split)
-        try:
+        with checked(_version_check(archive, split)):
             yield from records
-        except FormatError:
-            # If the file was written over, this is not damage.
-            check()
-            raise
-        check()
 
 
 def _payload_part(split: Split, options: ReaderOptions) -> Iterator[PayloadPart]:
     with ExitStack() as opened:
-        archive = opened.enter_context(Reader(split.url, **options))
+        archive = opened.enter_context(Reader(split.filename, **options))
         table = parse_table_choice(split.table)
         record = archive.record_at(split.record or 0, split.length, table=table)
-        check = _checked_version(archive, split)
-        part = PayloadPart(record, split.start, split.stop, check)
+        part = PayloadPart(record, split.start, split.stop, _version_check(archive, split))
         # Most who want one part take it with `next`, and the iteration is over at once.
         weakref.finalize(part, opened.pop_all().close)
         yield part
 
 
-def _checked_version(archive: Reader, split: Split) -> Callable[[], None]:
-    """Refuse another version of the file; return what later finds out whether it still is this one."""
+def _version_check(archive: Reader, split: Split) -> Callable[[], None] | None:
+    """Refuse another version of the file; return what finds out later whether it still is this one."""
     if split.identity is None:
-        return _unchecked
+        return None
     if archive.version != split.identity:
         raise SourceChangedError(
             "the file was replaced since it was cut into splits; make them again", source=archive.name
         )
     return archive.check_unchanged
-
-
-def _unchecked() -> None:
-    """Compare nothing: the version of the file was unknown."""

@@ -14,15 +14,7 @@ __all__ = ["address_of", "capture_address"]
 
 
 def capture_address(uri: str, date: WarcDate) -> str:
-    """Return path and query of a capture's address.
-
-        capture_address("http://example.org/film.mp4", WarcDate.parse("2026-11-21T09:30:00Z"))
-        # /payload?uri=http%3A%2F%2Fexample.org%2Ffilm.mp4&date=20261121093000
-
-    Args:
-        uri: Its target URI.
-        date: Date of the capture; fractions of a second are dropped.
-    """
+    """Return path and query of a capture's address; fractions of a second are dropped."""
     try:
         raw = uri.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

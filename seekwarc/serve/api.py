@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Final
 
@@ -11,17 +12,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from seekwarc.collection.entry import Entry
+from seekwarc.collection.entry import Entry, is_place
 from seekwarc.collection.record_table import SORTS, Query
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
+from seekwarc.format.conditions import checked_status
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.header_fields import whole_number
 from seekwarc.format.rules import check_header
 from seekwarc.read.record import Record
 from seekwarc.serve.address import address_of
 from seekwarc.serve.cost import Views
-from seekwarc.serve.error_handlers import JsonAnswer
+from seekwarc.serve.error_answers import json_bytes
 from seekwarc.serve.headers import SAFE, clean, file_name, payload_type
 from seekwarc.serve.library import Library
 from seekwarc.serve.markup import markup_of
@@ -29,7 +31,7 @@ from seekwarc.serve.openapi import DESCRIPTION
 from seekwarc.serve.payload import record_routes, view_of
 from seekwarc.serve.representation import END
 from seekwarc.serve.served import ServedRecord
-from seekwarc.serve.stream import in_thread, while_connected
+from seekwarc.serve.stream import Workers, while_connected
 from seekwarc.tools.describe import payload_format
 
 __all__ = ["MAX_CELLS", "MAX_ROWS", "api_routes"]
@@ -46,33 +48,39 @@ MAX_WORD_LENGTH: Final = 400
 
 SIZE_PATIENCE: Final = 3.0
 """Seconds that a request may take to find the size of a payload in chunked transfer coding."""
+THREADS: Final = 16
+"""Answers that are made at once; they are apart from payloads, so that a long read never delays a list."""
 CLIENT_IS_GONE: Final = 499
 """Status of an answer whose client has closed the connection."""
 
-_HEADERS: Final = dict([*SAFE, ("cache-control", "no-store")])
+_HEADERS: Final = {**dict(SAFE), "cache-control": "no-store", "content-type": "application/json"}
 
 
 def api_routes(library: Library) -> list[Route]:
     """Return the routes to mount at /api."""
     views = Views()
     api = _Api(library, views)
+    workers = Workers(THREADS)
+
+    def answer(function: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Any]:
+        return endpoint(lambda request: Response(json_bytes(function(request)), headers=_HEADERS))
+
+    def endpoint(function: Callable[[Request], Response]) -> Callable[[Request], Any]:
+        return _endpoint(function, workers)
+
     return [
-        Route("/openapi.json", lambda _: JsonAnswer(DESCRIPTION, headers=_HEADERS)),
-        Route("/summary", _answer(api.summary)),
-        Route("/records", _answer(api.records)),
-        Route("/records/{record_id}", _answer(api.record)),
-        Route("/records/{record_id}/frames", _answer(api.frames)),
-        Route("/views/{view}", _answer(api.view)),
-        Route("/records/{record_id}/page", _in_thread(api.page)),
-        *record_routes(library.open, "/records/{record_id}", views=views),
+        Route("/openapi.json", answer(lambda _: DESCRIPTION)),
+        Route("/summary", answer(api.summary)),
+        Route("/records", answer(api.records)),
+        Route("/records/{record_id}", answer(api.record)),
+        Route("/records/{record_id}/frames", answer(api.frames)),
+        Route("/views/{view}", answer(api.view)),
+        Route("/records/{record_id}/page", endpoint(api.page)),
+        *record_routes(library.open, "/records/{record_id}", known=library.known, views=views),
     ]
 
 
-def _answer(function: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Any]:
-    return _in_thread(lambda request: JsonAnswer(function(request), headers=_HEADERS))
-
-
-def _in_thread(function: Callable[[Request], Response]) -> Callable[[Request], Any]:
+def _endpoint(function: Callable[[Request], Response], workers: Workers) -> Callable[[Request], Any]:
     """Return an endpoint for a function that may block; it is stopped when its client disconnects."""
 
     async def endpoint(request: Request) -> Response:
@@ -80,7 +88,7 @@ def _in_thread(function: Callable[[Request], Response]) -> Callable[[Request], A
 
         async def work() -> None:
             nonlocal answer
-            answer = await in_thread(partial(function, request))
+            answer = await workers.run(partial(function, request))
 
         await while_connected(request.receive, work)
         return answer
@@ -97,19 +105,10 @@ class _Api:
         catalogue = self._library.catalogue
         return {
             "complete": catalogue.complete,
-            "records": catalogue.rows,
-            "files": [
-                {
-                    "name": state.name,
-                    "size": state.size,
-                    "position": state.position,
-                    "records": state.records,
-                    "problem": state.problem,
-                }
-                for state in self._library.files
-            ],
+            "records": sum(state.records for state in self._library.files),
+            "files": [asdict(state) for state in self._library.files],
             "types": dict(catalogue.types.most_common(MAX_COMMON)),
-            "media_types": dict(catalogue.mimes.most_common(MAX_COMMON)),
+            "mimes": dict(catalogue.mimes.most_common(MAX_COMMON)),
         }
 
     def records(self, request: Request) -> dict[str, Any]:
@@ -127,42 +126,37 @@ class _Api:
 
     def _entry(self, entry: Entry) -> dict[str, Any]:
         return {
-            "id": self._library.record_id(entry.file, entry.offset, entry.skip),
-            "file": entry.file,
+            "id": self._library.record_id(entry.filename, entry.offset, entry.skip),
+            "file": entry.filename,
             "offset": entry.offset,
             "length": entry.length,
+            "is_damage": is_place(entry),
             "type": entry.type,
             "uri": entry.uri,
             "date": str(entry.date) if entry.date is not None else None,
-            "media_type": entry.mime,
+            "mime": entry.mime,
             "status": entry.status,
             "size": entry.size or 0,
             "problem": entry.problem,
         }
 
     def record(self, request: Request) -> dict[str, Any]:
-        view = view_of(request, self._views)
+        view = view_of(request.scope, self._views)
         served = self._library.open(request.path_params["record_id"], view)
         with served.charge(view):
             return self._record(served)
 
     def _record(self, served: ServedRecord) -> dict[str, Any]:
         record = served.record
-        http = record.http
         media = payload_type(record)
         original = record.original if isinstance(record, ResolvedRevisit) else None
-        joined = original if original is not None else record
-        segments = joined.segments if isinstance(joined, JoinedRecord) else ()
+        stored = original or record
+        segments = stored.segments if isinstance(stored, JoinedRecord) else ()
         size, problem, counting = _payload(served)
         return {
-            "id": self._library.id_of(record),
-            "file": record.source,
-            "offset": record.offset,
+            **self._reference(record),
             "length": record.length,
-            "type": record.type,
-            "uri": record.target_uri,
-            "date": record.header.get("WARC-Date"),
-            "media_type": media.essence if media is not None else None,
+            "mime": media.essence if media is not None else None,
             "charset": media.get("charset") if media is not None else None,
             "file_name": file_name(record),
             "codings": list(record.payload.codings) if size is not None else [],
@@ -170,22 +164,16 @@ class _Api:
             "payload_size": size,
             "payload_format": payload_format(record) if size is not None else None,
             "counting": counting,
-            "truncated": (original or record).truncated,
+            "truncated": stored.truncated,
             "problem": problem,
             "deviation": record.payload.deviation if size is not None else None,
             "address": address_of(record),
             "version": record.header.version,
-            "header": [[name, value] for name, value in record.header.items()],
-            "http": None
-            if http is None
-            else {
-                "start_line": http.start_line,
-                "status": http.status,
-                "header": [[name, value] for name, value in http.items()],
-            },
+            "header": list(record.header.items()),
+            "http": _http(record),
             "findings": [f"{it.severity}: {it}" for it in check_header(record.header)],
-            "seek_table": (original or record).seek_table_status,
-            "seek_table_problem": (original or record).body.table_problem,
+            "seek_table": stored.seek_table_status,
+            "seek_table_problem": stored.body.table_problem,
             "original": self._reference(original) if original is not None else None,
             "segments": [self._reference(segment) for segment in segments],
         }
@@ -201,13 +189,13 @@ class _Api:
         }
 
     def page(self, request: Request) -> Response:
-        view = view_of(request, self._views)
+        view = view_of(request.scope, self._views)
         served = self._library.open(request.path_params["record_id"], view)
         markup = markup_of(served, view)
         return Response(markup.data, headers=dict(markup.headers))
 
     def frames(self, request: Request) -> dict[str, Any]:
-        view = view_of(request, self._views)
+        view = view_of(request.scope, self._views)
         wanted = _number(request, "cells")
         served = self._library.open(request.path_params["record_id"], view)
         with served.charge(view):
@@ -217,7 +205,7 @@ class _Api:
             "frames": frames.count,
             "content": sum(content for _, _, content, _ in cells),
             "stored": sum(stored for _, _, _, stored in cells),
-            "cells": [list(cell) for cell in cells],
+            "cells": cells,
         }
 
     def view(self, request: Request) -> dict[str, Any]:
@@ -230,18 +218,22 @@ class _Api:
             "bytes_asked": view.bytes_asked,
             "bytes_read": view.bytes_read,
             "bytes_decoded": view.bytes_decoded,
-            "frames": [list(run) for run in view.fetched],
+            "frames": view.fetched,
+            "from_memory": view.from_memory,
+            "damaged": view.damaged,
             "problem": view.problem,
         }
 
 
-def _payload(served: ServedRecord) -> tuple[int | None, str | None, bool]:
-    """Find the size of a record's payload, as far as `SIZE_PATIENCE` allows.
+def _http(record: Record) -> dict[str, Any] | None:
+    head = record.http
+    if head is None:
+        return None
+    return {"start_line": head.start_line, "status": head.status, "header": list(head.items())}
 
-    Returns:
-        The size, or None while it is unknown or if the payload is unavailable; the problem of the payload;
-        whether the search has to go on, which the next request does.
-    """
+
+def _payload(served: ServedRecord) -> tuple[int | None, str | None, bool]:
+    """Return size and problem of a payload, and whether the next request must go on to find its size."""
     try:
         payload = served.extent("payload")
         payload.look_ahead(END, SIZE_PATIENCE)
@@ -267,8 +259,10 @@ def _query(request: Request) -> Query:
         )
     return Query(
         words=words,
-        type=clean(params.get("type")) or None,
-        mime=(clean(params.get("media_type")) or "").lower() or None,
+        type=clean(params.get("type", "")) or None,
+        captures=bool(_number(request, "captures")),
+        status=_status(request),
+        mime=clean(params.get("mime", "")).lower() or None,
         since=_date(request, "since"),
         until=_date(request, "until"),
         smallest=_number(request, "min_size"),
@@ -286,6 +280,14 @@ def _number(request: Request, name: str) -> int | None:
     if number is None:
         raise HTTPException(400, f"{name} must be a number, not {text[:40]!r}")
     return number
+
+
+def _status(request: Request) -> str | None:
+    text = request.query_params.get("status")
+    try:
+        return checked_status(text) if text else None
+    except ValueError as error:
+        raise HTTPException(400, f"status: {error}") from error
 
 
 def _date(request: Request, name: str) -> str | None:

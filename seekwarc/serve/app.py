@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Final
 
@@ -47,31 +47,27 @@ def application(library: Library, *, hosts: Sequence[str] = LOCAL_HOSTS) -> Star
         hosts: Names of this server. A request for any other name is refused, since a page elsewhere could
             point its own name at this server to read the answers (DNS rebinding). "*" allows all names.
     """
-    page = dict(_page_files())
     routes = [
         Mount("/api", routes=api_routes(library)),
-        *capture_routes(library.capture),
-        Route("/", _static(page["index.html"], "index.html")),
-        *(Route(f"/{name}", _static(content, name)) for name, content in page.items()),
+        *capture_routes(library.capture, known=library.known_capture),
     ]
+    for file in sorted(files("seekwarc.serve").joinpath("page").iterdir(), key=lambda file: file.name):
+        media_type = MEDIA_TYPES.get(os.path.splitext(file.name)[1])
+        if media_type is not None:
+            page = _static(file.read_bytes(), media_type)
+            routes.append(Route(f"/{file.name}", page))
+            if file.name == "index.html":
+                routes.append(Route("/", page))
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)]
     return Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
 
 
-def _page_files() -> Iterator[tuple[str, bytes]]:
-    """Yield the name and content of each file of the page."""
-    for file in sorted(files("seekwarc.serve").joinpath("page").iterdir(), key=lambda file: file.name):
-        if os.path.splitext(file.name)[1] in MEDIA_TYPES:
-            yield file.name, file.read_bytes()
-
-
-def _static(content: bytes, name: str) -> Callable[[Request], Response]:
-    """Return an endpoint that sends a file of the page."""
+def _static(content: bytes, media_type: str) -> Callable[[Request], Response]:
     etag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
     headers = {
         **dict(SAFE),
         "content-security-policy": PAGE_POLICY,
-        "content-type": MEDIA_TYPES[os.path.splitext(name)[1]],
+        "content-type": media_type,
         "cache-control": "no-cache",
         "etag": etag,
     }

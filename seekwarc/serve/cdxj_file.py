@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -13,7 +12,7 @@ from seekwarc.errors import FormatError, LimitError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
 from seekwarc.storage.source import RangeSource
 
-__all__ = ["IndexFile", "is_index"]
+__all__ = ["file_names", "index_entries", "is_index"]
 
 STEP: Final = 1 << 20
 
@@ -27,50 +26,35 @@ def is_index(target: object) -> bool:
     return path.lower().endswith(".cdxj")
 
 
-@dataclass(frozen=True, slots=True)
-class IndexFile:
-    """A CDXJ file.
+def file_names(index: RangeSource) -> list[str]:
+    """Return the names of the files that an index lists, in the order of their first lines."""
+    return list(dict.fromkeys(line.filename for _, line in _lines(index)))
 
-    Attributes:
-        source: Its bytes.
-    """
 
-    source: RangeSource
+def index_entries(index: RangeSource, names: Mapping[str, str]) -> Iterator[tuple[int, Entry]]:
+    """Yield an entry for each line of an index, each with the position at which the next line begins."""
+    for end, line in _lines(index):
+        yield end, entry_of_line(line, names[line.filename])
 
-    def file_names(self) -> list[str]:
-        """Return the names of the files that it lists, in the order of their first lines.
 
-        Raises:
-            FormatError: The file is not CDXJ.
-        """
-        return list(dict.fromkeys(line.filename for _, line in self._lines()))
-
-    def entries(self, names: Mapping[str, str]) -> Iterator[tuple[int, Entry]]:
-        """Yield an entry for each line, each with the position at which the next line begins.
-
-        Raises:
-            FormatError: A line is malformed.
-        """
-        for end, line in self._lines():
-            yield end, entry_of_line(line, names[line.filename])
-
-    def _lines(self) -> Iterator[tuple[int, CdxjLine]]:
-        """Yield each line, with the position at which the next one begins."""
-        position, rest = 0, b""
-        while data := self.source.read(position + len(rest), position + len(rest) + STEP):
-            *lines, rest = (rest + data).split(b"\n")
-            for line in lines:
-                start, position = position, position + len(line) + 1
-                yield from self._parsed(line, start, position)
-            if len(rest) > MAX_LINE_SIZE:
-                raise LimitError("a line is longer than 16 MiB", source=self.source.name, offset=position)
-        yield from self._parsed(rest, position, position + len(rest))
-
-    def _parsed(self, line: bytes, start: int, stop: int) -> Iterator[tuple[int, CdxjLine]]:
+def _lines(index: RangeSource) -> Iterator[tuple[int, CdxjLine]]:
+    for start, line in _raw_lines(index):
         # Some indexes begin with lines about themselves, which sort before all others.
         if not line.strip() or line.startswith((b"!", b" CDX")):
-            return
+            continue
         try:
-            yield stop, CdxjLine.parse(line)
+            yield start + len(line) + 1, CdxjLine.parse(line)
         except FormatError as error:
-            raise error.located(self.source.name, start) from None
+            raise error.located(index.name, start) from None
+
+
+def _raw_lines(index: RangeSource) -> Iterator[tuple[int, bytes]]:
+    position, rest = 0, b""
+    while data := index.read(position + len(rest), position + len(rest) + STEP):
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            yield position, line
+            position += len(line) + 1
+        if len(rest) > MAX_LINE_SIZE:
+            raise LimitError("a line is longer than 16 MiB", source=index.name, offset=position)
+    yield position, rest

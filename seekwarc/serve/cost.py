@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from seekwarc.closing import Recent
-from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.compiling import override
+from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.seektable import SeekTable
 from seekwarc.read.record import Record
+from seekwarc.serve.headers import stored_parts
 from seekwarc.storage.source import SourceWrapper, Stats
 
 __all__ = ["FrameMap", "View", "Views", "WatchedSource"]
@@ -31,7 +32,13 @@ MAX_VIEWS: Final = 256
 MAX_EARLY: Final = 64
 """Reads made while a record is opened that are kept until its frames are known."""
 
-_RUN = re.compile(b"\x01+")
+MAX_JOINED: Final = 4 << 20
+"""Bytes of reads that follow each other, in which a frame may be that came in several reads."""
+
+FETCHED: Final = 1
+FROM_MEMORY: Final = 2
+DAMAGED: Final = 3
+"""What is known of each frame, a byte each; 0 for those that were not needed yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +52,24 @@ class Run:
     first: int
     """Number of the first frame, counted over all runs of the record."""
 
+    def is_at(self, error: SeekWarcError) -> bool:
+        """Return whether an error is about this record."""
+        return (error.source, error.offset) == (self.file, self.offset)
+
+    def bound(self, number: int) -> int:
+        """Return where a frame begins in the file, or where the last one ends."""
+        if number == len(self.table):
+            return self.offset + self.table.stored_size
+        return self.offset + self.table[number].stored_start
+
 
 class FrameMap:
     """The frames of a record, with those of all its segments in order."""
 
     def __init__(self, record: Record) -> None:
-        if isinstance(record, ResolvedRevisit):
-            record = record.original
-        stored = record.segments if isinstance(record, JoinedRecord) else (record,)
         runs = []
         self.count = 0
-        for part in stored:
+        for part in stored_parts(record, "payload"):
             table = part.body.frames
             if table is not None and len(table):
                 runs.append(Run(part.source, part.offset, table, self.count))
@@ -63,29 +77,22 @@ class FrameMap:
         self.runs = tuple(runs)
 
     def within(self, file: str, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
-        """Find the frames that lie wholly in the stored bytes [start, stop) of a file.
-
-        Yields:
-            (first, last, content): frames [first, last) and their decompressed size.
-        """
+        """Yield (first, last, content) of frames [first, last) that lie wholly in stored bytes of a file."""
         for run in self.runs:
             if run.file == file:
-                ends = _Bounds(run)
-                first = bisect_left(ends, start)
-                last = bisect_left(ends, stop + 1) - 1
+                bounds = range(len(run.table) + 1)
+                first = bisect_left(bounds, start, key=run.bound)
+                last = bisect_left(bounds, stop + 1, key=run.bound) - 1
                 if first < last:
                     content = run.table[last - 1].content_stop - run.table[first].content_start
                     yield run.first + first, run.first + last, content
 
     def cells(self, limit: int) -> Iterator[tuple[int, int, int, int]]:
-        """Sum up the frames in at most `limit` groups of neighbours.
-
-        Yields:
-            (first, last, content, stored): frames [first, last), their decompressed size, their stored size.
-        """
-        for cell in range(min(limit, self.count)):
-            first = self.count * cell // min(limit, self.count)
-            last = self.count * (cell + 1) // min(limit, self.count)
+        """Yield (first, last, content, stored) of at most `limit` groups of neighbouring frames."""
+        groups = min(limit, self.count)
+        for cell in range(groups):
+            first = self.count * cell // groups
+            last = self.count * (cell + 1) // groups
             content = stored = 0
             for run in self.runs:
                 begin, end = max(first, run.first) - run.first, min(last - run.first, len(run.table))
@@ -96,57 +103,33 @@ class FrameMap:
             yield first, last, content, stored
 
 
-class _Bounds(Sequence[int]):
-    """Offsets of the frames of a run in the file, and of the end of the last one, to bisect."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def __len__(self) -> int:
-        return len(self._run.table) + 1
-
-    def __getitem__(self, index: int) -> int:  # type: ignore[override]
-        run = self._run
-        if index == len(run.table):
-            return run.offset + run.table.stored_size
-        return run.offset + run.table[index].stored_start
-
-
 class View:
-    """The counters of one view.
-
-    Attributes:
-        bytes_asked: Bytes of the record that were sent to the client.
-        bytes_read: Stored bytes that were read for them, from disk or network.
-        bytes_decoded: Bytes that were decompressed for them.
-        requests: Reads of the files.
-        problem: Why the last read failed, or None if it did not.
-    """
+    """The counters of one view; `openapi.py` says what each counts."""
 
     def __init__(self) -> None:
         self.bytes_asked = self.bytes_read = self.bytes_decoded = self.requests = 0
         self.problem: str | None = None
-        self._fetched = bytearray()
+        self._frames = bytearray()
         self._early: list[tuple[str, int, int]] = []
         self._opened = False
+        self._last = "", 0, 0
         self._lock = threading.Lock()
 
     @contextmanager
     def charge(self, stats: Sequence[Stats], frames: FrameMap | None = None) -> Iterator[None]:
         """Charge this view with the reads of the current context.
 
-        Args:
-            stats: Counters of the files, which count for a record that is not in frames.
-            frames: The record's frames; None while it is opened, when they are not known yet.
+        `frames` is None while the record is opened, when they are not known yet. `stats` are the counters
+        of the files, which count for a record that is not in frames.
         """
         if frames is not None and frames.runs:
             stats = ()
             with self._lock:
-                if len(self._fetched) != frames.count:
-                    self._fetched = bytearray(frames.count)
+                if len(self._frames) != frames.count:
+                    self._frames = bytearray(frames.count)
                 while self._early:
                     self._light(*self._early.pop(), frames)
-                    if self._fetched[0] and not self._opened:
+                    if self._frames[0] and not self._opened:
                         # It contains the record header, so it was decoded too.
                         self._opened = True
                         self.bytes_decoded += frames.runs[0].table[0].content_size
@@ -164,18 +147,43 @@ class View:
         with self._lock:
             self.requests += 1
             self.bytes_read += stop - start
+            begin = self._joined(file, start, stop)
             if frames is not None:
-                self.bytes_decoded += self._light(file, start, stop, frames)
+                known = sum(content for _, _, content in frames.within(file, begin, start))
+                self.bytes_decoded += self._light(file, begin, stop, frames) - known
             elif len(self._early) < MAX_EARLY:
-                self._early.append((file, start, stop))
+                self._early.append((file, begin, stop))
+
+    def _joined(self, file: str, start: int, stop: int) -> int:
+        """Return where the reads begin that follow each other up to this one: a frame may come in several."""
+        last_file, begin, end = self._last
+        if last_file != file or start != end or stop - begin > MAX_JOINED:
+            begin = start
+        self._last = file, begin, stop
+        return begin
 
     def _light(self, file: str, start: int, stop: int, frames: FrameMap) -> int:
         """Mark the frames that a read has fetched; return their decompressed size."""
         size = 0
         for first, last, content in frames.within(file, start, stop):
-            self._fetched[first:last] = b"\x01" * (last - first)
+            self._frames[first:last] = bytes([FETCHED]) * (last - first)
             size += content
         return size
+
+    def note_needed(self, file: str, start: int, stop: int, frames: FrameMap) -> None:
+        """Mark the frames in stored bytes [start, stop) that were not fetched: they were in memory."""
+        with self._lock:
+            for first, last, _ in frames.within(file, start, stop):
+                for number in range(first, last):
+                    self._frames[number] = self._frames[number] or FROM_MEMORY
+
+    def note_damage(self, error: SeekWarcError, frames: FrameMap | None) -> None:
+        """Keep why a read failed, and mark the frame that is damaged if the error names it."""
+        with self._lock:
+            self.problem = str(error)
+            for run in frames.runs if frames is not None else ():
+                if isinstance(error, FormatError) and error.frame is not None and run.is_at(error):
+                    self._frames[run.first + error.frame] = DAMAGED
 
     def note_asked(self, count: int) -> None:
         """Count bytes that were sent to the client."""
@@ -185,8 +193,21 @@ class View:
     @property
     def fetched(self) -> list[tuple[int, int]]:
         """The frames that were fetched, as runs [first, last)."""
+        return self._runs(FETCHED)
+
+    @property
+    def from_memory(self) -> list[tuple[int, int]]:
+        """The frames that were needed, and still in memory."""
+        return self._runs(FROM_MEMORY)
+
+    @property
+    def damaged(self) -> list[tuple[int, int]]:
+        """The frames that are damaged."""
+        return self._runs(DAMAGED)
+
+    def _runs(self, state: int) -> list[tuple[int, int]]:
         with self._lock:
-            return [match.span() for match in _RUN.finditer(self._fetched)]
+            return [match.span() for match in re.finditer(b"%c+" % state, self._frames)]
 
 
 class Views(Recent[str, View]):

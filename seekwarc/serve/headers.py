@@ -12,7 +12,7 @@ import hashlib
 import mimetypes
 import re
 from collections.abc import Iterator
-from typing import Final, Literal, overload
+from typing import Final, Literal
 from urllib.parse import quote, unquote, urlsplit
 
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
@@ -67,25 +67,13 @@ _NOT_TEXT = re.compile("[\ud800-\udfff]")
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]')
 
 
-@overload
-def clean(text: str) -> str: ...
-
-
-@overload
-def clean(text: str | None) -> str | None: ...
-
-
-def clean(text: str | None) -> str | None:
+def clean(text: str) -> str:
     """Replace bytes of a header that were not UTF-8 by U+FFFD, for tables, JSON and fields."""
-    return _NOT_TEXT.sub("\ufffd", text) if text is not None and not text.isascii() else text
+    return text if text.isascii() else _NOT_TEXT.sub("\ufffd", text)
 
 
 def payload_type(record: Record) -> MediaType | None:
-    """Return the media type of a record's payload, as stated by its server or its writer.
-
-    Without one, or if that is `application/octet-stream`: the type that the crawler identified, or else the
-    one that belongs to the extension of the URI.
-    """
+    """Return the media type that the server or the writer stated; else a guess, which may be None."""
     if record.http is not None:
         stated = record.http.get("Content-Type")
         found = _parsed(stated) if stated is not None else None
@@ -93,7 +81,8 @@ def payload_type(record: Record) -> MediaType | None:
         found = record.media_type
     if found is None or found.essence == OCTETS:
         found = record.identified_payload_type or found
-    if found is None or found.essence == OCTETS:
+    # A request is for a film, but has none.
+    if (found is None or found.essence == OCTETS) and record.type != "request":
         guess, _ = mimetypes.guess_type(file_name(record))
         found = _parsed(guess) if guess is not None else found
     return found
@@ -108,13 +97,7 @@ def _parsed(text: str) -> MediaType | None:
 
 
 def content_headers(record: Record, part: Part, *, as_bytes: bool = False) -> list[tuple[str, str]]:
-    """Return the fields to send archived content with.
-
-    Args:
-        record: The record.
-        part: The part of it to send.
-        as_bytes: Send plain bytes, with neither media type nor content coding.
-    """
+    """Return the fields to send archived content with; `as_bytes` with neither media type nor coding."""
     media = None if as_bytes or part == "block" else payload_type(record)
     name = media.essence if media is not None else OCTETS
     headers = [("accept-ranges", "bytes"), ("cache-control", "private, no-cache"), *SAFE]
@@ -144,14 +127,11 @@ def _is_media(name: str) -> bool:
 
 
 def _is_coded(record: Record) -> bool:
-    """Return whether the payload has content codings that a browser decodes.
-
-    Some crawlers decode bodies before they store them, and store the head unchanged. So the payload must
-    begin as its coding does.
-    """
+    """Return whether the payload has content codings that a browser decodes."""
     codings = record.payload.codings
     if not codings or not CODINGS.issuperset(codings):
         return False
+    # Some crawlers decode bodies before they store them, and store the head unchanged.
     magic = MAGIC.get(codings[-1], b"")
     return record.payload.pread(0, len(magic)) == magic
 

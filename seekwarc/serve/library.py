@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from seekwarc.cdx.index import folder_of, located
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.collection import Collection
-from seekwarc.collection.entry import Entry, describe, described
+from seekwarc.collection.entry import Entry, OnDamage, describe, described, is_place
 from seekwarc.collection.record_table import RecordTable
 from seekwarc.errors import (
     ChecksumError,
@@ -39,10 +39,11 @@ from seekwarc.format.dates import WarcDate
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.serve.cdxj_file import IndexFile, is_index
+from seekwarc.serve.cdxj_file import file_names, index_entries, is_index
 from seekwarc.serve.cost import View, WatchedSource
 from seekwarc.serve.headers import clean, payload_type, stored_parts
 from seekwarc.serve.served import ServedRecord
+from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource, Stats
 from seekwarc.storage.stopping import stoppable
@@ -70,8 +71,14 @@ class FileState:
     position: int = 0
     """Stored bytes that were scanned."""
     records: int = 0
+    damaged: int = 0
+    """Places that are damaged. They are listed as the records are, and so is what follows."""
     problem: str | None = None
     """Why it was not scanned to its end."""
+
+    def note(self, _damage: FormatError) -> None:
+        """Count a damaged place."""
+        self.damaged += 1
 
 
 Readings = Callable[[], Iterator[tuple[int, Entry]]]
@@ -79,53 +86,48 @@ Readings = Callable[[], Iterator[tuple[int, Entry]]]
 
 
 class Library(Closing):
-    """Files and their records.
-
-    Args:
-        targets: Paths or URLs of .warc.zst, .warc.gz and .warc files, or sources. Paths or URLs of CDXJ
-            indexes (.cdxj) stand for the files that they name, in the same folder.
-        **options: For each `Reader`.
-
-    Raises:
-        SourceError: A file cannot be opened.
-    """
+    """Files and their records. A CDXJ index (.cdxj) means the files that it names, in the same folder."""
 
     def __init__(
         self,
         targets: Sequence[str | os.PathLike[str] | RangeReadable],
         **options: Unpack[ReadLimits],
     ) -> None:
+        targets = list(expand(targets))
         with ExitStack() as opened:
-            sources = [_open(target, opened) for target in targets if not is_index(target)]
-            indexes: list[tuple[IndexFile, list[str]]] = []
+            archives = [_open(target, opened) for target in targets if not is_index(target)]
+            indexes: list[tuple[RangeSource, list[str]]] = []
+            listed: list[RangeSource] = []
             for target in filter(is_index, targets):
                 source = _open(target, opened)
-                index = IndexFile(WatchedSource(source, _short_name(source.name)))
-                listed = index.file_names()
-                indexes.append((index, listed))
+                names = file_names(source)
+                indexes.append((WatchedSource(source, _short_name(source.name)), names))
                 folder = folder_of(source.name)
-                sources += [_open(located(folder, name, source.name), opened) for name in listed]
-            self.names = _short_names([source.name for source in sources])
+                listed += [_open(located(folder, name, source.name), opened) for name in names]
+            self.names = _short_names([source.name for source in (*archives, *listed)])
             """The names of the archives that the page shows: without folders."""
-            seen = [WatchedSource(source, name) for source, name in zip(sources, self.names, strict=True)]
+            seen = map(WatchedSource, (*archives, *listed), self.names)
             self.catalogue = RecordTable(shared=True, text=clean)
             opened.callback(self.catalogue.close)
             # Requests run in threads of the server already; a pool for each file would not make them faster.
-            self._collection = Collection(seen, index=self.catalogue, threads=1, **options)
+            self._collection = Collection(list(seen), index=self.catalogue, threads=1, **options)
             opened.callback(self._collection.close)
             self._resources = opened.pop_all()
         readers = self._collection.files
-        scanned = len(sources) - sum(len(listed) for _, listed in indexes)
+        states = [FileState(reader.name, reader.size or 0) for reader in readers[: len(archives)]]
         self._readings: list[tuple[FileState, Readings]] = [
-            (FileState(reader.name, reader.size or 0), partial(_of_file, reader))
-            for reader in readers[:scanned]
+            (state, partial(_of_file, reader, state.note))
+            for state, reader in zip(states, readers, strict=False)
         ]
-        names = iter(self.names[scanned:])
-        for index, listed in indexes:
-            state = FileState(index.source.name, index.source.size or 0)
-            self._readings.append((state, partial(index.entries, dict(zip(listed, names, strict=False)))))
+        shown = iter(self.names[len(archives) :])
+        for source, names in indexes:
+            entries = partial(index_entries, source, {name: next(shown) for name in names})
+            self._readings.append((FileState(source.name, source.size or 0), entries))
+        self.files = [state for state, _ in self._readings]
+        """The files that are scanned for records: archives, and indexes of archives."""
         self._by_key = {_file_key(reader.name): reader for reader in readers}
         self._open: Recent[str, ServedRecord] = Recent(MAX_OPEN)
+        self._captures: Recent[tuple[str, WarcDate | None], ServedRecord] = Recent(MAX_OPEN)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -136,39 +138,34 @@ class Library(Closing):
             self._thread.join()
         self._resources.close()
 
-    @property
-    def files(self) -> list[FileState]:
-        """The files that are scanned for records: archives, and indexes of archives."""
-        return [state for state, _ in self._readings]
-
     def start_reading(self) -> None:
         """Scan the files in a background thread. Records can be found as soon as they were scanned."""
         self._thread = threading.Thread(target=self.read, name="seekwarc-catalogue", daemon=True)
         self._thread.start()
 
     def read(self) -> None:
-        """Scan the files and fill the catalogue. Damage ends the scan of one file, not of the others."""
+        """Scan the files and fill the catalogue, past damage."""
         with contextlib.suppress(_Stopped), stoppable(self._check_stopped):
-            self._read_all()
+            for state, entries in self._readings:
+                self._read_one(state, entries)
+                self._check_stopped()
             self.catalogue.finish()
 
     def _check_stopped(self) -> None:
         if self._stopped.is_set():
             raise _Stopped
 
-    def _read_all(self) -> None:
-        for state, entries in self._readings:
-            try:
-                self._read_one(state, entries())
-            except SeekWarcError as error:
-                state.problem = str(error)
-            except Exception as error:  # noqa: BLE001 - logged, and shown
-                # If the thread died, the catalogue would never become complete.
-                _log.exception("%s: the file could not be scanned to its end", state.name)
-                state.problem = f"the file could not be scanned to its end: {type(error).__name__}: {error}"
-            self._check_stopped()
+    def _read_one(self, state: FileState, entries: Readings) -> None:
+        try:
+            self._fill(state, entries())
+        except SeekWarcError as error:
+            state.problem = str(error)
+        except Exception as error:  # noqa: BLE001 - logged, and shown
+            # If the thread died, the catalogue would never become complete.
+            _log.exception("%s: the file could not be scanned to its end", state.name)
+            state.problem = f"the file could not be scanned to its end: {type(error).__name__}: {error}"
 
-    def _read_one(self, state: FileState, entries: Iterator[tuple[int, Entry]]) -> None:
+    def _fill(self, state: FileState, entries: Iterator[tuple[int, Entry]]) -> None:
         batch: list[Entry] = []
         size = FIRST_BATCH
         try:
@@ -185,7 +182,7 @@ class Library(Closing):
 
     def _add(self, state: FileState, batch: list[Entry]) -> None:
         self.catalogue.extend(batch)
-        state.records += len(batch)
+        state.records += sum(not is_place(entry) for entry in batch)
         batch.clear()
 
     def record_id(self, file: str, offset: int, skip: int = 0) -> str:
@@ -197,64 +194,48 @@ class Library(Closing):
         return self.record_id(record.source, record.offset, record.skip)
 
     def open(self, record_id: str, view: View | None = None) -> ServedRecord:
-        """Return a logical record by its ID: segments joined, a revisit with its payload.
-
-        If other parts of the record cannot be found, it is returned as it is stored, with a `problem`.
-
-        Args:
-            record_id: The ID.
-            view: Charged with the reads.
-
-        Raises:
-            NotFoundError: No record has that ID.
-            UnsupportedError: The record shares a gzip member with others.
-            FormatError: The record is damaged.
-            SourceError: The stored bytes are unavailable.
-        """
-        known = self._open.get(record_id)
+        """Return a logical record by its ID; as it is stored, with a `problem`, if a part is not found."""
+        known = self.known(record_id)
         if known is not None:
             return known
-        with view.charge(()) if view is not None else nullcontext():
-            return self._opened(record_id)
-
-    def _opened(self, record_id: str) -> ServedRecord:
         complete = self.catalogue.complete
-        record = self._stored(record_id)
         problem = None
-        try:
-            record = self._collection.open_record(record)
-        except SeekWarcError as error:
-            waiting = "" if complete else " (not all files have been scanned yet: try again in a while)"
-            problem = f"{error}{waiting}"
+        with view.charge(()) if view is not None else nullcontext():
+            record = self._stored(record_id)
+            try:
+                record = self._collection.open_record(record)
+            except SeekWarcError as error:
+                waiting = "" if complete else " (not all files have been scanned yet: try again in a while)"
+                problem = f"{error}{waiting}"
         served = ServedRecord(record, self._stats(record), problem=problem)
         if problem is None or complete:
             self._open.put(record_id, served)
         return served
 
+    def known(self, record_id: str) -> ServedRecord | None:
+        """Return a record if it is open. Does not block."""
+        return self._open.get(record_id)
+
+    def known_capture(self, uri: str, date: WarcDate | None) -> ServedRecord | None:
+        """Return a capture if it is open. Does not block."""
+        return self._captures.get((uri, date))
+
     def capture(self, uri: str, date: WarcDate | None = None) -> ServedRecord | None:
-        """Open the capture of a URI that is nearest to a date; without a date, the latest. See `open`.
-
-        Returns:
-            None while it is not known, since files are still being scanned.
-
-        Raises:
-            NotFoundError: The URI has no capture.
-        """
+        """Return the capture nearest to a date, or the latest; None while files are being scanned for it."""
+        known = self.known_capture(uri, date)
+        if known is not None:
+            return known
         complete = self.catalogue.complete
         entry = self.catalogue.capture(uri, date)
-        exact = (
-            entry is not None
-            and date is not None
-            and entry.date is not None
-            and timestamp_of(entry.date) == timestamp_of(date)
-        )
-        if not complete and not exact:
+        if not complete and not _is_of(entry, date):
             return None
         if entry is None:
             raise NotFoundError(f"no response, resource or revisit has the URI {uri}")
-        served = self.open(self.record_id(entry.file, entry.offset, entry.skip))
+        served = self.open(self.record_id(entry.filename, entry.offset, entry.skip))
+        if complete:
+            return self._captures.put((uri, date), served)
         # A revisit may refer to a record that was not scanned yet.
-        return served if complete or served.problem is None else None
+        return served if served.problem is None else None
 
     def _stored(self, record_id: str) -> Record:
         match = _RECORD_ID.fullmatch(record_id)
@@ -280,6 +261,8 @@ class Library(Closing):
             except FormatError as error:
                 # Nothing says that a record begins there but the ID.
                 raise NotFoundError(f"no record has the ID {record_id}: {error}") from error
+        if is_place(entry):
+            raise FormatError(entry.problem or "damaged", source=reader.name, offset=offset)
         return reader.record_at(offset, entry.length or None, table=entry.table)
 
     def _stats(self, record: Record) -> list[Stats]:
@@ -291,17 +274,19 @@ class _Stopped(BaseException):
     """Raised in the scan once the library is closed. Not an `Exception`: a file is not damaged by it."""
 
 
-def entries_of(reader: Reader) -> Iterator[Entry]:
-    """Yield an entry for each record of a file. If anything is wrong with a record, its entry says so.
-
-    Raises:
-        FormatError: The file is damaged; all records before the damage were yielded.
-    """
-    return described(reader, _described, damaged=True)
+def _is_of(entry: Entry | None, date: WarcDate | None) -> bool:
+    if entry is None or entry.date is None or date is None:
+        return False
+    return timestamp_of(entry.date) == timestamp_of(date)
 
 
-def _of_file(reader: Reader) -> Iterator[tuple[int, Entry]]:
-    for entry in entries_of(reader):
+def entries_of(reader: Reader, on_damage: OnDamage) -> Iterator[Entry]:
+    """Yield an entry for each record of a file, and for damage. If anything is wrong, the entry says so."""
+    return described(reader, _described, on_damage=on_damage, places=True)
+
+
+def _of_file(reader: Reader, on_damage: OnDamage) -> Iterator[tuple[int, Entry]]:
+    for entry in entries_of(reader, on_damage):
         yield entry.offset + (entry.length or 0), entry
 
 
@@ -328,12 +313,11 @@ def _open(target: str | os.PathLike[str] | RangeReadable, opened: ExitStack) -> 
 
 
 def _short_name(name: str) -> str:
-    """Return the name of a file without folder, host and signature."""
+    # Without folder, host and signature.
     return os.path.basename(urlsplit(name).path if "://" in name else name) or name
 
 
 def _short_names(names: Sequence[str]) -> list[str]:
-    """Return short names of files, with a number after each that is not the first of its name."""
     seen: Counter[str] = Counter()
     unique = []
     for name in map(_short_name, names):

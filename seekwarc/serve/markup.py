@@ -88,18 +88,12 @@ Extent = Literal["whole", "cut", "damaged"]
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """The markup of an archived page, ready to send.
-
-        markup = markup_of(served)
-        Response(markup.data, headers=dict(markup.headers))
-
-    Attributes:
-        data: The markup in UTF-8, made harmless. It is cut after `MAX_MARKUP` bytes.
-        extent: Whether this is the whole page, the beginning of a long one, or the part before damage.
-    """
+    """The markup of an archived page, made harmless and ready to send."""
 
     data: bytes
+    """In UTF-8."""
     extent: Extent
+    """Whether this is the whole page, the beginning of a long one, or the part before damage."""
 
     @property
     def headers(self) -> list[tuple[str, str]]:
@@ -116,14 +110,7 @@ class Markup:
 
 
 def markup_of(served: ServedRecord, view: View | None = None) -> Markup:
-    """Read the markup of an archived page.
-
-    Raises:
-        NotFoundError: The record is not an HTML page.
-        UnsupportedError: Its content coding cannot be decoded here.
-        FormatError: It is damaged from the beginning.
-        SourceError: The stored bytes are unavailable.
-    """
+    """Read the markup of an archived page; `NotFoundError` if the record is not one."""
     stated = payload_type(served.record)
     if stated is None or stated.essence not in HTML:
         kind = stated.essence if stated is not None else "of no media type"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from seekwarc import __version__
+from seekwarc.collection.record_table import SORTS
 
 __all__ = ["DESCRIPTION"]
 
@@ -20,8 +21,8 @@ def _object(**properties: _Schema) -> _Schema:
     }
 
 
-def _text(about: str = "", *, null: bool = False, **more: object) -> _Schema:
-    return _described({"type": ["string", "null"] if null else "string", **more}, about)
+def _text(about: str = "", *, null: bool = False) -> _Schema:
+    return _described({"type": ["string", "null"] if null else "string"}, about)
 
 
 def _count(about: str = "", *, null: bool = False) -> _Schema:
@@ -44,6 +45,14 @@ _NUMBERS = {"type": "array", "items": {"type": "integer", "minimum": 0}}
 _FIELDS = _list({"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}, "[name, value]")
 _COUNTS = {"type": "object", "additionalProperties": {"type": "integer"}}
 _BOOLEAN = {"type": "boolean"}
+_REFERENCE = {
+    "id": _text("Permanent, whatever other files are served"),
+    "file": _text(),
+    "offset": _count("Where the record begins in its file"),
+    "type": _text(null=True),
+    "uri": _text(null=True),
+    "date": _text(null=True),
+}
 
 _SCHEMAS: Final = {
     "Error": _object(error=_object(kind=_text(), message=_text("What went wrong, as a sentence"))),
@@ -56,24 +65,21 @@ _SCHEMAS: Final = {
                 size=_count("Stored bytes"),
                 position=_count("Stored bytes scanned"),
                 records=_count(),
+                damaged=_count("Damaged places, which are rows of the list of records"),
                 problem=_text("Why it was not scanned to its end", null=True),
             )
         ),
         types=_described(_COUNTS, "Records of each type"),
-        media_types=_described(_COUNTS, "Records of the most frequent media types"),
+        mimes=_described(_COUNTS, "Records of the most frequent media types"),
     ),
     "Row": _object(
-        id=_text("Permanent, whatever other files are served"),
-        file=_text(),
-        offset=_count("Where the record begins in its file"),
+        **_REFERENCE,
         length=_count("Stored bytes up to the next record", null=True),
-        type=_text(null=True),
-        uri=_text(null=True),
-        date=_text(null=True),
-        media_type=_text("Of the payload", null=True),
+        is_damage=_described(_BOOLEAN, "Whether a damaged place is here, and no record"),
+        mime=_text("Of the payload", null=True),
         status=_count("Of the HTTP response", null=True),
         size=_count("Length of the block"),
-        problem=_text("What is wrong with the part that was read", null=True),
+        problem=_text("What is wrong with the part that was read, or damaged", null=True),
     ),
     "Rows": _object(
         total=_count("Records found in what was scanned so far"),
@@ -81,23 +87,11 @@ _SCHEMAS: Final = {
         start=_count(),
         records=_list(_ref("Row")),
     ),
-    "Reference": _object(
-        id=_text(),
-        file=_text(),
-        offset=_count(),
-        type=_text(null=True),
-        uri=_text(null=True),
-        date=_text(null=True),
-    ),
+    "Reference": _object(**_REFERENCE),
     "Record": _object(
-        id=_text(),
-        file=_text(),
-        offset=_count(),
+        **_REFERENCE,
         length=_count("Stored bytes up to the next record"),
-        type=_text(null=True),
-        uri=_text(null=True),
-        date=_text(null=True),
-        media_type=_text("Of the payload", null=True),
+        mime=_text("Of the payload", null=True),
         charset=_text(null=True),
         file_name=_text("File name for the payload"),
         codings=_list(_text(), "Content codings of the payload, in the order in which they were applied"),
@@ -135,6 +129,8 @@ _SCHEMAS: Final = {
         bytes_read=_count("Stored bytes read, from disk or network"),
         bytes_decoded=_count("Bytes decompressed"),
         frames=_list(_NUMBERS, "[first, last]: frames [first, last) were fetched"),
+        from_memory=_list(_NUMBERS, "As `frames`: frames that were needed, and still in memory"),
+        damaged=_list(_NUMBERS, "As `frames`: frames that are damaged"),
         problem=_text("Why the last read failed", null=True),
     ),
 }
@@ -150,9 +146,12 @@ def _parameter(name: str, about: str, schema: _Schema, *, where: str = "query") 
     }
 
 
-_VIEW_SCHEMA = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,40}$"}
+_TEXT = {"type": "string"}
+_NAME = {"type": "string", "minLength": 1}
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}
-_RECORD_ID = _parameter("record_id", "ID of a record", {"type": "string", "minLength": 1}, where="path")
+_VIEW_SCHEMA = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,40}$"}
+_RECORD_ID = _parameter("record_id", "ID of a record", _NAME, where="path")
+_SORT = {"enum": [f"{minus}{name}" for name in SORTS for minus in ("", "-")]}
 _VIEW = _parameter("view", "Name of the view to charge with the cost", _VIEW_SCHEMA)
 
 
@@ -161,26 +160,40 @@ def _json(name: str) -> _Schema:
 
 
 _ERRORS: Final = {
-    "400": {"description": "The request cannot be understood", "content": _json("Error")},
-    "404": {"description": "There is no such record", "content": _json("Error")},
-    "500": {"description": "seekwarc failed", "content": _json("Error")},
-    "501": {"description": "The record is of a kind that cannot be opened", "content": _json("Error")},
-    "502": {"description": "The archive is damaged or cannot be read", "content": _json("Error")},
+    status: {"description": about, "content": _json("Error")}
+    for status, about in {
+        "400": "The request cannot be understood",
+        "404": "The record is unknown",
+        "500": "seekwarc failed",
+        "501": "The record is of a kind that cannot be opened",
+        "502": "The archive is damaged or cannot be read",
+    }.items()
 }
 
 
-def _get(about: str, name: str, *parameters: _Schema) -> _Schema:
-    answers = {"200": {"description": about, "content": _json(name)}, **_ERRORS}
-    return {"get": {"summary": about, "parameters": list(parameters), "responses": answers}}
+_MARKUP = {
+    "description": "The markup. Content codings are decoded, and long pages are cut. The answer's policy "
+    "allows no scripts, no loads, no forms, and no frames but those of this server's pages.",
+    "content": {"text/html": {}},
+    "headers": {
+        "Seekwarc-Markup": {
+            "description": "whole; cut: the beginning of a long page; damaged: the part before the damage",
+            "schema": {"enum": ["whole", "cut", "damaged"]},
+        }
+    },
+}
+
+
+def _get(about: str, answer: str | _Schema, *parameters: _Schema) -> _Schema:
+    if isinstance(answer, str):
+        answer = {"description": about, "content": _json(answer)}
+    responses = {"200": answer, **_ERRORS}
+    return {"get": {"summary": about, "parameters": list(parameters), "responses": responses}}
 
 
 _CAPTURE = (
-    _parameter("uri", "Target URI of a capture", {"type": "string", "minLength": 1}),
-    _parameter(
-        "date",
-        "4 to 14 digits; the nearest capture is sent, or the latest without a date",
-        {"type": "string"},
-    ),
+    _parameter("uri", "Target URI of a capture", _NAME),
+    _parameter("date", "4 to 14 digits; the nearest capture is sent, or the latest without a date", _TEXT),
 )
 
 
@@ -189,12 +202,11 @@ _ROOT = [{"url": "/"}]
 
 
 def _part(about: str, *which: _Schema, **more: object) -> _Schema:
+    as_bytes = {**_TEXT, "enum": ["bytes"]}
     parameters = [
         *which,
-        _parameter(
-            "as", "bytes: as plain bytes, whatever the media type", {"type": "string", "enum": ["bytes"]}
-        ),
-        _parameter("Range", "One range of bytes", {"type": "string"}, where="header"),
+        _parameter("as", "bytes: as plain bytes, whatever the media type", as_bytes),
+        _parameter("Range", "One range of bytes", _TEXT, where="header"),
     ]
     answers = {
         "200": {"description": "All of it", "content": {"*/*": {}}},
@@ -222,18 +234,16 @@ DESCRIPTION: Final[dict[str, Any]] = {
         "/records": _get(
             "Records, searched and sorted",
             "Rows",
-            _parameter("q", "Words, each of which is in the URI", {"type": "string"}),
-            _parameter("type", "WARC-Type", {"type": "string"}),
-            _parameter("media_type", "Beginning of the media type", {"type": "string"}),
-            _parameter("since", "Earliest date, such as 2026-11", {"type": "string"}),
-            _parameter("until", "Latest date", {"type": "string"}),
+            _parameter("q", "Words, each of which is in the URI", _TEXT),
+            _parameter("type", "WARC-Type", _TEXT),
+            _parameter("captures", "1: only responses, resources and revisits", _NUMBER),
+            _parameter("status", "HTTP status such as 404, or a class such as 4xx", _TEXT),
+            _parameter("mime", "Beginning of the media type", _TEXT),
+            _parameter("since", "Earliest date, such as 2026-11", _TEXT),
+            _parameter("until", "Latest date", _TEXT),
             _parameter("min_size", "Minimum length of the block", _NUMBER),
             _parameter("max_size", "Maximum length of the block", _NUMBER),
-            _parameter(
-                "sort",
-                "Order; descending with a minus",
-                {"enum": ["stored", "-stored", "uri", "-uri", "date", "-date", "size", "-size"]},
-            ),
+            _parameter("sort", "Order; descending with a minus", _SORT),
             _parameter("start", "First record of the answer, from 0", _NUMBER),
             _parameter("count", "Number of records; at most 500", _NUMBER),
         ),
@@ -245,28 +255,9 @@ DESCRIPTION: Final[dict[str, Any]] = {
             _VIEW,
             _parameter("cells", "Maximum number of groups of neighbouring frames", _NUMBER),
         ),
-        "/records/{record_id}/page": {
-            "get": {
-                "summary": "The markup of an HTML page, to show in a frame: not a replay",
-                "description": "Content codings are decoded, and long pages are cut. The answer's policy "
-                "allows no scripts, no loads, no forms, and no frames but those of this server's pages.",
-                "parameters": [_RECORD_ID, _VIEW],
-                "responses": {
-                    "200": {
-                        "description": "The markup",
-                        "content": {"text/html": {}},
-                        "headers": {
-                            "Seekwarc-Markup": {
-                                "description": "whole; cut: the beginning of a long page; "
-                                "damaged: the part before the damage",
-                                "schema": {"enum": ["whole", "cut", "damaged"]},
-                            }
-                        },
-                    },
-                    **_ERRORS,
-                },
-            }
-        },
+        "/records/{record_id}/page": _get(
+            "The markup of an HTML page, to show in a frame: not a replay", _MARKUP, _RECORD_ID, _VIEW
+        ),
         "/records/{record_id}/payload": _part("The payload", _RECORD_ID, _VIEW),
         "/records/{record_id}/block": _part("The block", _RECORD_ID, _VIEW),
         "/payload": _part("The payload of a capture", *_CAPTURE, servers=_ROOT),

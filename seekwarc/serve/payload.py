@@ -13,32 +13,34 @@ refer to. Archived content is sent so that it can do no harm in your origin: see
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, Protocol, Self, get_args
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
-import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from seekwarc.cdx.index import Index
 from seekwarc.closing import Recent
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
-from seekwarc.format.cdxj import date_digits, date_of_digits
-from seekwarc.format.dates import WarcDate
+from seekwarc.format.cdxj import date_digits
+from seekwarc.format.dates import WarcDate, date_of_digits
 from seekwarc.serve.cost import View, Views
 from seekwarc.serve.error_handlers import HANDLERS
 from seekwarc.serve.headers import CORS_EXPOSED, Part
-from seekwarc.serve.representation import Representation
+from seekwarc.serve.ranges import joined
+from seekwarc.serve.representation import Beginning, Representation
 from seekwarc.serve.served import ServedRecord
-from seekwarc.serve.stream import in_thread, send_ranges, while_connected
+from seekwarc.serve.stream import Workers, send_answer, while_connected
 
 __all__ = ["OpenCapture", "OpenRecord", "capture_routes", "payload_app", "record_routes", "view_of"]
 
@@ -52,8 +54,17 @@ LATEST: Final = "9999"
 
 _VIEW_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
-_Find = Callable[[Request, View | None], ServedRecord | None]
+OpenCapture = Callable[[str, WarcDate | None], ServedRecord | None]
+"""Returns the capture of a URI that is nearest to a date, or without a date the latest; None while it is not
+known, since files are still being scanned. Called in worker threads."""
+_Find = Callable[[Scope, View | None], ServedRecord | None]
 """Finds the record that a request asks for; returns None while it is not known yet."""
+_Known = Callable[[Scope], ServedRecord | None]
+"""Returns the record that a request asks for if it is open, without blocking."""
+
+
+def _unknown(*_: object) -> None:
+    """Return None: whatever was asked for is not open."""
 
 
 class OpenRecord(Protocol):
@@ -61,17 +72,6 @@ class OpenRecord(Protocol):
 
     def __call__(self, record_id: str, view: View | None = None, /) -> ServedRecord:
         """Return the record with an ID; `view`, if there is one, is charged with the reads."""
-
-
-class OpenCapture(Protocol):
-    """Opens captures. Called in worker threads."""
-
-    def __call__(self, uri: str, date: WarcDate | None, /) -> ServedRecord | None:
-        """Return the capture of a URI that is nearest to a date; without a date, the latest.
-
-        Returns:
-            None while it is not known, since files are still being scanned.
-        """
 
 
 class payload_app:  # noqa: N801
@@ -106,8 +106,9 @@ class payload_app:  # noqa: N801
 
             app = payload_app.from_index(seekwarc.Index("crawl.cdxj"))
         """
+        captures = _IndexedCaptures(index)
         self = cls.__new__(cls)
-        self._app = _application(capture_routes(_IndexedCaptures(index), threads), origins)
+        self._app = _application(capture_routes(captures, known=captures.known, threads=threads), origins)
         return self
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -116,32 +117,41 @@ class payload_app:  # noqa: N801
 
 
 def record_routes(
-    open_record: OpenRecord, prefix: str, *, views: Views | None = None, threads: int | None = None
+    open_record: OpenRecord,
+    prefix: str,
+    *,
+    known: Callable[[str], ServedRecord | None] = _unknown,
+    views: Views | None = None,
+    threads: int | None = None,
 ) -> list[Route]:
-    """Return the routes of records, PREFIX/payload and PREFIX/block."""
+    """Return the routes of records, PREFIX/payload and PREFIX/block; `known` returns those that are open."""
 
-    def find(request: Request, view: View | None) -> ServedRecord:
-        return open_record(request.path_params["record_id"], view)
+    def find(scope: Scope, view: View | None) -> ServedRecord:
+        return open_record(scope["path_params"]["record_id"], view)
 
-    return _routes(find, prefix, views, threads)
+    def find_known(scope: Scope) -> ServedRecord | None:
+        return known(scope["path_params"]["record_id"])
 
-
-def capture_routes(open_capture: OpenCapture, threads: int | None = None) -> list[Route]:
-    """Return the routes of captures, /payload?uri=...&date=... and /block."""
-
-    def find(request: Request, _: View | None) -> ServedRecord | None:
-        return open_capture(*_asked_capture(request))
-
-    return _routes(find, "", None, threads)
+    return _routes(find, find_known, prefix, views, threads)
 
 
-def view_of(request: Request, views: Views | None) -> View | None:
-    """Return the view that a request names; None if it names no view, or no views are kept.
+def capture_routes(
+    open_capture: OpenCapture, *, known: OpenCapture = _unknown, threads: int | None = None
+) -> list[Route]:
+    """Return the routes of captures, /payload?uri=...&date=... and /block; `known` returns open ones."""
 
-    Raises:
-        HTTPException: The name is malformed.
-    """
-    name = request.query_params.get("view")
+    def find(scope: Scope, _: View | None) -> ServedRecord | None:
+        return open_capture(*_asked_capture(scope["query_string"]))
+
+    def find_known(scope: Scope) -> ServedRecord | None:
+        return known(*_asked_capture(scope["query_string"]))
+
+    return _routes(find, find_known, "", None, threads)
+
+
+def view_of(scope: Scope, views: Views | None) -> View | None:
+    """Return the view that a request names; None if it names no view, or no views are kept."""
+    name = _query(scope["query_string"]).get("view")
     if name is None or views is None:
         return None
     if not _VIEW_NAME.fullmatch(name):
@@ -149,10 +159,10 @@ def view_of(request: Request, views: Views | None) -> View | None:
     return views.open(name)
 
 
-def _routes(find: _Find, prefix: str, views: Views | None, threads: int | None) -> list[Route]:
-    limiter = anyio.CapacityLimiter(threads or (os.cpu_count() or 1) + 2)
+def _routes(find: _Find, known: _Known, prefix: str, views: Views | None, threads: int | None) -> list[Route]:
+    workers = Workers(threads or (os.cpu_count() or 1) + 2)
     return [
-        Route(f"{prefix}/{part}", _PartEndpoint(find, part, views, limiter), name=part)
+        Route(f"{prefix}/{part}", _PartEndpoint(find, known, part, views, workers), name=part)
         for part in get_args(Part)
     ]
 
@@ -171,11 +181,15 @@ def _application(routes: Sequence[Route], origins: Sequence[str]) -> Starlette:
     return Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
 
 
-def _asked_capture(request: Request) -> tuple[str, WarcDate | None]:
-    """Return the URI and the date that a request names."""
+@lru_cache(KEPT_OPEN)
+def _query(raw: bytes) -> dict[str, str]:
     # Starlette decodes a query as UTF-8, which the URI of a capture need not be.
-    query = parse_qs(request.scope["query_string"].decode("latin-1"), errors="surrogateescape")
-    uri, date = query.get("uri", [""])[0], query.get("date", [""])[0]
+    return dict(parse_qsl(raw.decode("latin-1"), errors="surrogateescape"))
+
+
+@lru_cache(KEPT_OPEN)
+def _asked_capture(raw: bytes) -> tuple[str, WarcDate | None]:
+    uri, date = _query(raw).get("uri"), _query(raw).get("date", "")
     if not uri:
         raise HTTPException(400, "uri is missing: /payload?uri=http%3A%2F%2Fexample.org%2F&date=20261121")
     try:
@@ -191,11 +205,13 @@ class _IndexedCaptures:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._open: Recent[tuple[str, str], ServedRecord] = Recent(KEPT_OPEN)
+        self._open: Recent[tuple[str, WarcDate | None], ServedRecord] = Recent(KEPT_OPEN)
 
     def __call__(self, uri: str, date: WarcDate | None, /) -> ServedRecord:
-        asked = uri, str(date or "")
-        return self._open.get(asked) or self._open.put(asked, self._find(uri, date))
+        return self.known(uri, date) or self._open.put((uri, date), self._find(uri, date))
+
+    def known(self, uri: str, date: WarcDate | None, /) -> ServedRecord | None:
+        return self._open.get((uri, date))
 
     def _find(self, uri: str, date: WarcDate | None) -> ServedRecord:
         closest = str(date) if date is not None else LATEST
@@ -208,35 +224,54 @@ class _IndexedCaptures:
 
 
 class _PartEndpoint:
-    """Answers requests for one part of records."""
-
-    def __init__(self, find: _Find, part: Part, views: Views | None, limiter: anyio.CapacityLimiter) -> None:
+    def __init__(self, find: _Find, known: _Known, part: Part, views: Views | None, workers: Workers) -> None:
         self._find = find
+        self._known = known
         self._part = part
         self._views = views
-        self._limiter = limiter
+        self._workers = workers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope)
-        if request.method not in ("GET", "HEAD"):
+        method = scope["method"]
+        if method not in ("GET", "HEAD"):
             raise HTTPException(405, "only GET and HEAD are answered here", {"allow": "GET, HEAD"})
-        view = view_of(request, self._views)
-        as_bytes = request.query_params.get("as") == "bytes"
+        view = view_of(scope, self._views)
+        as_bytes = _query(scope["query_string"]).get("as") == "bytes"
+        asked = joined((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
+        known, begun = self._known(scope), None
+        if known is not None:
+            begun = known.begin_quickly(self._part, asked, method, as_bytes=as_bytes, view=view)
+            if begun is not None and len(begun.first) == begun.size:
+                await send_answer(begun, send, self._workers)
+                return
 
-        def prepare() -> Representation | None:
-            record = self._find(request, view)
-            if record is None:
-                return None
-            return record.representation(self._part, as_bytes=as_bytes, view=view)
+        def find() -> Representation | None:
+            record = self._find(scope, view)
+            return record.representation(self._part, as_bytes=as_bytes, view=view) if record else None
 
         async def work() -> None:
-            end = anyio.current_time() + PATIENCE
-            while (made := await in_thread(prepare, self._limiter)) is None:
-                if anyio.current_time() > end:
-                    raise HTTPException(
-                        503, "not all files were scanned yet: try again in a while", {"retry-after": "10"}
-                    )
-                await anyio.sleep(PAUSE)
-            await send_ranges(made, scope, send, limiter=self._limiter)
+            answer = begun or await self._begin(find, asked, method)
+            await send_answer(answer, send, self._workers)
 
         await while_connected(receive, work)
+
+    async def _begin(
+        self, find: Callable[[], Representation | None], asked: Mapping[str, str], method: str
+    ) -> Beginning:
+        found: Representation | None = None
+
+        def begin() -> Beginning | None:
+            nonlocal found
+            found = found or find()
+            return found.begin(asked, method) if found is not None else None
+
+        end = time.monotonic() + PATIENCE
+        while (begun := await self._workers.run(begin)) is None:
+            if found is not None:
+                continue
+            if time.monotonic() > end:
+                raise HTTPException(
+                    503, "not all files were scanned yet: try again in a while", {"retry-after": "10"}
+                )
+            await asyncio.sleep(PAUSE)
+        return begun

@@ -28,7 +28,7 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import lru_cache
 from http import HTTPStatus
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.http import parse_http_head
@@ -62,10 +62,7 @@ KEPT: Final = frozenset({"content-type", "content-language", "content-dispositio
 
 
 class Mark:
-    """Marks fields as our own, since clients and archived records may have fields of the same names.
-
-    Neither clients nor archived records know the secret, so nothing of theirs can pass for ours.
-    """
+    """Marks fields as our own by a secret, which neither clients nor archived records know."""
 
     def __init__(self) -> None:
         self._secret = secrets.token_hex(16)
@@ -82,22 +79,14 @@ class Mark:
 
 
 class Records:
-    """Opens records of .warc.zst files, and keeps the most recently used ones open.
-
-    May be used from any thread. A local file that was replaced is opened again.
-    """
+    """Opens records of .warc.zst files, from any thread. A local file that was replaced is opened again."""
 
     def __init__(self) -> None:
         self._reader = lru_cache(MAX_READERS)(self._open_file)
         self._record = lru_cache(MAX_RECORDS)(self._open_record)
 
     def open(self, path: str, offset: int, length: int | None) -> Record:
-        """Return the record at an offset; see `Reader.record_at`.
-
-        Raises:
-            FormatError: No record starts there.
-            SourceError: The file cannot be opened.
-        """
+        """Return the record at an offset, as `Reader.record_at`."""
         return self._record(path, _version_of(path), offset, length)
 
     def _open_record(self, path: str, version: object, offset: int, length: int | None) -> Record:
@@ -117,10 +106,7 @@ def _version_of(path: str) -> object:
 
 
 class _Section(io.RawIOBase):
-    """Bytes [start, stop) of an extent, as a raw file without seeking.
-
-    No read goes across `pause`, so that a reader of the bytes before it does not pay for those after it.
-    """
+    """Bytes [start, stop) of an extent. A read stops at `pause`, so that it does not pay for what follows."""
 
     def __init__(self, extent: Extent, start: int, stop: int, *, pause: int = 0) -> None:
         super().__init__()
@@ -141,11 +127,7 @@ class _Section(io.RawIOBase):
 
 
 class RecordFile(io.BufferedReader):
-    """A whole record, decompressed, as a file without seeking.
-
-    Attributes:
-        record: The record.
-    """
+    """A whole record, decompressed, as a file without seeking."""
 
     def __init__(self, record: Record) -> None:
         head = len(record.header.raw) + (record.http.size if record.http is not None else 0)
@@ -153,31 +135,17 @@ class RecordFile(io.BufferedReader):
         self.record = record
 
 
-class PlainLoader(Protocol):
-    """The methods of pywb's own record loader that are used."""
-
-    def load(self, url: str, offset: str | int, length: str | int, *, no_record_parse: bool = ...) -> object:
-        """Return the record at an offset."""
-
-    def parse_record_stream(self, stream: io.BufferedIOBase, *, no_record_parse: bool = ...) -> object:
-        """Return the record in an uncompressed stream."""
-
-
 class RecordLoader:
     """Loads records for pywb: those of .warc.zst through seekwarc, all others as before."""
 
-    def __init__(self, plain: PlainLoader, records: Records) -> None:
+    def __init__(self, plain: Any, records: Records) -> None:  # noqa: ANN401
         self._plain = plain
         self._records = records
 
     def load(
         self, url: str, offset: str | int, length: str | int, *, no_record_parse: bool = False
     ) -> object:
-        """Return the record at an offset, as pywb's own loader does, and ignore a malformed length.
-
-        Raises:
-            SeekWarcError: The record cannot be opened.
-        """
+        """Return the record at an offset, as pywb's own loader does, and ignore a malformed length."""
         if not url.partition("?")[0].endswith(".zst"):
             return self._plain.load(url, offset, length, no_record_parse=no_record_parse)
         known = int(length) if str(length).isdecimal() else None
@@ -185,28 +153,8 @@ class RecordLoader:
         return self._plain.parse_record_stream(RecordFile(record), no_record_parse=no_record_parse)
 
 
-class RecordFields(Protocol):
-    """The methods of pywb's record headers that are used."""
-
-    def replace_header(self, name: str, value: str) -> object:
-        """Set a field."""
-
-    def remove_header(self, name: str) -> object:
-        """Remove one field of that name; return false if there was no such field."""
-
-
-class Body(Protocol):
-    """A stream that pywb reads a body from."""
-
-    def read(self, size: int = ..., /) -> bytes:
-        """Return up to `size` bytes, none at the end."""
-
-    def close(self) -> None:
-        """Release it."""
-
-
-Resource = tuple[RecordFields, bytes | None, Body]
-"""Record header, HTTP head, and the body after it."""
+Resource = tuple[Any, bytes | None, Any]
+"""pywb's record header and HTTP head, and the stream of the body after it."""
 LoadResource = Callable[[Any, MutableMapping[str, Any]], Resource | None]
 
 
@@ -236,13 +184,12 @@ def _with_ranges(load_resource: LoadResource, mark: Mark) -> LoadResource:
 
 
 def _is_ok(head: bytes | None) -> bool:
-    """Return whether a record has a whole body: its HTTP status is 200, or it has no HTTP head."""
+    # A record without an HTTP head has a whole body too.
     parsed = parse_http_head(head, whole=True) if head is not None else None
     return head is None or (parsed is not None and parsed.status == HTTPStatus.OK)
 
 
 def _answer(resource: Resource, record: Record, asked: Mapping[str, str], mark: Mark) -> Resource:
-    """Turn a whole record into the answer to a request with a Range."""
     fields, head, body = resource
     payload = record.payload
     if _has_ranges(record):
@@ -263,11 +210,8 @@ def _answer(resource: Resource, record: Record, asked: Mapping[str, str], mark: 
 
 
 def _has_ranges(record: Record) -> bool:
-    """Return whether ranges of a payload can be sent.
-
-    They cannot if pywb may have to decode a content coding, which takes the whole body; if the end of the
-    HTTP head was not found; or if the record is a segment, since pywb does not join segments.
-    """
+    # Not if pywb may have to decode a content coding, which takes the whole body; if the end of the HTTP head
+    # was not found; or if the record is a segment, since pywb does not join segments.
     headless = record.type == "response" and record.http is None
     return not (record.payload.codings or headless or record.segment_number is not None)
 

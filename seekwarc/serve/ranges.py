@@ -7,10 +7,10 @@ that the standard leaves open: only single ranges are answered, and a malformed 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime, parsedate_to_datetime
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Final
 
@@ -19,7 +19,7 @@ __all__ = [
     "Answer",
     "bytes_needed",
     "decide",
-    "format_http_date",
+    "joined",
     "parse_http_date",
     "parse_range",
 ]
@@ -58,15 +58,8 @@ def decide(
 ) -> Answer:
     """Decide how a GET or HEAD request is answered (clause 13.2.2, in this order).
 
-    Args:
-        headers: The request's fields by lower-case name; repeated fields are joined with commas.
-        size: Length of the representation in bytes, or None if it is unknown.
-        etag: Its strong entity tag, quotes included.
-        modified: When it was last changed, in seconds from 1970, or None if that is unknown.
-        known: While the size is unknown, a number of bytes that are there for certain; see `bytes_needed`.
-
-    Returns:
-        200 or 206 with the bytes to send; 304, 412 or 416 with none.
+    While `size` is None, `known` is a number of bytes that are there for certain; see `bytes_needed`.
+    `modified` is in seconds from 1970. The fields are as `joined` returns them.
     """
     refusal = _refusal(headers, etag, modified)
     if refusal is not None:
@@ -80,16 +73,22 @@ def decide(
     return Answer(HTTPStatus.PARTIAL_CONTENT, *part)
 
 
+def joined(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return fields by lower-case name; repeated fields are joined to a list (clause 5.3)."""
+    asked: dict[str, str] = {}
+    for name, value in fields:
+        key = name.lower()
+        asked[key] = f"{asked[key]}, {value}" if key in asked else value
+    return asked
+
+
 def bytes_needed(
     headers: Mapping[str, str], *, etag: str, modified: int | None = None, at_once: int
 ) -> int | None:
-    """Return how many bytes must be known to exist before a request can be answered.
+    """Return how many bytes must be known to exist before an answer, or None if it takes the size itself.
 
     A 206 states the end of its range before any byte is sent (clause 14.4). So only a range that names its
     end, and is read in one step anyway, can be answered without the size. A 200 needs no size.
-
-    Returns:
-        A number of bytes, or None if the size itself is needed.
     """
     part = parse_range(headers.get("range"), _ENDLESS)
     if part is None or part == (0, _ENDLESS):
@@ -101,7 +100,6 @@ def bytes_needed(
 
 
 def _refusal(headers: Mapping[str, str], etag: str, modified: int | None) -> HTTPStatus | None:
-    """Return the status for a request whose conditions do not hold, or None if they do."""
     if (tags := headers.get("if-match")) is not None:
         holds = _names(tags, etag, weak=False)
     else:
@@ -118,12 +116,7 @@ def _refusal(headers: Mapping[str, str], etag: str, modified: int | None) -> HTT
 
 
 def parse_range(field: str | None, size: int) -> tuple[int, int] | None:
-    """Turn a Range field into [start, stop) within `size` bytes.
-
-    Returns:
-        None if the field has to be ignored: it is missing, its unit is not bytes, it is malformed or
-        inverted, or it asks for several ranges. `UNSATISFIABLE` if no byte of the range is within `size`.
-    """
+    """Return the [start, stop) that a Range field means; None to ignore it, as when it has several ranges."""
     unit, equals, ranges = (field or "").partition("=")
     if not equals or unit.strip(" \t").lower() != "bytes":
         return None
@@ -163,11 +156,7 @@ def _is_same(if_range: str | None, etag: str, modified: int | None) -> bool:
 
 
 def parse_http_date(text: str | None) -> int | None:
-    """Read a date in one of the three forms of clause 5.6.7.
-
-    Returns:
-        Seconds from 1970-01-01T00:00:00Z, or None if the date is invalid: the field is then ignored.
-    """
+    """Return the seconds from 1970 of a date in a form of clause 5.6.7; None if invalid."""
     if text is None or not _DATE.fullmatch(text):
         return None
     try:
@@ -175,12 +164,3 @@ def parse_http_date(text: str | None) -> int | None:
     except ValueError:
         return None
     return (date.replace(tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
-
-
-def format_http_date(seconds: int) -> str:
-    """Return a date in the form that clause 5.6.7 prefers.
-
-    Raises:
-        OverflowError: The date is not in the years 1 to 9999.
-    """
-    return format_datetime(_EPOCH + timedelta(seconds=seconds), usegmt=True)

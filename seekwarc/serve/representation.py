@@ -6,14 +6,17 @@ long. So an answer begins without it wherever HTTP allows that; see `bytes_neede
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from email.utils import formatdate
+from functools import lru_cache, partial
 from http import HTTPStatus
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
-from seekwarc.serve.ranges import Answer, bytes_needed, decide, format_http_date
+from seekwarc.errors import TruncatedError
+from seekwarc.serve.ranges import Answer, bytes_needed, decide
 
-__all__ = ["END", "FIRST_STEP", "MAX_STEP", "TURN", "Representation"]
+__all__ = ["END", "FIRST_STEP", "MAX_STEP", "TURN", "Beginning", "Readable", "Representation"]
 
 FIRST_STEP: Final = 256 << 10
 """Bytes that are read first: many clients need no more."""
@@ -24,50 +27,71 @@ TURN: Final = 0.5
 END: Final = 1 << 62
 """A position after the end of any body."""
 
+_http_date = lru_cache(partial(formatdate, usegmt=True))
+
+
+class Readable(Protocol):
+    """What is needed of an `Extent`, which see."""
+
+    @property
+    def known_size(self) -> int | None: ...  # noqa: D102
+    def look_ahead(self, position: int, seconds: float, /) -> bool: ...  # noqa: D102
+    def pread(self, start: int, length: int, /) -> bytes: ...  # noqa: D102
+
+
+class Beginning(NamedTuple):
+    """The beginning of an answer, and what it takes to go on."""
+
+    status: int
+    fields: list[tuple[str, str]]
+    """(lower-case name, value)."""
+    size: int | None
+    """Bytes of the body, or None if unknown."""
+    first: bytes
+    """The first bytes of it."""
+    rest: Iterator[bytes]
+    """The bytes after those, up to `MAX_STEP` at a time. It blocks, and raises where damage begins."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Representation:
-    """Bytes that can be requested by range, and their header fields.
+    """Bytes that can be requested by range, and their header fields."""
 
-    representation = ServedRecord(record).representation("payload")
-    while (answer := representation.answer({"range": "bytes=0-99"})) is None:
-        pass
-    fields, body = dict(representation.fields(answer)), representation.read(answer.start, 100)
-    """
-
-    known_size: Callable[[], int | None]
-    """See `Extent.known_size`."""
+    extent: Readable
     etag: str
     """A strong entity tag, quotes included."""
     modified: int | None
     """Seconds from 1970, or None if unknown."""
     headers: Sequence[tuple[str, str]]
     """Fields of the answer: (lower-case name, value)."""
-    read: Callable[[int, int], bytes]
-    """Returns `length` bytes from `start` on, fewer at the end. It blocks."""
-    look_ahead: Callable[[int, float], bool]
-    """See `Extent.look_ahead`. It blocks."""
+    is_quick: bool = False
+    """Whether the first bytes of any answer take hardly any time."""
+
+    def begin(self, asked: Mapping[str, str], method: str) -> Beginning | None:
+        """Decide the answer and read its first bytes. It blocks. None if `TURN` was not enough: ask again."""
+        answer = self.answer(asked)
+        if answer is None:
+            return None
+        size = answer.stop - answer.start if answer.stop is not None else None
+        body = self._body(answer)
+        if method == "HEAD":
+            size, body = 0, iter(())
+        # The status is sent only after the first bytes were read, so that a failure is another status.
+        first = next(body, b"")
+        return Beginning(int(answer.status), list(self.fields(answer)), size, first, body)
 
     def answer(self, asked: Mapping[str, str]) -> Answer | None:
-        """Decide how a GET or HEAD request is answered. It blocks, for about `TURN`.
-
-        Returns:
-            None if that depends on bytes that have not been reached yet: ask again.
-
-        Raises:
-            FormatError: The record is damaged.
-            SourceError: The stored bytes are unavailable.
-        """
+        """Decide how a request is answered; None as `begin`."""
         needed = bytes_needed(asked, etag=self.etag, modified=self.modified, at_once=MAX_STEP)
         # Even if no byte is needed, try to find the size: players seek only in bodies that have one.
-        found = self.look_ahead(needed or END, TURN)
-        size = self.known_size()
+        found = self.extent.look_ahead(needed or END, TURN)
+        size = self.extent.known_size
         if size is None and needed != 0 and not found:
             return None
         return decide(asked, size=size, etag=self.etag, modified=self.modified, known=needed or 0)
 
     def fields(self, answer: Answer) -> Iterator[tuple[str, str]]:
-        """Yield the fields of an answer: (lower-case name, value)."""
+        """Yield the fields of an answer."""
         if answer.status in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
             yield from self.headers
             if answer.stop is not None:
@@ -77,20 +101,27 @@ class Representation:
             yield from (field for field in self.headers if not field[0].startswith("content-"))
             if answer.status is not HTTPStatus.NOT_MODIFIED:
                 yield "content-length", "0"
-        size = self.known_size()
+        size = self.extent.known_size
         if answer.status is HTTPStatus.PARTIAL_CONTENT and answer.stop is not None:
             yield "content-range", f"bytes {answer.start}-{answer.stop - 1}/{'*' if size is None else size}"
         elif answer.status is HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             yield "content-range", f"bytes */{size}"
         yield "etag", self.etag
         if self.modified is not None:
-            yield "last-modified", format_http_date(self.modified)
+            yield "last-modified", _http_date(self.modified)
+
+    def _body(self, answer: Answer) -> Iterator[bytes]:
+        for position, length in self.steps(answer):
+            data = self.extent.pread(position, length)
+            if data:
+                yield data
+            if len(data) < length:
+                if answer.stop is not None:
+                    raise TruncatedError(f"the record ends at byte {position + len(data)} of an answer")
+                return
 
     def steps(self, answer: Answer) -> Iterator[tuple[int, int]]:
-        """Yield (start, length) of each step in which a body is read.
-
-        If the end is unknown there is always another step: the body ends with the first short read.
-        """
+        """Yield (start, length) of each step in which a body is read; see `_body` if its end is unknown."""
         position, step = answer.start, FIRST_STEP
         stop = END if answer.stop is None else answer.stop
         while position < stop:

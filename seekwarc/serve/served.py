@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Final
 
 from seekwarc.collection.segments import ResolvedRevisit
 from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.read.extent import Extent
 from seekwarc.read.record import Record
 from seekwarc.serve.cost import FrameMap, View
-from seekwarc.serve.headers import Part, content_headers, entity_tag
-from seekwarc.serve.representation import Representation
+from seekwarc.serve.headers import Part, content_headers, entity_tag, stored_parts
+from seekwarc.serve.representation import Beginning, Representation
+from seekwarc.storage.plan import LOCAL
 from seekwarc.storage.source import Stats
 
 __all__ = ["ServedRecord"]
+
+
+SMALL_FRAME: Final = 1 << 20
+"""Maximum size of a frame that is decoded in the thread that answers all requests: a millisecond."""
+SLOW: Final = 0.01
+"""Seconds of a read that was not quick after all. A single one may be due to a busy computer."""
+SLOW_READS: Final = 3
+SLOW_FOR: Final = 5
+"""Seconds in which threads read after so many slow reads in a row."""
 
 
 class ServedRecord:
@@ -29,7 +40,7 @@ class ServedRecord:
         >>> served = ServedRecord(next(archive.records(uri="*/film.mp4")))
         >>> film = served.representation("payload")
         >>> answer = film.answer({"range": "bytes=0-99"})
-        >>> int(answer.status), len(film.read(answer.start, answer.stop - answer.start))
+        >>> int(answer.status), len(film.extent.pread(answer.start, answer.stop - answer.start))
         (206, 100)
         >>> archive.close()
     """
@@ -38,11 +49,12 @@ class ServedRecord:
         self.record = record
         self.problem = problem or _why_not(record)
         self._stats = stats
-        self._labels: dict[tuple[Part, bool], _Label] = {}
+        self._slow_reads, self._slow_until = 0, 0.0
+        self._made: dict[tuple[Part, bool], Representation] = {}
 
     @cached_property
     def frames(self) -> FrameMap:
-        """The frames of the record."""
+        """The frames of the record, which are found once."""
         return FrameMap(self.record)
 
     @contextmanager
@@ -51,21 +63,18 @@ class ServedRecord:
         if view is None:
             yield
             return
+        frames = None
         try:
             with view.charge(()):
                 frames = self.frames
             with view.charge(self._stats, frames):
                 yield
         except SeekWarcError as error:
-            view.problem = str(error)
+            view.note_damage(error, frames)
             raise
 
     def extent(self, part: Part) -> Extent:
-        """Return the record's payload or block.
-
-        Raises:
-            NotFoundError: The payload is in records that were not found.
-        """
+        """Return a part; `NotFoundError` if it is in records that were not found."""
         if part == "payload" and self.problem is not None:
             raise NotFoundError(self.problem)
         return self.record.payload if part == "payload" else self.record.block
@@ -73,47 +82,75 @@ class ServedRecord:
     def representation(
         self, part: Part, *, as_bytes: bool = False, view: View | None = None
     ) -> Representation:
-        """Return the bytes and fields that a request is answered with. May read.
+        """Return the bytes and fields that a request is answered with, which may take reads.
 
-        Raises:
-            FormatError: The record is damaged.
-            SourceError: The stored bytes are unavailable.
+        `view`, if given, is charged with these reads, and with those of the representation.
         """
-        with self.charge(view):
-            label = self._label(part, as_bytes=as_bytes)
-
-        def read(start: int, length: int) -> bytes:
+        made = self._made.get((part, as_bytes))
+        extent = self.extent(part)
+        if made is None:
             with self.charge(view):
-                data = label.extent.pread(start, length)
-            if view is not None:
-                view.note_asked(len(data))
-            return data
+                made = self._made[part, as_bytes] = Representation(
+                    extent=extent,
+                    etag=entity_tag(self.record, part),
+                    modified=_modified(self.record),
+                    headers=content_headers(self.record, part, as_bytes=as_bytes),
+                    is_quick=all(map(_is_quick, stored_parts(self.record, part))),
+                )
+        return made if view is None else replace(made, extent=_Charged(extent, self, view))
 
-        def look_ahead(position: int, seconds: float) -> bool:
-            if label.extent.known_size is not None:
-                return True
-            with self.charge(view):
-                return label.extent.look_ahead(position, seconds)
+    def begin_quickly(
+        self, part: Part, asked: Mapping[str, str], method: str, *, as_bytes: bool, view: View | None
+    ) -> Beginning | None:
+        """Begin an answer as `Representation.begin`, if that takes less time than another thread would.
 
-        return Representation(
-            known_size=lambda: label.extent.known_size,
-            etag=label.etag,
-            modified=label.modified,
-            headers=label.headers,
-            read=read,
-            look_ahead=look_ahead,
-        )
+        It may do so if the record was sent before, has small frames, and is on this computer. Disks and
+        network folders can be slow all the same: after some reads that were, threads read for a while.
+        """
+        made, now = self._made.get((part, as_bytes)), time.monotonic()
+        if made is None or not made.is_quick or made.extent.known_size is None or now < self._slow_until:
+            return None
+        begun = self.representation(part, as_bytes=as_bytes, view=view).begin(asked, method)
+        end = time.monotonic()
+        self._slow_reads = self._slow_reads + 1 if end - now > SLOW else 0
+        if self._slow_reads == SLOW_READS:
+            self._slow_reads, self._slow_until = 0, end + SLOW_FOR
+        return begun
 
-    def _label(self, part: Part, *, as_bytes: bool) -> _Label:
-        label = self._labels.get((part, as_bytes))
-        if label is None:
-            label = self._labels[part, as_bytes] = _Label(
-                self.extent(part),
-                entity_tag(self.record, part),
-                _modified(self.record),
-                content_headers(self.record, part, as_bytes=as_bytes),
-            )
-        return label
+
+class _Charged:
+    def __init__(self, extent: Extent, served: ServedRecord, view: View) -> None:
+        self._extent = extent
+        self._frames = served.frames
+        self._charge = partial(served.charge, view)
+        self._view = view
+
+    @property
+    def known_size(self) -> int | None:
+        return self._extent.known_size
+
+    def look_ahead(self, position: int, seconds: float) -> bool:
+        with self._charge():
+            return self._extent.look_ahead(position, seconds)
+
+    def pread(self, start: int, length: int) -> bytes:
+        with self._charge():
+            data = self._extent.pread(start, length)
+            if len(self._frames.runs) == 1:
+                for begin, end in self._extent.plan(start, start + len(data)).ranges:
+                    self._view.note_needed(self._frames.runs[0].file, begin, end, self._frames)
+        self._view.note_asked(len(data))
+        return data
+
+
+def _is_quick(stored: Record) -> bool:
+    frames = stored.body.frames
+    return (
+        frames is not None
+        and stored.body.file.source.policy == LOCAL
+        and max(frames.content_sizes, default=0) <= SMALL_FRAME
+        and max(frames.stored_sizes, default=0) <= SMALL_FRAME
+    )
 
 
 def _why_not(record: Record) -> str | None:
@@ -127,21 +164,9 @@ def _why_not(record: Record) -> str | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Label:
-    """The part of a representation that is the same for every request."""
-
-    extent: Extent
-    etag: str
-    modified: int | None
-    headers: Sequence[tuple[str, str]]
-
-
 def _modified(record: Record) -> int | None:
     """Return when a record was captured, in seconds from 1970; None unless that is a date in the past."""
-    date = record.date
-    if date is None:
+    if record.date is None:
         return None
-    now = int(datetime.now(UTC).timestamp())
-    seconds = date.nanoseconds // 10**9
-    return seconds if 0 <= seconds <= now else None
+    seconds = record.date.nanoseconds // 10**9
+    return seconds if 0 <= seconds <= time.time() else None

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import socket
 import time
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 from starlette.types import ASGIApp
+
+from seekwarc.compiling import override
 
 __all__ = ["Server"]
 
@@ -26,6 +29,14 @@ def _was_not_told(record: logging.LogRecord) -> bool:
     return record.msg != BROKEN_OFF
 
 
+def _http_protocol() -> Any:  # noqa: ANN401
+    if importlib.util.find_spec("httptools") is None:
+        return "h11"
+    from seekwarc.serve.protocol import LimitedHttp
+
+    return LimitedHttp
+
+
 class Server(uvicorn.Server):
     """Serves one application on a listening socket.
 
@@ -36,6 +47,8 @@ class Server(uvicorn.Server):
     def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
         config = uvicorn.Config(
             app,
+            http=_http_protocol(),
+            ws="none",
             log_level="error",
             access_log=False,
             lifespan="off",
@@ -51,23 +64,20 @@ class Server(uvicorn.Server):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         logging.getLogger("uvicorn.error").addFilter(_was_not_told)
 
+    @override
     def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until SIGINT or SIGTERM, which is raised again at the end."""
-        # uvicorn does so later: a signal that is raised while the event loop is made leaves half a loop.
+        # uvicorn captures signals later: one that is raised while the event loop is made leaves half a loop.
         with self.capture_signals():
             super().run([self._listener] if sockets is None else sockets)
 
+    @override
     async def on_tick(self, counter: int) -> bool:
-        """Close idle connections, then do what uvicorn does at every tick."""
         if counter % TICKS == 0:
             self._close_idle(time.monotonic())
         return await super().on_tick(counter)
 
     def _close_idle(self, now: float) -> None:
-        """Close connections that were idle, or had an incomplete request head, for too long.
-
-        uvicorn itself closes only those that had an answer and have sent nothing since.
-        """
+        # uvicorn itself closes only connections that had an answer and have sent nothing since.
         idle: dict[object, tuple[object, float]] = {}
         for connection in list(self.server_state.connections):
             cycle = getattr(connection, "cycle", None)
@@ -80,8 +90,8 @@ class Server(uvicorn.Server):
                 connection.transport.close()
         self._idle = idle
 
+    @override
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close all connections, then the listening socket."""
         for connection in list(self.server_state.connections):
             connection.transport.abort()
         await super().shutdown(sockets)

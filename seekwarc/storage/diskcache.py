@@ -51,40 +51,25 @@ class DiskCache:
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, limit: int = 1 << 30) -> None:
-        self._set_up(os.path.abspath(folder), limit)
+        self.__setstate__((os.path.abspath(folder), limit))
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
         except OSError as error:
             raise SourceError(f"cannot be a cache folder: {error.strerror}", source=self._folder) from error
 
-    def _set_up(self, folder: str, limit: int) -> None:
-        self._folder = folder
-        self._limit = limit
-        self._lock = threading.Lock()
-        self._unseen = limit
-        """Bytes written since the last scan of the folder, which may be full at first."""
-
     def __getstate__(self) -> tuple[str, int]:
         return self._folder, self._limit
 
     def __setstate__(self, state: tuple[str, int]) -> None:
-        self._set_up(*state)
+        self._folder, self._limit = state
+        self._lock = threading.Lock()
+        self._unseen = self._limit
+        """Bytes written since the last scan of the folder, which may be full at first."""
 
     def read(
         self, identity: str, start: int, stop: int, fetch: Callable[[int, int], bytes], *, size: int
     ) -> bytes:
-        """Return the bytes [start, stop) of an object.
-
-        Args:
-            identity: Key of one version of one object.
-            start: First byte.
-            stop: Position after the last byte, at most `size`.
-            fetch: Returns a range [start, stop) of the object; called for missing blocks, as a whole each.
-            size: Size of the object in bytes.
-
-        Raises:
-            SourceError: From `fetch`.
-        """
+        """Return the bytes [start, stop) of an object; `fetch` is called for ranges of whole blocks."""
         first, last = start // BLOCK, -(-stop // BLOCK)
         found = {number: self._load(identity, number) for number in range(first, last)}
         missing = [(number * BLOCK, (number + 1) * BLOCK) for number, data in found.items() if data is None]
@@ -143,7 +128,6 @@ class DiskCache:
             self._make_room()
 
     def _make_room(self) -> None:
-        """Remove the least recently used blocks until a sixteenth of the limit is free."""
         blocks = []
         for folder, _, names in os.walk(self._folder):
             for name in names:
@@ -163,7 +147,6 @@ class DiskCache:
 
 
 def _digest(identity: str, number: int, data: bytes) -> bytes:
-    """Return the digest that is stored with a block: of its bytes, its object and its number."""
     hasher = hashlib.blake2b(f"{number} {identity}\0".encode(), digest_size=DIGEST_SIZE)
     hasher.update(data)
     return hasher.digest()

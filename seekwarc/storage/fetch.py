@@ -19,7 +19,7 @@ from seekwarc.errors import SourceError
 from seekwarc.format.buffer import Buffer
 from seekwarc.storage.opening import as_source
 from seekwarc.storage.plan import Request, plan_requests
-from seekwarc.storage.source import RangeReadable, RangeSource, SmallReads, Stats
+from seekwarc.storage.source import RangeReadable, RangeSource, SmallReads, SourceWrapper, Stats
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -42,17 +42,13 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-class Fetcher(RangeSource):
-    """Reads one source, by its policy. May be used from any thread.
-
-    Attributes:
-        stats: Counts the requests and the bytes that they returned.
-    """
+class Fetcher(SourceWrapper):
+    """Reads one source, by its policy, and counts what that costs. May be used from any thread."""
 
     def __init__(
         self, source: RangeReadable, stats: Stats | None = None, *, disk: DiskCache | None = None
     ) -> None:
-        self._source = as_source(source)
+        super().__init__(as_source(source))
         self.stats = stats if stats is not None else Stats()
         self._disk = disk
         self._lock = threading.Lock()
@@ -62,8 +58,6 @@ class Fetcher(RangeSource):
         # Replaced as a whole, never changed, so that reads can search it without a lock.
         self._prefetched: tuple[tuple[int, bytes], ...] = ()
         self._size: int | None = None
-        self.name = source.name
-        self.policy = self._source.policy
 
     def __getstate__(self) -> tuple[RangeSource, DiskCache | None]:
         return self._source, self._disk
@@ -73,10 +67,9 @@ class Fetcher(RangeSource):
         source, disk = state
         Fetcher.__init__(self, source, disk=disk)
 
-    @property
     @override
-    def is_pipe(self) -> bool:
-        return self._source.is_pipe
+    def on_read(self, start: int, stop: int) -> None:
+        self.count(stop - start)
 
     @property
     def size(self) -> int | None:  # type: ignore[override]  # found out by the first request
@@ -93,15 +86,6 @@ class Fetcher(RangeSource):
             self._size = self._source.known_size
         return self._size
 
-    @property
-    @override
-    def version(self) -> str | None:
-        return self._source.version
-
-    @override
-    def check_unchanged(self) -> None:
-        self._source.check_unchanged()
-
     @override
     def read(self, start: int, stop: int) -> bytes:
         size = self._size
@@ -115,7 +99,7 @@ class Fetcher(RangeSource):
             if begin <= start and stop <= begin + len(data):
                 return data[start - begin : stop - begin]
         if self._disk is not None and size is not None and (identity := self._source.identity) is not None:
-            return self._disk.read(identity, start, stop, self._request, size=size)
+            return self._disk.read(identity, start, stop, super().read, size=size)
         data = self._source.read(start, stop)
         self.count(len(data))
         return data
@@ -138,14 +122,10 @@ class Fetcher(RangeSource):
         in_flight: int | None = None,
         room: Callable[[int], memoryview | None] = lambda _: None,
     ) -> Iterator[tuple[Request, Buffer]]:
-        """Read many ranges with few requests.
+        """Read many ranges, by ascending start, with few requests.
 
-        Args:
-            wanted: Ranges [start, stop), by ascending start.
-            gap: As `ReadPolicy.gap`, if not that of the source's policy.
-            in_flight: As `ReadPolicy.in_flight`, if not that of the source's policy.
-            room: Returns a buffer of a given size to read into, or None. The buffer is used again for the
-                next request.
+        `gap` and `in_flight` are those of the source's policy unless given. `room` returns a buffer of a
+        given size to read into, or None; it is used again for the next request.
 
         Yields:
             Each request and its bytes, in order; fewer bytes only if the source ends.
@@ -156,17 +136,9 @@ class Fetcher(RangeSource):
             yield from self._side_by_side(requests)
         else:
             for request in requests:
-                yield request, self._read_into(request, room) or self.read(request.start, request.stop)
-
-    def _read_into(self, request: Request, room: Callable[[int], memoryview | None]) -> memoryview | None:
-        if self._has(request.start, request.stop):
-            return None
-        out = room(request.stop - request.start)
-        if out is None:
-            return None
-        count = self._source.read_into(request.start, out)
-        self.count(count)
-        return out[:count]
+                start, stop, _ = request
+                out = None if self._has(start, stop) else room(stop - start)
+                yield request, self.read(start, stop) if out is None else out[: self.read_into(start, out)]
 
     def prefetch(self, wanted: Iterable[tuple[int, int]], *, end: bool = False) -> None:
         """Fetch ranges in one round trip, and the last 64 KiB if `end`, and keep them for later reads."""
@@ -176,7 +148,7 @@ class Fetcher(RangeSource):
         if end and size is not None:
             ranges.append((max(size - TAIL, 0), size))
         elif end and not self.is_pipe:
-            last = self.submit(self._read_end)
+            last = self.submit(self.read_end, TAIL)
         if size is not None:
             ranges = [(start, min(stop, size)) for start, stop in ranges if start < size]
         ranges = [one for one in ranges if not self._has(*one)]
@@ -193,10 +165,7 @@ class Fetcher(RangeSource):
             self._prefetched = tuple(found)
 
     def in_batches(self, wanted: Iterable[tuple[int, int]]) -> Iterator[int]:
-        """Prefetch many ranges with few requests, some at a time; a source that is near needs none of it.
-
-        Args:
-            wanted: Ranges [start, stop), by ascending start.
+        """Prefetch ranges, by ascending start, some at a time; a source that is near needs none of it.
 
         Yields:
             How many more of the ranges are prefetched. They are kept until the next batch is asked for.
@@ -220,16 +189,6 @@ class Fetcher(RangeSource):
 
     def _has(self, start: int, stop: int) -> bool:
         return any(begin <= start and stop <= begin + len(data) for begin, data in self._prefetched)
-
-    def _read_end(self) -> tuple[int, bytes]:
-        start, data = self._source.read_end(TAIL)
-        self.count(len(data))
-        return start, data
-
-    def _request(self, start: int, stop: int) -> bytes:
-        data = self._source.read(start, stop)
-        self.count(len(data))
-        return data
 
     def _side_by_side(self, requests: Iterator[Request]) -> Iterator[tuple[Request, bytes]]:
         """Fetch several requests at a time and yield their bytes in order.

@@ -7,17 +7,20 @@ import os
 import stat
 import threading
 from functools import partial
-from typing import IO
+from typing import IO, Final
+from weakref import WeakKeyDictionary
 
 from seekwarc.compiling import override
-from seekwarc.errors import SourceChangedError, SourceError
-from seekwarc.storage.openfiles import OPEN_FILES
+from seekwarc.errors import SourceChangedError, SourceError, SourceNotFoundError
 from seekwarc.storage.plan import LOCAL
 from seekwarc.storage.source import RangeSource, SmallReads, read_fully
 from seekwarc.storage.streams import OpenedElsewhere
-from seekwarc.system import READS_AT, read_at, read_into_at
+from seekwarc.system import READS_AT, is_at, max_open_files, read_at, read_into_at
 
-__all__ = ["BytesSource", "LocalFileSource", "OpenedFileSource", "is_plain_file"]
+__all__ = ["BytesSource", "LocalFileSource", "OpenFiles", "OpenedFileSource", "is_plain_file"]
+
+SHARE: Final = 4
+"""Archives may use 1/SHARE of the descriptors that a process may have."""
 
 
 class _Descriptor:
@@ -42,26 +45,27 @@ class LocalFileSource(RangeSource):
 
     A copy, or an unpickled source, opens the file again when it is first read, and refuses it if its size or
     modification time has changed. So does a source whose file was closed because too many were open (see
-    `seekwarc.storage.openfiles`), and if it can tell that the file was written over.
-
-    Raises:
-        SourceError: The file cannot be opened.
+    `OpenFiles`), and if it can tell that the file was written over.
     """
 
     size: int
     policy = LOCAL
+    _closed = False
+    _descriptor: _Descriptor | None = None
+    _status: os.stat_result | None = None
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
         # A copy may be read in another working directory.
         self._path = os.path.abspath(path)
-        self._lock = threading.Lock()
-        self._closed = False
-        self._descriptor: _Descriptor | None = None
-        self._descriptor, status = self._open(self.name)
-        self._status: os.stat_result | None = status
-        self.size, self._modified = status.st_size, status.st_mtime_ns
+        self._begin(self._open(self.name))
         OPEN_FILES.add(self)
+
+    def _begin(self, descriptor: _Descriptor) -> None:
+        self._lock = threading.Lock()
+        self._descriptor = descriptor
+        self._status = status = os.fstat(descriptor.number)
+        self.size, self._modified = status.st_size, status.st_mtime_ns
 
     def __getstate__(self) -> tuple[str, str, int, int]:
         return self.name, self._path, self.size, self._modified
@@ -69,43 +73,37 @@ class LocalFileSource(RangeSource):
     def __setstate__(self, state: tuple[str, str, int, int]) -> None:
         self.name, self._path, self.size, self._modified = state
         self._lock = threading.Lock()
-        self._closed = False
-        self._descriptor = None
-        self._status = None
 
     @property
+    @override
     def version(self) -> str:
-        """See `RangeSource.version`: size and modification time."""
         return f"{self.size} {self._modified}"
 
-    def _open(self, path: str) -> tuple[_Descriptor, os.stat_result]:
+    def _open(self, path: str) -> _Descriptor:
         try:
-            descriptor = _Descriptor(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
+            return _Descriptor(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
+        except FileNotFoundError as error:
+            raise SourceNotFoundError(f"cannot be opened: {error.strerror}", source=self.name) from error
         except OSError as error:
             raise SourceError(f"cannot be opened: {error.strerror}", source=self.name) from error
         except ValueError as error:
             # A name from a request may hold a null byte.
             raise SourceError(f"cannot be opened: {error}", source=self.name) from error
-        return descriptor, os.fstat(descriptor.number)
 
     def _reopen(self) -> _Descriptor:
         with self._lock:
             if self._closed:
                 raise SourceError("the archive is closed", source=self.name)
             if self._descriptor is None:
-                descriptor, status = self._open(self._path)
-                self._check(status)
+                descriptor = self._open(self._path)
+                self._check(os.fstat(descriptor.number))
                 self._descriptor = descriptor
                 OPEN_FILES.add(self)
                 return descriptor
             return self._descriptor
 
+    @override
     def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`.
-
-        Raises:
-            SourceChangedError: The file was opened again, and is not the one that was opened before.
-        """
         descriptor = self._descriptor or self._reopen()
         # Systems refuse large offsets, and allocate all that is asked for: no read goes beyond the end.
         stop = min(stop, self.size)
@@ -129,10 +127,6 @@ class LocalFileSource(RangeSource):
 
         A file that another takes the place of stays as it is for those who have it open. One that is written
         over, as `cp` and `rsync --inplace` do, does not.
-
-        Raises:
-            SourceChangedError: The file has another size or modification time than when it was opened; or it
-                was written over, and was given the same ones again.
         """
         descriptor = self._descriptor or self._reopen()
         self._check(os.fstat(descriptor.number))
@@ -149,7 +143,7 @@ class LocalFileSource(RangeSource):
         before = self._status
         is_same = (status.st_size, status.st_mtime_ns) == (self.size, self._modified)
         if is_same and before is not None and before.st_ctime_ns != status.st_ctime_ns:
-            is_same = _about(before) != _about(status) or not self._is_in_place(status)
+            is_same = _about(before) != _about(status) or not is_at(status, self._path)
         if not is_same:
             raise SourceChangedError(
                 "the file was changed or replaced since the archive was opened; open it again",
@@ -157,15 +151,8 @@ class LocalFileSource(RangeSource):
             )
         self._status = status
 
-    def _is_in_place(self, status: os.stat_result) -> bool:
-        """Return whether the file still has the name that it was opened by."""
-        try:
-            return os.path.samestat(os.stat(self._path), status)
-        except OSError:
-            return False
-
+    @override
     def small_reads(self) -> SmallReads:
-        """See `RangeSource.small_reads`; it takes a fraction of the time of `read`."""
         descriptor = self._descriptor or self._reopen()
         return SmallReads(partial(read_at, descriptor.number), descriptor)
 
@@ -183,8 +170,8 @@ class LocalFileSource(RangeSource):
             raise SourceError(f"cannot be read: {error}", source=self.name, offset=start) from error
         return filled
 
+    @override
     def close(self) -> None:
-        """See `RangeSource.close`. Reads that other threads have begun are finished first."""
         with self._lock:
             self._closed = True
             self._descriptor = None
@@ -195,26 +182,50 @@ class LocalFileSource(RangeSource):
         self._descriptor = None
 
 
-class OpenedFileSource(OpenedElsewhere, LocalFileSource):
-    """A file on a local disk that the caller has open. Its position stays where it is.
+class OpenFiles:
+    """The sources that have their files open, the oldest first.
 
-    The source has a descriptor of its own: it can be read after the caller has closed the file.
-
-    Args:
-        file: The file, for which `is_plain_file` is true.
-
-    Raises:
-        OSError: There are too many open files.
+    Goal: thousands of archives can be in use together and still leave file descriptors for everything else
+    that a process opens. A source registers when it opens its file. When there are too many, the file that
+    was opened first is closed; its source opens it again on the next read, and checks that it is the same
+    file. Below that number, no file is closed before its source is.
     """
+
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._opened: WeakKeyDictionary[LocalFileSource, None] = WeakKeyDictionary()
+
+    def add(self, source: LocalFileSource) -> None:
+        """Register a source that has opened its file; close the oldest files if there are too many."""
+        with self._lock:
+            if self._limit is None:
+                self._limit = max(max_open_files() // SHARE, 1)
+            self._opened[source] = None
+            surplus = len(self._opened) - self._limit
+            resting = list(self._opened)[:surplus] if surplus > 0 else []
+            for each in resting:
+                del self._opened[each]
+        for each in resting:
+            each.rest()
+
+    def remove(self, source: LocalFileSource) -> None:
+        """Forget a source, which has closed its file for good."""
+        with self._lock:
+            self._opened.pop(source, None)
+
+
+OPEN_FILES: Final = OpenFiles()
+"""The open files of this process."""
+
+
+class OpenedFileSource(OpenedElsewhere, LocalFileSource):
+    """A plain file that the caller has open, and may close: it is read by a descriptor of its own."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.name = str(file.name)
-        self._lock = threading.Lock()
-        self._closed = False
         self._path = os.path.abspath(self.name)
-        self._descriptor = _Descriptor(os.dup(file.fileno()))
-        self._status = os.fstat(file.fileno())
-        self.size, self._modified = self._status.st_size, self._status.st_mtime_ns
+        self._begin(_Descriptor(os.dup(file.fileno())))
 
 
 def is_plain_file(file: object) -> bool:

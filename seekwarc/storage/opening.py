@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from contextlib import suppress
 from typing import BinaryIO
@@ -16,17 +17,7 @@ __all__ = ["as_source", "open_source"]
 
 
 def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable) -> RangeSource:
-    """Return the source for a path, a URL, bytes or a file object.
-
-    Args:
-        target: A path, a URL, the bytes themselves, a binary file object (seekable or not), a source, or any
-            object with the members of `RangeReadable`.
-
-    Raises:
-        SourceError: The path cannot be opened, or is a directory; the URL is invalid or of an unknown scheme;
-            obstore is not installed.
-        TypeError: `target` is of any other type.
-    """
+    """Return the source for a path, a URL, bytes, a binary file object or what has a source's members."""
     if isinstance(target, bytes):
         return BytesSource(target)
     if isinstance(target, str | os.PathLike):
@@ -41,9 +32,13 @@ def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadabl
         return file
     if isinstance(target, RangeReadable):
         return as_source(target)
+    if isinstance(target, io.TextIOBase):
+        raise TypeError(f"target is a text file ({type(target).__name__}): open it in binary mode")
     if hasattr(target, "read"):
         return _open_file(target)
-    raise TypeError(f"cannot read WARC records from {type(target).__name__}")
+    raise TypeError(
+        f"target must be a path, a URL, bytes, a binary file or a RangeSource, not {type(target).__name__}"
+    )
 
 
 def _open_name(path: str | os.PathLike[str]) -> RangeSource:

@@ -60,20 +60,13 @@ class Request(NamedTuple):
 
 
 def plan_requests(wanted: Iterable[tuple[int, int]], *, gap: int, max_size: int) -> Iterator[Request]:
-    """Join ranges that lie near each other into one request.
+    """Join ranges [start, stop), by ascending start, that lie at most `gap` bytes apart into one request.
 
     One pass, which holds only the request that is being put together: a range joins it if the gap and the
     size allow, or else the request is yielded and the range begins the next one. So the ranges may come from
     a generator that never ends, and the first request is ready as soon as the second begins. Greedy joining
-    is optimal here: ranges come in order, and no request can gain from leaving out a range that fits.
-
-    Args:
-        wanted: Ranges [start, stop), by ascending start. They may overlap.
-        gap: Maximum number of bytes between two ranges of one request.
-        max_size: Maximum size of a request in bytes, unless a single range is larger: ranges are never cut.
-
-    Yields:
-        Requests in order; together they contain every range, each as a whole.
+    is optimal here: ranges come in order, and no request can gain from leaving out a range that fits. Only a
+    single range may exceed `max_size` bytes: ranges are never cut.
     """
     begin = end = count = 0
     for start, stop in wanted:

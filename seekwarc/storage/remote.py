@@ -10,7 +10,8 @@ from __future__ import annotations
 import random
 import threading
 import time
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future, InvalidStateError
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
@@ -24,9 +25,8 @@ from seekwarc.errors import (
 )
 from seekwarc.storage.plan import REMOTE
 from seekwarc.storage.remote_errors import Failure, failure_of
-from seekwarc.storage.remote_url import open_store, shown_url
-from seekwarc.storage.source import RangeSource
-from seekwarc.system import after_fork_in_child
+from seekwarc.storage.remote_url import check_forked, open_store, shown_url
+from seekwarc.storage.source import RangeSource, read_fully
 
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult
@@ -51,33 +51,6 @@ _Span = tuple[int, int] | dict[Literal["suffix"], int]
 """[start, stop), or a number of bytes at the end."""
 _Wanted = _Span | None
 """None to get only the server's description of the object."""
-
-
-class _Forks:
-    """Knows whether this process was forked from one that used obstore.
-
-    Fork copies no threads, so obstore would wait for its own for ever.
-    """
-
-    used = False
-    lost = False
-
-    @classmethod
-    def check(cls, name: str) -> None:
-        if cls.lost:
-            raise SourceError(
-                "obstore was used before this process was forked, and its threads were not copied; "
-                'start processes with multiprocessing.get_context("spawn")',
-                source=name,
-            )
-        cls.used = True
-
-    @classmethod
-    def after_fork(cls) -> None:
-        cls.lost = cls.used
-
-
-after_fork_in_child(_Forks.after_fork)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +93,15 @@ class RemoteSource(RangeSource):
     """One version of a remote object, read by range.
 
     No request is made until the first read. Its answer decides which version of the object is read; an answer
-    of any other version raises `SourceChangedError`. Credentials are found where the services' own tools find
-    them: environment, configuration, the role of the machine.
-
-    Args:
-        url: http://, https://, s3://bucket/key, gs://bucket/key, or az://container/blob. It may be a signed
-            URL: nothing after a `?` is ever shown, but a pickle contains it.
-        deadline: Seconds after which a range that is still incomplete raises `SourceTimeoutError`.
-
-    Raises:
-        SourceError: The URL is invalid or contains a password, its scheme is unknown, or obstore is not
-            installed.
+    of any other version raises `SourceChangedError`. A range that is incomplete after `deadline` seconds
+    raises `SourceTimeoutError`. The URL may be signed: nothing after a `?` is ever shown, but a pickle
+    contains it.
     """
 
     policy = REMOTE
     is_pipe = False
-    _object: tuple[ObjectStore, str] | None
+    _object: tuple[ObjectStore, str] | None = None
+    _version: _Version | None = None
 
     def __init__(self, url: str, *, deadline: float = DEADLINE) -> None:
         self._set_up(url, deadline)
@@ -144,23 +110,20 @@ class RemoteSource(RangeSource):
     def _set_up(self, url: str, deadline: float) -> None:
         self.name = shown_url(url)
         self._url = url
-        self._object = None
         self._signed = "?" in url
         self._deadline = deadline
         self._slots = threading.BoundedSemaphore(REMOTE.in_flight)
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._under_way: set[Future[_Answer]] = set()
-        self._version: _Version | None = None
 
     def __getstate__(self) -> tuple[str, float, _Version | None]:
         # The whole URL, since a copy without its signature could not read.
         return self._url, self._deadline, self._version
 
     def __setstate__(self, state: tuple[str, float, _Version | None]) -> None:
-        url, deadline, version = state
+        url, deadline, self._version = state
         self._set_up(url, deadline)
-        self._version = version
 
     @property
     @override
@@ -183,34 +146,17 @@ class RemoteSource(RangeSource):
         return f"{self.name} {self.version}"
 
     @property
+    @override
     def version(self) -> str | None:
-        """See `RangeSource.version`: the ETag, or all that the server says if it has no strong one."""
         version = self._version
         if version is None:
             return None
         told = version.etag if version.strong else f"{version.etag or ''} {version.modified}"
         return f"{told} {version.size}"
 
+    @override
     def read(self, start: int, stop: int) -> bytes:
-        """See `RangeSource.read`.
-
-        Raises:
-            SourceChangedError: The object was replaced since the first read.
-            RangeNotSupportedError: The server does not send the range that it was asked for.
-            SourceTimeoutError: The bytes did not come in time.
-            SourceError: They are unavailable for any other reason.
-        """
-        size = self.known_size
-        stop = stop if size is None else min(stop, size)
-        pieces = []
-        while start < stop:
-            data = self._read(start, min(stop, start + REMOTE.max_request))
-            if not data:
-                break
-            pieces.append(data)
-            start += len(data)
-            stop = min(stop, self.known_size or stop)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return read_fully(self._read, start, stop)
 
     @override
     def read_end(self, count: int) -> tuple[int, bytes]:
@@ -231,7 +177,6 @@ class RemoteSource(RangeSource):
         return start, self.read(start, self.size)
 
     def _end_of_empty(self) -> tuple[int, bytes]:
-        """Return the end of an object for which the server refuses every range, as it does if it is empty."""
         answer = self._insist(None)
         if answer.failure is not None:
             raise self._error(answer.failure, None)
@@ -245,9 +190,13 @@ class RemoteSource(RangeSource):
             self._closed.set()
             under_way = list(self._under_way)
         for answer in under_way:
-            self._end(answer, self._is_closed())
+            answer.cancel()
 
     def _read(self, start: int, stop: int) -> bytes:
+        size = self.known_size
+        stop = min(stop, start + REMOTE.max_request, stop if size is None else size)
+        if start >= stop:
+            return b""
         answer = self._insist((start, stop))
         if answer.failure is None:
             return answer.data
@@ -301,7 +250,7 @@ class RemoteSource(RangeSource):
         waiting thread, `close` and the end of the process can abandon. A thread pool would not do: the
         interpreter joins its threads when it exits.
         """
-        _Forks.check(self.name)
+        check_forked(self.name)
         answer: Future[_Answer] = Future()
         with self._lock:
             if self._closed.is_set():
@@ -312,27 +261,20 @@ class RemoteSource(RangeSource):
         ).start()
         try:
             return answer.result()
+        except CancelledError:
+            raise self._is_closed() from None
         finally:
             with self._lock:
                 self._under_way.discard(answer)
 
     def _settle(self, answer: Future[_Answer], wanted: _Wanted) -> None:
-        try:
-            with self._slots:
-                found = self._request(wanted)
-        except Exception as error:  # noqa: BLE001 - raised in the waiting thread
-            self._end(answer, error)
-        else:
-            self._end(answer, found)
-
-    def _end(self, answer: Future[_Answer], outcome: _Answer | Exception) -> None:
-        with self._lock:
-            if answer.done():
-                return
-            if isinstance(outcome, Exception):
-                answer.set_exception(outcome)
-            else:
-                answer.set_result(outcome)
+        # `close` may have cancelled it.
+        with suppress(InvalidStateError):
+            try:
+                with self._slots:
+                    answer.set_result(self._request(wanted))
+            except Exception as error:  # noqa: BLE001 - raised in the waiting thread
+                answer.set_exception(error)
 
     def _request(self, wanted: _Wanted) -> _Answer:
         import obstore

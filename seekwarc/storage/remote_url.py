@@ -6,20 +6,24 @@ import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 from urllib.parse import urlsplit
 
 from seekwarc.errors import SourceError
+from seekwarc.system import after_fork_in_child
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-__all__ = ["SCHEMES", "open_store", "shown_url"]
+__all__ = ["SCHEMES", "check_forked", "is_url", "open_store", "shown_url"]
 
 SCHEMES: Final = ("http", "https", "s3", "gs", "az", "abfs", "abfss")
 REQUEST_TIMEOUT: Final = 30
 """Seconds for one request. Bytes that came in this time are kept."""
 CONNECT_TIMEOUT: Final = 5
+UPLOAD_TIMEOUT: Final = 300
+"""Seconds in which a part of an object must have been sent."""
+UPLOAD_RETRIES: Final = 6
 MAX_STORES: Final = 64
 """Stores that are kept, with their connections, for the next object in them."""
 CONFIGURATION: Final = ("AWS_", "GOOGLE_", "AZURE_")
@@ -30,15 +34,16 @@ _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
 _PLAIN_PATH = re.compile(r"(?:(?!\.\.?/)[a-zA-Z0-9._-]+/)*(?!\.\.?$)[a-zA-Z0-9._-]+")
 
 
-def open_store(url: str) -> tuple[ObjectStore, str]:
-    """Return the store that an object is in, and its path there.
+def is_url(name: object) -> TypeGuard[str]:
+    """Tell whether a name is the URL of an object, not the path of a file."""
+    return isinstance(name, str) and "://" in name
+
+
+def open_store(url: str, *, uploads: bool = False) -> tuple[ObjectStore, str]:
+    """Return the store that an object is in, and its path there; `uploads` are retried by the store.
 
     Credentials are found where the services' own tools find them: environment, configuration, the role of the
     machine.
-
-    Raises:
-        SourceError: The URL is invalid or contains a password, its scheme is unknown, its store is not
-            configured, or obstore is not installed.
     """
     match = _SCHEME.match(url)
     scheme = match[1].lower() if match else ""
@@ -50,7 +55,7 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
         import obstore  # noqa: F401
     except ImportError as error:
         raise SourceError(
-            "obstore is needed to read URLs; run pip install 'seekwarc[remote]'", source=shown_url(url)
+            "obstore is needed for URLs; run pip install 'seekwarc[remote]'", source=shown_url(url)
         ) from error
     try:
         parts = urlsplit(url)
@@ -70,27 +75,28 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
         # The URL as it is: what a store makes of such a path is for each store to say.
         key = ""
     try:
-        return _store(url.removesuffix(key), scheme, frozenset(_configuration())), key
+        store = _store(url.removesuffix(key), scheme, frozenset(_configuration()), uploads=uploads)
     except Exception:  # noqa: BLE001 - the text of whatever it is may hold the URL
         raise SourceError(
             "the URL is invalid, or its store is not configured", source=shown_url(url)
         ) from None
+    return store, key
 
 
 @lru_cache(MAX_STORES)
-def _store(base: str, scheme: str, _: frozenset[tuple[str, str]]) -> ObjectStore:
+def _store(base: str, scheme: str, _: frozenset[tuple[str, str]], *, uploads: bool) -> ObjectStore:
     """Return the store of all objects below a URL: to make one takes longer than many a request."""
     from obstore import store
 
     options: dict[str, Any] = {
         "client_options": {
-            "timeout": f"{REQUEST_TIMEOUT}s",
+            "timeout": f"{UPLOAD_TIMEOUT if uploads else REQUEST_TIMEOUT}s",
             "connect_timeout": f"{CONNECT_TIMEOUT}s",
             # A store is reached by HTTPS unless its configuration names another endpoint.
             "allow_http": scheme != "https",
         },
         # `RemoteSource` retries, since it checks answers and knows how much has come.
-        "retry_config": {"max_retries": 0},
+        "retry_config": {"max_retries": UPLOAD_RETRIES if uploads else 0},
     }
     if scheme == "s3":
         options |= _aws_options()
@@ -119,6 +125,34 @@ def _aws_options() -> dict[str, Any]:
         return {"credential_provider": Boto3CredentialProvider()}
     except Exception:  # noqa: BLE001 - without boto3, or what it needs, the role of the machine is used
         return {}
+
+
+class _Forks:
+    """Whether this process used obstore, and whether it was forked from one that had.
+
+    Fork copies no threads, so obstore would wait for its own for ever.
+    """
+
+    used = False
+    lost = False
+
+
+def check_forked(name: str) -> None:
+    """Refuse to use obstore in a process that was forked from one that had used it."""
+    if _Forks.lost:
+        raise SourceError(
+            "obstore was used before this process was forked, and its threads were not copied; "
+            'start processes with multiprocessing.get_context("spawn")',
+            source=name,
+        )
+    _Forks.used = True
+
+
+def _after_fork() -> None:
+    _Forks.lost = _Forks.used
+
+
+after_fork_in_child(_after_fork)
 
 
 def shown_url(url: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from seekwarc.compiling import override
@@ -146,10 +147,7 @@ class RangeSource(ABC):
 
 
 class SourceWrapper(RangeSource):
-    """Another source, with all of its methods. Derive from it, and override `on_read`, to watch the reads.
-
-    Closing the wrapper closes the source.
-    """
+    """Another source, closed with this one. Derive from it, and override `on_read`, to watch the reads."""
 
     def __init__(self, source: RangeSource, name: str | None = None) -> None:
         self._source = source
@@ -222,6 +220,7 @@ class SourceWrapper(RangeSource):
         self._source.close()
 
 
+@dataclass(slots=True, eq=False)
 class Stats:
     """What reading an open archive has cost so far.
 
@@ -239,19 +238,10 @@ class Stats:
         cache_hits: Frames that were in the cache, already decoded.
     """
 
-    __slots__ = ("bytes_decoded", "bytes_fetched", "cache_hits", "requests")
-
-    def __init__(self) -> None:
-        self.requests = 0
-        self.bytes_fetched = 0
-        self.bytes_decoded = 0
-        self.cache_hits = 0
-
-    def __repr__(self) -> str:
-        return (
-            f"<Stats: requests={self.requests}, bytes_fetched={self.bytes_fetched}, "
-            f"bytes_decoded={self.bytes_decoded}, cache_hits={self.cache_hits}>"
-        )
+    requests: int = 0
+    bytes_fetched: int = 0
+    bytes_decoded: int = 0
+    cache_hits: int = 0
 
 
 def read_fully(read: Callable[[int, int], bytes], start: int, stop: int) -> bytes:

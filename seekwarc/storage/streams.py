@@ -24,11 +24,7 @@ class ReadableStream(Protocol):
 
 
 def read_some(file: ReadableStream, size: int) -> bytes:
-    """Read once, up to `size` bytes; none at the end.
-
-    Raises:
-        BlockingIOError: The file is in non-blocking mode and has nothing ready.
-    """
+    """Read up to `size` bytes once, none at the end; a non-blocking file may raise BlockingIOError."""
     if type(file) is io.BufferedReader:
         # Its `read` waits for all of `size` and runs no signal handler between two pieces: Ctrl-C would take
         # effect when the next piece arrives, if ever.

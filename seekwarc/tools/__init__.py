@@ -1,4 +1,4 @@
-"""Work on whole files: verify, convert, index, join and recover them.
+"""Work on whole files: describe, verify, convert, index, join, split and recover them.
 
 Each function here does what the verb of the same name does on the command line:
 
@@ -19,16 +19,28 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from seekwarc.tools.concatenating import concat as concat
     from seekwarc.tools.converting import convert as convert
+    from seekwarc.tools.describe import info as info
+    from seekwarc.tools.dictionaries import dictionary as dictionary
+    from seekwarc.tools.extracting import extract as extract
     from seekwarc.tools.indexing import index as index
+    from seekwarc.tools.packing import pack as pack
     from seekwarc.tools.recovering import recover as recover
+    from seekwarc.tools.splitting import split as split
+    from seekwarc.tools.training import train as train
     from seekwarc.tools.verifying import verify as verify
 
 # A tool is imported when it is used.
 _HOMES = {
     "concat": "seekwarc.tools.concatenating",
     "convert": "seekwarc.tools.converting",
+    "dictionary": "seekwarc.tools.dictionaries",
+    "extract": "seekwarc.tools.extracting",
     "index": "seekwarc.tools.indexing",
+    "info": "seekwarc.tools.describe",
+    "pack": "seekwarc.tools.packing",
     "recover": "seekwarc.tools.recovering",
+    "split": "seekwarc.tools.splitting",
+    "train": "seekwarc.tools.training",
     "verify": "seekwarc.tools.verifying",
 }
 __all__ = list(_HOMES)

@@ -17,14 +17,7 @@ HEAD_SIZE: Final = 64 << 10
 
 
 def is_arc(source: str | os.PathLike[str] | BinaryIO) -> bool:
-    """Tell whether a file is an ARC file, compressed with gzip or not.
-
-    Args:
-        source: Its path or URL; a file object, which may be a pipe, is not looked at, and counts as none.
-
-    Raises:
-        SourceError: It cannot be read.
-    """
+    """Tell whether a file is an ARC file, compressed with gzip or not. Pipes are not read: False."""
     if not isinstance(source, str | os.PathLike):
         return False
     name = os.fspath(source)

@@ -7,70 +7,25 @@ in this process, in others (`tools.workers`) or on other machines (`compat.clust
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
-from seekwarc.errors import SourceError, TargetError
+from seekwarc.errors import TargetError
+from seekwarc.storage.expand import expand
 from seekwarc.tools.outcome import Job, Outcome, Status
 from seekwarc.tools.progress import Progress, counting
 from seekwarc.tools.work import JobContext, Report, Work, attempt
 
-__all__ = ["Pool", "archives_in", "base_name", "jobs_into", "run"]
+__all__ = ["Pool", "base_name", "jobs_into", "run"]
 
 MAX_LISTED: Final = 3
 """Maximum number of collisions in a message."""
 
-_ARCHIVE = re.compile(r"\.(mega)?warc(\.(gz|zstd?))?$", re.IGNORECASE)
 
-
-def archives_in(names: Iterable[str], *, leave_out: str | None = None) -> Iterator[tuple[str, bool]]:
-    """Yield the given files, and the WARC files in the given folders and their subfolders, in path order.
-
-    In folders, WARC files are recognized by name: .warc, .warc.gz, .warc.zst. Hidden files are skipped.
-
-    Args:
-        names: Files, folders, URLs, `-`.
-        leave_out: A subfolder to skip.
-
-    Yields:
-        Each file once: its name, and whether it was found in a folder.
-
-    Raises:
-        SourceError: A name is empty; a folder cannot be read or holds no WARC file.
-    """
-    seen: set[str] = set()
-    for name in names:
-        if not name:
-            raise SourceError("a name is empty; name a file or a folder (`.` for the current one)")
-        is_folder = "://" not in name and os.path.isdir(name)
-        found = list(_archives_below(name, leave_out)) if is_folder else [name]
-        if not found:
-            raise SourceError("no .warc, .warc.gz or .warc.zst is in this folder", source=name)
-        for file in found:
-            key = file if "://" in file or file == "-" else os.path.abspath(file)
-            if key not in seen:
-                seen.add(key)
-                yield file, is_folder
-
-
-def _archives_below(folder: str, leave_out: str | None) -> Iterator[str]:
-    def fail(error: OSError) -> None:
-        raise SourceError(f"cannot be read: {error.strerror}", source=error.filename) from error
-
-    for path, folders, files in os.walk(folder, onerror=fail):
-        folders[:] = sorted(it for it in folders if not _is_same(os.path.join(path, it), leave_out))
-        for file in sorted(files):
-            if _ARCHIVE.search(file) and not file.startswith("."):
-                yield os.path.join(path, file)
-
-
-def _is_same(path: str, other: str | None) -> bool:
-    return (
-        other is not None and os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
-    )
+def _is_same(path: str, other: str) -> bool:
+    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
 
 
 def base_name(source: str) -> str:
@@ -84,13 +39,10 @@ def jobs_into(folder: str, names: Iterable[str], rename: Callable[[str], str]) -
     """Plan to make one file in a folder of each source.
 
     A file that was found in a folder and is its own target was made by an earlier run, and is skipped.
-
-    Raises:
-        TargetError: Two files would get the same name, a source would be replaced, or standard input was
-            named.
     """
     jobs: list[Job] = []
-    for source, was_found in archives_in(names, leave_out=folder):
+    given = list(names)
+    for source in expand(given, leave_out=folder):
         if source == "-":
             raise TargetError(
                 "standard input has no name that a file in a folder could get; name one file with -o"
@@ -100,7 +52,7 @@ def jobs_into(folder: str, names: Iterable[str], rename: Callable[[str], str]) -
             raise TargetError(f"has no name that a file in {folder} could get", source=source)
         target = os.path.join(folder, rename(base))
         if _is_same(source, target):
-            if was_found:
+            if source not in given:
                 continue
             raise TargetError("source and target are the same file", source=source)
         jobs.append(Job(source, target))
@@ -149,22 +101,10 @@ def run(
     folder: str | None = None,
     on_progress: Progress | None = None,
 ) -> int:
-    """Work on files, and report on each.
+    """Work on files, and report on each; return the highest exit status of an outcome: 0, 1 or 2.
 
-    Args:
-        jobs: The files, in the order in which work on them begins.
-        work: Works on one file.
-        report: Receives events, progress and outcomes, always in this process.
-        processes: Number of files that are worked on at a time; 1 for all of them in this process.
-        pool: Works on the files instead of `processes`.
-        keep_going: Continue with the other files after one failed. Otherwise no further one is begun.
-        folder: Folder of the targets. Other processes keep unfinished files in a hidden folder in it, which
-            is removed however they end.
-        on_progress: Wraps each source that is read, instead of calls of `report.on_progress`; only for one
-            process.
-
-    Returns:
-        The highest exit status of an outcome: 0, 1 or 2.
+    `report` is called in this process. `pool` works instead of `processes`. In this process, `on_progress`
+    wraps each source that is read, instead of calls of `report.on_progress`.
     """
     if pool is None and processes > 1 and len(jobs) > 1:
         # Imported only when needed: it takes a while.

@@ -15,14 +15,15 @@ from typing import BinaryIO, Unpack
 from seekwarc.errors import TargetError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.options import ReadLimits, ReadOptions
+from seekwarc.storage.expand import expand
 from seekwarc.system import default_threads
-from seekwarc.tools.copy_inputs import PartTarget, parts_of, table_mode_of
-from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
+from seekwarc.tools.copy_inputs import PartTarget, parts_of, settings_of
+from seekwarc.tools.copy_target import CopyTarget, Recompressed, Tally
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.file_layout import TableMode
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.forms import compression_of
-from seekwarc.write.output import open_output
+from seekwarc.write.opening import open_output
 
 __all__ = ["Concatenation", "concat"]
 
@@ -59,7 +60,7 @@ class Concatenation:
 
 
 def concat(
-    sources: Iterable[PartTarget],
+    sources: str | os.PathLike[str] | Iterable[PartTarget],
     target: str | os.PathLike[str] | BinaryIO,
     *,
     verify: bool = True,
@@ -87,8 +88,8 @@ def concat(
     file, so has the new one.
 
     Args:
-        sources: The files: .warc.zst, .warc.gz or .warc, recognized by content. A pipe is first copied to a
-            temporary file.
+        sources: The files: .warc.zst, .warc.gz or .warc, recognized by content; folders, and patterns. One,
+            or several. A pipe is first copied to a temporary file.
         target: The new file; may be a pipe.
         verify: Decode every copied frame and check its checksum.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
@@ -105,7 +106,7 @@ def concat(
         SourceError: A file cannot be read.
         TargetError: The target cannot be written.
     """
-    sources = list(sources)
+    sources = list(expand(sources, repeat=True))
     if not sources:
         raise ValueError("sources is empty: there are no files to join")
     for source in sources:
@@ -117,21 +118,17 @@ def concat(
         )
     output = open_output(target, existing=existing)
     try:
-        with parts_of(sources, output.spool_directory, ReadOptions(**limits)) as parts:
-            first, tables = parts[0], table_mode_of(parts)
-            for part in parts:
-                problem = part.problem(first.dictionary)
-                if problem is not None:
-                    on_warning(f"{part.name}: {problem}: its records will be compressed again")
-            settings = CopySettings(tables, first.dictionary, first.dictionary_frame(), verify)
+        with parts_of(sources, output.spool_directory, ReadOptions.of(**limits)) as parts:
+            settings = settings_of(parts, on_warning, verify=verify)
             tally = Tally()
             with closing(OrderedWork(threads or default_threads())) as work:
                 file = CopyTarget(output, work, settings, tally)
                 for part in parts:
-                    with closing(part.records(first.dictionary, on_progress, "joining")) as records:
+                    with closing(part.records(settings.dictionary, on_progress, "joining")) as records:
                         for record in records:
                             file.add(record)
-                file.finish()
+                file.seal()
+            output.commit()
     except BaseException:
         output.abort()
         raise
@@ -139,7 +136,7 @@ def concat(
         files=len(parts),
         records=tally.records,
         target_size=file.size,
-        tables=tables,
+        tables=settings.tables,
         bytes_copied=tally.bytes_copied,
         bytes_recompressed=tally.bytes_recompressed,
         recompressed=tally.recompressed,

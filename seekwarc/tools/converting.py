@@ -23,10 +23,11 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource
 from seekwarc.storage.streams import PipeSource
 from seekwarc.tools.progress import Progress, no_progress
-from seekwarc.tools.sinks import RecordSink, gzip_sink, plain_sink
+from seekwarc.tools.sinks import StreamSink
 from seekwarc.write.files import Existing, refuse_same_file
+from seekwarc.write.opening import open_output
 from seekwarc.write.options import FrameOptions
-from seekwarc.write.output import Output, PathOutput, open_output
+from seekwarc.write.output import Output, PathOutput
 from seekwarc.write.writer import Writer
 
 __all__ = ["Conversion", "content_digest", "convert", "holds_same"]
@@ -63,13 +64,7 @@ class Conversion:
 
 
 def content_digest(source: RangeSource, *, max_dictionary_size: int = MAX_DICTIONARY_SIZE) -> str:
-    """Return the SHA-256 of everything that a file decompresses to, in hexadecimal.
-
-    Frames or members are decompressed one after the other; records and tables are ignored.
-
-    Raises:
-        FormatError: The file is damaged.
-    """
+    """Return the SHA-256, in hexadecimal, of everything that a file decompresses to."""
     file = ArchiveFile(Fetcher(source), ReadOptions(max_dictionary_size=max_dictionary_size))
     window, compression = file.begin()
     digest = hashlib.sha256()
@@ -80,7 +75,7 @@ def content_digest(source: RangeSource, *, max_dictionary_size: int = MAX_DICTIO
     return digest.hexdigest()
 
 
-class _CheckedOutput:
+class _CheckedOutput(Output):
     """An output that is decompressed again, and compared, before it becomes the final file.
 
     A file is read back from the disk. What goes into a pipe is decompressed by a thread on the way.
@@ -90,6 +85,7 @@ class _CheckedOutput:
         self.name = output.name
         self.begin = output.begin
         self.spool_directory = output.spool_directory
+        self.filename = output.filename
         self.size = 0
         """Bytes written so far."""
         self._output = output
@@ -106,10 +102,6 @@ class _CheckedOutput:
 
     def flush(self) -> None:
         self._output.flush()
-
-    def rollback(self, size: int) -> bool:  # noqa: ARG002
-        # A record that cannot be read ends the conversion.
-        return False
 
     def commit(self) -> None:
         try:
@@ -150,8 +142,6 @@ class _CheckedOutput:
 
 
 class _PassingDigest:
-    """Computes the digest of what a compressed stream decompresses to, in a thread."""
-
     def __init__(self) -> None:
         reader, writer = os.pipe()
         self._in = os.fdopen(writer, "wb", 0)
@@ -233,7 +223,7 @@ def convert(
     stored = open_source(source)
     refuse_same_file(stored.name, target)
     with Reader(on_progress(stored, "converting"), **(limits or {})) as archive:
-        records = archive.in_order(on_data)
+        records = archive.in_order(on_data, mended=["shared"])
         output = _CheckedOutput(
             open_output(target, existing=existing), digest.hexdigest if verify else None, on_progress
         )
@@ -268,15 +258,13 @@ def convert(
         )
 
 
-def _sink(output: Output, compression: Compression, options: FrameOptions) -> RecordSink:
+def _sink(output: Output, compression: Compression, options: FrameOptions) -> Writer | StreamSink:
     if compression == "zst":
-        return Writer(output, compression="zst", **options)
+        return Writer(output, compression="zst", on_error="discard", **options)
     level = options.pop("level", None)
     if options or (compression == "none" and level is not None):
         raise ValueError(f"a file of compression {compression!r} takes no {', '.join(options) or 'level'}")
-    if compression == "none":
-        return plain_sink(output)
-    return gzip_sink(output) if level is None else gzip_sink(output, level=level)
+    return StreamSink(output, compression, level)
 
 
 def _compression_of(target: object) -> Compression:
@@ -297,12 +285,7 @@ def holds_same(
     on_progress: Progress = no_progress,
     max_dictionary_size: int = MAX_DICTIONARY_SIZE,
 ) -> bool:
-    """Tell whether two files decompress to the same bytes, so that converting one would make the other.
-
-    Raises:
-        FormatError: The source is damaged. A damaged target only makes the result False.
-        SourceError: Either cannot be read.
-    """
+    """Tell whether two files decompress to the same bytes; if the second one is damaged, they do not."""
     with closing(on_progress(open_source(source), "comparing")) as stored:
         expected = content_digest(stored, max_dictionary_size=max_dictionary_size)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import BinaryIO, Final
@@ -18,11 +18,12 @@ from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord, StoredRecords, has_table_each, loose_records
+from seekwarc.tools.copy_target import CopySettings
 from seekwarc.tools.pipes import searchable
 from seekwarc.tools.progress import Progress
 from seekwarc.write.file_layout import TableMode
 
-__all__ = ["Part", "PartTarget", "parts_of", "table_mode_of"]
+__all__ = ["Part", "PartTarget", "parts_of", "settings_of"]
 
 PartTarget = str | os.PathLike[str] | bytes | BinaryIO | RangeReadable
 
@@ -76,13 +77,7 @@ class Part:
     def records(
         self, dictionary: Dictionary | None, on_progress: Progress, label: str
     ) -> Generator[StoredRecord | LooseRecord, None, None]:
-        """Yield the file's records for copying into a file with the given dictionary, or none.
-
-        The file is open until the last was yielded, or the generator is closed.
-
-        Raises:
-            FormatError: The file is damaged; raised at the damage.
-        """
+        """Yield the records for a file with that dictionary, or none. The file is open until the end."""
         source = Fetcher(on_progress(open_source(self.target), label))
         with closing(ArchiveFile(source, self.limits)) as file:
             problem = self.problem(dictionary)
@@ -96,17 +91,7 @@ class Part:
 def parts_of(
     targets: Sequence[PartTarget], directory: str | None, limits: ReadOptions
 ) -> Iterator[list[Part]]:
-    """Examine files that will be read later. Each is closed again, since there may be thousands.
-
-    Args:
-        targets: The files. A pipe, which can be read only once, is copied to a temporary file.
-        directory: Folder of temporary files; None for the system's.
-        limits: Limits of reading.
-
-    Raises:
-        SourceError: A file cannot be read.
-        FormatError: A file is not a WARC file, or its dictionary is damaged.
-    """
+    """Examine files that will be read later. Each is closed again, since there may be thousands."""
     # One copy of a dictionary that a thousand files share.
     known: dict[bytes, Dictionary] = {}
     with ExitStack() as stack:
@@ -140,7 +125,16 @@ def _part(
             source.close()
 
 
-def table_mode_of(parts: Sequence[Part]) -> TableMode:
-    """Return the tables of a file made of others: a table for each record if all of them have that."""
+def settings_of(parts: Sequence[Part], on_warning: Callable[[str], object], *, verify: bool) -> CopySettings:
+    """Return the settings of a file made of others, and warn of those that will be compressed again.
+
+    It has the dictionary of the first, and a table for each record if all of them have that.
+    """
+    dictionary = parts[0].dictionary
+    for part in parts:
+        problem = part.problem(dictionary)
+        if problem is not None:
+            on_warning(f"{part.name}: {problem}: its records will be compressed again")
     kinds = {part.has_table_each if part.compression == "zst" else False for part in parts}
-    return "every" if True in kinds and False not in kinds else "large"
+    tables: TableMode = "every" if True in kinds and False not in kinds else "large"
+    return CopySettings(tables, dictionary, parts[0].dictionary_frame(), verify)

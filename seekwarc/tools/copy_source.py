@@ -19,7 +19,7 @@ from typing import Final
 
 from seekwarc.errors import FormatError, LimitError, TruncatedError
 from seekwarc.format.header_fields import find_header_end
-from seekwarc.format.seektable import FOOTER_SIZE, table_frame_size
+from seekwarc.format.seektable import FOOTER_SIZE, ends_like_table
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.format.zstd import (
     DICTIONARY_FRAME_MAGIC,
@@ -165,11 +165,7 @@ class LooseRecord:
 
 
 def loose_records(file: ArchiveFile, reason: str) -> Iterator[LooseRecord]:
-    """Yield all records of a file, to be compressed again.
-
-    Raises:
-        FormatError: The file is damaged; raised at the damage.
-    """
+    """Yield all records of a file, to be compressed again."""
     window, compression = file.begin()
     records = StreamedRecords(file, window, 0, compression)
     for record in records:
@@ -187,10 +183,7 @@ def _loose(file: ArchiveFile, records: StreamedRecords, record: Record, reason: 
 def has_table_each(file: ArchiveFile) -> bool | None:
     """Tell whether a file has a seek table for each record and none for itself (spec-notes, section 4.2).
 
-    Only the end of the file is read.
-
-    Returns:
-        None for a file of one record without a block, where both kinds of tables look the same.
+    Only the end of the file is read. None if there is one record without a block: both kinds look the same.
     """
     source = file.source
     try:
@@ -227,7 +220,6 @@ class StoredRecords:
         self._dictionary_id = dictionary.id if dictionary is not None else 0
 
     def __iter__(self) -> Iterator[StoredRecord | LooseRecord]:
-        """Yield the records."""
         window = self._window
         record: StoredRecord | None = None
         ownerless = FrameList()
@@ -257,7 +249,6 @@ class StoredRecords:
             yield record
 
     def _single(self, offset: int, header: FrameHeader) -> StoredRecord | None:
-        """Return the record in a small frame at `offset`, if the frame holds exactly one record."""
         data, index = self._window.get(offset, offset + AT_HAND)
         measured = measure_frame(data, index)
         if measured is not None and measured[1] <= WHOLE_FRAME:
@@ -318,7 +309,7 @@ class StoredRecords:
         while (record := records.step()) is not None:
             yield _loose(self._file, records, record, reason or NOT_ALONE)
             records.finish()
-            if records.at_unit:
+            if records.at_frame:
                 start = frame_start_at(ahead, records.next_offset)
                 if start is None or start[1] is None:
                     return records.next_offset
@@ -328,7 +319,6 @@ class StoredRecords:
         return self._file.source.size or 0
 
     def _problem(self, header: FrameHeader | None, size: int) -> str | None:
-        """Return the rule for all frames that a frame breaks, or None."""
         if header is None or header.content_size == 0:
             return None
         if header.content_size is None:
@@ -346,12 +336,11 @@ class StoredRecords:
         return frame
 
     def _is_kept(self, frame: Frame) -> bool:
-        """Tell whether a skippable frame is copied."""
         if frame.magic == DICTIONARY_FRAME_MAGIC:
             return False
         if frame.magic == SEEK_TABLE_MAGIC:
             tail = self._window.take(frame.end - FOOTER_SIZE, FOOTER_SIZE)
-            if table_frame_size(tail) is not None:
+            if ends_like_table(tail, frame.size):
                 return False
         if frame.size > MAX_LISTED:
             text = f"an extension frame of {frame.size} bytes does not fit into a seek table"

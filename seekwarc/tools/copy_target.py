@@ -37,8 +37,9 @@ from seekwarc.write.assembly import ENTRY_SIZES, OWN_TABLE, RecordAssembly, stor
 from seekwarc.write.block_reader import BlockSource
 from seekwarc.write.file_layout import CHECKSUM_OF_NOTHING, Entry, TableMode
 from seekwarc.write.forms import form_of
+from seekwarc.write.opening import open_output
 from seekwarc.write.options import WriteOptions
-from seekwarc.write.output import Output, open_output
+from seekwarc.write.output import Output
 from seekwarc.write.record_file import RecordFile
 from seekwarc.write.spool import MERGED_LEAD
 
@@ -108,10 +109,7 @@ class CopySettings:
 
 
 class FrameCopier:
-    """Copies the frames of records into a file that other records are compressed into.
-
-    Jobs of both kinds go through the same ordered work, so the records are in the order of the calls.
-    """
+    """Copies the frames of records, and compresses other records, in the order of the calls."""
 
     def __init__(
         self, assembly: RecordAssembly, work: OrderedWork, tally: Tally, *, verify: bool = True
@@ -131,11 +129,7 @@ class FrameCopier:
         return self._assembly.size_bound + self._expected
 
     def copy(self, record: StoredRecord) -> None:
-        """Add a record by copying its frames.
-
-        Raises:
-            ChecksumError: A frame is damaged; it may be one of an earlier call.
-        """
+        """Add a record by copying its frames."""
         self._assembly.submit()
         bound = copied_bound(record)
         self._expected += bound
@@ -143,7 +137,7 @@ class FrameCopier:
             self._tally.bytes_copied += len(record.data)
             self._mark(partial(self._add_single, record, bound), len(record.data))
         else:
-            self._mark(self._begin_record)
+            self._mark(self._layout.begin_record)
             large = record.data_frames > 1
             if large and self._assembly.merges_first_header and record.header_is_apart:
                 large = self._copy_with_merged_head(record)
@@ -164,14 +158,11 @@ class FrameCopier:
         self._add_run(record.data, [_entry(record.data, record.frames.contents[0])])
         self._end_record(bound, large=False)
 
-    def _begin_record(self) -> None:
-        self._layout.begin_record()
-
     def _end_record(self, bound: int, *, large: bool) -> None:
         self._layout.end_record(large=large)
         self._expected -= bound
 
-    def _mark(self, step: Callable[[], None], size: int = 0) -> None:
+    def _mark(self, step: Callable[[], object], size: int = 0) -> None:
         self._marked += size
         if self._marked > MAX_MARKED:
             self._marked = 0
@@ -182,11 +173,7 @@ class FrameCopier:
         self._mark(lambda: self._layout.add(frame), len(frame.data))
 
     def _copy_with_merged_head(self, record: StoredRecord) -> bool:
-        """Copy a record, with a new first frame that holds more than the header (spec-notes, section 2.5).
-
-        Returns:
-            Whether the copy has more than one frame.
-        """
+        """Copy a record, its header merged with the next frame; return whether it has several frames."""
         frames, second = record.frames, record.second
         block = self._content(record, second)
         lead = min(MERGED_LEAD, len(block))
@@ -244,11 +231,7 @@ class FrameCopier:
 
 
 class CopyTarget:
-    """A file that is made of records of other files. The caller ends it by `finish` or `abort`.
-
-    Raises:
-        TargetError: The target cannot be written to.
-    """
+    """A file that is made of records of other files. The caller ends it by `seal` or `abort`."""
 
     def __init__(
         self,
@@ -258,7 +241,7 @@ class CopyTarget:
         tally: Tally,
     ) -> None:
         form = form_of("zst", WriteOptions(tables=settings.tables), settings.dictionary)
-        assemble = partial(RecordAssembly, form=form, work=work)
+        assemble = partial(RecordAssembly, form, work)
         self._file = RecordFile(open_output(target), assemble, settings.dictionary_frame)
         self._assembly = self._file.assembly
         self._copier = FrameCopier(self._assembly, work, tally, verify=settings.verify)
@@ -278,12 +261,7 @@ class CopyTarget:
         return self._assembly.layout.size
 
     def add(self, record: StoredRecord | LooseRecord, *, again: bool = False) -> None:
-        """Add a record, by copying its frames if possible.
-
-        Raises:
-            FormatError: It is damaged.
-            TargetError: The file cannot be written.
-        """
+        """Add a record, by copying its frames if possible."""
         self._tally.records += not again
         reason = record.reason if isinstance(record, LooseRecord) else self._misfit(record)
         # The size of records that are compressed again, and of a first record, is only estimated.
@@ -317,7 +295,6 @@ class CopyTarget:
         return self._copier.size_bound + bound <= max_size
 
     def _misfit(self, record: StoredRecord) -> str | None:
-        """Return why a record's frames do not fit into this file, or None."""
         count, length = record.data_frames, record.header.content_length
         if self._tables == "every":
             if not length:
@@ -333,16 +310,16 @@ class CopyTarget:
             return FIRST_LARGE
         return None
 
-    def finish(self) -> None:
-        """See `RecordFile.finish`; if that fails, abort."""
+    def seal(self) -> None:
+        """End the file, which gets its name when its output is committed; if that fails, abort."""
         try:
-            self._file.finish()
+            self._file.seal()
         except BaseException:
             self.abort()
             raise
 
     def abort(self) -> None:
-        """See `RecordFile.abort`."""
+        """Leave nothing under the final name."""
         self._file.abort()
 
 
@@ -362,7 +339,6 @@ def _read(file: ArchiveFile, offset: int, size: int) -> bytes:
 def _entries(
     file: ArchiveFile, offset: int, data: bytes, sizes: Sequence[tuple[int, int]], *, verify: bool
 ) -> list[Entry]:
-    """Return the seek table entries of frames, after decoding the frames to verify them."""
     view = memoryview(data)
     entries = []
     position = 0

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import BinaryIO, Unpack
 
-from seekwarc.errors import SeekWarcError
+from seekwarc.errors import FormatError, FormatWarning, SeekWarcError
 from seekwarc.format.blosc2 import FRAME_HEAD_SIZE, describe_blosc2
 from seekwarc.format.rules import check_header
 from seekwarc.format.seektable import SeekTable
 from seekwarc.frames.run import ReadPlan
+from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
+from seekwarc.read.selection import Conditions, Selection
+from seekwarc.storage.source import RangeReadable
 
 __all__ = [
     "SHADES",
     "FileSummary",
-    "RecordSummary",
     "describe_file",
     "describe_record",
     "frame_picture",
+    "info",
     "payload_format",
+    "typical_read",
 ]
 
 SHADES = "█▓▒░"
+EVERY_RECORD = Selection()
 TYPICAL_RANGE = 64 << 10
 BINARY_TYPES = ("application/octet-stream", "application/vnd.blosc2", "application/x-blosc2")
 """What servers call a Blosc2 file, which has no type of its own."""
@@ -31,7 +39,13 @@ BINARY_TYPES = ("application/octet-stream", "application/vnd.blosc2", "applicati
 
 @dataclass(slots=True)
 class FileSummary:
-    """A file in numbers."""
+    """A file in numbers.
+
+    Example:
+        >>> summary = seekwarc.tools.info("crawl.warc.zst")
+        >>> summary.records, summary.types["response"]
+        (5, 2)
+    """
 
     name: str
     compression: str
@@ -46,24 +60,29 @@ class FileSummary:
     """Number of records by type."""
     is_cut_off: bool = False
     """Whether the file ends inside its last record."""
+    damaged: list[int] = field(default_factory=list)
+    """Offsets of damage, after which the next records were counted."""
     table_status: Counter[str] = field(default_factory=Counter)
     """Number of records by how their frames are known; see `TableStatus`."""
     largest: list[tuple[int, int, str]] = field(default_factory=list)
     """The largest records: (size of the block, offset, URI)."""
 
 
-def describe_file(archive: Reader, *, largest: int = 5) -> FileSummary:
-    """Read a file once, without decompressing the blocks of large records.
-
-    Raises:
-        FormatError: The file is damaged.
-    """
+def describe_file(archive: Reader, *, largest: int = 5, selection: Selection = EVERY_RECORD) -> FileSummary:
+    """Count the selected records; large blocks are not decompressed. Warns of damage, and goes on."""
     dictionary = archive.dictionary
     summary = FileSummary(
         archive.name, archive.compression, archive.size, dictionary.id if dictionary else None
     )
+
+    def pass_over(damage: FormatError) -> None:
+        summary.damaged.append(damage.offset or 0)
+        warnings.warn(str(damage), FormatWarning, stacklevel=2)
+
     record = None
-    for record in archive:
+    for record in archive.past_damage(pass_over):
+        if not selection.matches(record):
+            continue
         summary.records += 1
         summary.content_size += record.size
         summary.types[record.type or "-"] += 1
@@ -79,81 +98,71 @@ def describe_file(archive: Reader, *, largest: int = 5) -> FileSummary:
     return summary
 
 
-@dataclass(frozen=True, slots=True)
-class RecordSummary:
-    """A record and its frames in numbers."""
+def info(
+    target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
+    *,
+    largest: int = 5,
+    limits: ReadLimits | None = None,
+    **conditions: Unpack[Conditions],
+) -> FileSummary:
+    """Describe a file in numbers: its records, their sizes and types, and how their frames are found.
 
-    offset: int
-    length: int
-    """Compressed bytes up to the next record."""
-    type: str | None
-    id: str | None
-    date: str | None
-    uri: str | None
-    content_type: str | None
-    http: str | None
-    """Status line or request line of the HTTP message in the block."""
-    codings: tuple[str, ...]
-    """Content codings of the payload."""
-    truncated: str | None
-    segment: str | None
-    """WARC-Segment-Number, if the record is a segment."""
-    refers_to: str | None
-    """ID or URI that WARC-Refers-To or WARC-Refers-To-Target-URI states."""
-    findings: tuple[str, ...]
-    """Rules of the standard that the header breaks."""
-    block_size: int
-    payload_format: str | None
-    """What the payload says of itself, if it is a Blosc2 frame or chunk."""
-    payload_size: int | None
-    """None for a body in chunked transfer coding whose chunks were not read."""
-    table_status: str
-    table_problem: str | None
-    frames: SeekTable | None
-    example: ReadPlan
-    """Cost of reading 64 KiB from the middle of the payload; of the block if `payload_size` is None."""
+        summary = tools.info("crawl.warc.zst", since=datetime(2026, 11, 1, tzinfo=UTC))
+        print(summary.records, summary.types["response"], summary.largest[0])
 
+    The file is read once; the blocks of large records are not decompressed, unless a condition needs them.
 
-def describe_record(record: Record) -> RecordSummary:
-    """Describe a record without decompressing more than its head.
+    Args:
+        target: The file; see `Reader`.
+        largest: Number of the largest records that are listed.
+        limits: Limits of reading; see `Reader`.
+        **conditions: Which records count; see `Conditions`.
 
-    Only a small body in chunked transfer coding is read, to learn its size.
+    Raises:
+        FormatError: The file is damaged or not a WARC file.
+        SourceError: The file cannot be read.
+        ValueError: A condition is invalid.
     """
+    with Reader(target, **(limits or {})) as archive:
+        return describe_file(archive, largest=largest, selection=Selection.of(**conditions))
+
+
+def describe_record(record: Record) -> dict[str, object]:
+    """Return what `seekwarc info --json` says of a record, but for its frames; see spec-notes/json.md."""
     payload = record.payload
-    body = record.body
     payload.look_ahead(record.content_length, 0)
-    size = payload.known_size
-    extent = payload if size is not None else record.block
+    body = record.body
+    return {
+        "offset": record.offset,
+        "length": record.length,
+        "type": record.type,
+        "id": record.id,
+        "date": record.header.get("WARC-Date"),
+        "uri": record.target_uri,
+        "content_type": record.content_type,
+        "http": record.http.start_line if record.http is not None else None,
+        "codings": payload.codings,
+        "truncated": record.truncated,
+        "segment": record.header.get("WARC-Segment-Number"),
+        "refers_to": record.refers_to_id or record.refers_to_target_uri,
+        "findings": [f"{it.severity}: {it}" for it in check_header(record.header)],
+        "block_size": record.content_length,
+        "payload_format": payload_format(record),
+        "payload_size": payload.known_size,
+        "table_status": body.table_status,
+        "table_problem": body.table_problem,
+    }
+
+
+def typical_read(record: Record) -> ReadPlan:
+    """Return the cost of reading 64 KiB from the middle of the payload, or of the block if it has no size."""
+    extent = record.payload if record.payload.known_size is not None else record.block
     middle = max(extent.size // 2 - TYPICAL_RANGE // 2, 0)
-    return RecordSummary(
-        offset=record.offset,
-        length=record.length,
-        type=record.type,
-        id=record.id,
-        date=record.header.get("WARC-Date"),
-        uri=record.target_uri,
-        content_type=record.content_type,
-        http=record.http.start_line if record.http is not None else None,
-        codings=payload.codings,
-        truncated=record.truncated,
-        segment=record.header.get("WARC-Segment-Number"),
-        refers_to=record.refers_to_id or record.refers_to_target_uri,
-        findings=tuple(f"{it.severity}: {it}" for it in check_header(record.header)),
-        block_size=record.content_length,
-        payload_format=payload_format(record),
-        payload_size=size,
-        table_status=body.table_status,
-        table_problem=body.table_problem,
-        frames=body.frames,
-        example=extent.plan(middle, middle + TYPICAL_RANGE),
-    )
+    return extent.plan(middle, middle + TYPICAL_RANGE)
 
 
 def payload_format(record: Record) -> str | None:
-    """Say what a payload holds if it is a Blosc2 frame or bare chunk; None if it is anything else.
-
-    Only the beginning of a payload of an unknown type, or of one without a name for it, is read.
-    """
+    """Describe a Blosc2 frame or bare chunk; None for any other payload. Only the beginning is read."""
     payload = record.payload
     kind = payload.media_type
     size = payload.known_size
@@ -167,13 +176,7 @@ def payload_format(record: Record) -> str | None:
 
 
 def frame_picture(table: SeekTable, width: int, shades: str = SHADES) -> str:
-    """Draw a record's frames; each character stands for an equal share of the content.
-
-    Args:
-        table: The frames.
-        width: Number of characters.
-        shades: Four characters, from content that does not compress to content that compresses very well.
-    """
+    """Draw a record's frames, a character for each equal share of the content, lighter if compressed well."""
     total = table.content_size
     if not total:
         return ""

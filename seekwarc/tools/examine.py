@@ -77,17 +77,10 @@ def examine(
     *,
     begin: int = 0,
 ) -> Iterator[Intact | Damage]:
-    """Yield the intact records and the damage of a file, in order.
+    """Yield the intact records and the damage of a file, in order. Its size must be known.
 
-    A thread decompresses ahead, unless the file is small.
-
-    Args:
-        file: The file; its size must be known.
-        compression: Its compression.
-        on_record: Called with each record before its block is read, and with a function that reads the rest
-            of the record. Reading raises if the record is damaged, and so does that function.
-        audit: Makes the audit that checks the frames.
-        begin: Offset to begin at.
+    `on_record` is called with each record before its block is read, and with a function that reads the rest
+    of the record. Both that function and reading raise if the record is damaged.
     """
     size = file.source.size or 0
     search = RecordSearch(file, compression)
@@ -134,8 +127,6 @@ def examine(
 
 
 class _Walk:
-    """A pass through the records of the file, up to the first damage."""
-
     def __init__(self, records: StreamedRecords, stream: ContentStream) -> None:
         self._records = records
         self._stream = stream
@@ -149,11 +140,7 @@ class _Walk:
     def intact(
         self, on_record: Callable[[Record, Callable[[], None]], object], reach: _Reach, name: str
     ) -> Iterator[Intact]:
-        """Yield intact records.
-
-        Raises:
-            FormatError: Damage was reached, in `record`, or at `end` if that is None.
-        """
+        """Yield intact records. Damage is raised: that of `record`, or at `end` if that is None."""
         self.end = self._records.next_offset
         while (record := self._records.step()) is not None:
             self.record = record
@@ -173,54 +160,44 @@ class _Walk:
         try:
             self._records.finish()
         except FormatError as error:
-            if self.record is None or not self.record.has_length or self._stream.unit_is_open:
+            if self.record is None or not self.record.has_length or self._stream.frame_is_open:
                 raise
             self._following = error
-        self.end = self._records.next_offset if self._following is None else self._stream.unit_end
+        self.end = self._records.next_offset if self._following is None else self._stream.frame_end
 
 
 class _Reach:
-    """How much content follows each frame or member, known once a pass has reached the end of the file.
-
-    With that, a record that claims more is known to be cut off without reading it. Takes 16 bytes of memory
-    for each frame or member.
-
-    Args:
-        plain_size: Size of the file if it is not compressed, else None.
-    """
+    """How much content follows each frame or member: a record that claims more need not be read."""
 
     def __init__(self, plain_size: int | None) -> None:
         self._plain_size = plain_size
-        self._units = array("Q")
+        self._offsets = array("Q")
         self._positions = array("Q")
         self._size = 0
         self._at_end = False
 
     def measured(self, pieces: Iterator[Piece | EmptyFrame]) -> Iterator[Piece | EmptyFrame]:
-        """Yield the pieces, and note where frames or members begin."""
         for piece in pieces:
             if isinstance(piece, Piece):
                 if piece.first:
-                    self._units.append(piece.unit)
+                    self._offsets.append(piece.offset)
                     self._positions.append(self._size)
                 self._size += len(piece.data)
             yield piece
         self._at_end = True
 
     def is_known(self, offset: int) -> bool:
-        """Tell whether the amount of content from `offset` on is known."""
         return self._left(offset) is not None
 
     def _left(self, offset: int) -> int | None:
         if self._plain_size is not None:
             return self._plain_size - offset
-        number = bisect_left(self._units, offset)
-        if not self._at_end or number == len(self._units) or self._units[number] != offset:
+        number = bisect_left(self._offsets, offset)
+        if not self._at_end or number == len(self._offsets) or self._offsets[number] != offset:
             return None
         return self._size - self._positions[number]
 
     def cut(self, name: str, offset: int, skip: int, header: RecordHeader) -> TruncatedError | None:
-        """Return an error if the file is known to end inside a record, else None."""
         left = self._left(offset)
         missing = len(header.raw) + header.content_length - (left - skip) if left is not None else 0
         if missing <= 0:

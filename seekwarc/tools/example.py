@@ -6,7 +6,6 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -49,30 +48,15 @@ def _pages() -> Iterator[tuple[str, bytes]]:
         yield f"http://example.org/{number}.html", page.encode()
 
 
-def _head(kind: str, size: int) -> bytes:
-    return f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {size}\r\n\r\n".encode()
-
-
 def make_example(path: Path, film_size: int, *, existing: Existing = "error") -> int:
-    """Write a crawl of fifty pages and a film as .warc.zst; return the offset of the film's record.
-
-    Raises:
-        TargetExistsError: A file of that name exists.
-        TargetError: It cannot be written.
-    """
-    content_type = "application/http; msgtype=response"
+    """Write a crawl of fifty pages and a film as .warc.zst; return the offset of the film's record."""
     with Writer(path, existing=existing, on_error="discard") as writer:
         writer.write_warcinfo({"software": "seekwarc demo"}, filename=path.name)
         for uri, page in _pages():
-            block = _head("text/html", len(page)) + page
-            writer.write("response", target_uri=uri, block=block, content_type=content_type, date=DATE)
-        film = writer.write(
-            "response",
-            target_uri=FILM,
-            block=chain([_head("video/mp4", film_size)], _film(film_size)),
-            content_type=content_type,
-            date=DATE,
-        )
+            head = {"Content-Type": "text/html"}
+            writer.write_response(uri, page, status=200, http_headers=head, date=DATE)
+        head = {"Content-Type": "video/mp4", "Content-Length": str(film_size)}
+        film = writer.write_response(FILM, _film(film_size), status=200, http_headers=head, date=DATE)
         return film.offset
 
 

@@ -84,13 +84,10 @@ Python's `mimetypes` reads files of the system, so names would depend on the mac
 
 
 def name_of(uri: str | None, media_type: str | None, *, default: str = EMPTY) -> tuple[str, str]:
-    """Make a name for a payload from its URI and its type.
+    """Make a name, and its ending such as ".png" or "", for a payload from its URI and its type.
 
     `http://example.org/a/caf%C3%A9.png?w=9` becomes `example.org_a_café_w=9.png`. User names and passwords
     are left out, as is everything after "#".
-
-    Returns:
-        The name without its ending, and its ending, such as ".png", or "".
     """
     match = re.match(_URI, (uri or default)[:MAX_URI], re.IGNORECASE | re.DOTALL)
     scheme, host, rest = match.groups() if match else (None, None, default)
@@ -128,8 +125,6 @@ class NamesInUse:
 
 def _readable(text: str) -> str:
     """Replace all characters but letters, digits and a few marks; invisible ones too."""
-    if text.isascii():
-        return re.sub(r"[^\-._=+,@()0-9A-Za-z]", "_", text).strip("_")
     text = unicodedata.normalize("NFC", text)
     kept = (it if it in MARKS or unicodedata.category(it)[0] in "LMN" else "_" for it in text)
     return "".join(kept).strip("_")

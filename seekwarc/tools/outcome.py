@@ -69,11 +69,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A file to work on, and the file to make of it, if any.
-
-    Example:
-        Job("crawls/a.warc.gz", "new/a.warc.zst")
-    """
+    """A file to work on, and the file to make of it, if any."""
 
     source: str
     target: str | None = None
@@ -114,14 +110,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a job.
-
-    Attributes:
-        job: The job.
-        status: How it ended.
-        result: The result of the tool; None if it has none.
-        failure: Why it failed; None if it did not.
-    """
+    """The outcome of a job: how it ended, with the result of the tool if it has one, or why it failed."""
 
     job: Job
     status: Status

@@ -21,7 +21,6 @@ from seekwarc.format.arrow import arrow, strings
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import Stats
 from seekwarc.write.output import Output
 
 if TYPE_CHECKING:
@@ -40,13 +39,7 @@ UNIQUE: Final = (KEY, "url", "url_path", "url_query", "content_digest", "warc_re
 
 
 def write_parquet(lines: Iterable[bytes], output: Output) -> int:
-    """Write an index, and return how many rows it has.
-
-    Raises:
-        UnsupportedError: pyarrow is not installed.
-        FormatError: A line is malformed.
-        TargetError: The index cannot be written.
-    """
+    """Write an index, and return how many rows it has."""
     pa = arrow()
     import pyarrow.parquet as pq
 
@@ -63,21 +56,23 @@ def write_parquet(lines: Iterable[bytes], output: Output) -> int:
         write_page_index=True,
         store_schema=False,
     ) as writer:
-        group: list[Any] = []
-        count = size = 0
         remaining = iter(lines)
-        while batch := _batch(pa, schema, remaining):
-            group.append(batch)
-            count += batch.num_rows
-            size += batch.nbytes
-            if count >= GROUP_ROWS or size >= GROUP_BYTES:
-                writer.write_table(pa.Table.from_batches(group, schema), row_group_size=count)
-                rows += count
-                group, count, size = [], 0, 0
+        while batches := _group(pa, schema, remaining):
+            group = pa.Table.from_batches(batches, schema)
+            writer.write_table(group, row_group_size=group.num_rows)
+            rows += group.num_rows
         writer.add_key_value_metadata({"writer": f"seekwarc {seekwarc.__version__}"})
-        if group:
-            writer.write_table(pa.Table.from_batches(group, schema), row_group_size=count)
-    return rows + count
+    return rows
+
+
+def _group(pa: Any, schema: pa.Schema, lines: Iterator[bytes]) -> list[pa.RecordBatch]:  # noqa: ANN401
+    batches: list[pa.RecordBatch] = []
+    rows = size = 0
+    while rows < GROUP_ROWS and size < GROUP_BYTES and (batch := _batch(pa, schema, lines)):
+        batches.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+    return batches
 
 
 def _batch(pa: Any, schema: pa.Schema, lines: Iterable[bytes]) -> pa.RecordBatch | None:  # noqa: ANN401
@@ -98,12 +93,8 @@ def _batch(pa: Any, schema: pa.Schema, lines: Iterable[bytes]) -> pa.RecordBatch
 
 
 def lines_in(path: str) -> Iterator[bytes]:
-    """Yield the lines of a columnar index, with their line breaks.
-
-    Raises:
-        FormatError: It is damaged.
-    """
-    with closing(Fetcher(open_source(path), Stats())) as source:
+    """Yield the lines of a columnar index, with their line breaks."""
+    with closing(Fetcher(open_source(path))) as source:
         for row in ParquetLines(source, IndexLimits()).ascending(b""):
             yield row.data + b"\n"
 

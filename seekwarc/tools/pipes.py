@@ -10,7 +10,8 @@ from typing import BinaryIO, Final, cast
 from seekwarc.errors import SeekWarcError, TargetError
 from seekwarc.storage.source import RangeSource
 from seekwarc.storage.streams import FileObjectSource
-from seekwarc.write.files import write_all
+from seekwarc.write.files import Existing, write_all
+from seekwarc.write.opening import committed
 from seekwarc.write.output import FileObjectOutput
 
 __all__ = ["revocable", "searchable"]
@@ -32,19 +33,8 @@ def searchable(
     That is `source` itself, unless it is a pipe: then the pipe is read to its end into a temporary file, and
     both are closed on exit. The file has no name, so it disappears even if the process is killed.
 
-    Args:
-        source: The source. It stays open on exit unless it is a pipe.
-        directory: Folder of the temporary file; None for the system's (TMPDIR).
-        check_head: Called with the first bytes of a pipe before any more is read. It raises to refuse the
-            file, since a pipe that is not an archive may be endless.
-
-    Raises:
-        SourceError: The pipe cannot be read.
-        TargetError: The temporary file cannot be written.
-
-    Example:
-        with searchable(open_source(sys.stdin.buffer)) as source:
-            problems = list(Verifier(source))
+    `check_head` is called with the first bytes of a pipe before any more is read, and raises to refuse it: a
+    pipe that is not an archive may be endless.
     """
     if not source.is_pipe:
         yield source
@@ -70,33 +60,23 @@ def searchable(
 
 
 @contextmanager
-def revocable(target: BinaryIO, directory: str | None = None) -> Iterator[FileObjectOutput]:
-    """Provide an output that records can be removed from, whatever `target` is.
-
-    Data goes into a temporary file, as in `searchable`. It is copied to the target when the block ends, but
-    not if the block raises.
-
-    Args:
-        target: A pipe or any other binary file; it stays open.
-        directory: Folder of the temporary file; None for the system's.
-
-    Raises:
-        TargetError: The temporary file or the target cannot be written.
-    """
-    final = FileObjectOutput(target)
-    try:
-        # On Windows it is a wrapper that does all that a file does.
-        file = cast("BinaryIO", tempfile.TemporaryFile(dir=directory))  # noqa: SIM115
-    except OSError as error:
-        raise _no_copy(error, final.name) from error
-    with file:
-        output = FileObjectOutput(file)
-        output.name = final.name
-        yield output
-        file.seek(0)
-        while data := file.read(STEP):
-            final.write(data)
-        final.commit()
+def revocable(
+    target: BinaryIO | str, directory: str | None = None, *, existing: Existing = "overwrite"
+) -> Iterator[FileObjectOutput]:
+    """Provide a temporary output, which can be cut; it is copied to `target` unless the block raises."""
+    with committed(target, existing=existing) as final:
+        try:
+            # On Windows it is a wrapper that does all that a file does.
+            file = cast("BinaryIO", tempfile.TemporaryFile(dir=directory))  # noqa: SIM115
+        except OSError as error:
+            raise _no_copy(error, final.name) from error
+        with file:
+            output = FileObjectOutput(file)
+            output.name = final.name
+            yield output
+            file.seek(0)
+            while data := file.read(STEP):
+                final.write(data)
 
 
 def _no_copy(error: OSError, name: str) -> TargetError:

@@ -3,15 +3,17 @@
 The file is read once, by `examine`. A record is written into the new file as it is read, and rolled back
 there if it turns out to be damaged. The damaged file itself is never written to.
 
-With `partial`, the beginning of a damaged record is read a second time, frame by frame: everything before the
-first damaged frame becomes a shorter record with WARC-Truncated.
+With `partial`, a damaged record is read a second time, frame by frame. If its frames are known, as those of a
+large record in a .warc.zst are, the damaged ones are filled with zero bytes, so that all others keep their
+positions; otherwise, everything before the damage becomes a shorter record. Either has WARC-Truncated, and
+the first one names its gaps in X-Missing-Bytes.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Final, Unpack, cast
 
 from seekwarc.errors import FormatError, NotFoundError, SourceError, TruncatedError
@@ -22,6 +24,7 @@ from seekwarc.frames.encoder import MAX_FRAME_SIZE
 from seekwarc.frames.pieces import Compression, Piece, pieces_from
 from seekwarc.frames.scan import Window
 from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.filled import filled_body
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.record import Record
 from seekwarc.read.search import RecordSearch
@@ -30,16 +33,25 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.examine import Damage, Intact, examine
 from seekwarc.tools.progress import Progress, no_progress
-from seekwarc.write.block_reader import BlockSource, as_stream
+from seekwarc.write.block_reader import BlockSource, ReadableStream, as_stream
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.forms import compression_of
+from seekwarc.write.opening import open_output
 from seekwarc.write.options import RecordOptions
-from seekwarc.write.output import Output, open_output
+from seekwarc.write.output import Output
 from seekwarc.write.writer import Writer
 
 __all__ = ["Loss", "Recovery", "recover"]
 
+MISSING: Final = "X-Missing-Bytes"
+"""Header field that names the gaps of a record: the first and last byte of each, in its block."""
+MAX_GAPS: Final = 100
+"""A record that has more is kept up to the next one: its header would be too long."""
+STEP: Final = 1 << 20
 COMPRESSIONS: Final[tuple[Compression, ...]] = ("zst", "gz", "none")
+
+_Kept = tuple[int, list[tuple[int, int]]]
+"""How many bytes of a block were kept, and its gaps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +72,11 @@ class Loss:
     uri: str | None
     """Target URI of the lost record, if it could be read."""
     kept: int | None = None
-    """Bytes of its block that were kept as a truncated record; None if nothing was kept."""
+    """Bytes of its block that were kept; None if nothing was."""
+    missing: int | None = None
+    """Bytes of its block that were not kept; None if nothing was kept."""
+    gaps: tuple[tuple[int, int], ...] = ()
+    """Ranges [start, stop) of the kept block that are zero bytes in place of what is missing."""
 
 
 @dataclass(slots=True)
@@ -80,15 +96,25 @@ class Recovery:
     records: int = 0
     """Records that were saved completely."""
     truncated: int = 0
-    """Records whose beginning was saved."""
+    """Records of which a part was saved."""
     suspect: list[tuple[int, str | None]] = field(default_factory=list)
     """Offset and ID of saved records whose block digest is wrong."""
     losses: list[Loss] = field(default_factory=list)
 
     @property
     def lost(self) -> int:
-        """Bytes of the damaged file from which no complete record could be saved."""
-        return sum(loss.end - loss.offset for loss in self.losses)
+        """Bytes of the damaged file from which nothing could be saved."""
+        return sum(loss.end - loss.offset for loss in self.losses if loss.kept is None)
+
+    @property
+    def kept(self) -> int:
+        """Bytes that were kept of the blocks of damaged records."""
+        return sum(loss.kept or 0 for loss in self.losses)
+
+    @property
+    def missing(self) -> int:
+        """Bytes that are missing in these blocks."""
+        return sum(loss.missing or 0 for loss in self.losses)
 
 
 def recover(
@@ -110,8 +136,9 @@ def recover(
     Args:
         source: .warc.zst, .warc.gz or .warc, recognized by what is left of the content.
         target: The new file.
-        partial: Keep the beginning of a damaged record, up to the first damaged frame, as a record with
-            WARC-Truncated.
+        partial: Keep what is intact of a damaged record, as a record with WARC-Truncated: all but its damaged
+            frames, which are filled with zero bytes and named in X-Missing-Bytes; or its beginning, if its
+            frames are not known (.warc.gz, .warc, and .warc.zst without tables).
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         source_dictionary: The dictionary of the file, if its own copy is damaged.
         limits: Limits of reading; see `Reader`.
@@ -131,7 +158,9 @@ def recover(
         )
     refuse_same_file(stored.name, target)
     file = ArchiveFile(
-        Fetcher(on_progress(stored, "recovering")), ReadOptions(**limits or {}), dictionary=source_dictionary
+        Fetcher(on_progress(stored, "recovering")),
+        ReadOptions.of(**limits or {}),
+        dictionary=source_dictionary,
     )
     try:
         output = open_output(target, existing=existing)
@@ -180,9 +209,7 @@ class _Saver:
             return file.detect(Window(file.source), 0), 0
         except FormatError as error:
             size = file.source.size or 0
-            begin, compression = min(
-                ((RecordSearch(file, it).next_after(0, None), it) for it in COMPRESSIONS), key=_first
-            )
+            begin, compression = min((RecordSearch(file, it).next_after(0, None), it) for it in COMPRESSIONS)
             if begin == size:
                 raise NotFoundError("no record in it is intact", source=file.name) from error
             self._result.losses.append(Loss(0, begin, error.message, None))
@@ -204,35 +231,81 @@ class _Saver:
             self._result.suspect.append((record.offset, record.id))
 
     def _lose(self, writer: Writer, compression: Compression, damage: Damage) -> None:
-        kept = None
-        if self._partial and damage.header is not None:
-            kept = self._keep_beginning(writer, compression, damage.offset, damage.header)
-        uri = damage.header.uri("WARC-Target-URI") if damage.header is not None else None
-        self._result.losses.append(Loss(damage.offset, damage.end, damage.error.message, uri, kept))
+        header = damage.header
+        uri = header.uri("WARC-Target-URI") if header is not None else None
+        loss = Loss(damage.offset, damage.end, damage.error.message, uri)
+        if self._partial and header is not None:
+            kept = self._keep_filled(writer, damage, header) or self._keep_beginning(
+                writer, compression, damage.offset, header
+            )
+            if kept is not None:
+                size, gaps = kept
+                missing = header.content_length - size
+                loss = replace(loss, kept=size, missing=missing, gaps=tuple(gaps))
+        self._result.losses.append(loss)
+
+    def _keep_filled(self, writer: Writer, damage: Damage, header: RecordHeader) -> _Kept | None:
+        """Write a record with its gaps filled; return what was kept of its block, if it has some."""
+        body = filled_body(self._file, damage.offset, damage.size)
+        # What was found after the damage is not saved twice.
+        if body is None or body.header.raw != header.raw or body.stored_end() > damage.end:
+            return None
+        record = Record(body)
+        length = _readable(record)
+        gaps = [gap for gap in body.gaps if gap[0] < length]
+        if len(gaps) > MAX_GAPS:
+            length = gaps[MAX_GAPS][0]
+            gaps = gaps[:MAX_GAPS]
+        if gaps and gaps[-1][1] >= length:
+            # A record that is damaged at its end ends before that.
+            length = gaps.pop()[0]
+        if not gaps:
+            return None
+        self._write_part(writer, header, length, record.block.open(), gaps)
+        return length - sum(stop - start for start, stop in gaps), gaps
 
     def _keep_beginning(
         self, writer: Writer, compression: Compression, offset: int, header: RecordHeader
-    ) -> int | None:
-        """Write the intact beginning of a record's block as a truncated record; return its length."""
+    ) -> _Kept | None:
         intact = sum(map(len, _intact_content(self._file, compression, offset)))
         length = min(intact - len(header.raw), header.content_length)
         if length <= 0:
             return None
-        reason = header.get("WARC-Truncated") or "unspecified"
-        shorter = edit_header(
-            header,
-            ("Content-Length", "WARC-Block-Digest", "WARC-Truncated"),
-            [("Content-Length", str(length)), ("WARC-Truncated", reason)],
-        )
         content = BlockSource(as_stream(_intact_content(self._file, compression, offset)), None)
         content.read(len(header.raw))
-        writer.write_raw(shorter, content, trailer=RECORD_END)
+        self._write_part(writer, header, length, content, [])
+        return length, []
+
+    def _write_part(
+        self,
+        writer: Writer,
+        header: RecordHeader,
+        length: int,
+        block: ReadableStream,
+        gaps: Sequence[tuple[int, int]],
+    ) -> None:
+        ranges = [f"{start}-{stop - 1}" for start, stop in gaps]
+        before = header.get(MISSING)
+        fields = [
+            ("Content-Length", str(length)),
+            ("WARC-Truncated", header.get("WARC-Truncated") or "unspecified"),
+        ]
+        if before is not None or ranges:
+            fields.append((MISSING, ", ".join([*([before] if before is not None else []), *ranges])))
+        edited = edit_header(header, (*(name for name, _ in fields), "WARC-Block-Digest"), fields)
+        writer.write_raw(edited, block, trailer=RECORD_END)
         self._result.truncated += 1
-        return length
 
 
-def _first(found: tuple[int, Compression]) -> int:
-    return found[0]
+def _readable(record: Record) -> int:
+    """Return how many bytes of a block can be read from its beginning on, gaps included."""
+    position = 0
+    try:
+        while data := record.block.pread(position, STEP):
+            position += len(data)
+    except FormatError:
+        pass
+    return position
 
 
 def _intact_content(file: ArchiveFile, compression: Compression, offset: int) -> Iterator[bytes]:
@@ -260,8 +333,6 @@ def _intact_content(file: ArchiveFile, compression: Compression, offset: int) ->
 
 
 class _Digested:
-    """A block that is digested as it is read."""
-
     def __init__(self, file: BinaryIO, hasher: Hasher | None) -> None:
         self._file = file
         self._hasher = hasher

@@ -26,11 +26,7 @@ MAX_RUNS: Final = 64
 def sorted_lines(
     lines: Iterable[bytes], *, memory: int = MEMORY, folder: str | None = None
 ) -> Iterator[bytes]:
-    """Yield lines in byte order, without duplicates; more than `memory` bytes go into temporary files.
-
-    Raises:
-        TargetError: A temporary file cannot be written.
-    """
+    """Yield lines in byte order, without duplicates; more than `memory` bytes go into temporary files."""
     with ExitStack() as opened:
         runs = _Runs(opened, folder)
         waiting: list[bytes] = []

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from queue import SimpleQueue
-from typing import BinaryIO, Final, Unpack
+from typing import BinaryIO, Final, Protocol, Unpack
 
 from seekwarc.errors import FormatError, LimitError, SourceError, TruncatedError
 from seekwarc.format.rules import check_header
 from seekwarc.format.warc import RECORD_END
 from seekwarc.format.words import counted
-from seekwarc.frames.audit import FrameAudit
+from seekwarc.frames.audit import AuditedFrame, FrameAudit
 from seekwarc.frames.scan import Window
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.digests import DigestVerdict
@@ -30,7 +30,15 @@ from seekwarc.storage.source import RangeReadable
 from seekwarc.tools.examine import Damage, Intact, examine
 from seekwarc.tools.progress import Progress, no_progress
 
-__all__ = ["Problem", "ProblemKind", "ProblemSeverity", "Verification", "Verifier", "verify"]
+__all__ = [
+    "Problem",
+    "ProblemKind",
+    "ProblemSeverity",
+    "Verification",
+    "Verifier",
+    "VerifyListener",
+    "verify",
+]
 
 CONVERT: Final = "`seekwarc convert` writes a file without it"
 RECOVER: Final = "`seekwarc recover` saves the other records"
@@ -56,7 +64,8 @@ DEVIATIONS: Final = {
     "first-frame": CONVERT,
     "dictionary-place": "files with dictionaries cannot be joined with `cat`: use `seekwarc concat`",
     "table-other": "readers pass over it, if it was not a seek table before it was damaged",
-    "table-end": "generic seekable readers misread the file; `seekwarc concat FILE -o NEW` mends that",
+    "table-end": "generic seekable readers misread the file; `seekwarc concat FILE -o NEW` mends that, or "
+    "`seekwarc convert` if each record has a table",
     "shared": CONVERT,
     "trailer": "readers cope with it; only writing the record again mends it",
     "header": "readers cope with it; only the program that made the record can mend it",
@@ -172,7 +181,7 @@ class Verification:
 
     def of(self, severity: ProblemSeverity) -> list[ProblemKind]:
         """Return the kinds of damage, or of deviations, the most frequent first."""
-        found = [kind for kind in self.kinds.values() if kind.first.severity is severity]
+        found = [kind for kind in self.kinds.values() if kind.first.severity == severity]
         return sorted(found, key=lambda kind: -kind.count)
 
     @property
@@ -219,11 +228,37 @@ def verify(
     return verifier.result
 
 
+class VerifyListener(Protocol):
+    """What is told of a file while it is verified."""
+
+    def on_audit(self, window: Window, dictionary_id: int) -> Callable[[AuditedFrame], object] | None:
+        """Called before frames are read: at the beginning, and again after damage.
+
+        What it returns is called at the end of each frame, in another thread, which may be ahead of the
+        records.
+        """
+
+    def on_problem(self, problem: Problem) -> None:
+        """Called with each problem; that of a frame comes from the other thread."""
+
+    def on_record(self, record: Record) -> None:
+        """Called with each record before its block is read."""
+
+    def on_intact(self, found: Intact) -> None:
+        """Called when a record was read to its end."""
+
+    def on_damage(self, damage: Damage) -> None:
+        """Called with each range that cannot be read."""
+
+    def on_end(self, result: Verification) -> None:
+        """Called when everything was checked."""
+
+
 class Verifier:
     """Checks one file; iterating yields its problems as they are found.
 
     Memory grows with the number of frames, about 30 bytes each, and not with the size of records. If one
-    record has very many problems, some are not yielded; `result` counts all of them.
+    record has very many problems, some are not yielded; `result` counts all of them. A pipe is refused.
 
     Example:
         >>> from seekwarc.tools.verifying import Verifier
@@ -232,17 +267,6 @@ class Verifier:
         ...     print(problem.severity, problem.offset, problem.message)
         >>> verifier.result.is_sound
         True
-
-    Args:
-        target: A path, the bytes, a seekable binary file object or a source.
-        on_progress: Wraps each source that is read, to report progress.
-        **options: Limits of reading; see `Reader`.
-
-    Attributes:
-        result: The result so far.
-
-    Raises:
-        SourceError: The file cannot be opened, or is a pipe.
     """
 
     def __init__(
@@ -250,15 +274,17 @@ class Verifier:
         target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
         *,
         on_progress: Progress = no_progress,
+        listener: VerifyListener | None = None,
         **options: Unpack[ReadLimits],
     ) -> None:
         source = open_source(target)
         if source.is_pipe:
             raise SourceError("a pipe cannot be verified; store it in a file first", source=source.name)
-        self._file = ArchiveFile(Fetcher(on_progress(source, "verifying")), ReadOptions(**options))
+        self._file = ArchiveFile(Fetcher(on_progress(source, "verifying")), ReadOptions.of(**options))
         # What a `Reader` warns of once is one of the problems here.
         self._file.warned = True
         self.result = Verification(source.name, stored_size=self._file.source.size or 0)
+        self._listener = listener
         # Frames are checked in another thread. Problems found there wait here, or are only counted.
         self._found: SimpleQueue[Problem] = SimpleQueue()
         self._counting = threading.Lock()
@@ -269,11 +295,12 @@ class Verifier:
             for _ in self._steps():
                 while not self._found.empty():
                     yield self._found.get()
+            if self._listener is not None:
+                self._listener.on_end(self.result)
         finally:
             self._file.close()
 
     def _steps(self) -> Iterator[None]:
-        """Check the file; problems wait in `_found` after each step."""
         file, result = self._file, self.result
         try:
             compression = file.detect(file.window(), 0)
@@ -281,7 +308,7 @@ class Verifier:
             dictionary = file.decoder.dictionary if compression == "zst" else None
         except FormatError as error:
             if result.compression == "zst":
-                self._note_frame("dictionary", error.offset or 0, error.message, _broken_by(error))
+                self._note("dictionary", error.offset or 0, error.message, _broken_by(error))
             else:
                 self._note("empty", error.offset or 0, error.message)
             yield
@@ -291,7 +318,9 @@ class Verifier:
             if self._audit is not None:
                 # After damage, a new audit begins.
                 result.tables += sum(map(len, self._audit.tables.values()))
-            self._audit = self._new_audit(window, dictionary.id if dictionary else 0)
+            number = dictionary.id if dictionary else 0
+            on_frame = self._listener.on_audit(window, number) if self._listener is not None else None
+            self._audit = FrameAudit(window, number, self._note, on_frame)
             return self._audit
 
         for stretch in examine(file, compression, self._check, audit):
@@ -306,78 +335,81 @@ class Verifier:
             self._note("empty", 0, "no record could be read")
         yield
 
-    def _new_audit(self, window: Window, dictionary_id: int) -> FrameAudit:
-        return FrameAudit(window, dictionary_id, self._note_frame)
-
-    def _note_frame(self, code: str, offset: int, message: str, requirement: str) -> None:
-        """Note a problem of a frame. It comes from another thread."""
-        self._note(code, offset, message, requirement=requirement)
-
     def _note(
         self,
         code: str,
         offset: int,
         message: str,
+        requirement: str = "",
+        *,
         record: Record | None = None,
         rule: str = "",
-        *,
-        requirement: str = "",
     ) -> None:
+        """Note a problem. That of a frame comes from another thread."""
         record_id = record.id if record is not None else None
         problem = Problem(code, self._file.name, offset, record_id, message, rule, requirement)
+        if self._listener is not None:
+            self._listener.on_problem(problem)
         with self._counting:
             self.result.kinds.setdefault((code, rule), ProblemKind(problem)).count += 1
         if self._found.qsize() < MAX_WAITING:
             self._found.put(problem)
 
     def _check(self, record: Record, _: Callable[[], None]) -> None:
-        """Check the header and the digests of a record, reading its block."""
+        if self._listener is not None:
+            # Before the digests are checked, which passes the block.
+            self._listener.on_record(record)
         if record.skip:
-            self._note("shared", record.offset, "the record shares its frame or gzip member", record)
+            self._note("shared", record.offset, "the record shares its frame or gzip member", record=record)
         for finding in check_header(record.header):
-            rule = f"{finding.field} {finding.code}".strip()
-            misleads = (
-                rule == "Content-Length repeated" and len(set(record.header.get_all(finding.field))) > 1
-            )
-            self._note("length" if misleads else "header", record.offset, str(finding), record, rule)
+            code, rule = "header", f"{finding.field} {finding.code}".strip()
+            if rule == "Content-Length repeated" and len(set(record.header.get_all(finding.field))) > 1:
+                code = "length"
+            self._note(code, record.offset, str(finding), record=record, rule=rule)
         for check in record.check_digests():
             what = f"{check.field} {check.stated}"
             match check.verdict:
                 case DigestVerdict.VALID:
                     self.result.digests += 1
                 case DigestVerdict.INVALID:
-                    self._note("digest", record.offset, f"{what} is not that of the bytes", record)
+                    self._note("digest", record.offset, f"{what} is not that of the bytes", record=record)
                 case DigestVerdict.TRANSFERRED:
                     part = "payload" if check.field == "WARC-Payload-Digest" else "block"
                     text = f"{what} is that of the body as it was transferred, not of the {part}"
-                    self._note("digest-transferred", record.offset, text, record)
+                    self._note("digest-transferred", record.offset, text, record=record)
                 case DigestVerdict.UNKNOWN:
                     text = f"{what} is of an algorithm that cannot be computed here"
-                    self._note("digest-unknown", record.offset, text, record)
+                    self._note("digest-unknown", record.offset, text, record=record)
                 case _:
                     pass
 
     def _end(self, found: Intact) -> None:
         record = found.record
         self.result.records += 1
+        if self._listener is not None:
+            self._listener.on_intact(found)
         if found.trailer != RECORD_END:
             text = f"the record is followed by {found.trailer[:16]!r}, not by CRLF CRLF"
-            self._note("trailer", record.offset, text, record)
+            self._note("trailer", record.offset, text, record=record)
+        # Whatever its trailer: other tables than this record's own may begin with it.
+        found_size = len(record.header.raw) + record.content_length + len(found.trailer)
         tables = self._audit.tables if self._audit is not None else {}
         for anchor in [it for it in list(tables) if record.offset <= it < found.end]:
             for offset, size in tables.pop(anchor):
                 self.result.tables += 1
                 # One that lists more is the file's table, whose anchor is the offset of the first record.
-                is_own = anchor == record.offset and size >= record.size
-                if not is_own or (size > record.size and offset < found.end):
+                is_own = anchor == record.offset and size >= found_size
+                if not is_own or (size > found_size and offset < found.end):
                     text = (
                         f"the seek table at {offset} lists {size} bytes from {anchor} on, and the record "
-                        f"has {record.size} from {record.offset} on"
+                        f"has {found_size} from {record.offset} on"
                     )
-                    self._note("table-record", record.offset, text, record)
+                    self._note("table-record", record.offset, text, record=record)
 
     def _add_damage(self, damage: Damage) -> None:
         self.result.lost += damage.size
+        if self._listener is not None:
+            self._listener.on_damage(damage)
         uri = damage.header.uri("WARC-Target-URI") if damage.header is not None else None
         where = f"{counted(damage.size, 'byte')} up to {damage.end} cannot be read" + (
             f" ({uri})" if uri else ""

@@ -12,38 +12,32 @@ from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 from seekwarc.errors import SeekWarcError
+from seekwarc.storage.remote_url import is_url
 from seekwarc.tools.outcome import MEMORY, Failure, Job, Outcome, Status
 from seekwarc.tools.progress import Progress
 from seekwarc.write.files import Existing, unwritable
-from seekwarc.write.output import Output, PathOutput, open_output
+from seekwarc.write.opening import open_output
+from seekwarc.write.output import Output, PathOutput
 
 __all__ = ["JobContext", "Report", "Work", "attempt", "hidden_folder"]
 
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What the work on one file is given.
-
-    Attributes:
-        emit: Called with each event, such as a problem found.
-        on_progress: Wraps each source that is read, to report progress.
-        folder: Folder of unfinished files; None for the folders of their targets.
-    """
+    """What the work on one file is given."""
 
     emit: Callable[[object], object]
+    """Called with each event, such as a problem found."""
     on_progress: Progress
+    """Wraps each source that is read, to report progress."""
     folder: str | None = None
+    """Folder of unfinished files; None for the folders of their targets."""
 
     @contextmanager
     def output(self, target: str | BinaryIO, existing: Existing) -> Iterator[Output]:
-        """Open the target. It is aborted if the block raises; otherwise the work commits it.
-
-        Raises:
-            TargetExistsError: The target exists, and may not be replaced.
-            TargetError: It cannot be written.
-        """
+        """Open the target. It is aborted if the block raises; otherwise the work commits it."""
         output: Output
-        if self.folder is None or not isinstance(target, str):
+        if self.folder is None or not isinstance(target, str) or is_url(target):
             output = open_output(target, existing=existing)
         else:
             output = PathOutput(target, existing=existing, folder=self.folder)
@@ -76,9 +70,6 @@ def hidden_folder(folder: str | None) -> Iterator[str | None]:
     """Make a hidden folder for the unfinished files of other processes, and remove it however the block ends.
 
     So these processes need not clean up, and can be killed at any time.
-
-    Raises:
-        TargetError: It cannot be made.
     """
     if folder is None:
         yield None
@@ -92,10 +83,7 @@ def hidden_folder(folder: str | None) -> Iterator[str | None]:
 
 
 def attempt(job: Job, work: Work, context: JobContext) -> Outcome:
-    """Work on one file; errors become part of the outcome.
-
-    Errors of standard output, which have no file name, do not belong to the file and are raised.
-    """
+    """Work on one file. Errors become part of the outcome, but those of standard output are raised."""
     try:
         status, result = work(job, context)
     except BrokenPipeError:

@@ -18,7 +18,6 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Final
 
@@ -32,21 +31,6 @@ __all__ = ["run_in_processes"]
 
 PROGRESS_INTERVAL: Final = 0.1
 """Seconds between messages about progress."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Event:
-    event: object
-
-
-@dataclass(frozen=True, slots=True)
-class _Progress:
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Warned:
-    text: str
 
 
 def run_in_processes(
@@ -72,8 +56,6 @@ class _ParentGoneError(BrokenPipeError):
 
 
 class _Worker:
-    """A process, and its job."""
-
     def __init__(self, work: Work, folder: str | None) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
@@ -109,8 +91,6 @@ class _Worker:
 
 
 class _Crew:
-    """Workers that receive jobs until there are no more."""
-
     def __init__(self, work: Work, report: Report, folder: str | None) -> None:
         self._work = work
         self._report = report
@@ -142,7 +122,6 @@ class _Crew:
                     waiting.clear()
 
     def _take_message(self, worker: _Worker) -> Outcome | None:
-        """Receive one message of a worker; return it if it is an outcome."""
         job = worker.job
         assert job is not None
         try:
@@ -156,11 +135,11 @@ class _Crew:
             case Outcome():
                 worker.job = None
                 return message
-            case _Progress(size):
+            case ("progress", size):
                 self._report.on_progress(size)
-            case _Event(event):
+            case ("event", event):
                 self._report.on_event(job, event)
-            case _Warned(text):
+            case ("warning", text):
                 warnings.warn(text, FormatWarning, stacklevel=1)
         return None
 
@@ -184,7 +163,7 @@ def _serve(connection: Connection, work: Work, folder: str | None) -> None:
                 raise _ParentGoneError from error
 
     warnings.simplefilter("always", FormatWarning)
-    warnings.showwarning = lambda message, *_, **__: send(_Warned(str(message)))
+    warnings.showwarning = lambda message, *_, **__: send(("warning", str(message)))
     while True:
         try:
             job: Job = connection.recv()
@@ -192,7 +171,7 @@ def _serve(connection: Connection, work: Work, folder: str | None) -> None:
             # The second one if the parent process was killed before it had received all messages.
             return
         progress = _ProgressMessages(send)
-        context = JobContext(lambda event: send(_Event(event)), counting(job.source, progress.add), folder)
+        context = JobContext(lambda event: send(("event", event)), counting(job.source, progress.add), folder)
         try:
             outcome = attempt(job, work, context)
             progress.flush()
@@ -202,8 +181,6 @@ def _serve(connection: Connection, work: Work, folder: str | None) -> None:
 
 
 class _ProgressMessages:
-    """Adds up progress, and sends a message now and then instead of for each read."""
-
     def __init__(self, send: Callable[[object], object]) -> None:
         self._send = send
         self._size = 0
@@ -216,5 +193,5 @@ class _ProgressMessages:
 
     def flush(self) -> None:
         if self._size:
-            self._send(_Progress(self._size))
+            self._send(("progress", self._size))
             self._size, self._sent = 0, time.monotonic()

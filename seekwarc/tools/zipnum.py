@@ -6,17 +6,19 @@ blocks are in "crawl.cdx.gz" in the same folder.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import zlib
 from typing import BinaryIO, Final
 
 from seekwarc.cdx.zipnum import FORMAT, GZIP_WINDOW, META
+from seekwarc.compiling import override
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.cdxj import line_head
-from seekwarc.write.files import Existing
-from seekwarc.write.output import Output, PathOutput, open_output
+from seekwarc.storage.remote_url import is_url
+from seekwarc.write.files import Existing, remove
+from seekwarc.write.opening import open_output
+from seekwarc.write.output import Output
 
 __all__ = ["ClusterOutput", "index_output"]
 
@@ -31,13 +33,7 @@ MAX_SIZE: Final = 1 << 20
 def index_output(
     target: str | os.PathLike[str] | BinaryIO | Output, *, existing: Existing, parquet: bool = False
 ) -> Output:
-    """Open the output of an index: a cluster if its name ends with ".idx", otherwise one file.
-
-    Raises:
-        SeekWarcError: It is to be columnar, but has the name of a cluster.
-        TargetExistsError: A file has that name.
-        TargetError: It cannot be written.
-    """
+    """Open the output of an index: a cluster if its name ends with ".idx", otherwise one file."""
     if isinstance(target, str | os.PathLike) and os.fspath(target).endswith(SUFFIX):
         if parquet:
             text = "would be a ZipNum cluster; end the name of a columnar index with .parquet"
@@ -46,42 +42,29 @@ def index_output(
     return open_output(target, existing=existing)
 
 
-class ClusterOutput:
-    """An `Output` that makes a cluster of sorted lines, of which each `write` takes one.
-
-    The blocks get their name first: where the index of a cluster is, its blocks are complete.
-
-    Raises:
-        TargetExistsError: The index exists, or the file of blocks.
-        TargetError: One of them cannot be written.
-
-    Example:
-        with committed(ClusterOutput("crawl.idx")) as output:
-            for line in sorted_lines(lines):
-                output.write(line)
-    """
-
-    begin = 0
+class ClusterOutput(Output):
+    """Makes a cluster of sorted lines, one for each `write`. Its index gets its name after its blocks."""
 
     def __init__(self, path: str, *, existing: Existing = "error") -> None:
         self.name = path
         self._existing = existing
         blocks = path.removesuffix(SUFFIX) + BLOCKS_SUFFIX
-        self._index = PathOutput(path, existing=existing)
+        self._index = open_output(path, existing=existing)
         try:
-            self._blocks = PathOutput(blocks, existing=existing)
+            self._blocks = open_output(blocks, existing=existing)
         except BaseException:
             self._index.abort()
             raise
         self.spool_directory = self._index.spool_directory
+        self.filename = self._index.filename
         self._lines: list[bytes] = []
         self._size = 0
         self._offset = 0
         meta = json.dumps({"format": FORMAT, "filename": os.path.basename(blocks)})
         self._index.write(META + b"0 " + meta.encode() + b"\n")
 
+    @override
     def write(self, data: bytes) -> None:
-        """Append a line, with its line break."""
         if self._lines and (len(self._lines) == MAX_LINES or self._size + len(data) > MAX_SIZE):
             self._end_block()
         self._lines.append(data)
@@ -96,26 +79,23 @@ class ClusterOutput:
         self._offset += len(block)
         self._lines, self._size = [], 0
 
+    @override
     def flush(self) -> None:
-        """See `Output.flush`. Lines of a block that has not ended stay in memory."""
         self._blocks.flush()
         self._index.flush()
 
-    def rollback(self, size: int) -> bool:  # noqa: ARG002
-        """See `Output.rollback`: what is compressed cannot be cut."""
-        return False
-
+    @override
     def commit(self) -> None:
-        """See `Output.commit`."""
         try:
             if self._lines:
                 self._end_block()
-            self._index.seal()
-            self._blocks.seal()
+            if not is_url(self.name):
+                # An object that is sealed is there.
+                self._index.seal()
+                self._blocks.seal()
             if self._existing == "overwrite":
                 # A crash between the two names must not leave an old index of new blocks.
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(self.name)
+                remove(self.name)
             self._blocks.commit()
             self._index.commit()
         except BaseException:
@@ -123,7 +103,7 @@ class ClusterOutput:
             self._blocks.abort_committed()
             raise
 
+    @override
     def abort(self) -> None:
-        """See `Output.abort`."""
         self._blocks.abort()
         self._index.abort()

@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from typing import Final, NamedTuple
+from typing import Final
 
 from seekwarc.errors import (
     FormatError,
@@ -44,10 +44,10 @@ from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.local import LocalFileSource
 from seekwarc.write.file_layout import CHECKSUM_OF_NOTHING, ExistingFile
-from seekwarc.write.files import FileOutput, lock_file, unwritable
-from seekwarc.write.unfinished import OpenOutput, unfinished_name
+from seekwarc.write.files import unfinished_name, unwritable
+from seekwarc.write.output import OpenOutput
 
-__all__ = ["AppendOutput", "Continued", "continued", "existing_file"]
+__all__ = ["continued", "existing_file"]
 
 CHECKSUM_SIZE: Final = 4
 BLOCK_HEADER_SIZE: Final = 3
@@ -58,30 +58,13 @@ REPAIR: Final = (
 STEP: Final = 1 << 20
 
 
-class Continued(NamedTuple):
-    """A file that is continued."""
+def continued(
+    path: str | os.PathLike[str], *, compression: Compression, repair: bool
+) -> tuple[OpenOutput, ExistingFile | None] | None:
+    """Open a file, or the unfinished one that a writer left, to continue it; None if there is neither.
 
-    output: AppendOutput | OpenOutput
-    existing: ExistingFile | None
-    """What is in it; None if no record was whole."""
-
-
-def continued(path: str | os.PathLike[str], *, compression: Compression, repair: bool) -> Continued | None:
-    """Open a file, or the unfinished one that a writer left, to continue it.
-
-    Args:
-        path: Its final path.
-        compression: The compression that it must have.
-        repair: Cut off an incomplete record at its end, and keep it in a file of its own.
-
-    Returns:
-        None if there is neither.
-
-    Raises:
-        SourceError: It cannot be read.
-        TargetError: It cannot be written, or another process is writing to it.
-        UnsupportedError: It has another compression, or frames that no table can list.
-        FormatError: It is damaged.
+    With `repair`, an incomplete record at its end is cut off, and kept in a file of its own. What is in the
+    file is None if no record was whole.
     """
     name = os.fspath(path)
     unfinished = unfinished_name(os.path.realpath(name))
@@ -94,8 +77,8 @@ def continued(path: str | os.PathLike[str], *, compression: Compression, repair:
         )
     if not there and not os.path.exists(unfinished):
         return None
-    output = AppendOutput(name) if there else OpenOutput(name, resume=True)
     place = name if there else unfinished
+    output = OpenOutput(name, continued=os.path.realpath(place))
     try:
         existing = (
             existing_file(place, compression, repair=repair) if os.path.getsize(place) or there else None
@@ -106,7 +89,7 @@ def continued(path: str | os.PathLike[str], *, compression: Compression, repair:
     except BaseException:
         output.leave()
         raise
-    return Continued(output, existing)
+    return output, existing
 
 
 def _keep_torn(path: str, end: int) -> None:
@@ -135,15 +118,7 @@ def existing_file(
 ) -> ExistingFile | None:
     """Examine a file that is to be continued: it must be whole, and tables must be able to list its frames.
 
-    Args:
-        path: The file.
-        compression: The compression that it must have.
-        repair: Ignore an incomplete record at its end; None is returned if there is no other.
-
-    Raises:
-        SourceError: It cannot be read.
-        UnsupportedError: It has another compression, or frames that no table can list.
-        FormatError: It is damaged; after a crash, its last record may be incomplete.
+    With `repair`, an incomplete record at its end is ignored; None is returned if there is no other.
     """
     with Reader(path, strict=True) as archive:
         if archive.compression != compression:
@@ -187,7 +162,10 @@ def _read_frames(found: ExistingFile, path: str, end: int | None) -> tuple[int, 
     with contextlib.closing(LocalFileSource(path)) as source:
         window = Window(source)
         for frame in frames_from(window, 0):
-            _note(found, window, frame)
+            found.stored.append(frame.size)
+            found.contents.append(frame.content_size or 0)
+            found.checksums.append(_checksum(window, frame))
+            found.end = frame.end
             anchor = None
             if frame.magic == SEEK_TABLE_MAGIC:
                 tables += 1
@@ -292,55 +270,13 @@ def _is_incomplete(path: str, offset: int) -> bool:
         return 0 < missing <= MAX_FRAME_SIZE + len(RECORD_END)
 
 
-def _note(found: ExistingFile, window: Window, frame: Frame) -> None:
-    checksum = CHECKSUM_OF_NOTHING
-    if frame.header is not None:
-        if frame.content_size is None or not frame.header.has_checksum:
-            raise UnsupportedError(
-                f"a frame does not state its size or checksum, so no table can list it; {CONVERT}",
-                source=window.source.name,
-                offset=frame.offset,
-            )
-        stored = window.take(frame.end - CHECKSUM_SIZE, CHECKSUM_SIZE)
-        checksum = int.from_bytes(stored, "little")
-    found.stored.append(frame.size)
-    found.contents.append(frame.content_size or 0)
-    found.checksums.append(checksum)
-    found.end = frame.end
-
-
-class AppendOutput(FileOutput):
-    """The end of an existing file. `abort` leaves the file as it was.
-
-    The file is locked against other writers. Call `go_to` with its end before writing.
-
-    Raises:
-        TargetError: It cannot be written to, or another process is writing to it.
-    """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        name = os.fspath(path)
-        self.spool_directory: str | None = os.path.dirname(os.path.realpath(path))
-        try:
-            file = open(path, "r+b", buffering=0)  # noqa: SIM115
-        except OSError as error:
-            raise unwritable(error, name) from error
-        lock_file(file, name)
-        super().__init__(name, file)
-
-    def commit(self) -> None:
-        """See `Output.commit`."""
-        if self._file.closed:
-            return
-        with self._guarded():
-            self._sync()
-            self._file.close()
-
-    def abort(self) -> None:
-        """See `Output.abort`."""
-        # While the file is locked: once it is closed, another process may write.
-        with contextlib.suppress(OSError, ValueError):
-            if self._kept is not None:
-                self._file.truncate(self._kept)
-        with contextlib.suppress(OSError):
-            self._file.close()
+def _checksum(window: Window, frame: Frame) -> int:
+    if frame.header is None:
+        return CHECKSUM_OF_NOTHING
+    if frame.content_size is None or not frame.header.has_checksum:
+        raise UnsupportedError(
+            f"a frame does not state its size or checksum, so no table can list it; {CONVERT}",
+            source=window.source.name,
+            offset=frame.offset,
+        )
+    return int.from_bytes(window.take(frame.end - CHECKSUM_SIZE, CHECKSUM_SIZE), "little")

@@ -21,7 +21,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -33,18 +33,12 @@ from seekwarc.format.http import HttpHead, is_http_block
 from seekwarc.format.seektable import built_table_size
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, EncodedFrame, OrderedWork
-from seekwarc.write.block_reader import BlockSource
+from seekwarc.write.block_reader import BlockSource, Trailer
 from seekwarc.write.file_layout import ExistingFile, TableMode
 from seekwarc.write.forms import Form
-from seekwarc.write.header import HeaderCompletion
+from seekwarc.write.header import LateHeader
 from seekwarc.write.output import Output
-from seekwarc.write.spool import (
-    BlockShape,
-    SegmentLimits,
-    SpooledBlock,
-    block_shape,
-    with_trailer,
-)
+from seekwarc.write.spool import BlockShape, SegmentLimits, SpooledBlock, block_shape, with_trailer
 from seekwarc.write.written import Written
 
 __all__ = ["ENTRY_SIZES", "OWN_TABLE", "RecordAssembly", "stored_bound"]
@@ -58,8 +52,6 @@ OWN_TABLE: Final = 64
 included."""
 RECORD_OVERHEAD: Final = 512
 """Upper bound of what a record takes beside its content: frame headers, tables and their entries."""
-
-Trailer = bytes | Callable[[], bytes]
 
 
 def stored_bound(content_size: int) -> int:
@@ -76,8 +68,8 @@ class _SmallRecord:
     regular: bool
     """Whether it ends in two line breaks."""
     written: Written
-    accepted: tuple[int, int]
-    """Content bytes and records added so far, this one included."""
+    accepted: int
+    """Maximum size of what was added so far, this record included."""
 
 
 class RecordAssembly:
@@ -85,38 +77,30 @@ class RecordAssembly:
 
     A record is in the file once the method that adds it has returned, whatever happens afterwards; if the
     method raises, it is not.
-
-    Attributes:
-        layout: Puts frames into the file. Copied frames go to it directly, after a `submit`.
-        encoder: Makes the frames.
-        records: Records so far; those of a file that is continued count as one.
-        is_bare: Whether there are only warcinfo records in the file.
-        is_closed: Whether it takes no more records.
     """
 
     def __init__(
         self,
-        output: Output,
         form: Form,
         work: OrderedWork,
-        *,
+        output: Output,
         existing: ExistingFile | None = None,
     ) -> None:
         self._output = output
-        self.encoder = form.encoder
+        self._form = form
         self._work = work
-        self._frame_size = form.frame_size
-        self._tables: TableMode = form.tables
-        self._has_ends = form.tables == "every" or form.compression == "gz"
+        self.encoder = form.encoder
         self.layout = form.layout(output, existing)
         self._entry_size = ENTRY_SIZES[form.tables]
         self._batch: list[_SmallRecord] = []
         self._batch_size = 0
+        # Those of a file that is continued count as one.
         self.records = self._before = 0 if existing is None else 1
         self.is_bare = existing is None
+        """Whether there are only warcinfo records in the file."""
         self._steps = itertools.count(1)
-        self._accepted = self._delivered = (0, 0)
-        """(content bytes, records) that were added, and that are in the output."""
+        self._accepted = self._delivered = 0
+        """Maximum size of the records that were added, and of those that are in the output."""
         self._last: Written | None = None
         self._first_job = work.submitted
         self._begun: int | None = None
@@ -127,16 +111,15 @@ class RecordAssembly:
     def head_size(self, warcinfo: bytes) -> int:
         """Return the compressed size of a file that holds a warcinfo record and nothing else."""
         # In a .warc.gz this is what a member takes beside its content.
-        own_table = OWN_TABLE + self._entry_size if self._has_ends else 0
-        table = built_table_size(2) if self._tables == "large" else 0
+        has_end = self._form.tables == "every" or self._form.compression == "gz"
+        own_table = OWN_TABLE + self._entry_size if has_end else 0
+        table = built_table_size(2) if self._form.tables == "large" else 0
         return self.stored_size(warcinfo) + own_table + table
 
     @property
     def size_bound(self) -> int:
         """Maximum size of the file if it ended now. After `flush` only its final table is still estimated."""
-        size, records = (a - d for a, d in zip(self._accepted, self._delivered, strict=True))
-        waiting = stored_bound(size) + RECORD_OVERHEAD * records
-        return self.layout.size_bound + (waiting if records else 0)
+        return self.layout.size_bound + self._accepted - self._delivered
 
     def stored_size(self, content: bytes) -> int:
         """Return the compressed size of content in a frame of its own, entries in tables included."""
@@ -150,28 +133,14 @@ class RecordAssembly:
         self,
         header: RecordHeader,
         source: BlockSource,
-        trailer: Trailer,
-        completion: HeaderCompletion | None = None,
+        trailer: Trailer = RECORD_END,
+        completion: LateHeader | None = None,
     ) -> Written:
-        """Add a record.
-
-        `completion` makes the final header of a large record, as long as `header`; it needs
-        `layout.can_rewrite`.
-        """
-        written = Written(header, self._output.name, self.flush)
+        """Add a record; `completion`, for `layout.can_rewrite`, makes the final header of a large one."""
         length = header.content_length
-        is_large = length > self._frame_size or len(header.raw) + length + len(RECORD_END) > MAX_FRAME_SIZE
-
-        def place() -> None:
-            if is_large:
-                self._add_large(header, source, trailer, written, completion)
-            else:
-                block = source.read(length)
-                self._add_small(header, block, trailer() if callable(trailer) else trailer, written)
-            self._count(header)
-
-        self._all_or_nothing(place)
-        return written
+        if length > self._form.frame_size or len(header.raw) + length + len(RECORD_END) > MAX_FRAME_SIZE:
+            return self._all_or_nothing(header, partial(self._add_large, source, trailer, completion))
+        return self._all_or_nothing(header, partial(self._add_small, source, trailer))
 
     def spool(
         self,
@@ -186,20 +155,11 @@ class RecordAssembly:
         """Compress a large block whose header can be completed only after it was read.
 
         Nothing of it is in the file until `add_spooled`. The caller closes the returned block.
-
-        Args:
-            source: The block.
-            http: The HTTP head that it begins with, if it does.
-            on_data: Called with the block, piece by piece; in another thread, but never twice at once.
-            length: Its length, or None if it is not known.
-            limits: Maximum sizes of segments; one record takes all of it unless given.
-            algorithm: Algorithm of the digests of the segments.
+        `on_data` is called with the block, piece by piece; in another thread, but never twice at once.
         """
         # Earlier records go into the file first: if this block fails, only its own jobs are waiting.
         self.flush()
-        shape = block_shape(
-            source, http, length, frame_size=self._frame_size, merged=self.merges_first_header
-        )
+        shape = self._shape(source, http, length)
         block = SpooledBlock(
             self._output,
             shape,
@@ -210,52 +170,36 @@ class RecordAssembly:
         )
         try:
             self._needs_rollback, self._begun = True, self._work.submitted
-            aside = self._work.aside()
-            aside.call(on_data, shape.lead)
-            chunks = source.chunks(shape.first, shape.frame)
-            for content, trailing in with_trailer(chunks, lambda: RECORD_END):
-                part = memoryview(content)[: len(content) - trailing]
-                aside.call(on_data, part)
+            for content, end in self._chunks(source, shape, RECORD_END, on_data):
+                part = memoryview(content)[: len(content) - len(end or b"")]
                 self._work.submit(
                     partial(self.encoder.encode_chunk, content, shape.small), partial(block.add, part)
                 )
             self._work.drain()
-            aside.finish()
             block.finish()
-            self._begun, self._needs_rollback = None, False
         except BaseException:
             # The record is only in the spool, so there is nothing to undo in the file.
             self._work.rollback(self._begun or 0)
             block.close()
-            self._begun, self._needs_rollback = None, False
             raise
+        finally:
+            self._begun, self._needs_rollback = None, False
         return block
 
     def add_spooled(self, header: RecordHeader, block: SpooledBlock, number: int = 0) -> Written:
         """Add a record whose block is in a spool, or one segment of it."""
         self.flush()
-        written = Written(header, self._output.name, self.flush)
-        segment = block.segments[number]
-        heads = _head_contents(header, block.shape) if number == 0 else (header.raw,)
+        heads = block.shape.heads(header) if number == 0 else (header.raw,)
 
-        def emit() -> None:
-            offset = self.layout.begin_record()
+        def emit(written: Written) -> None:
+            self.layout.begin_record()
             self.layout.add(*map(self.encoder.encode, heads))
-            block.pour(self.layout, segment)
-            written.place(offset, self.layout.end_record(large=True))
-            self._last = written
+            block.pour(self.layout, block.segments[number])
+            self._end_record(written, self._accepted, large=True)
 
-        def place() -> None:
-            self.layout.once(next(self._steps), emit)
-            self._count(header)
-
-        self._all_or_nothing(place)
-        return written
-
-    def _count(self, header: RecordHeader) -> None:
-        self.records += 1
-        if self.is_bare and header.get("WARC-Type") != "warcinfo":
-            self.is_bare = False
+        return self._all_or_nothing(
+            header, lambda written: self.layout.once(next(self._steps), partial(emit, written))
+        )
 
     def flush(self) -> None:
         """Wait until every record so far is compressed and in the output."""
@@ -267,12 +211,7 @@ class RecordAssembly:
         self._needs_rollback = False
 
     def rollback(self) -> None:
-        """Undo the record that is not complete; bring all others into the output.
-
-        Raises:
-            TargetError: The file cannot be written.
-            SeekWarcError: The output cannot be cut back, as a pipe.
-        """
+        """Undo the record that is not complete; bring all others into the output."""
         if self._begun is not None:
             self._work.rollback(self._begun)
         if self._begun is not None or self.layout.needs_rollback:
@@ -285,11 +224,7 @@ class RecordAssembly:
         self._begun, self._needs_rollback = None, False
 
     def keep_what_fits(self) -> None:
-        """Undo everything that cannot be brought into the output; nothing can be added after that.
-
-        Raises:
-            SeekWarcError: The output cannot be rolled back.
-        """
+        """Undo everything that cannot be brought into the output; nothing can be added after that."""
         try:
             self.rollback()
             self.flush()
@@ -299,11 +234,7 @@ class RecordAssembly:
             self.layout.rollback()
 
     def end_file(self) -> None:
-        """Write the end of the file: its seek table, if it gets one.
-
-        Raises:
-            FormatError: It has no record.
-        """
+        """Write the end of the file: its seek table, if it gets one."""
         self.flush()
         if not self.has_records:
             raise FormatError("no record was written, so no file was made", source=self._output.name)
@@ -337,37 +268,47 @@ class RecordAssembly:
         if self._needs_rollback:
             self.rollback()
 
-    def _all_or_nothing(self, add: Callable[[], None]) -> None:
-        """Add a record completely, or leave everything as it was."""
+    def _all_or_nothing(self, header: RecordHeader, add: Callable[[Written], None]) -> Written:
         self._check()
+        written = Written(header, self._output.name, self.flush)
         self._needs_rollback = True
         try:
-            add()
+            add(written)
+            self.records += 1
+            if self.is_bare and header.get("WARC-Type") != "warcinfo":
+                self.is_bare = False
         except BaseException:
             # If this fails, adding the next record tries again and raises.
             with contextlib.suppress(SeekWarcError, OSError):
                 self.rollback()
             raise
         self._needs_rollback = False
+        return written
+
+    def _end_record(self, written: Written, accepted: int, *, large: bool, regular: bool = True) -> None:
+        written.place(*self.layout.end_record(large=large, regular=regular))
+        self._last = written
+        self._delivered = accepted
 
     # Small records.
 
-    def _add_small(self, header: RecordHeader, block: bytes, trailer: bytes, written: Written) -> None:
+    def _add_small(self, source: BlockSource, trailer: Trailer, written: Written) -> None:
+        head = written.header.raw
+        block = source.read(written.header.content_length)
+        end = trailer() if callable(trailer) else trailer
         # What fails here belongs to earlier records. This record is added by the `append` below, or not at
         # all.
         if self._batch_size >= BATCH_SIZE:
             self._submit_batch()
-        if self._tables != "every":
-            contents: tuple[bytes, ...] = (header.raw + block + trailer,)
-        elif block:
-            contents = (header.raw, block + trailer)
+        if self._form.tables == "every" and block:
+            contents: tuple[bytes, ...] = (head, block + end)
         else:
-            contents = (header.raw + trailer,)
-        size = len(header.raw) + len(block)
+            contents = (head + block + end,)
+        size = len(head) + len(block)
         self._batch_size += size
-        self._accepted = self._accepted[0] + size, self._accepted[1] + 1
+        self._accepted += stored_bound(size)
         step = next(self._steps)
-        self._batch.append(_SmallRecord(step, contents, trailer == RECORD_END, written, self._accepted))
+        self._batch.append(_SmallRecord(step, contents, end == RECORD_END, written, self._accepted))
 
     def submit(self) -> None:
         """Hand every record so far to the threads; what is submitted to them next follows in the file."""
@@ -380,7 +321,8 @@ class RecordAssembly:
             return
 
         def encode() -> list[list[EncodedFrame]]:
-            return [[self.encoder.encode(c) for c in record.contents] for record in batch]
+            frames = iter(self.encoder.encode_each([it for record in batch for it in record.contents]))
+            return [[next(frames) for _ in record.contents] for record in batch]
 
         def deliver(encoded: list[list[EncodedFrame]]) -> None:
             for record, frames in zip(batch, encoded, strict=True):
@@ -391,11 +333,9 @@ class RecordAssembly:
         self._batch, self._batch_size = [], 0
 
     def _place(self, record: _SmallRecord, frames: list[EncodedFrame]) -> None:
-        offset = self.layout.begin_record()
+        self.layout.begin_record()
         self.layout.add(*frames)
-        record.written.place(offset, self.layout.end_record(large=False, regular=record.regular))
-        self._last = record.written
-        self._delivered = record.accepted
+        self._end_record(record.written, record.accepted, large=False, regular=record.regular)
 
     # Large records.
 
@@ -406,60 +346,60 @@ class RecordAssembly:
         The first record of a file that ends in a table must: a reader of the profile of proposal 118 would
         otherwise take that table for the first record's.
         """
-        return self._tables == "large" and not self.records
+        return self._form.tables == "large" and not self.records
+
+    def _shape(self, source: BlockSource, http: HttpHead | None, length: int | None) -> BlockShape:
+        size = self._form.frame_size
+        return block_shape(source, http, length, frame_size=size, merged=self.merges_first_header)
+
+    def _chunks(
+        self,
+        source: BlockSource,
+        shape: BlockShape,
+        trailer: Trailer,
+        on_data: Callable[[Buffer], None] | None,
+    ) -> Iterator[tuple[bytes, bytes | None]]:
+        """Yield the chunks of a block after its lead, the last with the trailer, and with it apart.
+
+        Before the last is yielded, `on_data` was called with the whole block.
+        """
+        aside = self._work.aside()
+        if on_data is not None:
+            aside.call(on_data, shape.lead)
+        for content, end in with_trailer(source.chunks(shape.first, shape.frame), trailer):
+            if on_data is not None:
+                aside.call(on_data, memoryview(content)[: len(content) - len(end or b"")])
+            if end is not None:
+                aside.finish()
+            yield content, end
+        aside.finish()
 
     def _add_large(
-        self,
-        header: RecordHeader,
-        source: BlockSource,
-        trailer: Trailer,
-        written: Written,
-        completion: HeaderCompletion | None,
+        self, source: BlockSource, trailer: Trailer, completion: LateHeader | None, written: Written
     ) -> None:
         self._submit_batch()
-        layout = self.layout
-        begun, ended = -1, RECORD_END
-
-        def begin() -> None:
-            nonlocal begun
-            begun = layout.begin_record()
-
-        def end_of_block() -> bytes:
-            nonlocal ended
-            ended = trailer() if callable(trailer) else trailer
-            return ended
-
-        def end() -> None:
-            written.place(begun, layout.end_record(large=True, regular=ended == RECORD_END))
-            self._last = written
-            self._delivered = accepted
-
+        header = written.header
         # What waits counts with the size that it may have, entries in tables included.
-        weight = (header.content_length + len(header.raw)) * 33 // 32
-        self._accepted = accepted = self._accepted[0] + weight, self._accepted[1] + 1
+        self._accepted += stored_bound((header.content_length + len(header.raw)) * 33 // 32)
         self._begun = self._work.submitted
-        self._mark_step(begin)
+        self._mark_step(self.layout.begin_record)
         http = source.http_head() if is_http_block(header.get("Content-Type")) else None
-        shape = block_shape(
-            source, http, header.content_length, frame_size=self._frame_size, merged=self.merges_first_header
-        )
-        first, *others = _head_contents(header, shape)
+        shape = self._shape(source, http, header.content_length)
+        first, *others = shape.heads(header)
         before = self.encoder.store(first) if completion is not None else self.encoder.encode(first)
         self._submit_frames(lambda: [before, *map(self.encoder.encode, others)])
-        aside = self._work.aside()
-        if completion is not None:
-            aside.call(completion.add, shape.lead)
-        for content, trailing in with_trailer(source.chunks(shape.first, shape.frame), end_of_block):
-            if completion is not None:
-                aside.call(completion.add, memoryview(content)[: len(content) - trailing])
-                if trailing:
-                    aside.finish()
+        regular = True
+        on_data = completion.add if completion is not None else None
+        for content, end in self._chunks(source, shape, trailer, on_data):
+            if end is not None:
+                regular = end == RECORD_END
+                if completion is not None:
                     # Before the last frame: a record whose header is not final is never a whole one.
                     written.header = completion.finish()
-                    after = self.encoder.store(_head_contents(written.header, shape)[0])
-                    self._mark_step(partial(layout.rewrite_first, before, after))
+                    after = self.encoder.store(shape.heads(written.header)[0])
+                    self._mark_step(partial(self.layout.rewrite_first, before, after))
             self._submit_frames(partial(self.encoder.encode_chunk, content, shape.small))
-        self._mark_step(end)
+        self._mark_step(partial(self._end_record, written, self._accepted, large=True, regular=regular))
         self._begun = None
 
     def _submit_frames(self, encode: Callable[[], list[EncodedFrame]]) -> None:
@@ -476,10 +416,3 @@ class RecordAssembly:
         self.layout.rollback_record()
         self.records -= 1
         self.is_bare = True
-
-
-def _head_contents(header: RecordHeader, shape: BlockShape) -> tuple[bytes, ...]:
-    """Return the contents of the frames before a block's first chunk."""
-    if shape.merged:
-        return (header.raw + shape.lead,)
-    return (header.raw, shape.lead) if shape.lead else (header.raw,)

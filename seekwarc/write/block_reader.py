@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from typing import Final, cast
 
 from seekwarc.errors import FormatError
@@ -14,7 +14,7 @@ from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, parse_http_head
 from seekwarc.format.words import counted
 from seekwarc.storage.streams import ReadableStream, read_some
 
-__all__ = ["Block", "BlockSource", "ReadableStream", "SizedStream", "as_stream", "length_of"]
+__all__ = ["Block", "BlockSource", "ReadableStream", "SizedStream", "Trailer", "as_stream", "length_of"]
 
 
 MAX_DOUBTFUL: Final = 64 << 10
@@ -22,15 +22,18 @@ MAX_DOUBTFUL: Final = 64 << 10
 FILES: Final = (io.BufferedReader, io.BufferedRandom, io.FileIO)
 """What `open` returns."""
 
-Block = Buffer | ReadableStream | Iterable[Buffer]
-"""A block: its bytes, a binary file, or an iterable of its pieces in order."""
+Block = Buffer | ReadableStream | Iterable[Buffer] | AsyncIterable[Buffer]
+"""A block: its bytes, a binary file, or an iterable of its pieces in order; for `AsyncWriter` also an
+asynchronous one."""
+Trailer = bytes | Callable[[], bytes]
+"""What follows a block, or a function that returns it once the block was read."""
 
 
 class _PiecesStream:
-    """Pieces of a block as a stream."""
+    """Pieces of a block as a stream; they are copied only as they are read."""
 
-    def __init__(self, pieces: Iterator[Buffer]) -> None:
-        self._pieces = pieces
+    def __init__(self, pieces: Iterable[Buffer]) -> None:
+        self._pieces = iter(pieces)
         self._left = memoryview(b"")
 
     def read(self, size: int) -> bytes:
@@ -46,19 +49,17 @@ class _PiecesStream:
 
 
 def as_stream(block: Block) -> Buffer | ReadableStream:
-    """Return a block as bytes or as a stream.
-
-    Raises:
-        TypeError: It is neither, nor an iterable.
-    """
+    """Return a block as bytes or as a stream."""
     if isinstance(block, bytes | bytearray | memoryview):
         return block
     if isinstance(block, str | io.TextIOBase):
         raise _wrong("str" if isinstance(block, str) else "a text file")
+    if isinstance(block, AsyncIterable):
+        raise TypeError("block is an asynchronous iterable, which only a seekwarc.AsyncWriter takes")
     if callable(getattr(block, "read", None)):
         return block  # type: ignore[return-value]
     if isinstance(block, Iterable):
-        return _PiecesStream(iter(block))
+        return _PiecesStream(block)
     raise _wrong(type(block).__name__)
 
 
@@ -86,62 +87,83 @@ def _wrong(found: str) -> TypeError:
     return TypeError(f"block must be bytes, a binary file or an iterable of bytes, not {found}")
 
 
-class _BytesStream:
-    """Bytes in memory as a stream; they are copied only as they are read."""
-
-    def __init__(self, view: memoryview) -> None:
-        self._view = view
-
-    def read(self, size: int) -> bytes:
-        data, self._view = bytes(self._view[:size]), self._view[size:]
-        return data
-
-
 class SizedStream:
     """A stream that should hold a number of bytes, but may turn out to hold more or fewer."""
 
-    def __init__(self, stream: Buffer | ReadableStream, size: int | None) -> None:
+    def __init__(self, block: Block, size: int | None) -> None:
+        stream = as_stream(block)
         self.size = size
-        self.read = BlockSource(stream, None).read
+        self.read = stream.read if hasattr(stream, "read") else _PiecesStream((stream,)).read
 
 
 class BlockSource:
     """Reads a block from its beginning to its end; `peek` looks ahead.
 
-    Raises:
-        FormatError: From `read`, if the stream ends before `length` bytes.
+    The stream must have `length` bytes if that is known, and should have `expected`. With `keeps`, an
+    exception that it raises (`interruption`) ends the block, as does its early end.
     """
 
-    def __init__(self, block: Buffer | ReadableStream, length: int | None) -> None:
+    def __init__(self, block: Buffer | ReadableStream, length: int | None, *, keeps: bool = False) -> None:
+        self.whole: memoryview | None = None
+        self._stream: ReadableStream
         if isinstance(block, bytes | bytearray | memoryview):
-            view = memoryview(block).cast("B")
-            length = len(view) if length is None else length
-            block = _BytesStream(view)
-        self._stream: ReadableStream = block
-        self._length = length
+            self.whole = memoryview(block).cast("B")
+            self._stream = _PiecesStream((block,))
+            length = len(self.whole) if length is None else length
+        else:
+            self._stream = block
+        self.expected = length_of(block) if length is None else length
+        self.length = length
+        self.keeps = keeps
+        self.interruption: BaseException | None = None
         self._read = 0
         self._returned = b""
 
     def read(self, size: int) -> bytes:
         """Return the next `size` bytes; fewer only at the end of the block."""
+        if self.whole is not None and not self._read and size == len(self.whole):
+            # Most blocks are small, in memory, and read at once.
+            self._read = size
+            self._stream = _PiecesStream(())
+            return bytes(self.whole)
         data, self._returned = self._returned[:size], self._returned[size:]
         if len(data) == size:
             return data
         pieces = [data]
         wanted = size - len(data)
-        if self._length is not None:
-            wanted = min(wanted, self._length - self._read)
-        while wanted and (piece := read_some(self._stream, wanted)):
+        if self.length is not None:
+            wanted = min(wanted, self.length - self._read)
+        while wanted and (piece := self._piece(wanted)):
             if not isinstance(piece, bytes | bytearray | memoryview):
                 raise _wrong(f"a file that returns {type(piece).__name__}")
             pieces.append(piece)
             wanted -= len(piece)
             self._read += len(piece)
-        if self._length is not None and wanted and self._read < self._length:
-            raise FormatError(
-                f"the block ended after {counted(self._read, 'byte')}, its Content-Length is {self._length}"
-            )
+        if self.length is not None and wanted and self._read < self.length and self.interruption is None:
+            read = counted(self._read, "byte")
+            short = FormatError(f"the block ended after {read}, its Content-Length is {self.length}")
+            if not self.keeps:
+                raise short
+            self.interruption = short
         return b"".join(pieces) if len(pieces) != 2 or data else pieces[1]
+
+    def _piece(self, size: int) -> bytes:
+        if self.interruption is not None:
+            return b""
+        try:
+            return read_some(self._stream, size)
+        except BaseException as error:
+            if not self.keeps:
+                raise
+            self.interruption = error
+            return b""
+
+    @property
+    def truncated(self) -> str | None:
+        """Value of WARC-Truncated for what was read; None if the block came to its end."""
+        if self.interruption is None:
+            return None
+        return "disconnect" if isinstance(self.interruption, Exception) else "unspecified"
 
     def peek(self, size: int) -> bytes:
         """Return the next `size` bytes, which `read` returns again; fewer only at the end of the block."""

@@ -5,6 +5,7 @@ Source: WARC 1.1, clause 6.7.2.
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple, Protocol
 
 from seekwarc.collection.entry import describe
@@ -77,12 +78,20 @@ class Duplicates:
         """See `Deduplicator.add`; of several records with the same payload the first is kept."""
         self._originals.setdefault(digest.key, original)
 
-    def add_archive(self, archive: Reader) -> None:
+    def add_archive(self, archive: Reader | str | os.PathLike[str]) -> None:
         """Remember all responses and resources in a file, so that revisits in a new file can refer to them.
+
+        Args:
+            archive: A reader, or the path or URL of a file.
 
         Raises:
             FormatError: The file is damaged.
+            SourceError: It cannot be read.
         """
+        if isinstance(archive, str | os.PathLike):
+            with Reader(archive) as opened:
+                self.add_archive(opened)
+            return
         for record in archive:
             if record.truncated is not None or record.type not in ("response", "resource"):
                 continue

@@ -18,8 +18,7 @@ from seekwarc.frames.decoder import content_checksum
 from seekwarc.frames.deflate import GZIP_HEADER, combined_crc, gzip_trailer
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import EncodedFrame
-from seekwarc.write.files import FileOutput
-from seekwarc.write.output import Output
+from seekwarc.write.output import FileOutput, Output
 
 __all__ = ["CHECKSUM_OF_NOTHING", "Entry", "ExistingFile", "FileLayout", "MemberLayout", "TableMode"]
 
@@ -57,8 +56,8 @@ class _State(NamedTuple):
     """Number of the last step."""
     offset: int
     entries: int
-    record_offset: int
-    record_index: int
+    record: tuple[int, int]
+    """Offset and first entry of the last record."""
     in_record: bool
     covered: bool
     member: tuple[int, int]
@@ -84,40 +83,32 @@ class FileLayout:
         self._stored = array("I")
         self._contents = array("I")
         self._checksums = array("I")
-        self._record_offset = output.begin
-        self._record_index = 0
+        self._record = output.begin, 0
         self._in_record = False
         self._covered = False
         self._member = 0, 0
         """CRC-32 and length of the content of the current gzip member."""
         if existing is not None:
-            self.offset = self._record_offset = existing.end
+            self.offset = existing.end
             self._stored, self._contents = existing.stored, existing.contents
             self._checksums = existing.checksums
-            self._record_index = len(existing.stored)
             self._covered = existing.has_table
         self._done = self._state(0)
         self._dirty = False
 
     def once(self, number: int, step: Callable[[], None]) -> None:
-        """Do a step, unless it or a later one was done.
-
-        Raises:
-            SeekWarcError: An earlier step failed and cannot be undone.
-        """
+        """Do a step, unless it or a later one was done."""
         if number > self._done.step:
             self._rollback_step()
+            if not self._in_record:
+                self._output.mark()
             self._dirty = True
             step()
             self._done = self._state(number)
             self._dirty = False
 
     def rollback(self) -> None:
-        """Undo what is left of a step that failed, and the record that has not been ended.
-
-        Raises:
-            SeekWarcError: The output cannot be cut back.
-        """
+        """Undo what is left of a step that failed, and the record that has not been ended."""
         self._rollback_step()
         if self._in_record:
             self.rollback_record()
@@ -132,8 +123,7 @@ class FileLayout:
             step,
             self.offset,
             len(self._stored),
-            self._record_offset,
-            self._record_index,
+            self._record,
             self._in_record,
             self._covered,
             self._member,
@@ -150,8 +140,8 @@ class FileLayout:
         self.offset = done.offset
         for entries in (self._stored, self._contents, self._checksums):
             del entries[done.entries :]
-        self._record_offset, self._record_index = done.record_offset, done.record_index
-        self._in_record, self._covered, self._member = done.in_record, done.covered, done.member
+        self._record, self._in_record = done.record, done.in_record
+        self._covered, self._member = done.covered, done.member
         self._dirty = False
 
     @property
@@ -198,58 +188,40 @@ class FileLayout:
         return isinstance(self._output, FileOutput)
 
     def rewrite_first(self, before: EncodedFrame, after: EncodedFrame) -> None:
-        """Replace the current record's first frame by another of the same size.
-
-        Doing so again does no harm.
-        """
+        """Replace the current record's first frame by another of the same size. Idempotent."""
         output = self._output
         if not isinstance(output, FileOutput) or len(before.data) != len(after.data):
             raise SeekWarcError("a frame that was written cannot be replaced", source=output.name)
         # As little as possible: a write may be torn by what ends the process.
         pairs = enumerate(zip(before.data, after.data, strict=True))
         same = next((index for index, (old, new) in pairs if old != new), len(after.data))
-        output.rewrite(self._record_offset + self.HEAD + same, after.data[same:])
+        offset, first = self._record
+        output.rewrite(offset + self.HEAD + same, after.data[same:])
         if self._tables != "none":
-            self._checksums[self._record_index] = after.checksum
+            self._checksums[first] = after.checksum
 
-    def begin_record(self) -> int:
-        """Begin a record, and return its offset."""
-        self._record_offset = self.offset
-        self._record_index = len(self._stored)
+    def begin_record(self) -> None:
+        """Begin a record."""
+        self._record = self.offset, len(self._stored)
         self._in_record = True
-        return self.offset
 
-    def end_record(self, *, large: bool, regular: bool = True) -> int:
-        """End the record, with its seek table if it gets one, and return its compressed size.
-
-        Args:
-            large: The record has more than one frame.
-            regular: It ends in two line breaks. Readers reject the table of a record that does not.
-        """
+    def end_record(self, *, large: bool, regular: bool = True) -> tuple[int, int]:
+        """End the record, with its seek table if it gets one; return its offset and compressed size."""
+        offset, first = self._record
+        # Readers reject the table of a record that does not end in two line breaks (`regular`).
         if regular and (self._tables == "every" or (self._tables == "large" and large)):
-            first = self._record_index
             table = SeekTable(self._stored[first:], self._contents[first:], self._checksums[first:])
             self.add_skippable(table.build())
             # Then the table at the end of the file already lists all of its frames.
-            self._covered = self._record_offset == self._begin
+            self._covered = offset == self._begin
         self._in_record = False
-        return self.offset - self._record_offset
+        return offset, self.offset - offset
 
     def rollback_record(self) -> None:
-        """Undo what was written of the current record.
-
-        Raises:
-            SeekWarcError: The output cannot be cut back.
-        """
+        """Undo what was written of the current record."""
         self._dirty = True
-        self._done = self._done._replace(
-            offset=self._record_offset,
-            entries=self._record_index,
-            record_offset=self._record_offset,
-            record_index=self._record_index,
-            in_record=False,
-            covered=False,
-        )
+        offset, entries = self._record
+        self._done = self._done._replace(offset=offset, entries=entries, in_record=False, covered=False)
         self._rollback_step()
 
     def end_file(self) -> None:
@@ -270,12 +242,11 @@ class MemberLayout(FileLayout):
     HEAD = len(GZIP_HEADER)
 
     @override
-    def begin_record(self) -> int:
-        offset = super().begin_record()
+    def begin_record(self) -> None:
+        super().begin_record()
         self._output.write(GZIP_HEADER)
         self.offset += len(GZIP_HEADER)
         self._member = 0, 0
-        return offset
 
     @override
     def note(self, entries: Sequence[Entry]) -> None:
@@ -295,7 +266,7 @@ class MemberLayout(FileLayout):
         self._member = crc ^ changed, size
 
     @override
-    def end_record(self, *, large: bool, regular: bool = True) -> int:
+    def end_record(self, *, large: bool, regular: bool = True) -> tuple[int, int]:
         trailer = gzip_trailer(*self._member)
         self._output.write(trailer)
         self.offset += len(trailer)

@@ -8,119 +8,48 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
-from typing import IO, BinaryIO, Final, Literal
+from typing import IO, TYPE_CHECKING, BinaryIO, Final, Literal
 
 from seekwarc.errors import TargetError, TargetExistsError
-from seekwarc.system import lock_for_writing, replace, sync
+from seekwarc.storage.remote_url import is_url, shown_url
+from seekwarc.system import is_at, lock_for_writing, replace
+
+if TYPE_CHECKING:
+    from seekwarc.storage.upload import StoredObject
 
 __all__ = [
+    "UNFINISHED",
     "Existing",
-    "FileOutput",
+    "ExistingSeries",
     "give_name",
-    "is_same",
+    "is_left",
     "is_special",
+    "is_taken",
     "lock_file",
     "mode_for",
+    "names_beside",
     "refuse_existing",
     "refuse_place",
     "refuse_same_file",
+    "refuse_url",
+    "remove",
+    "save_hint",
     "sync_folder",
+    "unfinished_name",
     "unwritable",
     "write_all",
 ]
 
-BUFFER_SIZE: Final = 256 << 10
-
 Existing = Literal["error", "overwrite"]
 """What to do if a file has the name of a new one: refuse, or replace it."""
 
+ExistingSeries = Literal["error", "number", "overwrite"]
+"""What to do if files of a series exist: refuse to begin, start after them, or replace them."""
 
-class FileOutput:
-    """Appends to an open file, and knows where its valid part ends.
-
-    Python raises KeyboardInterrupt between any two lines, also after bytes reached the file and before they
-    were counted. So every write seeks to the end that is known here: whatever an interrupted write left after
-    it is overwritten by the next one, or cut off by `rollback` and by `_sync`.
-    """
-
-    begin = 0
-    _kept: int | None = None
-    """Where a file that is continued ended before; None for a new one."""
-
-    def __init__(self, name: str, file: BinaryIO, end: int = 0) -> None:
-        self.name = name
-        self._file = file
-        self._state = end, bytearray()
-        """Size of the file, and bytes to write after it; set together, so that no signal comes between."""
-
-    def write(self, data: bytes) -> None:
-        """See `Output.write`."""
-        end, waiting = self._state
-        if len(waiting) + len(data) < BUFFER_SIZE:
-            waiting += data
-            return
-        self.flush()
-        end, _ = self._state
-        self._put(end, data)
-        self._state = end + len(data), bytearray()
-
-    def flush(self) -> None:
-        """See `Output.flush`."""
-        end, waiting = self._state
-        if waiting:
-            self._put(end, waiting)
-            self._state = end + len(waiting), bytearray()
-
-    def rewrite(self, offset: int, data: bytes) -> None:
-        """Replace bytes that were written."""
-        self.flush()
-        self._put(offset, data)
-
-    def _put(self, offset: int, data: bytes | bytearray) -> None:
-        # Not with `_guarded`: this runs for each frame, and a generator would cost two more calls.
-        try:
-            self._file.seek(offset)
-            write_all(self._file, data)
-        except OSError as error:
-            raise unwritable(error, self.name) from error
-
-    def rollback(self, size: int) -> bool:
-        """See `Output.rollback`."""
-        end, waiting = self._state
-        try:
-            self._file.truncate(min(end, size))
-        except OSError:
-            return False
-        self._state = min(end, size), waiting[: max(size - end, 0)]
-        return True
-
-    def go_to(self, end: int) -> None:
-        """Write from offset `end` on; bytes after it are dropped."""
-        self._state = end, bytearray()
-        self._kept = end
-
-    def leave(self) -> None:
-        """Write what can be written, close the file, and let it keep its present name."""
-        with contextlib.suppress(OSError, TargetError):
-            self.flush()
-        with contextlib.suppress(OSError):
-            self._file.close()
-
-    def _sync(self) -> None:
-        """Put the file on disk, cut off after its valid part."""
-        self.flush()
-        self._file.truncate(self._state[0])
-        sync(self._file)
-
-    @contextlib.contextmanager
-    def _guarded(self) -> Iterator[None]:
-        try:
-            yield
-        except TargetError:
-            raise
-        except OSError as error:
-            raise unwritable(error, self.name) from error
+UNFINISHED: Final = ".open"
+"""Ending of a file's name while it is written, as crawlers use it."""
+MAX_NAME: Final = 255
+"""Maximum bytes of a file name on the file systems in use."""
 
 
 def unwritable(error: OSError, name: str) -> TargetError:
@@ -129,11 +58,7 @@ def unwritable(error: OSError, name: str) -> TargetError:
 
 
 def refuse_existing(name: str | os.PathLike[str]) -> None:
-    """Refuse a target that exists. Pipes and devices are written to, not replaced.
-
-    Raises:
-        TargetExistsError: A file has that name.
-    """
+    """Refuse a target that exists. Pipes and devices are written to, not replaced."""
     if os.path.isfile(name):
         raise TargetExistsError(
             'exists already; name another file, or allow it to be replaced (`--force`, existing="overwrite")',
@@ -142,17 +67,10 @@ def refuse_existing(name: str | os.PathLike[str]) -> None:
 
 
 def refuse_same_file(name: str, target: object) -> None:
-    """Refuse to write a file over the one that it is made of.
-
-    Raises:
-        TargetError: `target` is the file called `name`.
-    """
-    if (
-        isinstance(target, str | os.PathLike)
-        and os.path.isfile(target)
-        and os.path.isfile(name)
-        and os.path.samefile(name, target)
-    ):
+    """Refuse to write a file over the one that it is made of."""
+    if not isinstance(target, str | os.PathLike):
+        return
+    if is_at(os.stat(target), name) if os.path.isfile(target) else is_url(target) and target == name:
         raise TargetError("source and target are the same file", source=name)
 
 
@@ -164,36 +82,28 @@ def write_all(file: IO[bytes], data: bytes | bytearray | memoryview) -> None:
 
 
 def lock_file(file: BinaryIO, name: str) -> None:
-    """Lock a file against other writers until it is closed.
-
-    Raises:
-        TargetError: Another process has locked it, or it cannot be locked; the file is then closed.
-    """
+    """Lock a file against other writers until it is closed."""
     try:
         lock_for_writing(file)
-    except BlockingIOError as error:
-        file.close()
-        raise TargetError("another process is writing to it", source=name) from error
     except OSError as error:
         file.close()
-        raise TargetError(f"cannot be locked: {error.strerror or error}", source=name) from error
+        busy = isinstance(error, BlockingIOError)
+        why = "another process is writing to it" if busy else f"cannot be locked: {error.strerror or error}"
+        raise TargetError(why, source=name) from error
 
 
-def is_same(file: BinaryIO, path: str) -> bool:
-    """Tell whether a path leads to an open file."""
+def is_left(path: str) -> bool:
+    """Tell whether an unfinished file is there and no writer is writing to it."""
     try:
-        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
-    except OSError:
-        return False
+        with open(path, "r+b", 0) as file:
+            lock_for_writing(file)
+    except OSError as error:
+        return not isinstance(error, FileNotFoundError | BlockingIOError)
+    return True
 
 
 def give_name(temporary: str, target: str, name: str, existing: Existing) -> None:
-    """Give a finished file its name.
-
-    Raises:
-        TargetExistsError: Another file got that name meanwhile.
-        OSError: It cannot be renamed.
-    """
+    """Give a finished file its name."""
     if existing == "overwrite":
         replace(temporary, target)
         return
@@ -211,17 +121,18 @@ def give_name(temporary: str, target: str, name: str, existing: Existing) -> Non
 
 
 def refuse_place(name: str) -> None:
-    """Refuse a target that is a folder, a URL, or an empty path.
-
-    Raises:
-        TargetError: It is one.
-    """
+    """Refuse a target that is a folder, a URL, or an empty path."""
     if not name:
         raise TargetError("cannot be written: the path is empty", source=name)
-    if "://" in name:
-        raise TargetError("writing to URLs is not supported; write a file, and upload that", source=name)
+    refuse_url(name)
     if os.path.isdir(name):
         raise TargetError("cannot be written: is a directory", source=name)
+
+
+def refuse_url(name: str) -> None:
+    """Refuse a URL where files are made that a store cannot have, or many of them."""
+    if is_url(name):
+        raise TargetError("must be a path on this machine, not a URL", source=shown_url(name))
 
 
 def mode_for(path: str) -> int:
@@ -248,3 +159,51 @@ def sync_folder(folder: str) -> None:
 def is_special(path: str | os.PathLike[str]) -> bool:
     """Tell whether a path leads to a pipe or a device."""
     return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+
+
+def unfinished_name(path: str) -> str:
+    """Return the path of a file while it is written."""
+    folder, base = os.path.split(path)
+    while len(os.fsencode(base)) > MAX_NAME - len(UNFINISHED):
+        base = base[:-1]
+    return os.path.join(folder, base + UNFINISHED)
+
+
+def is_taken(name: str) -> bool:
+    """Tell whether there is a file or an object of a name, or a file that will have it."""
+    if is_url(name):
+        return _stored(name).exists()
+    return os.path.lexists(name) or os.path.exists(unfinished_name(name))
+
+
+def names_beside(name: str) -> list[str]:
+    """Return the names of everything in the folder of a file or an object, which may not exist."""
+    if is_url(name):
+        return _stored(name).siblings()
+    try:
+        return os.listdir(os.path.dirname(name) or ".")
+    except OSError:
+        return []
+
+
+def remove(name: str) -> None:
+    """Remove a file or an object, if that can be done."""
+    with contextlib.suppress(OSError):
+        if is_url(name):
+            _stored(name).remove()
+        else:
+            os.unlink(name)
+
+
+def _stored(url: str) -> StoredObject:
+    from seekwarc.storage.upload import StoredObject
+
+    return StoredObject(url)
+
+
+def save_hint(name: str) -> str:
+    """Return the advice on an unfinished file whose final name is `name`."""
+    return (
+        f'continue it with `seekwarc.open({os.path.basename(name)!r}, "a", repair=True)`, or save its whole '
+        f"records with `seekwarc recover {unfinished_name(name)} {name}`"
+    )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from typing import Final, NamedTuple
 
 from seekwarc.errors import TargetError
@@ -16,7 +17,7 @@ from seekwarc.frames.encoder import DEFAULT_LEVEL, MAX_LEVEL, MIN_LEVEL, FrameEn
 from seekwarc.frames.pieces import Compression
 from seekwarc.options import check_range
 from seekwarc.write.file_layout import ExistingFile, FileLayout, MemberLayout, TableMode
-from seekwarc.write.options import WriteOptions
+from seekwarc.write.options import DEFAULT_FRAME_SIZE, WriteOptions
 from seekwarc.write.output import Output
 
 __all__ = ["Form", "check_form", "compression_of", "form_of"]
@@ -45,11 +46,7 @@ class Form(NamedTuple):
 
 
 def compression_of(name: str | os.PathLike[str]) -> Compression:
-    """Return how a file of that name is compressed: "zst" unless the name says otherwise.
-
-    Raises:
-        TargetError: The name has the ending of another format.
-    """
+    """Return how a file of that name is compressed: "zst" unless the name says otherwise."""
     base = os.path.basename(os.fspath(name)).lower()
     stem, ending = os.path.splitext(base)
     inner = os.path.splitext(stem)[1] if ending in (".gz", ".zst", ".zstd") else ending
@@ -63,15 +60,17 @@ def compression_of(name: str | os.PathLike[str]) -> Compression:
 
 
 def check_form(name: str, compression: Compression, options: WriteOptions) -> None:
-    """Refuse options that do not apply to a file of that compression.
-
-    Raises:
-        ValueError: One of them does not apply.
-    """
+    """Refuse options that do not apply to a file of that compression."""
     if compression != "zst":
         for option in OF_ZST_ONLY:
             if getattr(options, option) not in (None, "none"):
                 raise ValueError(f"{name}: {option} is for .warc.zst, not for {NAMES[compression]}")
+        # With `max_file_size` it is also the size of the smallest segment.
+        if options.frame_size != DEFAULT_FRAME_SIZE and options.max_file_size is None:
+            message = (
+                f"{name}: frame_size is for .warc.zst; a {NAMES[compression]} has no frames to read by range"
+            )
+            warnings.warn(message, stacklevel=4)
     if options.level is None:
         return
     if compression == "none":

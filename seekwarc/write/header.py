@@ -2,27 +2,80 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
-import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, Protocol
 
-from seekwarc.errors import RuleError
-from seekwarc.format.buffer import Buffer
+from seekwarc.errors import FormatError, RuleError
+from seekwarc.format.digest import Digest, WrittenAlgorithm
 from seekwarc.format.header_fields import format_fields
 from seekwarc.format.rules import Severity, check_fields
-from seekwarc.format.warc import RecordHeader, build_record_header
+from seekwarc.format.warc import (
+    MAX_HEADER_SIZE,
+    RecordHeader,
+    build_record_header,
+    edit_header,
+    pad_header,
+    parse_record_header,
+)
+from seekwarc.format.words import counted
+from seekwarc.options import shown
+from seekwarc.read.digests import BlockDigests
+from seekwarc.write.block_reader import BlockSource
 
-__all__ = ["HeaderCompletion", "HeaderDraft", "Headers", "bracketed", "new_id", "pairs_of"]
+__all__ = ["HeaderDraft", "Headers", "LateHeader", "bracketed", "new_id", "pairs_of"]
+
+IDS_AT_ONCE: Final = 256
+_ids: list[str] = []
+if hasattr(os, "register_at_fork"):
+    # Otherwise two processes would use the same IDs.
+    os.register_at_fork(after_in_child=_ids.clear)
+
+GROWTH: Final = 110
+"""Size that a file may at least have after it was read, in percent of the size before."""
 
 _UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
-Headers = Mapping[str, str] | Iterable[tuple[str, str]]
+
+class _HeaderObject(Protocol):
+    """Header fields as of requests, httpx, aiohttp, urllib3, Starlette or `http.client`."""
+
+    def items(self) -> Iterable[tuple[str | bytes, str | bytes]]:
+        """Return (name, value) of all fields."""
 
 
-def pairs_of(headers: Headers) -> list[tuple[str, str]]:
+Headers = _HeaderObject | Iterable[tuple[str | bytes, str | bytes]]
+"""Header fields: a mapping, an object of an HTTP client or server, or pairs of name and value."""
+
+
+def pairs_of(headers: Headers, argument: str = "headers") -> list[tuple[str, str]]:
     """Return header fields as a list of (name, value) pairs."""
-    return list(headers.items() if isinstance(headers, Mapping) else headers)
+    if headers == ():
+        return []
+    pairs: Any = headers
+    if hasattr(headers, "raw_items"):
+        # `http.client` decodes each byte to one character.
+        pairs = [(name, value.encode("latin-1", "replace")) for name, value in headers.raw_items()]
+    elif isinstance(raw := getattr(headers, "raw", None), list):
+        # httpx and Starlette have the fields as received, too; their mapping may join repeated ones.
+        pairs = raw
+    elif hasattr(headers, "items"):
+        pairs = headers.items()
+    try:
+        found = [(name, value) for name, value in pairs]
+    except (TypeError, ValueError):
+        raise TypeError(f"{argument} must be a mapping, or pairs of a name and a value") from None
+    return [(_text(argument, name), _text(argument, value)) for name, value in found]
+
+
+def _text(argument: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    raise TypeError(f"{argument} must hold names and values that are str or bytes, not {value!r:.80}")
 
 
 def bracketed(uri: str) -> str:
@@ -32,17 +85,20 @@ def bracketed(uri: str) -> str:
 
 def new_id() -> str:
     """Return a new, unique record ID."""
-    return f"<urn:uuid:{uuid.uuid4()}>"
+    try:
+        return _ids.pop()
+    except IndexError:
+        # Many at a time: asking the system for random bytes takes longer than anything else here.
+        drawn = os.urandom(16 * IDS_AT_ONCE)
+        _ids.extend(_uuid_of(drawn[start : start + 16]) for start in range(0, len(drawn), 16))
+        return new_id()
 
 
-class HeaderCompletion(Protocol):
-    """Completes a header that states digests of the block after it."""
-
-    def add(self, data: Buffer, /) -> None:
-        """Add the next bytes of the block; called in another thread, but never twice at once."""
-
-    def finish(self) -> RecordHeader:
-        """Return the final header; its size must be that of the header before."""
+def _uuid_of(drawn: bytes) -> str:
+    # A third of the time of `uuid.UUID`: version 4 (RFC 9562, section 5.4).
+    digits = drawn.hex()
+    variant = "89ab"[drawn[8] & 3]
+    return f"<urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}>"
 
 
 class HeaderDraft:
@@ -51,7 +107,6 @@ class HeaderDraft:
     def __init__(self, given: Headers = ()) -> None:
         self._given = pairs_of(given)
         self._added: list[tuple[str, str]] = []
-        self._names = frozenset(name.lower() for name, _ in self._given)
         self._first: dict[str, str] = {}
         for name, value in self._given:
             self._first.setdefault(name.lower(), value)
@@ -60,11 +115,28 @@ class HeaderDraft:
         return iter([*self._added, *self._given])
 
     def add(self, name: str, value: str | None) -> None:
-        """Add a field, unless the caller gave one of that name or the value is None."""
+        """Add a field, unless there is one of that name or the value is None."""
         key = name.lower()
-        if value is not None and key not in self._names:
+        if value is not None and key not in self._first:
+            if not isinstance(value, str):
+                raise TypeError(f"{name} must be text, not {shown(value)}")
             self._added.append((name, value))
-            self._first.setdefault(key, value)
+            self._first[key] = value
+
+    def end_block(
+        self, source: BlockSource, algorithm: WrittenAlgorithm | None, digests: BlockDigests
+    ) -> bool:
+        """Add what is known at the end of a block; return whether that is a digest of its payload."""
+        self.add("WARC-Truncated", source.truncated)
+        payload_is_whole = digests.finish()
+        if algorithm is None:
+            return False
+        if digests.block is not None:
+            self.add("WARC-Block-Digest", str(Digest.of(algorithm, digests.block.digest())))
+        if digests.payload is None or not payload_is_whole:
+            return False
+        self.add("WARC-Payload-Digest", str(Digest.of(algorithm, digests.payload.digest())))
+        return True
 
     def get(self, name: str) -> str | None:
         """Return the first value of a field."""
@@ -76,16 +148,11 @@ class HeaderDraft:
         return HeaderDraft([field for field in self if field[0].lower() not in unwanted])
 
     def check(self) -> None:
-        """Check the fields against the rules of the standard.
-
-        Raises:
-            RuleError: A field is missing, forbidden, repeated or malformed.
-            ValueError: A field is not valid in a header at all.
-        """
+        """Check the fields against the rules of the standard."""
         fields = [*self._added, *self._given]
         format_fields(fields)
         for name, value in fields:
-            if _UNFIT.search(value):
+            if not value.isprintable() and _UNFIT.search(value):
                 raise RuleError(
                     f"the value of {name} holds a control character or bytes that are not UTF-8: "
                     f"{value[:80]!r} (WARC 1.1, clause 4)"
@@ -95,8 +162,60 @@ class HeaderDraft:
         for finding in check_fields(fields):
             if finding.severity is Severity.ERROR:
                 raise RuleError(str(finding))
+        for name in ("WARC-Block-Digest", "WARC-Payload-Digest"):
+            stated = self.get(name)
+            if stated is not None and (digest := Digest.parse(stated)).is_known and digest.raw is None:
+                raise RuleError(f"{name} is {stated[:80]!r}, not a digest of the algorithm {digest.name}")
 
     def header(self, content_length: int) -> RecordHeader:
         """Return the finished header of a record whose block has that many bytes."""
-        length = [] if "content-length" in self._first else [("Content-Length", str(content_length))]
-        return build_record_header([*self._added, *length, *self._given])
+        if "content-length" in self._first:
+            return build_record_header([*self._added, *self._given])
+        fields = format_fields([*self._added, ("Content-Length", str(content_length)), *self._given])
+        raw = b"WARC/1.1\r\n" + fields + b"\r\n"
+        return RecordHeader(raw, content_length) if len(raw) <= MAX_HEADER_SIZE else parse_record_header(raw)
+
+
+class LateHeader:
+    """The header of a record that is completed when its block was written: with digests, and WARC-Truncated.
+
+    Until then it has room for them at its end: so what a crash leaves of the record states nothing wrong, and
+    its Content-Length shows that it is cut off.
+    """
+
+    def __init__(
+        self,
+        draft: HeaderDraft,
+        source: BlockSource,
+        algorithm: WrittenAlgorithm | None,
+        digests: BlockDigests,
+    ) -> None:
+        self._draft = draft
+        self._source = source
+        self._algorithm: WrittenAlgorithm | None = algorithm
+        self._digests = digests
+        self.add = digests.add
+        length = source.expected or 0
+        header = draft.header(length)
+        raw = hashlib.new(algorithm).digest_size if algorithm is not None else 0
+        digest = str(Digest.of(algorithm or "sha1", bytes(raw)))
+        wanted = (
+            ("WARC-Block-Digest", digest, digests.block is not None),
+            ("WARC-Payload-Digest", digest, digests.payload is not None),
+            ("WARC-Truncated", "unspecified", source.keeps),
+        )
+        longest = [(name, value) for name, value, may_be in wanted if may_be and draft.get(name) is None]
+        self._names = [name for name, _ in longest]
+        growth = len(str(length * GROWTH // 100)) - len(str(length))
+        self.unfinished = pad_header(header, len(edit_header(header, (), longest).raw) + growth)
+
+    def finish(self) -> RecordHeader:
+        """Return the whole header; a payload whose chunks break off gets no digest."""
+        size = self._digests.size
+        header = self._draft.header(size)
+        self._draft.end_block(self._source, self._algorithm, self._digests)
+        found = [(name, value) for name in self._names if (value := self._draft.get(name)) is not None]
+        header = edit_header(header, (), found)
+        if len(header.raw) > len(self.unfinished.raw):
+            raise FormatError(f"the file grew to {counted(size, 'byte')} while it was read")
+        return pad_header(header, len(self.unfinished.raw))

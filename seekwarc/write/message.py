@@ -6,83 +6,70 @@ Source: RFC 9112, sections 4 and 5.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from http import HTTPStatus
+from itertools import chain
 from typing import Final
 
 from seekwarc.format.buffer import Buffer
-from seekwarc.format.header_fields import TOKEN
-from seekwarc.write.block_reader import Block, BlockSource, as_stream
-from seekwarc.write.header import Headers, pairs_of
+from seekwarc.format.header_fields import is_token
+from seekwarc.storage.streams import read_some
+from seekwarc.write.block_reader import Block, as_stream
 
 __all__ = ["refuse_message_fields", "response_head", "with_head"]
 
 STEP: Final = 1 << 20
+OF_MESSAGES: Final = frozenset(
+    {"content-type", "content-length", "content-encoding", "transfer-encoding", "set-cookie", "location"}
+)
+"""Fields of HTTP messages that are not meant for a WARC record."""
 
-_NAME = re.compile(TOKEN)
+PHRASES: Final = {int(status): status.phrase for status in HTTPStatus}
+
 _UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def response_head(
     status: int,
     reason: str | None,
-    fields: Headers,
+    pairs: list[tuple[str, str]],
     body: Block,
     length: int | None,
 ) -> bytes:
-    """Return a status line and header fields.
-
-    Content-Length is added if the length is known and no field states how the body is delimited.
-
-    Raises:
-        TypeError: `status` is not an int.
-        ValueError: The status or a field is not valid in an HTTP message.
-    """
+    """Return the head; Content-Length is added if `length` is known and no field delimits the body."""
     if not isinstance(status, int) or isinstance(status, bool):
         raise TypeError(f"status must be an int, not {type(status).__name__}")
     if not 100 <= status <= 999:
         raise ValueError(f"status is {status}, not within 100 to 999")
     if reason is None:
-        reason = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
-    pairs = pairs_of(fields)
+        reason = PHRASES.get(status, "")
     names = {name.lower() for name, _ in pairs}
     if isinstance(body, bytes | bytearray | memoryview):
         length = memoryview(body).nbytes
     if length is not None and not names & {"content-length", "transfer-encoding"}:
-        pairs.append(("Content-Length", str(length)))
-    lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in pairs), ""]
-    _check(names, lines)
-    return "".join(f"{line}\r\n" for line in lines).encode("utf-8", "surrogateescape")
-
-
-def _check(names: set[str], lines: list[str]) -> None:
+        pairs = [*pairs, ("Content-Length", str(length))]
+    lines = [f"HTTP/1.1 {status} {reason}", *[f"{name}: {value}" for name, value in pairs], "\r\n"]
     for name in names:
-        if not _NAME.fullmatch(name):
+        if not is_token(name):
             raise ValueError(f"{name!r} is not a valid name of an HTTP field")
-    for line in lines:
-        if _UNFIT.search(line):
+    for line in lines[:-1]:
+        if not line.isprintable() and _UNFIT.search(line):
             raise ValueError(f"an HTTP field holds a control character: {line[:80]!r}")
+    return "\r\n".join(lines).encode("utf-8", "surrogateescape")
 
 
-def refuse_message_fields(record_fields: Headers) -> None:
-    """Refuse HTTP fields among the fields of a record: the caller meant them for `http_headers`.
-
-    Raises:
-        TypeError: There is one.
-    """
-    for name, _ in pairs_of(record_fields):
-        if not name.lower().startswith("warc-"):
+def refuse_message_fields(record_fields: Iterable[tuple[str, str]]) -> None:
+    """Refuse fields of a message among those of a record: the caller meant them for `http_headers`."""
+    for name, _ in record_fields:
+        if name.lower() in OF_MESSAGES:
             raise TypeError(f"headers are fields of the WARC record; {name} belongs in http_headers")
 
 
 def with_head(head: bytes, body: Block) -> Buffer | Iterator[bytes]:
     """Return a message: its head and its body. The type of the body is checked at once."""
-    if isinstance(body, bytes | bytearray | memoryview):
-        return b"".join((head, body))
-    return _pieces(head, BlockSource(as_stream(body), None))
-
-
-def _pieces(head: bytes, body: BlockSource) -> Iterator[bytes]:
-    yield head
-    while data := body.read(STEP):
-        yield data
+    stream = as_stream(body)
+    if isinstance(stream, bytes | bytearray | memoryview):
+        return b"".join((head, stream))
+    # Pieces are passed on as they come: what came before an interruption must not be lost here.
+    return chain((head,), iter(partial(read_some, stream, STEP), b""))

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from seekwarc.frames.pieces import Compression
     from seekwarc.write.dedup import Deduplicator
     from seekwarc.write.file_layout import TableMode
-    from seekwarc.write.numbering import ExistingSeries
+    from seekwarc.write.files import ExistingSeries
 
-__all__ = ["FrameOptions", "RecordOptions", "WriteOptions", "WriterOptions"]
+__all__ = ["DEFAULT_FRAME_SIZE", "FrameOptions", "RecordOptions", "WriteOptions", "WriterOptions"]
 
 DEFAULT_FRAME_SIZE: Final = 1 << 20
 OnError: TypeAlias = Literal["keep", "discard"]
@@ -26,7 +26,7 @@ class FrameOptions(TypedDict, total=False):
     """How records are compressed; see `Writer` for each."""
 
     level: int | None
-    frame_size: int
+    frame_size: int | str
     threads: int | None
     dictionary: Dictionary | bytes | None
     compress_dictionary: bool
@@ -38,7 +38,7 @@ class RecordOptions(FrameOptions, total=False):
 
     compression: Compression | None
     digest: WrittenAlgorithm | None
-    max_file_size: int | None
+    max_file_size: int | str | None
     dedup: Deduplicator | None
 
 
@@ -58,12 +58,7 @@ class WriterOptions(RecordOptions, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    """`WriterOptions` with their defaults, checked; each is described at `Writer`.
-
-    Raises:
-        TypeError: One has a wrong type.
-        ValueError: One is out of range, or cannot be combined with another.
-    """
+    """`WriterOptions` with their defaults, checked; each is described at `Writer`."""
 
     compression: Compression | None = option(None, ("zst", "gz", "none"))
     level: int | None = option(

@@ -1,80 +1,240 @@
-"""Where a new file is written, and when it gets its name.
+"""Where the bytes of a new or continued file go, and when it gets its name.
 
-There are three kinds of outputs:
+There are four kinds of outputs:
 
 - `PathOutput`: a hidden file that gets its name when it is finished, or is removed. It is for tools that make
   files of other files, and can do so again.
-- `unfinished.OpenOutput`: a visible file, "crawl.warc.zst.open", that is locked while it is written. A crawl
-  cannot be repeated, so the file outlives a crash; it can be continued, or its records can be saved.
+- `OpenOutput`: a visible file, "crawl.warc.zst.open", that is locked while it is written. A crawl cannot be
+  repeated, so the file outlives a crash; it can be continued, or its records can be saved.
 - `FileObjectOutput`: an open file object, which may be a pipe.
+- `upload.UploadOutput`: an object in a store, which appears when it is complete.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, Protocol, runtime_checkable
+from functools import partial
+from typing import BinaryIO, Final
 
-from seekwarc.errors import TargetError
-from seekwarc.system import is_broken_pipe, set_mode
+from seekwarc.compiling import override
+from seekwarc.errors import TargetError, TargetExistsError
+from seekwarc.system import HOLDS_OPEN_FILES, is_at, is_broken_pipe, set_mode, sync
 from seekwarc.write.files import (
     Existing,
-    FileOutput,
     give_name,
-    is_special,
+    lock_file,
     mode_for,
     refuse_existing,
     refuse_place,
+    save_hint,
     sync_folder,
+    unfinished_name,
     unwritable,
     write_all,
 )
 
-__all__ = ["FileObjectOutput", "Output", "PathOutput", "committed", "open_output"]
+__all__ = [
+    "FileObjectOutput",
+    "FileOutput",
+    "OpenOutput",
+    "Output",
+    "PathOutput",
+]
+
+BUFFER_SIZE: Final = 256 << 10
 
 
-@runtime_checkable
-class Output(Protocol):
+class Output(ABC):
     """Where the bytes of a file are appended."""
 
     name: str
-    begin: int
+    begin: int = 0
     """Offset at which the first byte is written: not 0 for a file object that already holds data."""
-    spool_directory: str | None
+    spool_directory: str | None = None
     """Folder for temporary files of about the same size; None for the system's."""
+    filename: str | None = None
+    """Base name of the final file; None for a file object."""
 
+    @abstractmethod
     def write(self, data: bytes) -> None:
         """Append all of `data`."""
 
+    @abstractmethod
     def flush(self) -> None:
         """Hand everything to the system, so that it survives the end of this process."""
 
-    def rollback(self, size: int) -> bool:
-        """Cut the output back to `size` bytes; return False if that is impossible."""
+    def mark(self) -> None:  # noqa: B027 - a file can be cut anywhere
+        """Say that what was written so far will not be cut off."""
 
+    def rollback(self, size: int) -> bool:  # noqa: ARG002 - most outputs cannot be cut
+        """Cut the output back to `size` bytes; return False if that is impossible."""
+        return False
+
+    def seal(self) -> None:  # noqa: B027 - nothing to do for most outputs
+        """Do all that may fail of `commit`, but for the name."""
+
+    @abstractmethod
     def commit(self) -> None:
         """Finish the file and give it its name."""
 
+    @abstractmethod
     def abort(self) -> None:
         """Leave nothing under the final name."""
 
+    def abort_committed(self) -> None:
+        """Abort the file, and remove it if `commit` has given it its name."""
+        self.abort()
+
+    def leave(self) -> str:
+        """End the file, which cannot be finished, with what could be written of it; say what is left."""
+        self.abort()
+        return "what was written to it cannot be undone"
+
+
+class FileOutput(Output):
+    """Appends to an open file, and knows where its valid part ends.
+
+    Python raises KeyboardInterrupt between any two lines, also after bytes reached the file and before they
+    were counted. So every write seeks to the end that is known here: whatever an interrupted write left after
+    it is overwritten by the next one, or cut off by `rollback` and by `seal`.
+
+    A file that is made here has another path, `place`, until it is finished.
+    """
+
+    _kept: int | None = None
+    """Where a file that is continued ended before; None for a new one."""
+    _own: os.stat_result | None = None
+    """Identifies the file, whatever its name."""
+
+    def __init__(self, path: str | os.PathLike[str], existing: Existing, place: str | None = None) -> None:
+        self.name = os.fspath(path)
+        # If the path is a symbolic link, the file that it leads to is replaced, not the link.
+        self._target = os.path.realpath(self.name)
+        self._folder = self.spool_directory = os.path.dirname(self._target)
+        self.filename = os.path.basename(self.name)
+        self._existing = existing
+        refuse_place(self.name)
+        if place is None and existing == "error":
+            refuse_existing(self.name)
+        self.place = place or unfinished_name(self._target)
+
+    def _hold(self, file: BinaryIO) -> None:
+        self._file, self._own = file, os.fstat(file.fileno())
+        self._state = 0, bytearray()
+        """Size of the file, and bytes to write after it; set together, so that no signal comes between."""
+
+    @override
+    def write(self, data: bytes) -> None:
+        end, waiting = self._state
+        if len(waiting) + len(data) < BUFFER_SIZE:
+            waiting += data
+            return
+        self.flush()
+        end, _ = self._state
+        self._put(end, data)
+        self._state = end + len(data), bytearray()
+
+    @override
+    def flush(self) -> None:
+        end, waiting = self._state
+        if waiting:
+            self._put(end, waiting)
+            self._state = end + len(waiting), bytearray()
+
+    def rewrite(self, offset: int, data: bytes) -> None:
+        """Replace bytes that were written."""
+        self.flush()
+        self._put(offset, data)
+
+    def _put(self, offset: int, data: bytes | bytearray) -> None:
+        # Not with `_guarded`: this runs for each frame, and a generator would cost two more calls.
+        try:
+            self._file.seek(offset)
+            write_all(self._file, data)
+        except OSError as error:
+            raise unwritable(error, self.name) from error
+
+    @override
+    def rollback(self, size: int) -> bool:
+        end, waiting = self._state
+        try:
+            self._file.truncate(min(end, size))
+        except OSError:
+            return False
+        self._state = min(end, size), waiting[: max(size - end, 0)]
+        return True
+
+    def reopen(self) -> BinaryIO:
+        """Open the file for reading back what was written so far; the caller closes it."""
+        self.flush()
+        with self._guarded():
+            return open(self.place, "rb")
+
+    @override
+    def seal(self) -> None:
+        if self._file.closed:
+            return
+        with self._guarded():
+            self.flush()
+            self._file.truncate(self._state[0])
+            sync(self._file)
+            if not is_at(self._own, self._target):
+                set_mode(self._file, mode_for(self._target))
+
+    @override
+    def commit(self) -> None:
+        """See `Output.commit`. When it is repeated after an interruption, the file may have both names."""
+        with self._guarded():
+            self.seal()
+            if HOLDS_OPEN_FILES:
+                self._file.close()
+            if not is_at(self._own, self._target):
+                give_name(self.place, self._target, self.name, self._existing)
+            elif self.place != self._target and is_at(self._own, self.place):
+                os.unlink(self.place)
+            sync_folder(self._folder)
+            self._file.close()
+
+    @override
+    def abort(self) -> None:
+        """See `Output.abort`: a file that was continued is as it was before."""
+        if self._own is None:
+            return
+        # While the file is locked: once it is closed, another process may write.
+        with contextlib.suppress(OSError, ValueError):
+            if self._kept is not None:
+                self._file.truncate(self._kept)
+            elif not self._file.closed and is_at(self._own, self.place):
+                if HOLDS_OPEN_FILES:
+                    self._file.close()
+                os.unlink(self.place)
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+    @override
+    def abort_committed(self) -> None:
+        self.abort()
+        if is_at(self._own, self._target):
+            with contextlib.suppress(OSError):
+                os.unlink(self._target)
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except TargetError:
+            raise
+        except OSError as error:
+            raise unwritable(error, self.name) from error
+
 
 class PathOutput(FileOutput):
-    """A hidden file that gets its name when it is finished.
-
-    It is removed however the output ends, unless the process is killed.
-
-    Args:
-        path: The final path.
-        existing: Whether a file of that name is replaced or refused.
-        folder: Folder of the hidden file, on the same file system; the folder of `path` if None.
-
-    Raises:
-        TargetExistsError: A file has that name.
-        TargetError: The folder is missing or cannot be written to.
-    """
+    """A hidden file, in `folder` on the same file system, that gets its name `path` when it is finished."""
 
     def __init__(
         self,
@@ -83,88 +243,115 @@ class PathOutput(FileOutput):
         existing: Existing = "overwrite",
         folder: str | None = None,
     ) -> None:
-        name = os.fspath(path)
-        # If the path is a symbolic link, the file that it leads to is replaced, not the link.
-        self._target = os.path.realpath(name)
-        self._existing = existing
-        beside, base = os.path.split(self._target)
-        folder = beside if folder is None else folder
-        self._own: os.stat_result | None = None
-        """Identifies the finished file, whatever its name."""
-        self.spool_directory: str | None = folder
-        refuse_place(name)
-        if existing == "error":
-            refuse_existing(name)
-        self._temporary = os.path.join(folder, f".{base[:180]}.{os.urandom(8).hex()}.partial")
+        super().__init__(path, existing)
+        self.spool_directory = self._folder if folder is None else folder
+        hidden = f".{os.path.basename(self._target)[:180]}.{os.urandom(8).hex()}.partial"
+        self.place = os.path.join(self.spool_directory, hidden)
         # Set up before the file is made: a signal may come between any two lines, here and in the callers.
         opened: list[BinaryIO] = []
-        self._remove = weakref.finalize(self, _remove, self._temporary, os.getpid(), opened)
-        try:
-            file = open(self._temporary, "xb", 0, opener=_open_private)  # noqa: SIM115
-        except OSError as error:
-            raise unwritable(error, name) from error
-        opened.append(file)
-        super().__init__(name, file)
-
-    def reopen(self) -> BinaryIO:
-        """Open the file for reading back what was written so far; the caller closes it."""
-        self.flush()
+        self._remove = weakref.finalize(self, _remove, self.place, os.getpid(), opened)
         with self._guarded():
-            return open(self._temporary, "rb")
+            opened.append(open(self.place, "xb", 0, opener=partial(os.open, mode=0o600)))  # noqa: SIM115
+        self._hold(opened[0])
 
+    @override
     def seal(self) -> None:
-        """Put the finished file on disk and close it. `commit` then gives it its name."""
-        if self._file.closed:
-            return
-        with self._guarded():
-            self._sync()
-            set_mode(self._file, mode_for(self._target))
-            self._own = os.fstat(self._file.fileno())
-            self._file.close()
+        super().seal()
+        # There may be as many sealed files as a series has.
+        self._file.close()
 
-    def commit(self) -> None:
-        """See `Output.commit`. The file is put on disk first."""
-        try:
-            with self._guarded():
-                self.seal()
-                if self._is_named:
-                    return
-                give_name(self._temporary, self._target, self.name, self._existing)
-                self._remove.detach()
-                sync_folder(os.path.dirname(self._target))
-        except TargetError:
-            self.abort()
-            raise
-
+    @override
     def abort(self) -> None:
-        """See `Output.abort`."""
-        with contextlib.suppress(OSError):
-            self._file.close()
         self._remove()
 
-    @property
-    def _is_named(self) -> bool:
+
+class OpenOutput(FileOutput):
+    """A file that is visible while it is written: "a.warc.zst" is "a.warc.zst.open" until it is finished.
+
+    It is locked against other writers. If the process ends before `commit` or `abort`, the file stays. To
+    continue one, give its present path, and call `go_to` with its end before writing. The output is in `made`
+    before its file is made, so that the caller can abort it if the constructor is interrupted.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        existing: Existing = "error",
+        continued: str | None = None,
+        made: list[OpenOutput] | None = None,
+    ) -> None:
+        super().__init__(path, existing, continued)
+        if made is not None:
+            made.append(self)
+        if continued is None:
+            self._make()
+        else:
+            file = self._locked()
+            self._kept = os.fstat(file.fileno()).st_size
+            self._hold(file)
+
+    def _make(self) -> None:
+        """Make the file; an existing one is replaced if that is allowed and no other process has a lock."""
         try:
-            return self._own is not None and os.path.samestat(self._own, os.stat(self._target))
-        except OSError:
-            return False
+            file: BinaryIO = open(self.place, "xb", 0, opener=self._open_new)  # noqa: SIM115
+        except FileExistsError:
+            file = self._locked()
+            if self._existing == "error":
+                file.close()
+                raise TargetExistsError(
+                    f"a writer that was stopped left {self.place}; {save_hint(self.name)}",
+                    source=self.name,
+                ) from None
+            file.truncate(0)
+            self._hold(file)
+        except OSError as error:
+            raise unwritable(error, self.name) from error
+        else:
+            self._hold(file)
+            lock_file(file, self.name)
 
-    def abort_committed(self) -> None:
-        """Remove the final file if `commit` has made it."""
-        if self._is_named:
-            with contextlib.suppress(OSError):
-                os.unlink(self._target)
+    def _open_new(self, path: str, flags: int) -> int:
+        # A private file stays private while its successor is written.
+        mode = stat.S_IMODE(os.stat(self._target).st_mode) if os.path.exists(self._target) else 0o666
+        return os.open(path, flags, mode)
+
+    def _locked(self) -> BinaryIO:
+        try:
+            file = open(self.place, "r+b", 0)  # noqa: SIM115
+        except OSError as error:
+            raise unwritable(error, self.place) from error
+        lock_file(file, self.name)
+        if not is_at(os.fstat(file.fileno()), self.place):
+            # Its writer finished or removed it between `open` and the lock.
+            file.close()
+            raise TargetError("another process is writing to it", source=self.name)
+        return file
+
+    def go_to(self, end: int) -> None:
+        """Write from offset `end` on; bytes after it are dropped."""
+        self._state = end, bytearray()
+        self._kept = end
+
+    @override
+    def leave(self) -> str:
+        """See `Output.leave`. The file keeps its present path, and can be continued."""
+        with contextlib.suppress(OSError, TargetError):
+            self.flush()
+        with contextlib.suppress(OSError):
+            self._file.close()
+        if self.place != unfinished_name(self._target):
+            name = os.path.basename(self.name)
+            return f'`seekwarc.open({name!r}, "a", repair=True)` continues what was written of it'
+        return f"what was written is in {self.place}: {save_hint(self.name)}"
 
 
-class FileObjectOutput:
+class FileObjectOutput(Output):
     """A binary file object, which may be a pipe. It is flushed, and closed only if `owned`."""
-
-    spool_directory: str | None = None
 
     def __init__(self, file: BinaryIO, *, owned: bool = False) -> None:
         self._owned = owned
         self.name = str(getattr(file, "name", "<file object>"))
-        self.begin = 0
         self._file = file
         self._seekable = False
         self.size = 0
@@ -175,20 +362,20 @@ class FileObjectOutput:
                 self.begin = file.tell()
                 self._seekable = True
 
+    @override
     def write(self, data: bytes) -> None:
-        """See `Output.write`."""
         size, self.size = self.size, -1
         self._guarded(lambda: write_all(self._file, data))
         self.size = size + len(data)
 
+    @override
     def flush(self) -> None:
-        """See `Output.flush`."""
         flush = getattr(self._file, "flush", None)
         if flush is not None:
             self._guarded(flush)
 
+    @override
     def rollback(self, size: int) -> bool:
-        """See `Output.rollback`."""
         if size == self.size:
             return True
         if not self._seekable:
@@ -201,13 +388,14 @@ class FileObjectOutput:
         self.size = size
         return True
 
+    @override
     def commit(self) -> None:
-        """See `Output.commit`."""
         try:
             self.flush()
         finally:
             self.abort()
 
+    @override
     def abort(self) -> None:
         """See `Output.abort`. What was written to the object stays there."""
         if self._owned:
@@ -223,10 +411,6 @@ class FileObjectOutput:
             raise unwritable(error, self.name) from error
 
 
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 def _remove(path: str, process: int, opened: list[BinaryIO]) -> None:
     # A forked process has a copy of the object, but the file is its parent's.
     if os.getpid() == process:
@@ -235,42 +419,3 @@ def _remove(path: str, process: int, opened: list[BinaryIO]) -> None:
             for file in opened:
                 file.close()
             os.unlink(path)
-
-
-def open_output(
-    target: str | os.PathLike[str] | BinaryIO | Output, *, existing: Existing = "overwrite"
-) -> Output:
-    """Make an output of a path or a binary file object; an output is returned as it is.
-
-    Args:
-        target: A path gets a `PathOutput`, unless it is that of a pipe or device, which is opened.
-        existing: Whether an existing file is replaced or refused.
-
-    Raises:
-        TargetExistsError: A file has that name.
-        TargetError: The path cannot be written to.
-        TypeError: `target` is neither a path nor a binary file object.
-    """
-    if isinstance(target, str | os.PathLike):
-        if is_special(target):
-            return FileObjectOutput(open(target, "wb"), owned=True)
-        return PathOutput(target, existing=existing)
-    if isinstance(target, Output):
-        return target
-    if hasattr(target, "write"):
-        return FileObjectOutput(target)
-    raise TypeError(f"cannot write WARC records to {type(target).__name__}")
-
-
-@contextlib.contextmanager
-def committed(
-    target: str | os.PathLike[str] | BinaryIO | Output, *, existing: Existing = "overwrite"
-) -> Iterator[Output]:
-    """Open an output like `open_output`; commit it when the block ends, abort it if the block raises."""
-    output = open_output(target, existing=existing)
-    try:
-        yield output
-        output.commit()
-    except BaseException:
-        output.abort()
-        raise

@@ -1,68 +1,71 @@
-"""One file that is being written: begun, finished, kept or aborted."""
+"""One file that is being written: begun with a warcinfo record, finished, kept or aborted.
+
+Source: WARC 1.1, clause 6.2 and annex C.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from functools import partial
-from typing import Protocol
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
 from seekwarc.errors import SeekWarcError
+from seekwarc.format.dates import format_date
+from seekwarc.format.digest import Digest, WrittenAlgorithm
+from seekwarc.format.header_fields import format_fields
+from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.format.words import counted
-from seekwarc.write.append import AppendOutput
-from seekwarc.write.assembly import RecordAssembly
+from seekwarc.write.assembly import RecordAssembly, stored_bound
+from seekwarc.write.block_reader import BlockSource
 from seekwarc.write.file_layout import ExistingFile
+from seekwarc.write.header import HeaderDraft, new_id
+from seekwarc.write.opening import Target, open_output
 from seekwarc.write.options import WriteOptions
-from seekwarc.write.output import Output, PathOutput
-from seekwarc.write.targets import Found, Target, new_output
-from seekwarc.write.unfinished import OpenOutput, save_hint
+from seekwarc.write.output import OpenOutput, Output
+from seekwarc.write.targets import Found
+from seekwarc.write.written import Written
 
-__all__ = ["Assemble", "FileMaker", "RecordFile"]
+__all__ = ["FileHead", "FileMaker", "RecordFile"]
 
+Assemble: TypeAlias = Callable[[Output, ExistingFile | None], RecordAssembly]
+"""Makes the assembly that puts records into an output, which may hold something already."""
 
-class Assemble(Protocol):
-    """Makes the assembly that puts records into an output."""
-
-    def __call__(self, output: Output, *, existing: ExistingFile | None = None) -> RecordAssembly:
-        """Make it for a new file, or for one that holds something."""
+OWN_FIELDS: Final = ("warc-record-id", "warc-filename")
+"""Header fields that belong to the warcinfo record of one file only."""
 
 
 class RecordFile:
-    """A file that is being written. The caller ends it by `finish`, `keep` or `abort`; each is idempotent.
+    """A file that is being written. The caller ends it by `finish`, `keep` or `abort`; each is idempotent."""
 
-    Raises:
-        TargetError: The output cannot be written to.
-    """
-
-    def __init__(self, output: Output, assemble: Assemble, dictionary_frame: bytes | None = None) -> None:
-        self._output = output
+    def __init__(
+        self,
+        output: Output,
+        assemble: Assemble,
+        dictionary_frame: bytes | None = None,
+        existing: ExistingFile | None = None,
+    ) -> None:
+        self.output = output
         self.name = output.name
-        self.is_path = output.spool_directory is not None
         try:
-            self.assembly = assemble(output)
-            if dictionary_frame is not None:
+            self.assembly = assemble(output, existing)
+            if dictionary_frame is not None and existing is None:
                 self.assembly.add_extension(dictionary_frame)
         except BaseException:
             output.abort()
             raise
 
     def finish(self) -> None:
-        """End the file and give it its name.
-
-        Raises:
-            FormatError: It has no record.
-            TargetError: It cannot be written.
-        """
+        """End the file and give it its name."""
         self.seal()
-        self._output.commit()
+        self.output.commit()
 
     def seal(self) -> None:
         """End the file; `finish` then gives it its name."""
         if not self.assembly.is_closed:
             self.assembly.end_file()
             self.assembly.close()
-        if isinstance(self._output, PathOutput):
-            self._output.seal()
+        self.output.seal()
 
     def keep(self) -> str | None:
         """Finish the file with all complete records; return a message, or None if it has no record.
@@ -79,35 +82,18 @@ class RecordFile:
             self.finish()
         except (SeekWarcError, OSError) as error:
             assembly.close()
-            return self._unfinished(error)
+            return f"{error}; {self.output.leave()}"
         return f"{self.name}: kept with {counted(assembly.added, 'complete record')}"
-
-    def _unfinished(self, error: Exception) -> str:
-        """Leave the file unfinished, and return a message that says how to continue it."""
-        if isinstance(self._output, OpenOutput):
-            self._output.leave()
-            return f"{error}; what was written is in {self._output.unfinished}: {save_hint(self.name)}"
-        if isinstance(self._output, AppendOutput):
-            self._output.leave()
-            name = os.path.basename(self.name)
-            return f'{error}; `seekwarc.open({name!r}, "a", repair=True)` continues what was written of it'
-        self._output.abort()
-        return f"{error}; what was written to it cannot be undone"
 
     def abort(self) -> None:
         """Leave nothing under the final name. Files that were made after this one must be aborted first."""
         self.assembly.abort()
-        self._output.abort()
+        self.output.abort()
 
     def abort_committed(self) -> None:
         """Abort the file, and remove it if it has its name already."""
-        self.abort()
-        if isinstance(self._output, PathOutput):
-            self._output.abort_committed()
-
-    def is_written_to(self, output: Output) -> bool:
-        """Tell whether this is the output of the file."""
-        return self._output is output
+        self.assembly.abort()
+        self.output.abort_committed()
 
 
 class FileMaker:
@@ -117,12 +103,7 @@ class FileMaker:
     result. So each output is listed here before its file is made, until the caller confirms with `settle`.
     """
 
-    def __init__(
-        self,
-        options: WriteOptions,
-        assemble: Assemble,
-        dictionary_frame: bytes | None,
-    ) -> None:
+    def __init__(self, options: WriteOptions, assemble: Assemble, dictionary_frame: bytes | None) -> None:
         self._options = options
         self._assemble = assemble
         self._dictionary_frame = dictionary_frame
@@ -142,20 +123,16 @@ class FileMaker:
         """Make the first file, or continue the one that was found; see `make`."""
         if found.continued is None:
             return self.make(found.target if found.names is None else found.names.take())
-        existing = found.continued.existing
-        assemble: Assemble = partial(self._assemble, existing=existing)
-        frame = self._dictionary_frame if existing is None else None
-        return RecordFile(found.continued.output, assemble, frame)
+        return RecordFile(found.continued, self._assemble, self._dictionary_frame, found.existing)
 
     def make(self, target: Target) -> RecordFile:
-        """Make a file; call `settle` or `abort_pending` next.
-
-        Raises:
-            TargetExistsError: The file exists, and may not be replaced.
-            TargetError: The target cannot be written to.
-            TypeError: `target` is neither a path nor a binary file object.
-        """
-        output = new_output(target, self._options, self._pending)
+        """Make a file; call `settle` or `abort_pending` next."""
+        output = open_output(
+            target,
+            # With "number", the series found this name free a moment ago.
+            existing="overwrite" if self._options.existing == "overwrite" else "error",
+            kept=self._pending if self._options.on_error == "keep" else None,
+        )
         return RecordFile(output, self._assemble, self._dictionary_frame)
 
     def settle(self) -> None:
@@ -165,6 +142,57 @@ class FileMaker:
     def abort_pending(self, files: Sequence[RecordFile] = ()) -> None:
         """Abort every file that was made and is not among `files`, which the caller has."""
         while self._pending:
-            if not any(file.is_written_to(self._pending[-1]) for file in files):
+            if all(file.output is not self._pending[-1] for file in files):
                 self._pending[-1].abort()
             self._pending.pop()
+
+
+@dataclass(frozen=True, slots=True)
+class FileHead:
+    """A warcinfo record that begins each file of a series, with an ID, date and WARC-Filename of its own."""
+
+    fields: list[tuple[str, str]]
+    """The fields in the block."""
+    digest: WrittenAlgorithm | None
+    """Algorithm of WARC-Block-Digest; None to omit it."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further fields of the record header."""
+    filename: str | None = None
+    """WARC-Filename; the base name of the file if None."""
+
+    def size(self, file: RecordFile) -> int:
+        """Return the compressed size of a file like `file` that holds this record and nothing else."""
+        header, block = self._record(file)
+        return file.assembly.head_size(header.raw + block + RECORD_END)
+
+    def bound(self, file: RecordFile) -> int:
+        """Return the maximum compressed size of the record."""
+        header, block = self._record(file)
+        return stored_bound(len(header.raw) + len(block))
+
+    def write(self, file: RecordFile) -> Written:
+        """Write the record into a file."""
+        header, block = self._record(file)
+        return file.assembly.add(header, BlockSource(block, len(block)))
+
+    def for_next(self) -> FileHead:
+        """Return the same head without an ID or a file name that was given for one file."""
+        shared = tuple(field for field in self.headers if field[0].lower() not in OWN_FIELDS)
+        return replace(self, headers=shared, filename=None)
+
+    def _record(self, file: RecordFile) -> tuple[RecordHeader, bytes]:
+        filename = self.filename
+        if filename is None:
+            filename = file.output.filename
+        draft = HeaderDraft(self.headers)
+        draft.add("WARC-Type", "warcinfo")
+        draft.add("WARC-Record-ID", new_id())
+        draft.add("WARC-Date", format_date(None))
+        draft.add("WARC-Filename", filename or None)
+        draft.add("Content-Type", "application/warc-fields")
+        draft.check()
+        block = format_fields(self.fields)
+        if self.digest is not None:
+            digest = hashlib.new(self.digest, block).digest()
+            draft.add("WARC-Block-Digest", str(Digest.of(self.digest, digest)))
+        return draft.header(len(block)), block

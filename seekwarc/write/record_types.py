@@ -5,20 +5,29 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack, cast
 
 from seekwarc.format.buffer import Buffer
 from seekwarc.format.dates import WarcDate, format_date
 from seekwarc.format.digest import Digest
 from seekwarc.format.header_fields import format_fields
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
-from seekwarc.write.block_reader import Block, ReadableStream, SizedStream, as_stream, length_of
+from seekwarc.options import integer
+from seekwarc.write.block_reader import Block, BlockSource, ReadableStream, SizedStream, as_stream, length_of
 from seekwarc.write.header import HeaderDraft, Headers, bracketed, new_id, pairs_of
 from seekwarc.write.message import refuse_message_fields, response_head, with_head
 from seekwarc.write.written import Written
 
 __all__ = ["CommonFields", "TypedWrites"]
 
+
+class Url(Protocol):
+    """A URL object, such as those of httpx and yarl."""
+
+    def __str__(self) -> str: ...
+
+
+OnInterrupt: TypeAlias = Literal["discard", "truncate"]
 
 RecordId = str | Written
 """A record: what `write_*` returned for it, or its WARC-Record-ID with or without angle brackets."""
@@ -43,6 +52,8 @@ class CommonFields(TypedDict, total=False):
     """Type that an independent check of the payload found."""
     headers: Headers
     """Further fields."""
+    on_interrupt: OnInterrupt
+    """What to do if an exception interrupts the block, or it ends before `length`; see `Writer.write`."""
 
 
 _FIELDS = {
@@ -60,7 +71,7 @@ _IDS = {
     "refers_to": "WARC-Refers-To",
     "origin_id": "WARC-Segment-Origin-ID",
 }
-_PASSED_ON = ("date", "record_id", "length")
+_PASSED_ON = ("date", "record_id", "length", "on_interrupt")
 _KNOWN = {*_FIELDS, *_IDS, *_PASSED_ON, "refers_to_date", "concurrent_to", "headers"}
 
 
@@ -68,20 +79,21 @@ class TypedWrites(ABC):
     """A method for each type of record. All of them end in `write`."""
 
     @abstractmethod
-    def _write_draft(self, draft: HeaderDraft, block: Buffer | ReadableStream, length: int | None) -> Written:
+    def _write_draft(self, draft: HeaderDraft, source: BlockSource) -> Written:
         """Write a record whose header is complete but for digests and Content-Length."""
 
     def write(
         self,
         type: str,  # noqa: A002
         *,
-        target_uri: str | None = None,
+        target_uri: str | Url | None = None,
         block: Block = b"",
         content_type: str | None = None,
         date: datetime | WarcDate | str | None = None,
         record_id: str | None = None,
         length: int | None = None,
         headers: Headers = (),
+        on_interrupt: OnInterrupt = "discard",
     ) -> Written:
         """Write a record, with the fields added that every record must have.
 
@@ -95,13 +107,17 @@ class TypedWrites(ABC):
 
         Args:
             type: WARC-Type (clause 6): "response", "resource", "request", ...
-            target_uri: WARC-Target-URI.
+            target_uri: WARC-Target-URI; text, or a URL object such as those of httpx and yarl.
             block: The block's bytes, a binary file of them, or an iterable of pieces of them.
             content_type: Content-Type of the block.
             date: WARC-Date; an aware datetime, or the field's text. The current second unless given.
             record_id: WARC-Record-ID, with or without angle brackets; a random `urn:uuid:` unless given.
             length: Bytes to take from a stream; all of it unless given.
             headers: Further fields, in order. They replace those that would be added.
+            on_interrupt: What to do if reading the block raises an exception, as when a connection breaks, or
+                if it ends before `length`: "discard" (the default) writes nothing of the record; "truncate"
+                keeps what came, with WARC-Truncated: disconnect. In both cases the exception is raised; if
+                anything was kept, a note on it names the record.
 
         Raises:
             RuleError: The standard does not allow such a record.
@@ -110,25 +126,32 @@ class TypedWrites(ABC):
                 takes further records.
             TargetError: The file cannot be written.
         """
+        if on_interrupt not in ("discard", "truncate"):
+            raise ValueError(f'on_interrupt is {on_interrupt!r}, not "discard" or "truncate"')
+        keeps = on_interrupt == "truncate"
         stream = as_stream(block)
         draft = HeaderDraft(headers)
         draft.add("WARC-Type", type)
         draft.add("WARC-Record-ID", bracketed(record_id) if record_id else new_id())
         draft.add("WARC-Date", format_date(date))
-        draft.add("WARC-Target-URI", target_uri)
+        draft.add("WARC-Target-URI", None if target_uri is None else str(target_uri))
         draft.add("Content-Type", content_type)
         # Checked before the block is read, which may be gigabytes.
         draft.check()
         stated = draft.get("Content-Length")
         if stated is not None:
             length = int(stated)
-        if length is not None and length < 0:
+        if length is not None and integer("length", length) < 0:
             raise ValueError(f"length is {length}, not 0 or more")
-        return self._write_draft(draft, stream, length)
+        if keeps:
+            draft = draft.without("Content-Length")
+            if draft.get("WARC-Block-Digest") or draft.get("WARC-Payload-Digest"):
+                raise ValueError('on_interrupt="truncate" does not go with given digests of the whole block')
+        return self._write_draft(draft, BlockSource(stream, length, keeps=keeps))
 
     def write_response(
         self,
-        target_uri: str,
+        target_uri: str | Url,
         block: Block,
         *,
         status: int | None = None,
@@ -147,31 +170,34 @@ class TypedWrites(ABC):
                 given, only the body.
             status: HTTP status code.
             reason: Reason phrase; the standard one unless given.
-            http_headers: Fields of the HTTP message. They must describe the body as it is given: if a client
-                has dechunked or decompressed it, leave out Transfer-Encoding or Content-Encoding. (`headers`
-                is for the WARC record.)
+            http_headers: Fields of the HTTP message: a mapping, pairs of str or bytes, or the headers of an
+                httpx, aiohttp, requests or Starlette object. They must describe the body as it is given: if a
+                client has dechunked or decompressed it, leave out Transfer-Encoding or Content-Encoding.
+                (`headers` is for the WARC record.)
             content_type: "application/http; msgtype=response" for http and https unless given.
             **common: See `CommonFields`.
         """
         length = common.get("length")
         if status is not None:
-            common["headers"] = pairs_of(common.get("headers", ()))
-            refuse_message_fields(common["headers"])
+            if "headers" in common:
+                common["headers"] = record_fields = pairs_of(common["headers"])
+                refuse_message_fields(record_fields)
+            http_headers = pairs_of(http_headers, "http_headers")
             head = response_head(status, reason, http_headers, block, length)
             expected = length_of(block) if length is None else None
             block = with_head(head, block)
             if length is not None:
                 common["length"] = len(head) + length
             elif expected is not None:
-                block = SizedStream(as_stream(block), len(head) + expected)
-        elif reason is not None or pairs_of(http_headers):
+                block = SizedStream(block, len(head) + expected)
+        elif reason is not None or pairs_of(http_headers, "http_headers"):
             raise TypeError("reason and http_headers need status: without it, the block is the whole message")
         kind = content_type or _http_type(target_uri, "response")
-        return self._write("response", target_uri, block, kind, dict(common))
+        return self._write("response", target_uri, block, kind, common)
 
     def write_request(
         self,
-        target_uri: str,
+        target_uri: str | Url,
         block: Block,
         *,
         content_type: str | None = None,
@@ -186,11 +212,11 @@ class TypedWrites(ABC):
             **common: See `CommonFields`.
         """
         kind = content_type or _http_type(target_uri, "request")
-        return self._write("request", target_uri, block, kind, dict(common))
+        return self._write("request", target_uri, block, kind, common)
 
     def write_resource(
         self,
-        target_uri: str,
+        target_uri: str | Url,
         block: Block,
         content_type: str | None,
         **common: Unpack[CommonFields],
@@ -203,13 +229,13 @@ class TypedWrites(ABC):
             content_type: Its media type.
             **common: See `CommonFields`.
         """
-        return self._write("resource", target_uri, block, content_type, dict(common))
+        return self._write("resource", target_uri, block, content_type, common)
 
     def write_metadata(
         self,
         block: Headers | Buffer | ReadableStream,
         *,
-        target_uri: str | None = None,
+        target_uri: str | Url | None = None,
         content_type: str | None = None,
         refers_to: RecordId | None = None,
         **common: Unpack[CommonFields],
@@ -223,15 +249,17 @@ class TypedWrites(ABC):
             refers_to: The other record's ID, unless it is of the same capture event.
             **common: See `CommonFields`.
         """
-        more = {**common, "refers_to": refers_to}
+        made: Block
         if isinstance(block, bytes | bytearray | memoryview) or hasattr(block, "read"):
-            return self._write("metadata", target_uri, block, content_type, more)
-        made = format_fields(pairs_of(block))
-        return self._write("metadata", target_uri, made, content_type or "application/warc-fields", more)
+            made = cast("Buffer | ReadableStream", block)
+        else:
+            made = format_fields(pairs_of(block))
+            content_type = content_type or "application/warc-fields"
+        return self._write("metadata", target_uri, made, content_type, common, refers_to=refers_to)
 
     def write_revisit(
         self,
-        target_uri: str,
+        target_uri: str | Url,
         block: Block = b"",
         *,
         profile: str = IDENTICAL_PAYLOAD_DIGEST,
@@ -256,23 +284,26 @@ class TypedWrites(ABC):
             content_type: "application/http; msgtype=response" for a block from http or https unless given.
             **common: See `CommonFields`.
         """
-        more: dict[str, Any] = {
-            **common,
-            "profile": profile,
-            "payload_digest": payload_digest,
-            "refers_to": refers_to,
-            "refers_to_target_uri": refers_to_target_uri,
-            "refers_to_date": refers_to_date,
-        }
         if profile == IDENTICAL_PAYLOAD_DIGEST:
-            more.setdefault("truncated", "length")
+            common.setdefault("truncated", "length")
         if content_type is None and block != b"":
             content_type = _http_type(target_uri, "response")
-        return self._write("revisit", target_uri, block, content_type, more)
+        return self._write(
+            "revisit",
+            target_uri,
+            block,
+            content_type,
+            common,
+            profile=profile,
+            payload_digest=payload_digest,
+            refers_to=refers_to,
+            refers_to_target_uri=refers_to_target_uri,
+            refers_to_date=refers_to_date,
+        )
 
     def write_conversion(
         self,
-        target_uri: str,
+        target_uri: str | Url,
         block: Block,
         content_type: str,
         *,
@@ -288,11 +319,11 @@ class TypedWrites(ABC):
             refers_to: The other record's ID.
             **common: See `CommonFields`.
         """
-        return self._write("conversion", target_uri, block, content_type, {**common, "refers_to": refers_to})
+        return self._write("conversion", target_uri, block, content_type, common, refers_to=refers_to)
 
     def write_continuation(
         self,
-        target_uri: str,
+        target_uri: str | Url,
         block: Block,
         *,
         origin_id: RecordId,
@@ -312,36 +343,32 @@ class TypedWrites(ABC):
             total_length: Length of the blocks of all segments together; only for the last segment.
             **common: See `CommonFields`.
         """
-        more = {
-            **common,
-            "origin_id": origin_id,
-            "segment_number": segment_number,
-            "total_length": total_length,
-        }
-        return self._write("continuation", target_uri, block, None, more)
+        return self._write(
+            "continuation",
+            target_uri,
+            block,
+            None,
+            common,
+            origin_id=origin_id,
+            segment_number=segment_number,
+            total_length=total_length,
+        )
 
     def _write(
         self,
         kind: str,
-        target_uri: str | None,
-        block: Any,  # noqa: ANN401
+        target_uri: str | Url | None,
+        block: Block,
         content_type: str | None,
-        more: dict[str, Any],
+        common: CommonFields,
+        **own: object,
     ) -> Written:
-        unknown = sorted(set(more) - _KNOWN)
-        if unknown:
-            raise TypeError(f"a record of type {kind!r} takes no argument {unknown[0]!r}")
-        fields = [
-            (_FIELDS[name], str(value))
-            for name, value in more.items()
-            if name in _FIELDS and value is not None
-        ]
-        fields += [
-            (_IDS[name], _id_of(name, value))
-            for name, value in more.items()
-            if name in _IDS and value is not None
-        ]
-        if more.get("refers_to_date") is not None:
+        more: dict[str, Any] = {name: it for name, it in {**common, **own}.items() if it is not None}
+        if unknown := more.keys() - _KNOWN:
+            raise TypeError(f"a record of type {kind!r} takes no argument {min(unknown)!r}")
+        fields = [(_FIELDS[name], str(value)) for name, value in more.items() if name in _FIELDS]
+        fields += [(_IDS[name], _id_of(name, value)) for name, value in more.items() if name in _IDS]
+        if "refers_to_date" in more:
             fields.append(("WARC-Refers-To-Date", format_date(more["refers_to_date"])))
         concurrent = more.get("concurrent_to", ())
         for record in [concurrent] if isinstance(concurrent, str | Written) else concurrent:
@@ -364,7 +391,6 @@ def _id_of(name: str, record: object) -> str:
     raise TypeError(f"{name} must be what write_* returned, or a record ID, not {type(record).__name__}")
 
 
-def _http_type(target_uri: str, message: str) -> str | None:
-    """Return the Content-Type of the HTTP messages of an http or https URI; None for other URIs."""
-    is_http = target_uri.lower().startswith(("http:", "https:", "<http:", "<https:"))
+def _http_type(target_uri: str | Url, message: str) -> str | None:
+    is_http = str(target_uri).lower().startswith(("http:", "https:", "<http:", "<https:"))
     return f"application/http; msgtype={message}" if is_http else None

@@ -15,21 +15,22 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
-from seekwarc.format.buffer import Buffer
 from seekwarc.format.digest import Digest, Hasher, WrittenAlgorithm
 from seekwarc.format.http import HttpHead, is_http_block, parse_http_head
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
-from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header, pad_header
+from seekwarc.format.warc import RecordHeader
 from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.format.words import counted
 from seekwarc.read.digests import BlockDigests
 from seekwarc.write.assembly import OWN_TABLE, stored_bound
-from seekwarc.write.block_reader import BlockSource, ReadableStream, length_of
+from seekwarc.write.block_reader import BlockSource
 from seekwarc.write.dedup import Original
-from seekwarc.write.header import HeaderDraft, bracketed, new_id
+from seekwarc.write.header import HeaderDraft, LateHeader, bracketed, new_id
 from seekwarc.write.options import WriteOptions
 from seekwarc.write.series import MARGIN, FileSeries
 from seekwarc.write.spool import SpooledBlock
@@ -37,24 +38,20 @@ from seekwarc.write.written import Written
 
 __all__ = ["Recorder"]
 
-GROWTH: Final = 110
-"""Size that a file may at least have after it was read, in percent of the size before."""
+HASHERS: Final[dict[WrittenAlgorithm, Callable[[], Hasher]]] = {
+    "sha1": hashlib.sha1,
+    "sha256": hashlib.sha256,
+}
 MAX_LENGTH: Final = 10**13
 """A length with more digits than that of any block, to estimate the size of a header before it is known."""
 
 
 class _Block(NamedTuple):
-    """The block of a record that is being written."""
-
     source: BlockSource
     beginning: bytes | memoryview
     """All of it, or a beginning that is longer than a frame."""
     is_whole: bool
-    http: HttpHead | None
-    length: int | None
-    """Its length; None if it is not known."""
-    expected: int | None = None
-    """The length that it should have, if that is known; it may turn out to have another."""
+    http: HttpHead | None = None
 
 
 class Recorder:
@@ -65,57 +62,60 @@ class Recorder:
         self._frame_size = options.frame_size
         self._digest: WrittenAlgorithm | None = options.digest
         self._dedup = options.dedup
+        self._warned = False
 
-    def write(self, draft: HeaderDraft, block: Buffer | ReadableStream, length: int | None) -> Written:
-        """Write a record whose header is complete but for digests and Content-Length."""
+    def write(self, draft: HeaderDraft, source: BlockSource) -> Written:
+        """Write a record whose header is complete but for digests and Content-Length.
+
+        If the block was interrupted, and is kept, the exception is raised after the record was written.
+        """
         if draft.get("WARC-Type") != "warcinfo":
             self._files.begin()
-        opened = self._open(block, length, draft)
-        if len(opened.beginning) <= self._frame_size:
-            return self._write_small(draft, opened)
-        digests = self._digests(draft, opened.http)
-        if self._files.max_size is not None or not (opened.is_whole or self._is_ready(opened, digests)):
-            return self._write_spooled(draft, opened)
-        if not opened.is_whole:
-            return self._write_at_once(draft, opened, digests)
-        digests.add(opened.beginning)
-        revisit = self._complete(draft, digests, digests.block)
-        if revisit is not None:
-            return self._write_revisit(revisit, draft, opened)
-        header = draft.header(len(opened.beginning))
-        return self._noted(draft, self._files.current.assembly.add(header, opened.source, RECORD_END))
+        opened = self._open(source, draft)
+        if source.interruption is not None and not opened.beginning:
+            raise source.interruption
+        is_small = len(opened.beginning) <= self._frame_size
+        if is_small or (opened.is_whole and self._files.max_size is None):
+            written = self._write_whole(draft, opened)
+        elif self._files.max_size is None and (source.expected or 0) > self._frame_size:
+            written = self._write_expected(draft, opened)
+        else:
+            written = self._write_spooled(draft, opened)
+        self._note(draft, written)
+        if source.interruption is not None:
+            source.interruption.add_note(
+                f"{written.filename}: {counted(written.content_length, 'byte')} that came before are kept in "
+                f"{written.id} (WARC-Truncated: {source.truncated})"
+            )
+            raise source.interruption
+        return written
 
-    def _is_ready(self, block: _Block, digests: BlockDigests) -> bool:
-        """Tell whether a record can be written at once, its header completed after its block was read."""
-        if block.expected is None or block.expected <= self._frame_size:
-            return False
-        if self._digest is None and block.length is not None:
-            return True
-        may_be_duplicate = self._dedup is not None and digests.payload is not None
-        return not may_be_duplicate and self._files.current.assembly.layout.can_rewrite
-
-    def _write_at_once(self, draft: HeaderDraft, block: _Block, digests: BlockDigests) -> Written:
+    def _write_expected(self, draft: HeaderDraft, block: _Block) -> Written:
         """Write a record of known length; its digests, if it gets any, are known after its block."""
-        assembly, expected = self._files.current.assembly, block.expected or 0
-        if self._digest is None and block.length is not None:
-            header = draft.header(expected)
-            return self._noted(draft, assembly.add(header, block.source, RECORD_END))
-        late = _LateHeader(draft, self._digest, digests, expected)
-        return self._noted(draft, assembly.add(late.unfinished, block.source, RECORD_END, late))
+        assembly, digests = self._files.current.assembly, self._digests(draft, block.http)
+        if self._digest is None and block.source.length is not None and not block.source.keeps:
+            return assembly.add(draft.header(block.source.length), block.source)
+        may_be_duplicate = self._dedup is not None and digests.payload is not None
+        if may_be_duplicate or not assembly.layout.can_rewrite:
+            return self._write_spooled(draft, block)
+        late = LateHeader(draft, block.source, self._digest, digests)
+        return assembly.add(late.unfinished, block.source, completion=late)
 
-    def _open(self, block: Buffer | ReadableStream, length: int | None, draft: HeaderDraft) -> _Block:
+    def _open(self, source: BlockSource, draft: HeaderDraft) -> _Block:
         # A block that is already in memory, or small, is looked at as a whole.
-        whole = _as_bytes(block, length)
-        expected = length_of(block) if whole is None and length is None else length
-        source = BlockSource(block, length)
+        whole, length = source.whole, source.length
+        if whole is not None and length is not None and length != len(whole):
+            verb = "ended after" if length > len(whole) else "has"
+            raise FormatError(
+                f"the block {verb} {counted(len(whole), 'byte')}, its Content-Length is {length}"
+            )
         beginning = source.peek(self._frame_size + 1) if whole is None else whole
         is_whole = whole is not None or len(beginning) <= self._frame_size
         is_http = is_http_block(draft.get("Content-Type"))
         http = parse_http_head(beginning, whole=is_whole) if is_http else None
-        return _Block(source, beginning, is_whole, http, length, expected)
+        return _Block(source, beginning, is_whole, http)
 
     def _digests(self, draft: HeaderDraft, http: HttpHead | None) -> BlockDigests:
-        """Return the digests to compute of a record: of its block and, if it has one, of its payload."""
         if self._digest is None:
             return BlockDigests(None)
         kind = draft.get("WARC-Type")
@@ -125,50 +125,62 @@ class Recorder:
             has_payload = False  # The digest of a segment is that of the whole record's payload (clause 5.9).
         return BlockDigests(
             http if is_response else None,
-            block=hashlib.new(self._digest),
-            payload=hashlib.new(self._digest) if has_payload else None,
+            block=HASHERS[self._digest](),
+            payload=HASHERS[self._digest]() if has_payload else None,
         )
 
-    def _complete(
-        self, draft: HeaderDraft, digests: BlockDigests, block: Hasher | None
-    ) -> HeaderDraft | None:
+    def _complete(self, draft: HeaderDraft, source: BlockSource, digests: BlockDigests) -> HeaderDraft | None:
         """Add the digests. If the payload was archived before, return the header of a revisit of it."""
-        if not _add_digests(draft, self._digest, digests, block):
-            return None
+        has_payload = draft.end_block(source, self._digest, digests) and digests.payload_size > 0
         stated = draft.get("WARC-Payload-Digest")
-        if self._dedup is None or stated is None or not digests.payload_size:
-            return None
-        if draft.get("WARC-Truncated") is not None:
+        if (
+            self._dedup is None
+            or stated is None
+            or not has_payload
+            or draft.get("WARC-Truncated") is not None
+        ):
             return None
         original = self._dedup.find(Digest.parse(stated))
         return _revisit_of(draft, original) if original is not None else None
 
-    def _noted(self, draft: HeaderDraft, written: Written) -> Written:
-        """Remember a payload that was written, to find later duplicates of it."""
+    def note_copy(self, written: Written) -> None:
+        """Remember the payload of a record that was copied; warn if it would have been a revisit."""
+        digest = DefinedFields(written.header).payload_digest
+        if self._dedup is None or digest is None:
+            return
+        if not self._warned and written.type in ("response", "resource") and self._dedup.find(digest):
+            self._warned = True
+            warnings.warn(
+                f"{written.filename}: write_raw copies records as they are: {written.target_uri} was "
+                "archived before, and did not become a revisit",
+                stacklevel=4,
+            )
+        self._note(written.header, written)
+
+    def _note(self, draft: HeaderDraft | RecordHeader, written: Written) -> None:
         is_whole = draft.get("WARC-Truncated") is None and draft.get("WARC-Segment-Number") is None
         if self._dedup is not None and is_whole and written.type in ("response", "resource"):
             digest, uri = DefinedFields(written.header).payload_digest, written.target_uri
-            if digest is not None and uri:
-                self._dedup.add(digest, Original(written.id, uri, written.header["WARC-Date"]))
-        return written
+            date = written.header.get("WARC-Date")
+            if digest is not None and uri and written.id and date:
+                self._dedup.add(digest, Original(written.id, uri, date))
 
-    def _write_small(self, draft: HeaderDraft, block: _Block) -> Written:
+    def _write_whole(self, draft: HeaderDraft, block: _Block) -> Written:
         digests = self._digests(draft, block.http)
         digests.add(block.beginning)
-        revisit = self._complete(draft, digests, digests.block)
+        revisit = self._complete(draft, block.source, digests)
         if revisit is not None:
             return self._write_revisit(revisit, draft, block)
         header = draft.header(len(block.beginning))
         file = self._files.room_for(stored_bound(len(header.raw) + len(block.beginning)))
-        return self._noted(draft, file.assembly.add(header, block.source, RECORD_END))
+        return file.assembly.add(header, block.source)
 
     def _write_revisit(self, revisit: HeaderDraft, draft: HeaderDraft, block: _Block) -> Written:
-        """Write a revisit: the header and, for a response, the HTTP head."""
         head = b""
         if draft.get("WARC-Type") == "response" and block.http is not None:
             head = bytes(block.beginning[: block.http.size])
             revisit.add("Content-Type", draft.get("Content-Type"))
-        return self._write_small(revisit, _Block(BlockSource(head, None), head, True, None, None))
+        return self._write_whole(revisit, _Block(BlockSource(head, None), head, is_whole=True))
 
     def _write_spooled(self, draft: HeaderDraft, block: _Block) -> Written:
         """Write a record whose block must be read before its header, or its file, is known."""
@@ -181,16 +193,17 @@ class Recorder:
             if draft.get("WARC-Target-URI") is not None and draft.get("WARC-Segment-Number") is None:
                 limits = self._files.limits(*heads, self._frame_size)
         with self._files.current.assembly.spool(
-            block.source, block.http, digests.add, block.length, limits=limits, algorithm=self._digest
+            block.source, block.http, digests.add, block.source.length, limits=limits, algorithm=self._digest
         ) as spooled:
             is_one = len(spooled.segments) == 1
-            revisit = self._complete(draft, digests, spooled.segments[0].block if is_one else None)
+            digests.block = spooled.segments[0].block if is_one else None
+            revisit = self._complete(draft, block.source, digests)
             if revisit is not None:
                 return self._write_revisit(revisit, draft, block)
             if not is_one:
-                return self._noted(draft, self._write_segments(draft, spooled))
+                return self._write_segments(draft, spooled)
             file = self._files.room_for(spooled.size_bound + heads[0] + OWN_TABLE + MARGIN)
-            return self._noted(draft, file.assembly.add_spooled(draft.header(spooled.length), spooled))
+            return file.assembly.add_spooled(draft.header(spooled.length), spooled)
 
     def _heads(self, draft: HeaderDraft, block: _Block) -> tuple[int, int]:
         """Return the compressed size of what comes before the block, in the first and in later segments."""
@@ -205,8 +218,9 @@ class Recorder:
         for part in (first, later):
             part.add("WARC-Segment-Number", "1")
             part.add("WARC-Block-Digest", digest)
+            part.add("WARC-Truncated", draft.get("WARC-Truncated"))
+            part.add("WARC-Truncated", "unspecified" if block.source.keeps else None)
         later.add("WARC-Segment-Total-Length", str(MAX_LENGTH))
-        later.add("WARC-Truncated", draft.get("WARC-Truncated"))
         lead = bytes(block.beginning[: block.http.size]) if block.http is not None else b""
         origin, continuation = (assembly.stored_size(part.header(MAX_LENGTH).raw) for part in (first, later))
         return origin + assembly.stored_size(lead), continuation
@@ -222,7 +236,6 @@ class Recorder:
         return part
 
     def _write_segments(self, draft: HeaderDraft, block: SpooledBlock) -> Written:
-        """Write a record that does not fit into one file as segments (clause 7)."""
 
         def header(number: int) -> RecordHeader:
             segment = block.segments[number]
@@ -242,70 +255,8 @@ class Recorder:
         )
 
 
-class _LateHeader:
-    """The header of a record whose digests are computed while its block is written.
-
-    Until then it has none, but room for them at its end: so what a crash leaves of the record states nothing
-    wrong, and its Content-Length shows that it is cut off.
-
-    Attributes:
-        unfinished: The header without digests.
-        add: Takes the next bytes of the block.
-    """
-
-    def __init__(
-        self, draft: HeaderDraft, algorithm: WrittenAlgorithm | None, digests: BlockDigests, length: int
-    ) -> None:
-        self._draft = draft
-        self._algorithm: WrittenAlgorithm | None = algorithm
-        self._digests = digests
-        self.add = digests.add
-        header = draft.header(length)
-        wanted = {"WARC-Block-Digest": digests.block, "WARC-Payload-Digest": digests.payload}
-        self._names = [name for name, hasher in wanted.items() if hasher and draft.get(name) is None]
-        raw = hashlib.new(algorithm).digest_size if algorithm is not None else 0
-        longest = str(Digest.of(algorithm or "sha1", bytes(raw)))
-        whole = edit_header(header, (), [(name, longest) for name in self._names])
-        growth = len(str(length * GROWTH // 100)) - len(str(length))
-        self.unfinished = pad_header(header, len(whole.raw) + growth)
-
-    def finish(self) -> RecordHeader:
-        """Return the header with the digests; a payload whose chunks break off gets none.
-
-        Raises:
-            FormatError: The file that is read grew so much that there is no room for its length.
-        """
-        size = self._digests.size
-        header = self._draft.header(size)
-        _add_digests(self._draft, self._algorithm, self._digests, self._digests.block)
-        found = [(name, value) for name in self._names if (value := self._draft.get(name)) is not None]
-        header = edit_header(header, (), found)
-        if len(header.raw) > len(self.unfinished.raw):
-            raise FormatError(f"the file grew to {counted(size, 'byte')} while it was read")
-        return pad_header(header, len(self.unfinished.raw))
-
-
-def _add_digests(
-    draft: HeaderDraft, algorithm: WrittenAlgorithm | None, digests: BlockDigests, block: Hasher | None
-) -> bool:
-    """End a block, and add its digests to the header; return whether there is one of its payload."""
-    payload_is_whole = digests.finish()
-    if algorithm is None:
-        return False
-    if block is not None:
-        draft.add("WARC-Block-Digest", str(Digest.of(algorithm, block.digest())))
-    if digests.payload is None or not payload_is_whole:
-        return False
-    draft.add("WARC-Payload-Digest", str(Digest.of(algorithm, digests.payload.digest())))
-    return True
-
-
 def _revisit_of(draft: HeaderDraft, original: Original) -> HeaderDraft | None:
-    """Turn the header of a record into that of a revisit (clause 6.7.2).
-
-    Returns:
-        None if a field of the original is not valid in a header: then the payload is written again.
-    """
+    """Turn the header of a record into that of a revisit (clause 6.7.2)."""
     again = draft.without("WARC-Type", "WARC-Block-Digest", "Content-Length", "Content-Type")
     revisit = HeaderDraft([("WARC-Type", "revisit"), *again])
     revisit.add("WARC-Profile", IDENTICAL_PAYLOAD_DIGEST)
@@ -318,17 +269,3 @@ def _revisit_of(draft: HeaderDraft, original: Original) -> HeaderDraft | None:
     except ValueError:
         return None
     return revisit
-
-
-def _as_bytes(block: Buffer | ReadableStream, length: int | None) -> memoryview | None:
-    """Return a block that is in memory; None for a stream."""
-    if not isinstance(block, bytes | bytearray | memoryview):
-        return None
-    view = memoryview(block).cast("B")
-    if length is not None and length > len(view):
-        raise FormatError(
-            f"the block ended after {counted(len(view), 'byte')}, its Content-Length is {length}"
-        )
-    if length is not None and length < len(view):
-        raise FormatError(f"the block has {counted(len(view), 'byte')}, its Content-Length is {length}")
-    return view

@@ -17,11 +17,10 @@ from typing import Final
 
 from seekwarc.errors import SeekWarcError
 from seekwarc.write.assembly import OWN_TABLE, stored_bound
-from seekwarc.write.file_head import FileHead
-from seekwarc.write.numbering import SeriesNames
 from seekwarc.write.options import WriteOptions
-from seekwarc.write.record_file import FileMaker, RecordFile
+from seekwarc.write.record_file import FileHead, FileMaker, RecordFile
 from seekwarc.write.spool import SegmentLimits
+from seekwarc.write.targets import SeriesNames
 from seekwarc.write.written import Written
 
 __all__ = ["MARGIN", "FileSeries"]
@@ -36,14 +35,6 @@ class FileSeries:
 
     Without a maximum size there is one file, and nothing is added to it. With one, each file begins with a
     warcinfo record.
-
-    Args:
-        first: The first file, new or continued.
-        head: The warcinfo record that each file begins with, until `write_warcinfo` is given another.
-        maker: Makes the files after it.
-        options: Options of the writer. With `on_error="discard"` all files get their names when the last one
-            is finished, otherwise each when it is.
-        names: Names of the files.
     """
 
     def __init__(
@@ -74,7 +65,6 @@ class FileSeries:
     # From one file to the next.
 
     def _add_file(self, head: FileHead) -> Written:
-        """Make the next file, and begin it with a warcinfo record."""
         if self._names is None:
             raise SeekWarcError("a file object cannot be followed by another file", source=self.current.name)
         name = self._names.take()
@@ -111,7 +101,6 @@ class FileSeries:
             self._leave_full()
 
     def _leave_full(self) -> None:
-        """Finish all files but the last, which becomes the current one."""
         while len(self._files) > 1:
             if not self._together:
                 self.current.finish()
@@ -146,12 +135,7 @@ class FileSeries:
         return assembly.size_bound + stored_size <= self.max_size
 
     def write_warcinfo(self, head: FileHead) -> Written:
-        """Write a warcinfo record. Each following file begins with the same.
-
-        Raises:
-            RuleError: The standard does not allow such a record.
-            ValueError: A field is not valid in a header.
-        """
+        """Write a warcinfo record. Each following file begins with the same."""
         self._finish_interrupted()
         if self._has_room(head.bound(self.current)):
             written = head.write(self.current)
@@ -162,11 +146,7 @@ class FileSeries:
         return written
 
     def limits(self, first_heads: int, following_heads: int, frame_size: int) -> SegmentLimits | None:
-        """Return the maximum sizes of the segments of a record; None if files have no maximum size.
-
-        Raises:
-            ValueError: A file has no room for a single frame.
-        """
+        """Return the maximum sizes of the segments of a record; None if files have no maximum size."""
         if self.max_size is None:
             return None
         beginning = self._maker.dictionary_size + self._head.size(self.current)
@@ -183,9 +163,6 @@ class FileSeries:
         """Write each segment of a block into a file of its own; if one fails, keep none of them.
 
         Only a warcinfo record may come before the first segment (clause 7).
-
-        Returns:
-            The first of them.
         """
         self._finish_interrupted()
         self.current.assembly.flush()
@@ -206,13 +183,15 @@ class FileSeries:
 
     # The end.
 
-    def finish(self) -> None:
-        """End all files and give them their names.
+    @property
+    def has_records(self) -> bool:
+        """Whether anything was written."""
+        self._finish_interrupted()
+        self.current.assembly.flush()
+        return self.current.assembly.has_records
 
-        Raises:
-            FormatError: They have no record.
-            TargetError: One cannot be written.
-        """
+    def finish(self) -> None:
+        """End all files and give them their names."""
         self._finish_interrupted()
         if self._together:
             self._name_all()

@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -25,9 +25,9 @@ from seekwarc.closing import Closing
 from seekwarc.errors import TargetError
 from seekwarc.format.digest import Hasher, WrittenAlgorithm
 from seekwarc.format.http import HttpHead
-from seekwarc.format.warc import RECORD_END
+from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, SMALL_FRAME_SIZE, EncodedFrame, RecordEncoder
-from seekwarc.write.block_reader import BlockSource
+from seekwarc.write.block_reader import BlockSource, Trailer
 from seekwarc.write.file_layout import Entry, FileLayout
 from seekwarc.write.output import Output
 
@@ -69,6 +69,12 @@ class BlockShape:
     merged: bool
     """Whether the lead shares a frame with the record header."""
 
+    def heads(self, header: RecordHeader) -> tuple[bytes, ...]:
+        """Return the contents of the frames before the block's first chunk."""
+        if self.merged:
+            return (header.raw + self.lead,)
+        return (header.raw, self.lead) if self.lead else (header.raw,)
+
 
 def block_shape(
     source: BlockSource, http: HttpHead | None, length: int | None, *, frame_size: int, merged: bool
@@ -92,19 +98,19 @@ def block_shape(
 
 
 def with_trailer(
-    chunks: Iterator[tuple[bytes, bool]], trailer: Callable[[], bytes]
-) -> Iterator[tuple[bytes, int]]:
-    """Yield the chunks of a block, the last with the trailer, each with how much of it is trailer."""
+    chunks: Iterator[tuple[bytes, bool]], trailer: Trailer
+) -> Iterator[tuple[bytes, bytes | None]]:
+    """Yield (chunk, None) for the chunks of a block; for the last, (chunk with the trailer, trailer)."""
     for chunk, last in chunks:
         if not last:
-            yield chunk, 0
+            yield chunk, None
             continue
-        end = trailer()
+        end = trailer() if callable(trailer) else trailer
         content = chunk + end
         if len(content) > MAX_FRAME_SIZE:
-            yield content[: len(content) // 2], 0
+            yield content[: len(content) // 2], None
             content = content[len(content) // 2 :]
-        yield content, len(end)
+        yield content, end
 
 
 class SegmentLimits(NamedTuple):
@@ -129,16 +135,7 @@ class Segment:
 
 
 class SpooledBlock(Closing):
-    """A block as compressed frames in a temporary file.
-
-    Args:
-        output: Where the block will go; the temporary file is made in the same folder.
-        shape: How it is cut. The lead is not among the frames, since it is written before them.
-        encoder: Makes the last frame of a segment again, with the line breaks after it.
-        limits: Maximum size of a segment; None to make only one.
-        entry_size: Bytes that each frame takes in tables.
-        algorithm: Algorithm of the segments' digests; None to make none.
-    """
+    """A block as compressed frames in a temporary file."""
 
     def __init__(
         self,
@@ -180,29 +177,19 @@ class SpooledBlock(Closing):
         return sum(it.stored_size + self._entry_size * len(it.frames) for it in self.segments)
 
     def add(self, part: memoryview, frames: Sequence[EncodedFrame]) -> None:
-        """Add frames to the spool.
-
-        Raises:
-            TargetError: The disk is full.
-        """
-        if self._limits is None:
-            self._store(part, *frames)
-            return
+        """Add frames to the spool."""
         start = 0
         for frame in frames:
-            self._add_held_back(self._limits, frame, part[start : start + frame.content_size])
+            # The frame that was held back is added, and this one held: a segment's last gets the line breaks.
+            if self._pending is not None:
+                before, before_part = self._pending
+                if self._would_overflow(before, frame):
+                    self._store_last(before_part)
+                    self._begin_segment(self.segments[-1].start + self.segments[-1].stored_size)
+                else:
+                    self._store(before_part, before)
+            self._pending = frame, part[start : start + frame.content_size]
             start += frame.content_size
-
-    def _add_held_back(self, limits: SegmentLimits, frame: EncodedFrame, part: memoryview) -> None:
-        """Add the frame that was held back, and hold this one: a segment's last gets the line breaks."""
-        if self._pending is not None:
-            before, before_part = self._pending
-            if self._would_overflow(limits, before, frame):
-                self._store_last(before_part)
-                self._begin_segment(self.segments[-1].start + self.segments[-1].stored_size)
-            else:
-                self._store(before_part, before)
-        self._pending = frame, part
 
     def finish(self) -> None:
         """End the block."""
@@ -220,15 +207,16 @@ class SpooledBlock(Closing):
             left -= len(data)
         layout.note(segment.frames)
 
-    def _would_overflow(self, limits: SegmentLimits, *frames: EncodedFrame) -> bool:
+    def _would_overflow(self, *frames: EncodedFrame) -> bool:
+        if self._limits is None:
+            return False
         segment = self.segments[-1]
-        limit = limits.following if len(self.segments) > 1 else limits.first
+        limit = self._limits.following if len(self.segments) > 1 else self._limits.first
         used = segment.stored_size + sum(len(frame.data) for frame in frames) + TRAILER_MARGIN
         # One more entry: the last frame may have to be cut in two to make room for the line breaks.
         return used + self._entry_size * (len(segment.frames) + len(frames) + 1) > limit
 
     def _store_last(self, part: memoryview) -> None:
-        """Store the last frame of a segment, with the line breaks after it."""
         if len(part) + len(RECORD_END) > MAX_FRAME_SIZE:
             half = len(part) // 2
             self._store(part[:half], self._encoder.encode_smallest(part[:half]))
@@ -245,13 +233,12 @@ class SpooledBlock(Closing):
         if segment.block is not None:
             segment.block.update(part)
 
-    def _store(self, part: memoryview, *frames: EncodedFrame) -> None:
+    def _store(self, part: memoryview, frame: EncodedFrame) -> None:
         segment = self.segments[-1]
         try:
-            for frame in frames:
-                self._file.write(frame.data)
-                segment.frames.append((len(frame.data), frame.content_size, frame.checksum))
-                segment.stored_size += len(frame.data)
+            self._file.write(frame.data)
+            segment.frames.append((len(frame.data), frame.content_size, frame.checksum))
+            segment.stored_size += len(frame.data)
         except OSError as error:
             raise TargetError(
                 f"temporary file cannot be written: {error.strerror or error}", source=self._name

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -14,25 +15,25 @@ from types import TracebackType
 from typing import Final, Self, TypeVarTuple, Unpack
 
 from seekwarc.errors import SeekWarcError
-from seekwarc.format.buffer import Buffer
+from seekwarc.format.conditions import with_sizes
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.options import check_range
 from seekwarc.system import default_threads
 from seekwarc.write.assembly import RecordAssembly, stored_bound
-from seekwarc.write.block_reader import Block, BlockSource, ReadableStream, as_stream
-from seekwarc.write.file_head import FileHead
+from seekwarc.write.block_reader import Block, BlockSource, as_stream
 from seekwarc.write.file_layout import ExistingFile, TableMode
 from seekwarc.write.forms import check_form, compression_of, form_of
 from seekwarc.write.header import HeaderDraft, Headers, pairs_of
+from seekwarc.write.opening import Target
 from seekwarc.write.options import WriteOptions, WriterOptions
 from seekwarc.write.output import Output
-from seekwarc.write.record_file import FileMaker
+from seekwarc.write.record_file import FileHead, FileMaker
 from seekwarc.write.record_types import TypedWrites
 from seekwarc.write.recorder import Recorder
 from seekwarc.write.series import FileSeries
-from seekwarc.write.targets import Target, find_target
+from seekwarc.write.targets import find_target
 from seekwarc.write.written import Written
 
 __all__ = ["Writer", "Written"]
@@ -63,12 +64,13 @@ class Writer(TypedWrites):
         b'film'
 
     Args:
-        target: A path or a binary file object.
+        target: A path, a binary file object, or the URL of an object (s3, gs, az): it is uploaded while it is
+            written, and appears when it is complete.
         compression: "zst", "gz" (one gzip member per record) or "none"; by the target's name (.warc.zst,
             .warc.gz or .warc) unless given. Only a .warc.zst can be read by range.
         level: Compression level, -7 to 22 (default 3); for gzip 0 to 9 (default 6).
-        frame_size: Maximum content of a frame in bytes, 64 KiB to 8 MiB (default 1 MiB). Larger frames
-            compress better, smaller ones make short reads cheaper.
+        frame_size: Maximum content of a frame, 64 KiB to 8 MiB (default 1 MiB): bytes, or "256K". Larger
+            frames compress better, smaller ones make short reads cheaper.
         threads: Threads that compress; one per core, four at most, unless given. The number does not change
             the file.
         dictionary: Dictionary for all frames; it is stored at the beginning of the file.
@@ -77,7 +79,7 @@ class Writer(TypedWrites):
             "every" gives one to each record (the profile of iipc/warc-specifications#118); "none" writes
             none. A file that is continued keeps its kind.
         digest: Algorithm of the digests that are added, "sha1" (the default) or "sha256"; None to add none.
-        max_file_size: Maximum size of a file in bytes. With it, "crawl.warc.zst" becomes
+        max_file_size: Maximum size of a file: bytes, or "1G". With it, "crawl.warc.zst" becomes
             "crawl-00000.warc.zst" and so on, each beginning with a warcinfo record; a record that does not
             fit into a file of that size is written as segments (WARC 1.1, clause 7).
         existing: What to do if the file, or a file of the series, exists: "error" (the default) refuses to
@@ -109,32 +111,31 @@ class Writer(TypedWrites):
         append: bool = False,
         **options: Unpack[WriterOptions],
     ) -> None:
-        wanted = WriteOptions(append=append, **options)
-        given = wanted.dictionary
-        dictionary = Dictionary(given) if isinstance(given, bytes) else given
+        given = with_sizes(WriteOptions, options, "frame_size", "max_file_size")
+        wanted = WriteOptions(append=append, **given)
+        trained = wanted.dictionary
+        dictionary = Dictionary(trained) if isinstance(trained, bytes) else trained
         self._options = wanted
         self._closed = False
         self._lock = threading.RLock()
         self._writing = False
-        compression = wanted.compression
-        if compression is None:
-            name = target.name if isinstance(target, Output) else target
-            compression = compression_of(name) if isinstance(name, str | os.PathLike) else "zst"
-        check_form(_name_of(target), compression, wanted)
+        name = os.fspath(target) if isinstance(target, str | os.PathLike) else getattr(target, "name", "")
+        has_path = isinstance(target, str | os.PathLike | Output)
+        compression = wanted.compression or (compression_of(name) if has_path else "zst")
+        check_form(str(name) or "<file object>", compression, wanted)
         found = find_target(target, compression, wanted)
         self._work = OrderedWork(wanted.threads or default_threads())
         maker: FileMaker | None = None
         try:
-            before = found.continued.existing if found.continued is not None else None
-            if before is not None and compression == "zst":
-                tables, dictionary = _as_before(before, wanted.tables, dictionary)
+            if found.existing is not None and compression == "zst":
+                tables, dictionary = _as_before(found.existing, wanted.tables, dictionary)
                 wanted = replace(wanted, tables=tables)
             frame = dictionary.frame(compress=wanted.compress_dictionary) if dictionary is not None else None
             form = form_of(compression, wanted, dictionary)
             if wanted.max_file_size is not None:
                 least = MIN_FRAMES * stored_bound(wanted.frame_size) + len(frame or b"")
                 check_range("max_file_size", wanted.max_file_size, least, 1 << 62)
-            maker = FileMaker(wanted, partial(RecordAssembly, form=form, work=self._work), frame)
+            maker = FileMaker(wanted, partial(RecordAssembly, form, self._work), frame)
             head = FileHead(DEFAULT_WARCINFO, wanted.digest)
             self._files = FileSeries(maker.first(found), head, maker, wanted, found.names)
             self._recorder = Recorder(self._files, wanted)
@@ -143,7 +144,7 @@ class Writer(TypedWrites):
             if maker is not None:
                 maker.abort_pending()
             if found.continued is not None:
-                found.continued.output.leave()
+                found.continued.leave()
             raise
 
     def __repr__(self) -> str:
@@ -177,8 +178,8 @@ class Writer(TypedWrites):
         self._closed = True
         self._work.close()
 
-    def _write_draft(self, draft: HeaderDraft, block: Buffer | ReadableStream, length: int | None) -> Written:
-        return self._in_turn(self._recorder.write, draft, block, length)
+    def _write_draft(self, draft: HeaderDraft, source: BlockSource) -> Written:
+        return self._in_turn(self._recorder.write, draft, source)
 
     def write_warcinfo(
         self, fields: Headers, *, filename: str | None = None, headers: Headers = ()
@@ -192,7 +193,7 @@ class Writer(TypedWrites):
             filename: WARC-Filename; the base name of the file unless given.
             headers: Further fields of the record header.
         """
-        head = FileHead(pairs_of(fields), self._options.digest, tuple(pairs_of(headers)), filename)
+        head = FileHead(pairs_of(fields, "fields"), self._options.digest, tuple(pairs_of(headers)), filename)
         return self._in_turn(self._files.write_warcinfo, head)
 
     def write_raw(
@@ -203,6 +204,8 @@ class Writer(TypedWrites):
         trailer: bytes | Callable[[], bytes] = RECORD_END,
     ) -> Written:
         """Write a record byte for byte, as a converter does. Nothing is added or checked.
+
+        With `dedup`, its payload is remembered, but it never becomes a revisit; a warning says so once.
 
         Args:
             header: The record header, from the version line to the blank line.
@@ -225,7 +228,9 @@ class Writer(TypedWrites):
         if header.get("WARC-Type") != "warcinfo":
             self._files.begin()
         file = self._files.room_for(stored_bound(len(header.raw) + header.content_length))
-        return file.assembly.add(header, source, trailer)
+        written = file.assembly.add(header, source, trailer)
+        self._recorder.note_copy(written)
+        return written
 
     def flush(self) -> None:
         """Compress every record so far and hand it to the system: it survives the end of this process.
@@ -240,14 +245,20 @@ class Writer(TypedWrites):
     def close(self) -> None:
         """Finish the file: write the table at its end, sync it, give it its name. Idempotent.
 
+        If no record was written, no file is made, since a WARC file holds at least one; a warning says so.
+
         Raises:
-            FormatError: No record was written; a WARC file holds at least one.
+            FormatError: No record was written, with `on_error="discard"`.
             TargetError: The file cannot be written. See `on_error`.
         """
         with self._lock:
             if self._closed:
                 return
             try:
+                if self._options.on_error == "keep" and not self._files.has_records:
+                    self.abort()
+                    warnings.warn(f"{self.name}: no record was written, so no file was made", stacklevel=3)
+                    return
                 self._files.finish()
             except BaseException as error:
                 self._end_by(error)
@@ -286,12 +297,6 @@ class Writer(TypedWrites):
     def _check_open(self) -> None:
         if self._closed:
             raise ValueError(f"{self.name}: the writer is closed")
-
-
-def _name_of(target: Target) -> str:
-    if isinstance(target, str | os.PathLike):
-        return os.fspath(target)
-    return str(getattr(target, "name", "<file object>"))
 
 
 def _as_before(

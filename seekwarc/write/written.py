@@ -20,28 +20,29 @@ class Written:
 
     Attributes:
         header: The record header as it was written.
-        file: Name of the file that the record is in.
+        filename: Name of the file that the record is in.
 
     Example:
         >>> with seekwarc.open("new.warc.zst", "w") as out:
         ...     page = out.write_response("http://example.org/", b"Hello", status=200)
-        ...     about = out.write_metadata({"via": "http://example.com/"}, concurrent_to=page)
-        >>> page.type, page.file, page.offset, about.offset == page.length
+        ...     via = {"via": "http://example.com/"}
+        ...     about = out.write_metadata(via, target_uri="http://example.org/", concurrent_to=page)
+        >>> page.type, page.filename, page.offset, about.offset == page.length
         ('response', 'new.warc.zst', 0, True)
     """
 
-    __slots__ = ("_length", "_offset", "_settle", "file", "header")
+    __slots__ = ("_length", "_offset", "_settle", "filename", "header")
 
-    def __init__(self, header: RecordHeader, file: str, settle: Callable[[], None]) -> None:
+    def __init__(self, header: RecordHeader, filename: str, settle: Callable[[], None]) -> None:
         self.header = header
-        self.file = file
+        self.filename = filename
         self._settle = settle
         self._offset = -1
         self._length = -1
 
     def __repr__(self) -> str:
         place = f"at {self._offset}" if self._length >= 0 else "not yet placed"
-        return f"<Written {self.type} in {self.file} ({place}): {self.target_uri or self.id}>"
+        return f"<Written {self.type} in {self.filename} ({place}): {self.target_uri or self.id}>"
 
     @property
     def id(self) -> str:

@@ -6,6 +6,7 @@
     python -m tests.benchmarks --files          bytes and requests of records that are read as files
     python -m tests.benchmarks --tables         records as tables, beside what others write
     python -m tests.benchmarks --dropin         programs that read through warcio, and with ours in its place
+    python -m tests.benchmarks --serve          ranges over HTTP, beside nginx and pywb: needs wrk
     python -m tests.benchmarks --scale          parts of files, read by one process and by two; planning and
                                                 gathering: 4 GiB with --size 4096
     python -m tests.benchmarks --instructions   hot paths under valgrind, against the counts that are kept
@@ -26,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -113,6 +115,13 @@ def measure_dropin(folder: Path) -> int:
     return 0
 
 
+def measure_serve(folder: Path) -> int:
+    from tests.benchmarks.serving import as_serving_table, measure  # noqa: PLC0415
+
+    print(as_serving_table(measure(folder, 128)))
+    return 0
+
+
 def measure_scale(folder: Path, size: int) -> int:
     from tests.benchmarks.scale import Figure, as_scale_table, measure  # noqa: PLC0415
 
@@ -142,6 +151,7 @@ def main() -> int:
     parser.add_argument("--tables", action="store_true", help="measure tables of records, beside others")
     parser.add_argument("--daft", type=Path, metavar="PYTHON", help="with --tables: a Python that has Daft")
     parser.add_argument("--dropin", action="store_true", help="measure what reads through warcio instead")
+    parser.add_argument("--serve", action="store_true", help="measure ranges over HTTP instead")
     parser.add_argument("--scale", action="store_true", help="measure work on parts of files instead")
     parser.add_argument("--instructions", action="store_true", help="count instructions instead")
     parser.add_argument("--update", action="store_true", help="with --instructions: keep the new counts")
@@ -173,14 +183,16 @@ def measured(options: argparse.Namespace) -> int:
     """Measure what is asked for; return the exit status."""
     if options.growth:
         return measure_growth(options.folder, options.json or options.folder / "growth.json")
-    if options.scale:
-        return measure_scale(options.folder, options.size)
-    if options.files:
-        return measure_files(options.folder, options.size)
-    if options.tables:
-        return measure_tables(options.folder, options.daft)
-    if options.dropin:
-        return measure_dropin(options.folder)
+    others = {
+        "serve": partial(measure_serve, options.folder),
+        "scale": partial(measure_scale, options.folder, options.size),
+        "files": partial(measure_files, options.folder, options.size),
+        "tables": partial(measure_tables, options.folder, options.daft),
+        "dropin": partial(measure_dropin, options.folder),
+    }
+    for name, measure_it in others.items():
+        if getattr(options, name):
+            return measure_it()
     measure(options.folder, options.size, options.only, options.json or options.folder / "results.json")
     return 0
 

@@ -84,10 +84,10 @@ def test_dates_are_bounds_and_short_ones_include_the_whole_period(
 @pytest.mark.parametrize("closest", ["1999", "2021", "20210317", "2021-06-01T12:00:00Z", "2024", "9999"])
 def test_the_closest_come_first(closest: str) -> None:
     found = dates(by_date(*DATES), closest=closest)
-    wanted = seekwarc.format.cdxj.date_of_digits(seekwarc.format.cdxj.date_digits(closest)).nanoseconds
+    wanted = seekwarc.format.dates.date_of_digits(seekwarc.format.cdxj.date_digits(closest)).nanoseconds
 
     def distance(date: str) -> int:
-        return abs(seekwarc.format.cdxj.date_of_digits(date).nanoseconds - wanted)
+        return abs(seekwarc.format.dates.date_of_digits(date).nanoseconds - wanted)
 
     assert found == sorted(DATES, key=distance)
 
@@ -338,7 +338,7 @@ def test_opening_costs_what_a_reader_with_offset_and_length_costs(crawl: Path) -
         capture = next(found.lookup("http://example.org/film"))
         record = capture.open()
         assert record.payload.pread(1_500_000, 1000) == noise(2_000_000, seed=1)[1_500_000:1_501_000]
-        stats: Stats = found._readers["crawl-1.warc.zst"].stats
+        stats: Stats = found.reader("crawl-1.warc.zst").stats
         assert stats.requests <= 4
         assert stats.bytes_fetched < 500_000
         assert found.stats.requests <= 2
@@ -550,3 +550,12 @@ def test_a_malformed_table_reference_is_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b" sha256:", b" md5:"))
     with Index(path) as found, pytest.raises(FormatError, match="does not name a seek table"):
         next(it for it in found.lookup("http://example.org/1")).open()
+
+
+def test_wrong_arguments_are_named(crawl: Path) -> None:
+    with Index(crawl / "crawl.cdxj") as found:
+        for uri in ("", " "):
+            with pytest.raises(ValueError, match="uri is empty"):
+                found.lookup(uri)
+    with pytest.raises(TypeError, match="threadz"):
+        Index(crawl / "crawl.cdxj", threadz=3)  # type: ignore[call-arg]

@@ -137,7 +137,8 @@ def test_a_folder_can_be_converted_in_place_again_and_again(told, folder) -> Non
 def test_output_tells_of_each_file_and_of_all(command, folder, tmp_path) -> None:
     out = command("convert", folder / "2025", "--to-dir", tmp_path / "new").out
     assert f"{folder}/2025/a.warc.gz -> {tmp_path}/new/a.warc.zst: 2 records" in out
-    assert out.endswith("2 files: 2 done\n")
+    assert "\n2 files: 2 done\n" in out
+    assert " became " in out.splitlines()[-1]
     out = command("convert", folder / "2025", "--to-dir", tmp_path / "new").out
     assert out.endswith("2 files: 2 skipped\n")
 

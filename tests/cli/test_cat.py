@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import random
 import subprocess
@@ -104,6 +105,47 @@ def test_nonsense_is_refused_with_what_to_write(command, crawl, text) -> None:
     stderr = command("cat", crawl.zst, crawl.film_put.offset, f"--range={text}", status=2).stderr
     assert "START:STOP" in stderr
     assert "START+LENGTH" in stderr
+
+
+def test_numbers_of_a_range_may_be_sizes(command, crawl) -> None:
+    offset = crawl.film_put.offset
+    assert command("cat", crawl.zst, offset, "--range", "-0.5M:").stdout == crawl.film[-(512 << 10) :]
+    assert command("cat", crawl.zst, offset, "--range", "1M+1K").stdout == crawl.film[1 << 20 :][:1024]
+
+
+def test_several_ranges_are_printed_one_after_another(command, crawl, tmp_path) -> None:
+    words = ("cat", crawl.zst, crawl.film_put.offset, "--range")
+    film = crawl.film
+    expected = film[1000:1100] + film[:11] + film[-64 << 10 :]
+    assert command(*words, "1000+100,0-10,-64K:").stdout == expected
+    assert command(*words, "0-10,nonsense", status=2).stdout == b""
+    path = tmp_path / "coded.warc.gz"
+    with seekwarc.open(path, "w") as out:
+        body = gzip.compress(b"0123456789")
+        head = {"Content-Type": "text/plain", "Content-Encoding": "gzip"}
+        out.write_response("http://e.org/", body, status=200, http_headers=head)
+    words = ("cat", path, "--uri", "http://e.org/", "--decoded", "--range", "5-6,0+2")
+    assert command(*words).stdout == b"5601"
+
+
+def test_dates_tell_captures_of_a_uri_apart(command, tmp_path) -> None:
+    path = tmp_path / "twice.warc.zst"
+    with seekwarc.open(path, "w") as out:
+        for year in ("2025", "2026"):
+            date = f"{year}-01-02T03:04:05Z"
+            out.write_resource("http://e.org/", year.encode(), "text/plain", date=date)
+    words = ("cat", path, "--uri", "http://e.org/")
+    assert command(*words, "--since", "2026").stdout == b"2026"
+    assert command(*words, "--until", "2025").stdout == b"2025"
+    command(*words, "--since", "2027", status=1)
+    found = command("info", path, "--uri", "http://e.org/", "--since", "2026", "--json").json
+    assert found["date"].startswith("2026")
+    command("index", path, "-o", tmp_path / "twice.cdxj")
+    words = ("cat", "--index", tmp_path / "twice.cdxj", "--uri", "http://e.org/")
+    assert command(*words, "--until", "2025-06").stdout == b"2025"
+    assert command(*words, "--since", "20250101", "--until", "20251231").stdout == b"2025"
+    stderr = command(*words, "--since", "2025", "--date", "2026", status=2).stderr
+    assert "name the capture by --date, or by --since and --until" in stderr
 
 
 def test_ranges_count_in_the_part_that_is_asked_for(command, crawl) -> None:
@@ -288,3 +330,67 @@ def test_file_and_index_do_not_go_together(command, indexed, words) -> None:
     words = [word.format(index=indexed / "all.cdxj") for word in words]
     answer = command("cat", *words, status=2, cwd=indexed)
     assert answer.stdout == b""
+
+
+@pytest.mark.parametrize("which", ["--uri", "--id"])
+def test_a_record_after_damage_is_found(command, crawl, tmp_path, which) -> None:
+    with seekwarc.open(crawl.zst) as archive:
+        film = archive.record_at(crawl.film_put.offset)
+        name = film.target_uri if which == "--uri" else film.id
+    data = bytearray(crawl.zst.read_bytes())
+    data[crawl.put(1).offset] ^= 1
+    path = tmp_path / "damaged.warc.zst"
+    path.write_bytes(data)
+    answer = command("cat", path, which, name, "--range", ":1000", status=1)
+    assert answer.stdout == crawl.film[:1000]
+    assert f"{path}, offset {crawl.put(1).offset}: " in answer.stderr
+    assert "film" in command("info", path, which, name, status=1).out
+
+
+@pytest.mark.parametrize("form", ["warc", "warc.gz", "warc.zst"])
+@pytest.mark.parametrize("chunked", [True, False])
+def test_a_record_of_a_pipe_is_found_by_its_offset(command, tmp_path, form: str, chunked: bool) -> None:
+    # More than is kept of a pipe.
+    parts = [random.Random(number).randbytes(10_000) for number in range(200)]
+    body, coding = b"".join(parts), b""
+    if chunked:
+        body, coding = b"".join(b"%x\r\n%s\r\n" % (len(it), it) for it in [*parts, b""]), CHUNKED
+    path = tmp_path / f"a.{form}"
+    options = {"dictionary": small_dictionary(), "frame_size": 64 << 10} if form == "warc.zst" else {}
+    with seekwarc.open(path, "w", **options) as out:
+        out.write_resource("urn:example:first", b"first", "text/plain")
+        place = out.write_response("http://example.org/", b"HTTP/1.1 200 OK\r\n" + coding + b"\r\n" + body)
+        out.write_resource("urn:example:last", b"last", "text/plain")
+    answer = command("cat", "-", str(place.offset), stdin=path.read_bytes())
+    assert answer.stdout == b"".join(parts)
+    answer = command(
+        "cat", "-", str(place.offset), "--range", "5+10,1000000:9999999", stdin=path.read_bytes()
+    )
+    assert answer.stdout == parts[0][5:15] + b"".join(parts)[1_000_000:]
+
+
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+
+
+def small_dictionary() -> seekwarc.Dictionary:
+    samples = [f"WARC-Type: response, WARC-Record-ID: <urn:x:{n}>".encode() * 4 for n in range(999)]
+    return seekwarc.Dictionary.train(samples, size=4096)
+
+
+def test_a_uri_is_looked_for_in_all_files_of_a_folder_or_pattern(command, tmp_path) -> None:
+    originals = tmp_path / "a.warc.zst"
+    with seekwarc.open(originals, "w") as out:
+        page = out.write_response("http://e.org/a", b"page", status=200)
+    with seekwarc.open(tmp_path / "b.warc.zst", "w") as out:
+        out.write_resource("http://e.org/b", b"note", "text/plain")
+        out.write_revisit("http://e.org/c", refers_to=page, payload_digest=page.payload_digest)
+    with seekwarc.open(tmp_path / "b.warc.zst") as archive:
+        revisit = next(archive.records(type="revisit")).id
+    for named in (tmp_path, tmp_path / "*.zst"):
+        assert command("cat", named, "--uri", "http://e.org/b").stdout == b"note"
+        assert command("cat", named, "--uri", "http://e.org/a").stdout == b"page"
+        assert command("cat", named, "--id", revisit).stdout == b"page", "its original is in another file"
+        stderr = command("cat", named, "--uri", "urn:x", status=1).stderr
+        assert f"{named}: no response or resource has the URI urn:x" in stderr
+    assert "OFFSET names a record of one file" in command("cat", tmp_path, 0, status=2).stderr
+    assert "no file matches" in command("cat", tmp_path / "*.gz", "--uri", "urn:x", status=2).stderr

@@ -163,7 +163,8 @@ def test_names_of_files_are_safe_to_print(command, tmp_path) -> None:
         (("a.warc.zst", "-o", "new.warc.zst", "--tables", "every"), "unknown option --tables"),
         (("a.warc.zst", "-o", "new.warc.zst", "--max-window", "1"), "--max-window"),
         (("missing", "-o", "new.warc.zst"), "missing: cannot be opened: No such file"),
-        ((".", "-o", "new.warc.zst"), "is a directory"),
+        (("*.arc", "-o", "new.warc.zst"), "*.arc: no file matches this pattern"),
+        ((".", "-o", "a.warc.zst", "--force"), "source and target are the same file"),
         (("-", "-", "-o", "new.warc.zst"), "standard input can be read only once"),
         (("a.warc.zst", "-o", "new.warc.gz"), "`concat` writes only .warc.zst: name it so"),
         (("a.warc.zst", "-o", "new.WARC"), "`concat` writes only .warc.zst: name it so"),
@@ -180,6 +181,13 @@ def test_wrong_usage_is_reported_and_leaves_nothing(command, crawl, tmp_path, wo
     assert told in command("concat", *words, status=2, cwd=tmp_path, stdin=b"").stderr
     assert left_in(tmp_path) == ["a.warc.zst", "b.warc.zst"]
     assert (tmp_path / "a.warc.zst").read_bytes() == crawl.zst.read_bytes()
+
+
+@pytest.mark.parametrize("named", [".", "*.warc.zst"])
+def test_a_folder_or_a_pattern_names_files(command, crawl, tmp_path, named) -> None:
+    for name in ("a.warc.zst", "b.warc.zst"):
+        (tmp_path / name).write_bytes(crawl.zst.read_bytes())
+    assert command("concat", named, "-o", "new.warc.zst", cwd=tmp_path).out.startswith("2 files, ")
 
 
 def test_help_tells_how(command) -> None:

@@ -14,6 +14,7 @@ import pytest
 import zstandard
 
 import seekwarc
+from seekwarc.cli.sizes import human_size
 from seekwarc.frames.encoder import FrameEncoder
 from seekwarc.write.output import PathOutput
 from tests.cli.conftest import (
@@ -328,7 +329,7 @@ def test_several_records_in_one_member_are_distinguished(command, crawl, tmp_pat
     source, target = tmp_path / "single.warc.gz", tmp_path / "new.warc.zst"
     source.write_bytes(gzip_member(crawl.content))
     answer = command("convert", source, target)
-    assert answer.stderr.startswith("seekwarc: warning: ")
+    assert answer.stderr == ""
     assert len(command("ls", "--json", target).json_lines) == 5
     assert decompressed(target) == crawl.content
 
@@ -389,7 +390,7 @@ def run_changed(run_main, monkeypatch, capsys):
 
         def changed(output: PathOutput):
             reopen(output).close()
-            temporary = Path(output._temporary)
+            temporary = Path(output.place)
             temporary.write_bytes(change(temporary.read_bytes()))
             return reopen(output)
 
@@ -430,9 +431,11 @@ def test_a_file_that_reads_back_otherwise_is_not_kept(run_changed, crawl, tmp_pa
 
 
 def test_what_goes_into_a_pipe_is_checked_too(run_main, monkeypatch, capfd, tmp_path) -> None:
-    encode = FrameEncoder.encode
+    encode = FrameEncoder.encode_each
     monkeypatch.setattr(
-        FrameEncoder, "encode", lambda self, data: encode(self, data.replace(b"hand", b"foot"))
+        FrameEncoder,
+        "encode_each",
+        lambda self, contents: encode(self, [it.replace(b"hand", b"foot") for it in contents]),
     )
     source = tmp_path / "source.warc"
     source.write_bytes(Foreign().record(b"software: by hand").plain().bytes())
@@ -697,3 +700,26 @@ def test_a_file_of_the_name_train_can_still_be_named(command, site, tmp_path) ->
     command("convert", site, "a.warc.zst", "--dictionary", "./train", cwd=tmp_path)
     told = command("dictionary", "info", "a.warc.zst", "--json", cwd=tmp_path).json
     assert told["id"] == some_dictionary().dict_id()
+
+
+def test_a_folder_ends_with_what_was_saved(command, crawl, tmp_path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.warc").write_bytes(crawl.path("warc").read_bytes())
+    words = ("convert", tmp_path / "a.warc", tmp_path / "b.warc", "--to-dir", tmp_path / "new")
+    last = command(*words).out.splitlines()[-1]
+    made = sum(it.stat().st_size for it in (tmp_path / "new").iterdir())
+    before = 2 * crawl.path("warc").stat().st_size
+    share = made / before
+    assert last == (
+        f"{human_size(before)} became {human_size(made)} ({share:.1%}): {human_size(before - made)} saved"
+    )
+    assert "saved" not in command(*words).out, "nothing was converted"
+    assert len(command(*words, "--force", "--json").json_lines) == 2
+
+
+def test_no_advice_is_given_that_is_being_followed(command, crawl, tmp_path) -> None:
+    path = tmp_path / "one-member.warc.gz"
+    path.write_bytes(gzip.compress(crawl.content))
+    assert "`seekwarc convert` mends that" in command("ls", path).stderr
+    assert "mends that" not in command("convert", path, tmp_path / "new.warc.zst").stderr
+    assert decompressed(tmp_path / "new.warc.zst") == crawl.content

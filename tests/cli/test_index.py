@@ -86,6 +86,23 @@ def test_damage_is_reported_and_what_is_good_kept(command, crawl, tmp_path) -> N
     assert [it.filename for it in found].count("crawl.warc") == 2
 
 
+def test_damaged_places_are_counted(command, crawl, tmp_path) -> None:
+    offset = crawl.put(1).offset
+    data = bytearray(crawl.zst.read_bytes())
+    data[offset] ^= 1
+    path, target = tmp_path / "damaged.warc.zst", tmp_path / "out.cdxj"
+    path.write_bytes(data)
+    whole = len(lines_of(command("index", "--all", crawl.zst).stdout))
+    counts = f"{whole - 1} captures, 1 place damaged (offset {offset})"
+    answer = command("index", "--all", path, "-o", target, status=1)
+    assert answer.out == f"{target}: {counts}\n"
+    assert f"{path}, offset {offset}: " in answer.stderr
+    assert command("index", "--all", path, status=1).stderr.endswith(f": {counts}\n")
+    folder = tmp_path / "indexes"
+    (told,) = command("index", "--json", "--all", path, "--to-dir", folder, status=1).json_lines
+    assert (told["captures"], told["problems"], told["damaged"]) == (whole - 1, 1, [offset])
+
+
 def test_of_many_problems_of_a_kind_a_few_are_printed(command, tmp_path) -> None:
     pair = Foreign().record(b"x").record(b"y").plain().bytes()
     path = tmp_path / "pairs.warc.gz"

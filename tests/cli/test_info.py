@@ -42,6 +42,15 @@ def test_several_files_and_those_in_folders(command, crawl, tmp_path) -> None:
     assert {line["content_size"] for line in found} == {len(crawl.content)}
 
 
+def test_records_outside_of_the_dates_do_not_count(command, tmp_path) -> None:
+    path = tmp_path / "dated.warc.zst"
+    with seekwarc.open(path, "w") as out:
+        for month in ("10", "11", "12"):
+            out.write_resource("http://e.org/", b"x", "text/plain", date=f"2026-{month}-01T00:00:00Z")
+    assert command("info", path, "--json", "--since", "2026-11").json["types"] == {"resource": 2}
+    assert command("info", path, "--json", "--since", "2026-11", "--until", "2026-11").json["records"] == 1
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -191,6 +200,18 @@ def test_control_characters_are_shown_and_not_obeyed(command, hostile) -> None:
         out = command("info", hostile, *words).out
         assert "\\x1b[2J" in out
         assert all(character.isprintable() for line in out.splitlines() for character in line)
+
+
+def test_what_follows_damage_is_counted(command, crawl, tmp_path) -> None:
+    offset = crawl.put(1).offset
+    data = bytearray(crawl.zst.read_bytes())
+    data[offset] ^= 1
+    path = tmp_path / "damaged.warc.zst"
+    path.write_bytes(data)
+    whole = command("info", "--json", crawl.zst).json
+    told = command("info", "--json", path, status=1).json
+    assert (told["status"], told["damaged"], told["records"]) == ("problems", [offset], whole["records"] - 1)
+    assert f"1 place damaged (offset {offset})" in command("info", path, status=1).out
 
 
 def test_damage_is_reported_with_its_place(command, crawl, tmp_path) -> None:

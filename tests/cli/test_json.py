@@ -23,7 +23,7 @@ WELL = {
     "convert many": ("convert a.warc.zst b.warc.gz --to-dir new", {"file", "target", *SIZES}),
     "convert with a dictionary": ("convert pages.warc new.warc.zst --dictionary train", {"dictionary"}),
     "recover": ("recover a.warc.zst -o new.warc.zst", {"file", "target", *SIZES[:3]}),
-    "recover damage": ("recover damaged.warc.zst new.warc.zst", {"file", "target", *SIZES[:3]}),
+    "recover damage": ("recover damaged.warc.zst new.warc.zst --partial", {"kept", "losses", *SIZES[:3]}),
     "verify": ("verify a.warc.zst damaged.warc.zst", {"file", "records", "stored_size"}),
     "index": ("index a.warc.zst b.warc.gz -o new.cdxj", {"file", "target"}),
     "index each": ("index a.warc.zst b.warc.gz --to-dir new", {"file", "target"}),

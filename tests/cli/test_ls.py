@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import jsonschema
@@ -15,6 +16,7 @@ import pytest
 import seekwarc
 from seekwarc.cli import ls
 from tests.cli.conftest import FORMS
+from tests.support.foreign import Foreign
 from tests.support.writing import Repeated
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "spec-notes" / "json.schema.json").read_text())
@@ -101,8 +103,12 @@ def test_records_before_damage_are_listed(command, crawl, tmp_path) -> None:
     answer = command("ls", path, status=1)
     # The last of them is the one that is cut off.
     assert len(answer.out.splitlines()) in (1 + 3, 1 + 4)
-    place = re.fullmatch(re.escape(f"seekwarc: warning: {path}, offset ") + r"([0-9]+): .*\n", answer.stderr)
+    warning = re.escape(f"seekwarc: warning: {path}, offset ") + r"([0-9]+): .*\n"
+    place = re.fullmatch(
+        warning + r"seekwarc: 4 records, 1 place damaged \(offset ([0-9]+)\)\n", answer.stderr
+    )
     assert crawl.film_put.offset <= int(place[1]) <= path.stat().st_size
+    assert int(place[2]) == crawl.film_put.offset
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -124,7 +130,7 @@ def test_json_of_a_cut_file_ends_with_the_error(command, crawl, tmp_path, form, 
     assert f"{path}, offset {film.offset}: " in answer.stderr
 
 
-def test_damage_between_records_has_a_place(command, crawl, tmp_path) -> None:
+def test_records_after_damage_are_listed(command, crawl, tmp_path) -> None:
     offset = crawl.put(2).offset
     data = bytearray(crawl.zst.read_bytes())
     data[offset : offset + 4] = b"\0\0\0\0"
@@ -132,9 +138,15 @@ def test_damage_between_records_has_a_place(command, crawl, tmp_path) -> None:
     path.write_bytes(data)
     answer = command("ls", "--json", path, status=1)
     *records, end = answer.json_lines
-    assert [record["offset"] for record in records] == [crawl.put(0).offset, crawl.put(1).offset]
-    assert (end["status"], end["error"]["offset"]) == ("failed", offset)
+    with seekwarc.open(crawl.zst) as archive:
+        offsets = [record.offset for record in archive]
+    assert [record["offset"] for record in records] == [it for it in offsets if it != offset]
+    assert (end["status"], end["error"]["offset"], end["damaged"]) == ("failed", offset, [offset])
+    jsonschema.validate(end, SCHEMA)
     assert f"{path}, offset {offset}: " in answer.stderr
+    stderr = command("ls", path, crawl.zst, status=1).stderr
+    counts = f"{2 * len(offsets) - 1} records, 1 place damaged (offset {offset})"
+    assert stderr.splitlines()[1:] == [f"seekwarc: {counts}"]
 
 
 def test_the_second_file_is_listed_only_if_the_first_could_be(command, crawl) -> None:
@@ -156,7 +168,7 @@ def test_large_records_are_not_decompressed(monkeypatch, capsys, tmp_path) -> No
     opened = []
     monkeypatch.setattr(ls, "open_archive", lambda name: opened.append(seekwarc.open(name)) or opened[0])
     wanted = dict.fromkeys(("type", "status", "mime", "uri", "since", "until")) | {"min_size": 0}
-    ls.run(argparse.Namespace(files=[str(tmp_path / "large.warc.zst")], json=False, **wanted))
+    ls.run(argparse.Namespace(files=[str(tmp_path / "large.warc.zst")], json=False, sort=None, **wanted))
     assert capsys.readouterr().out.count("\n") == 4
     assert opened[0].stats.bytes_decoded < 100_000
     assert opened[0].stats.bytes_fetched < 1 << 20
@@ -209,3 +221,79 @@ def test_a_head_that_is_damaged_keeps_no_other_from_the_list(command, crawl, tmp
     listed = [line["offset"] for line in answer.json_lines if "status" not in line]
     assert listed == [offset for offset in sound if offset != crawl.film_put.offset] != []
     assert f"{path}, offset {crawl.film_put.offset}: " in answer.stderr
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> list[Path]:
+    """Two files of records in no order, one of which has neither a URI nor a date."""
+    records = [
+        [("http://b.org/", "2026-03-01T00:00:00Z", 30), ("http://a.org/\xe9", "2026-01-01T00:00:00Z", 10)],
+        [("http://a.org/", "2025-01-01T00:00:00Z", 2000), (None, "never", 20)],
+    ]
+    paths = []
+    for number, some in enumerate(records):
+        made = Foreign()
+        for uri, date, size in some:
+            lines = ["WARC/1.1", "WARC-Type: resource", f"WARC-Date: {date}", f"Content-Length: {size}"]
+            lines += [] if uri is None else [f"WARC-Target-URI: {uri}"]
+            made.record(bytes(size), header="\r\n".join([*lines, "", ""]).encode())
+        paths.append(tmp_path / f"{number}.warc.zst")
+        paths[-1].write_bytes(made.bytes())
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("order", "sizes"),
+    [("size", [2000, 30, 20, 10]), ("date", [2000, 10, 30, 20]), ("uri", [2000, 10, 30, 20])],
+)
+def test_records_of_all_files_are_sorted_together(command, mixed, order, sizes) -> None:
+    lines = command("ls", "--sort", order, "--json", *mixed).json_lines
+    assert [line["size"] for line in lines] == sizes
+    heading, *table = command("ls", "--sort", order, *mixed).out.splitlines()
+    assert heading.split()[0] == "FILE"
+    assert [int(line.split()[5]) for line in table if "never" not in line] == [it for it in sizes if it != 20]
+
+
+def test_records_of_one_size_are_listed_as_they_are_stored(command, crawl) -> None:
+    paths = [crawl.path("warc"), crawl.zst]
+    lines = command("ls", "--sort", "size", "--json", *paths).json_lines
+    assert [line["file"] for line in lines] == [str(path) for _ in range(5) for path in paths]
+
+
+def test_what_came_before_damage_is_sorted_too(command, damaged, mixed) -> None:
+    answer = command("ls", "--sort", "size", "--json", damaged.with_name("missing.warc"), status=2)
+    assert answer.json_lines[-1]["error"]["kind"] == "io"
+    cut = mixed[0].with_name("cut.warc.zst")
+    cut.write_bytes(mixed[0].read_bytes() + b"WARC/1.1\r\n nothing else")
+    answer = command("ls", "--sort", "size", "--json", cut, status=1)
+    assert [line["size"] for line in answer.json_lines[:2]] == [30, 10]
+    assert answer.json_lines[-1]["status"] == "failed"
+
+
+def test_sorting_takes_temporary_files_for_many_records(run_main, mixed, capsys, monkeypatch) -> None:
+    made = []
+    real = tempfile.TemporaryFile
+    monkeypatch.setattr(ls, "MEMORY", 1)
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **how: made.append(how) or real(**how))
+    assert run_main("ls", "--sort", "size", "--json", *mixed) == 0
+    assert len(made) == 4
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["size"] for line in lines] == [2000, 30, 20, 10]
+
+
+def test_a_misspelt_type_is_told(command, crawl) -> None:
+    stderr = command("ls", crawl.zst, "--type", "respons", status=2).stderr
+    assert "argument --type: 'respons' is not a WARC-Type; did you mean response?" in stderr
+    assert len(command("ls", "--json", crawl.zst, "--type", "RESPONSE").json_lines) == 2
+    stderr = command("ls", crawl.zst, "--type", "screenshot", status=1).stderr
+    assert "no record matches (screenshot: not a type of the standard)" in stderr
+
+
+def test_dates_are_taken_as_an_index_has_them(command, mixed) -> None:
+    lines = command("ls", "--json", "--since", "202601", "--until", "20260101", *mixed).json_lines
+    assert [line["size"] for line in lines] == [10]
+
+
+def test_a_size_may_have_a_fraction(command, mixed) -> None:
+    lines = command("ls", "--json", "--min-size", "1.5K", *mixed).json_lines
+    assert [line["size"] for line in lines] == [2000]

@@ -80,11 +80,24 @@ def test_damage_is_reported_with_the_way_out(command, crawl, tmp_path) -> None:
     assert "`seekwarc recover FILE NEW.warc.zst`" in told
 
 
-@pytest.mark.parametrize("words", [("convert", "{}"), ("pack", "{}", "-o")], ids=lambda words: words[0])
-def test_writing_to_a_url_is_refused(command, crawl, words) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [("convert", "{}", "--to-dir"), ("split", "{}", "--size", "1M", "-o"), ("extract", "{}", "-o")],
+    ids=lambda words: words[0],
+)
+def test_a_url_is_refused_where_many_files_are_made(command, crawl, words) -> None:
     words = [word.format(crawl.zst) for word in words]
     told = command(*words, "s3://bucket/new.warc.zst", status=2).stderr
-    assert "s3://bucket/new.warc.zst: writing to URLs is not supported" in told
+    assert "s3://bucket/new.warc.zst: must be a path on this machine, not a URL" in told
+
+
+@pytest.mark.parametrize("words", [("convert", "{}"), ("pack", "{}", "-o")], ids=lambda words: words[0])
+def test_a_web_server_cannot_be_written_to(command, crawl, words) -> None:
+    words = [word.format(crawl.zst) for word in words]
+    told = command(*words, "https://example.org/new.warc.zst", status=2).stderr
+    assert (
+        "https://example.org/new.warc.zst: a web server cannot be written to; name an object by s3://" in told
+    )
 
 
 @pytest.mark.parametrize("verb", VERBS)

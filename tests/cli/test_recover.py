@@ -82,7 +82,14 @@ def test_json_tells_everything(command, crawl, damaged, tmp_path) -> None:
     [loss] = data["losses"]
     reason = loss.pop("reason")
     assert "damaged" in reason
-    assert loss == {"offset": put.offset, "end": put.stop, "uri": FILM_URI, "kept": None}
+    assert loss == {
+        "offset": put.offset,
+        "end": put.stop,
+        "uri": FILM_URI,
+        "kept": None,
+        "missing": None,
+        "gaps": [],
+    }
     assert data == {
         "file": str(damaged),
         "target": str(tmp_path / "saved.warc.zst"),
@@ -92,26 +99,34 @@ def test_json_tells_everything(command, crawl, damaged, tmp_path) -> None:
         "stored_size": damaged.stat().st_size,
         "target_size": (tmp_path / "saved.warc.zst").stat().st_size,
         "truncated": 0,
+        "kept": 0,
+        "missing": 0,
         "lost": put.length,
         "losses": [loss],
         "suspect": [],
     }
 
 
-def test_beginnings_are_kept_when_asked_for(command, crawl, damaged, tmp_path) -> None:
+def test_what_is_intact_of_a_record_is_kept_when_asked_for(command, crawl, damaged, tmp_path) -> None:
     target = tmp_path / "saved.warc.zst"
     answer = command("recover", damaged, target, "--partial", status=1)
-    assert " of its block were kept" in answer.out
-    assert "4 records saved, and the beginnings of 1; " in answer.out
+    assert answer.out.startswith("damaged: ")
+    assert " of its block were kept, " in answer.out
+    assert "4 records saved, and parts of 1 (" in answer.out
+    assert answer.out.endswith(" missing); 0 B lost\n")
+    data = command("recover", damaged, target, "--partial", "--json", "--force", status=1).json
+    assert (data["records"], data["truncated"]) == (4, 1)
+    [loss] = data["losses"]
+    [[start, stop]] = loss["gaps"]
+    whole = crawl.put(3).block
     with seekwarc.open(target) as archive:
         film = list(archive)[3]
         assert film.header.get("WARC-Truncated") == "unspecified"
+        assert film.header.get("X-Missing-Bytes") == f"{start}-{stop - 1}"
         assert film.target_uri == FILM_URI
-        assert crawl.put(3).block.startswith(film.block.read())
-        assert 0 < film.content_length < len(crawl.put(3).block)
-    data = command("recover", damaged, target, "--partial", "--json", "--force", status=1).json
-    assert (data["records"], data["truncated"]) == (4, 1)
-    assert data["losses"][0]["kept"] == film.content_length
+        assert film.block.read() == whole[:start] + bytes(stop - start) + whole[stop:]
+    assert (loss["kept"], loss["missing"]) == (len(whole) - (stop - start), stop - start)
+    assert (data["kept"], data["missing"], data["lost"]) == (loss["kept"], loss["missing"], 0)
 
 
 def test_a_suspect_record_is_reported(command, tmp_path) -> None:

@@ -67,6 +67,8 @@ def test_it_ends_though_clients_are_still_there(serve, crawl) -> None:
 
 def test_a_player_that_is_paused_does_not_keep_it(serve, crawl) -> None:
     process, address, port = serve("--port", 0, crawl.zst)
+    while not json.loads(fetch(address + "api/summary"))["complete"]:
+        pass
     row = json.loads(fetch(address + "api/records?q=film&type=response"))["records"][0]
     with socket.create_connection(("127.0.0.1", port)) as player:
         player.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -172,7 +172,7 @@ def test_a_signal_leaves_no_piece(start, tmp_path, number, status) -> None:
     folder = tmp_path / "pieces"
     folder.mkdir()
     process = start("split", tmp_path / "source.warc.zst", "-o", folder / "part", "--records", "1")
-    wait_for(lambda: len(list(folder.rglob("*.warc.zst"))) > 5)
+    wait_for(lambda: len(list(folder.rglob(".part-*"))) > 5)
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=20)
     assert process.returncode == status

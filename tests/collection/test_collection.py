@@ -120,6 +120,22 @@ def test_files_may_be_given_in_many_ways(tmp_path: Path) -> None:
         assert not opened.closed, "what was handed over open stays the caller's"
 
 
+def test_a_path_a_folder_and_a_pattern_stand_for_their_files(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.warc" for number in range(3)]
+    for number, path in enumerate(paths):
+        path.write_bytes(stored("warc", [put(number)]))
+    for given, names in (
+        (paths[0], ["0.warc"]),
+        (str(paths[0]), ["0.warc"]),
+        (tmp_path, ["0.warc", "1.warc", "2.warc"]),
+        ([str(tmp_path / "[12].warc"), paths[0]], ["1.warc", "2.warc", "0.warc"]),
+    ):
+        with Collection(given) as collection:
+            assert [os.path.basename(it.name) for it in collection.files] == names
+    with pytest.raises(FileNotFoundError, match=r"9\.warc"):
+        Collection(tmp_path / "9.warc")
+
+
 def test_files_may_come_from_a_generator() -> None:
     with Collection(source for source in files([put(1)], [put(2)])) as collection:
         assert numbers(list(collection)) == {1, 2}
@@ -402,7 +418,7 @@ class ListIndex:
                 for it in described(archive):
                     self.entries.append(
                         Entry(
-                            os.path.basename(it.file),
+                            os.path.basename(it.filename),
                             it.offset,
                             it.length if lengths else None,
                             *(getattr(it, name) for name in Entry.__slots__[3:]),
@@ -602,9 +618,39 @@ def test_the_first_record_of_a_shared_gzip_member_is_found() -> None:
         assert by_number(collection, 1).block.read() == b"block of 1"
 
 
-def test_damage_is_reported_when_the_index_is_made() -> None:
+def test_records_before_and_after_damage_are_found() -> None:
+    good, damaged = files([put(1)], [put(2), put(3), put(4)])
+    with seekwarc.open(damaged.data) as archive:
+        place = [it.offset for it in archive][1]
+    damaged.data = damaged.data[:place] + b"X" + damaged.data[place + 1 :]
+    with Collection([good, damaged]) as collection:
+        with pytest.warns(FormatWarning, match=rf"{damaged.name}: 1 place damaged \(offset {place}\)"):
+            assert by_number(collection, 1).block.read() == b"block of 1"
+        assert by_number(collection, 4).block.read() == b"block of 4"
+        with pytest.raises(NotFoundError):
+            by_number(collection, 3)
+        with pytest.raises(FormatError):
+            list(collection)
+    with Collection([good, damaged], on_error="skip") as collection:
+        assert by_number(collection, 4).block.read() == b"block of 4", "without a warning"
+
+
+def test_one_path_is_not_taken_for_its_letters(tmp_path: Path) -> None:
+    for name in ("a.warc.zst", "b.warc.zst"):
+        with seekwarc.open(tmp_path / name, "w") as out:
+            out.write_resource(URI, name.encode(), "text/plain")
+    path = tmp_path / "a.warc.zst"
+    for one in (path, str(path), path.read_bytes(), io.BytesIO(path.read_bytes())):
+        with Collection(one) as collection:
+            assert [it.block.read() for it in collection] == [b"a.warc.zst"]
+    for several in (tmp_path, f"{tmp_path}/*.warc.zst", [tmp_path]):
+        with Collection(several) as collection:
+            assert [it.block.read() for it in collection] == [b"a.warc.zst", b"b.warc.zst"]
+
+
+def test_a_file_that_is_not_an_archive_is_reported_when_the_index_is_made() -> None:
     good, damaged = files([put(1)], [put(2)])
-    damaged.data += b"this is no record"
+    damaged.data = b"this is no record"
     damaged.size = len(damaged.data)
     with Collection([good, damaged]) as collection:
         for _ in range(2):

@@ -71,7 +71,7 @@ def test_entries_have_the_offset_of_each_record(form: str, table: bool, file_tab
     made = FORMS[form](several(table=table, file_table=file_table))
     with seekwarc.open(RecordingSource(made.bytes(), "one.warc")) as archive:
         found = list(described(archive))
-        assert [it.file for it in found] == ["one.warc"] * 6
+        assert [it.filename for it in found] == ["one.warc"] * 6
         assert [it.offset for it in found] == [put.offset for put in made.records]
         assert [it.id for it in found] == [record_id(number) for number in range(6)]
         for it, put in zip(found, made.records, strict=True):
@@ -292,10 +292,10 @@ def line(**fields: str) -> CdxjLine:
 def test_a_line_of_an_index_is_an_entry() -> None:
     fields = {"mime": "text/html", "status": "200", "length": "99", "digest": BASE32.removeprefix("sha1:")}
     found = entry_of_line(line(**fields))
-    assert (found.file, found.offset, found.length, found.type) == ("a.warc", 7, 99, "response")
+    assert (found.filename, found.offset, found.length, found.type) == ("a.warc", 7, 99, "response")
     assert (found.uri, str(found.date)) == (URI, "2026-11-21T09:30:00Z")
     assert (found.mime, found.status, found.payload_digest) == ("text/html", 200, Digest.parse(BASE32))
-    assert entry_of_line(line(), "other.warc").file == "other.warc"
+    assert entry_of_line(line(), "other.warc").filename == "other.warc"
     assert entry_of_line(line(mime="warc/revisit")).type == "revisit"
     assert entry_of_line(line(**{"warc-type": "metadata"})).type == "metadata"
 
@@ -333,9 +333,26 @@ def test_the_record_that_damage_is_in_is_described_if_wanted() -> None:
     data = bytearray(made.bytes())
     second = made.records[1]
     data[second.offset + second.length // 2] ^= 255
-    for damaged, lengths in ((False, [second.offset]), (True, [second.offset, None])):
+    for places, lengths in ((False, [second.offset]), (True, [second.offset, None])):
+        damages: list[FormatError] = []
         with seekwarc.open(bytes(data)) as archive:
-            found = described(archive, damaged=damaged)
-            assert [next(found).length for _ in lengths] == lengths
-            with pytest.raises(FormatError):
-                next(found)
+            found = list(described(archive, on_damage=damages.append, places=places))
+        assert [it.length for it in found] == lengths
+        assert [it.problem for it in found[1:]] == [it.message for it in damages if places]
+        assert len(damages) == 1
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_records_after_damage_have_entries(form: str) -> None:
+    made = FORMS[form](several(table=False, file_table=False))
+    data = bytearray(made.bytes())
+    third = made.records[2]
+    data[third.offset : third.offset + third.length] = b"x" * third.length
+    damages: list[FormatError] = []
+    with seekwarc.open(bytes(data)) as archive:
+        found = list(described(archive, on_damage=damages.append))
+        places = [it for it in described(archive, on_damage=print, places=True) if it.type is None]
+    kept = [put for put in made.records if put is not third]
+    assert [(it.offset, it.length) for it in found] == [(put.offset, put.length) for put in kept]
+    assert [it.offset for it in damages] == [it.offset for it in places] == [third.offset]
+    assert places[0].problem == damages[0].message

@@ -51,7 +51,7 @@ def index() -> MemoryIndex:
 
 
 def places(found: object) -> set[tuple[str, int]]:
-    return {(it.file, it.offset) for it in found}
+    return {(it.filename, it.offset) for it in found}
 
 
 def test_a_record_is_found_by_its_id_in_every_file_that_has_it(index: MemoryIndex) -> None:

@@ -23,7 +23,7 @@ from seekwarc.serve.headers import clean
 def row(number: int, **given: object) -> Entry:
     """Return some entry."""
     made = {
-        "file": "a.warc.zst",
+        "filename": "a.warc.zst",
         "offset": number * 100,
         "length": 100,
         "type": ("response", "request", "revisit")[number % 3],

@@ -500,7 +500,7 @@ class BaseNames(MemoryIndex):
 
     def add(self, entry: Entry) -> None:
         fields = {name: getattr(entry, name) for name in Entry.__slots__}
-        super().add(Entry(**{**fields, "file": entry.file.rpartition("/")[2]}))
+        super().add(Entry(**{**fields, "filename": entry.filename.rpartition("/")[2]}))
 
 
 @pytest.mark.parametrize("made", [[revisit(refers_to=2)], [revisit(refers_to=3), revisit(3, refers_to=2)]])

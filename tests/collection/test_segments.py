@@ -106,7 +106,7 @@ def problem(*contents: Part | list[Part], which: str = ORIGIN) -> str:
         with pytest.raises(SegmentError) as caught:
             collection.open_record(which)
         origin = next(it for it in collection.index.by_id(ORIGIN))
-        assert (caught.value.source, caught.value.offset) == (origin.file, origin.offset)
+        assert (caught.value.source, caught.value.offset) == (origin.filename, origin.offset)
         assert ORIGIN in str(caught.value)
     return caught.value.message
 

@@ -11,7 +11,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.compat.captures import Captures, IndexedCaptures, ScannedCaptures
 from seekwarc.compat.paths import name_of
-from seekwarc.errors import FormatError, NotFoundError
+from seekwarc.errors import FormatError, FormatWarning, NotFoundError
 from tests.compat.conftest import FILM, SITE
 from tests.support.crawls import PAGE_URI, heritrix
 from tests.support.sources import RecordingSource
@@ -84,14 +84,17 @@ def test_files_are_scanned_once_and_only_when_needed(crawl: Path) -> None:
         assert len(source.requests) == asked
 
 
-def test_damage_is_raised_or_passed_over(crawl: Path, tmp_path: Path) -> None:
+def test_damage_is_passed_over_with_a_warning(crawl: Path, tmp_path: Path) -> None:
     data = (crawl / "crawl.warc.zst").read_bytes()
     with seekwarc.open(data) as archive:
         offsets = [record.offset for record in archive]
     broken = bytearray(data)
     broken[offsets[3]] ^= 255
-    with ScannedCaptures([bytes(broken)]) as captures, pytest.raises(FormatError):
-        captures.exact(SITE + "docs/a.html?b=/c", None)
+    with (
+        ScannedCaptures([bytes(broken)]) as captures,
+        pytest.warns(FormatWarning, match=rf"1 place damaged \(offset {offsets[3]}\)"),
+    ):
+        assert captures.exact(SITE + "docs/a.html?b=/c", None) is not None
     with ScannedCaptures([bytes(broken)], on_error="skip") as captures:
         assert captures.exact(SITE + "docs/a.html?b=/c", None) is not None
         assert captures.exact(SITE + "docs", None) is None

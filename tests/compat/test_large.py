@@ -138,7 +138,7 @@ def test_dask_finds_the_rows_of_a_plain_loop(parts, plain, tmp_path) -> None:
 def test_spark_finds_the_rows_of_a_plain_loop(parts, plain, spark) -> None:
     import json  # noqa: PLC0415
 
-    urls = sorted({part.url for part in parts})
+    urls = sorted({part.filename for part in parts})
     reader = spark.read.format("warc").option("targetBytes", TARGET).option("columns", ",".join(ROWS))
     with Reported("Spark (Sail), in this process"):
         columns = [f"sha2(payload, 256) as {name}" if name == "payload" else name for name in ROWS]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import seekwarc
 from seekwarc import tools
 from seekwarc.conform import profile as profile_module
-from seekwarc.conform.profile import ProfileVerifier
+from seekwarc.conform.profile import ProfileCheck
 from seekwarc.conform.requirements import REQUIREMENTS, Profile
-from seekwarc.tools.verifying import Verifier
+from seekwarc.tools.verifying import Problem, Verifier
 from tests.support.foreign import (
     DICTIONARY_FRAME,
     Foreign,
@@ -38,12 +38,15 @@ ABOVE_LIMITS = {"claimed-dictionary", "claimed-dictionary-frame"}
 MODES = ("large", "every", "none")
 
 
+def checked(target: bytes | io.BytesIO, **options: int) -> tuple[list[Problem], Profile | None]:
+    check = ProfileCheck()
+    return list(Verifier(target, listener=check, **options)), check.profile
+
+
 def profile_of(data: bytes) -> Profile:
-    verifier = ProfileVerifier(data)
-    for _ in verifier:
-        pass
-    assert verifier.profile is not None
-    return verifier.profile
+    _, profile = checked(data)
+    assert profile is not None
+    return profile
 
 
 def broken(profile: Profile) -> set[str]:
@@ -241,11 +244,10 @@ def test_a_dictionary_frame_that_does_not_hold_one_breaks_w30(data: bytes) -> No
 def test_a_dictionary_that_cannot_be_loaded_for_another_reason_does_not_break_w30() -> None:
     data = Foreign().dictionary(compressed=False).record(b"a").bytes()
     assert broken(profile_of(data[:1000])) == {"W27"}
-    verifier = ProfileVerifier(data, max_dictionary_size=1000)
-    [problem] = verifier
+    [problem], profile = checked(data, max_dictionary_size=1000)
     assert (problem.code, problem.requirement) == ("dictionary", "")
-    assert verifier.profile is not None
-    assert (verifier.profile.broken, verifier.profile.mode) == ((), None)
+    assert profile is not None
+    assert (profile.broken, profile.mode) == ((), None)
 
 
 # What is written here.
@@ -314,9 +316,7 @@ def test_writer_and_profile_find_the_same_head(line: bytes) -> None:
 @pytest.mark.parametrize("form", ["gz", "none"])
 def test_other_compressions_have_no_class(form: str) -> None:
     made = Foreign().record(b"a")
-    verifier = ProfileVerifier((made.gzip() if form == "gz" else made.plain()).bytes())
-    assert list(verifier) == []
-    assert verifier.profile is None
+    assert checked((made.gzip() if form == "gz" else made.plain()).bytes()) == ([], None)
 
 
 # Files that are not what they seem.
@@ -330,9 +330,7 @@ def test_any_damage_is_survived(data: st.DataObject) -> None:
         place = data.draw(st.integers(0, len(stored) - 1))
         stored[place] = data.draw(st.integers(0, 255))
     del stored[data.draw(st.integers(len(stored) // 2, len(stored))) :]
-    verifier = ProfileVerifier(bytes(stored))
-    problems = list(verifier)
-    profile = verifier.profile
+    problems, profile = checked(bytes(stored))
     if profile is not None and profile.mode is not None:
         assert not any(it.code in ("damage", "empty", "dictionary") for it in problems)
         assert not profile.broken
@@ -340,9 +338,8 @@ def test_any_damage_is_survived(data: st.DataObject) -> None:
 
 def test_a_file_that_cannot_be_read_has_no_class() -> None:
     for data in (b"", b"WARC/1.1", b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18" + bytes(4)):
-        verifier = ProfileVerifier(io.BytesIO(data))
-        list(verifier)
-        assert verifier.profile is None or verifier.profile.mode is None
+        _, profile = checked(io.BytesIO(data))
+        assert profile is None or profile.mode is None
 
 
 @pytest.mark.parametrize("first", range(len(BLOCKS)))

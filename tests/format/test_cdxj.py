@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.errors import FormatError
-from seekwarc.format.cdxj import CdxjLine, date_digits, date_of_digits, line_head, timestamp_of
-from seekwarc.format.dates import WarcDate
+from seekwarc.format.cdxj import CdxjLine, date_digits, line_head, timestamp_of
+from seekwarc.format.dates import WarcDate, date_of_digits
 
 LINE = (
     b'org,example)/ 20261121093000 {"url": "http://example.org/", "mime": "text/html", "status": "200", '

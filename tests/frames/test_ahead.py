@@ -27,7 +27,7 @@ def no_thread_is_left() -> Iterator[None]:
 
 
 class Batch(DecodedBatch):
-    """A batch of one unit, which holds its number."""
+    """A batch of one frame, which holds its number."""
 
     def __init__(self, number: int, work: Callable[[], object] = lambda: None) -> None:
         super().__init__([number + 1], 1, self.run, followed=True)

@@ -193,10 +193,10 @@ def units(data: bytes, threads: int) -> tuple[list[tuple[int, bytes, int | None]
             for piece in pieces:
                 assert isinstance(piece, Piece)
                 before = b"" if piece.first else found.pop()[1]
-                found.append((piece.unit, before + piece.data, piece.end))
+                found.append((piece.offset, before + piece.data, piece.end))
         except seekwarc.FormatError as error:
             # Of a damaged member more or less may come before the damage is noticed.
-            return [unit for unit in found if unit[2] is not None], str(error)
+            return [member for member in found if member[2] is not None], str(error)
     return found, ""
 
 

@@ -49,7 +49,7 @@ def test_pieces_tell_where_their_unit_begins_and_ends(data: bytes, compression: 
     for piece in pieces(data, compression):
         assert piece.first == (unit is None)
         unit = expected if piece.first else unit
-        assert piece.unit == unit
+        assert piece.offset == unit
         if piece.end is not None:
             unit, expected = None, piece.end
     assert unit is None

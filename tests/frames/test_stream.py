@@ -69,7 +69,7 @@ def test_what_has_gone_by_is_not_given_again() -> None:
 
 @pytest.mark.parametrize(("data", "compression"), FORMS.values(), ids=FORMS)
 def test_marks_tell_the_unit_and_what_stands_before_in_it(data: bytes, compression: str) -> None:
-    starts = {piece.unit for piece in pieces(data, compression)}
+    starts = {piece.offset for piece in pieces(data, compression)}
     found = stream(data, compression)
     for position in (0, 1, 69_999, 70_000, 70_001, 300_000, len(CONTENT) - 1):
         found.skip_to(position)
@@ -77,10 +77,10 @@ def test_marks_tell_the_unit_and_what_stands_before_in_it(data: bytes, compressi
         assert mark is not None
         assert mark.position == position
         if compression == "none":
-            assert (mark.unit, mark.skip) == (position, 0)
+            assert (mark.offset, mark.skip) == (position, 0)
         else:
-            assert mark.unit in starts
-            rest = stream(data[mark.unit :], compression)
+            assert mark.offset in starts
+            rest = stream(data[mark.offset :], compression)
             assert rest.peek_at(mark.skip, 50) == CONTENT[position : position + 50]
             if len(starts) > 1:
                 assert mark.skip == position % 70_000

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from seekwarc.tools.concatenating import concat
-from seekwarc.tools.split import split
+from seekwarc.tools.splitting import split
 from tests.support.foreign import Foreign
 from tests.support.writing import (
     HTTP_HEAD,

@@ -264,7 +264,7 @@ def test_a_series_comes_back_whole_and_keeps_to_clause_7(
     assert [record.header for record, _ in found] == [place.header for place in places]
     for (record, data), item, place in zip(found, items, places, strict=True):
         assert (Path(folder) / record.file, record.offset, record.length) == (
-            Path(place.file),
+            Path(place.filename),
             place.offset,
             place.length,
         )

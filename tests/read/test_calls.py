@@ -22,7 +22,7 @@ FILM = noise(4 << 20, seed=7)
 # What they take now. Raise one only for what cannot be had with fewer.
 COLD = 24
 COLD_OF_TWO_FRAMES = 44
-WARM = 11
+WARM = 10
 SMALL = 45
 SMALL_MEMBER = 44
 WRITTEN_MIB = 34
@@ -103,7 +103,8 @@ def test_a_small_record_of_a_gz_file(tmp_path) -> None:
     path.write_bytes(member * 4)
     with seekwarc.open(path) as archive:
         records = iter(archive)
-        next(records), next(records)
+        # Patterns of field names are made once in a process.
+        assert [next(records).http.status for _ in range(2)] == [200, 200]
         calls = Calls()
         with calls.counted():
             record = next(records)

@@ -146,7 +146,8 @@ def test_what_speaks_against_a_record() -> None:
 def test_a_check_says_what_was_stated() -> None:
     with seekwarc.open(file_of(HTTP, (BLOCK, sha1(HTTP))).bytes()) as archive:
         record = next(iter(archive))
-        assert record.check_digests() == check_digests(record) == (DigestCheck(BLOCK, sha1(HTTP), V.VALID),)
+        checks = check_digests(record, record.http, record.block)
+        assert record.check_digests() == checks == (DigestCheck(BLOCK, sha1(HTTP), V.VALID),)
 
 
 # What the payload is.
@@ -288,11 +289,12 @@ def test_a_payload_that_lies_elsewhere_can_be_checked_there() -> None:
     ]:
         revisit = file_of(b"", (PAYLOAD, stated), kind="revisit")
         with seekwarc.open(original.bytes()) as one, seekwarc.open(revisit.bytes()) as other:
-            check = check_payload_digest(next(iter(other)), next(iter(one)))
+            found = next(iter(one))
+            check = check_payload_digest(next(iter(other)), found, found.http, found.block)
         assert check == DigestCheck(PAYLOAD, stated, expected)
     with seekwarc.open(original.bytes()) as archive:
         record = next(iter(archive))
-        assert check_payload_digest(record, record) is None
+        assert check_payload_digest(record, record, record.http, record.block) is None
 
 
 @pytest.mark.parametrize(
@@ -309,7 +311,8 @@ def test_the_digest_of_an_original_may_be_that_of_what_was_transferred(http, fie
     for stated, expected in ((sha1(body), verdict), (sha1(b"other"), V.TRUNCATED if fields else V.INVALID)):
         revisit = file_of(b"", (PAYLOAD, stated), kind="revisit")
         with seekwarc.open(original.bytes()) as one, seekwarc.open(revisit.bytes()) as other:
-            check = check_payload_digest(next(iter(other)), next(iter(one)))
+            found = next(iter(one))
+            check = check_payload_digest(next(iter(other)), found, found.http, found.block)
         assert check == DigestCheck(PAYLOAD, stated, expected)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -114,3 +115,16 @@ def test_a_file_that_has_changed_is_noticed(tmp_path: Path) -> None:
             file.write(gzip_member(b"another"))
         with pytest.raises(seekwarc.TruncatedError, match="not what it was"):
             first.block.read()
+
+
+def test_a_small_record_by_its_place_is_that_of_iterating(tmp_path) -> None:
+    made = crawl([*SIZES, 5, 100_000, 40_000], noise)
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(made.bytes())
+    with seekwarc.open(path) as archive, seekwarc.open(path) as other:
+        for record in archive:
+            found = other.record_at(record.offset, record.length)
+            assert found.header.raw == record.header.raw
+            assert found.block.read() == record.block.read()
+            assert (found.length, found.seek_table_status) == (record.length, record.seek_table_status)
+            assert pickle.loads(pickle.dumps(found)).block.read() == record.block.read()

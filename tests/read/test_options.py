@@ -41,9 +41,11 @@ def test_a_window_that_the_codec_does_not_know_is_refused_beforehand(size: int) 
     [
         ({"threads": -1}, ValueError, "threads is -1, not within 0 to"),
         ({"cache_size": -1}, ValueError, "cache_size is -1, not within 0 to"),
-        ({"max_table_size": "64M"}, TypeError, "max_table_size must be an int, not '64M'"),
+        ({"max_table_size": "big"}, ValueError, "^max_table_size: 'big' is not a size such as 65536, 64K"),
+        ({"max_table_size": 0.5}, TypeError, "max_table_size must be an int, not 0.5"),
+        ({"max_window_size": "1"}, ValueError, "max_window_size is 1, not within 1024 to 2147483648"),
         ({"max_dictionary_size": None}, TypeError, "max_dictionary_size must be an int, not NoneType"),
-        ({"thread": 1}, TypeError, "unexpected keyword argument 'thread'"),
+        ({"thread": 1}, TypeError, r"there is no option thread; did you mean threads\?"),
     ],
 )
 @pytest.mark.parametrize("taker", TAKERS)
@@ -60,3 +62,12 @@ def test_wrong_options_are_refused_before_anything_is_read(
 def test_an_unknown_way_to_treat_damage_is_refused() -> None:
     with pytest.raises(ValueError, match=r'on_error is .ignore., not "raise", "skip" or a function$'):
         seekwarc.open(b"", on_error="ignore")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+def test_sizes_may_be_text(taker: Callable[..., object], tmp_path) -> None:
+    with seekwarc.open(tmp_path / "a.warc.zst", "w", max_file_size="1G", frame_size="64K") as out:
+        out.write_resource("urn:example:a", b"", "text/plain")
+    path = str(tmp_path / "a-00000.warc.zst")
+    taker(path, cache_size="1M", max_window_size="0.5M", max_table_size="64MiB")
+    assert ReadOptions.of(max_window_size="0.5M").max_window_size == 512 << 10

@@ -570,7 +570,7 @@ def test_a_table_status_says_how_frames_were_found() -> None:
         assert [record.seek_table_status for record in archive] == ["record", "none"]
     with seekwarc.open(own.file_table().bytes()) as archive:
         assert [archive.record_at(put.offset).seek_table_status for put in own.records] == ["file", "file"]
-    for form, status in (("plain", "stored"), ("gzip", "stream")):
+    for form, status in (("plain", "uncompressed"), ("gzip", "stream")):
         with seekwarc.open(getattr(own, form)().bytes()) as archive:
             assert next(iter(archive)).seek_table_status == status
 

@@ -150,9 +150,49 @@ def test_dates_count_to_the_microsecond(dated, wanted, expected) -> None:
 
 
 def test_a_date_without_a_time_zone_is_refused() -> None:
-    with pytest.raises(ValueError, match="no time zone"):
+    with pytest.raises(ValueError, match=r"^since is .* without a time zone"):
         Selection.of(since=datetime(2026, 11, 16))  # noqa: DTZ001
 
 
 def test_the_conditions_that_type_checkers_know_are_those_that_are_taken() -> None:
     assert list(inspect.signature(Selection.of).parameters) == list(Conditions.__annotations__)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({"since": "2026-11-16"}, [0, 1, 2]),
+        ({"since": "2026-11-16T06:00:00.123457Z"}, [1, 2]),
+        ({"since": "20261117"}, [2]),
+        ({"until": "2026"}, [0, 1, 2]),
+        ({"until": "2026-11-15"}, []),
+        ({"until": "2026-11-16T06:00:00.123456Z"}, [0]),
+        ({"until": "2026-11-16", "min_size": "0"}, [0, 1]),
+        ({"min_size": "1K"}, []),
+        ({"type": "RESPONSE"}, []),
+        ({"type": "Resource"}, [0, 1, 2, 3]),
+        ({"type": "x-of-my-own"}, []),
+    ],
+)
+def test_conditions_are_text_as_the_command_takes_it(dated, wanted, expected) -> None:
+    with seekwarc.open(dated) as archive:
+        numbers = {record.offset: number for number, record in enumerate(archive)}
+        assert [numbers[record.offset] for record in archive.records(**wanted)] == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "error", "message"),
+    [
+        ({"type": "respones"}, ValueError, "'respones' is not a WARC-Type; did you mean response?"),
+        ({"min_size": "large"}, ValueError, "min_size: 'large' is not a size such as 65536, 64K or 0.5M"),
+        ({"min_size": 1.5}, TypeError, 'min_size must be a number of bytes or a size such as "64K", not 1.5'),
+        ({"since": "today"}, ValueError, "since: 'today' is not a date such as 2026-11-21T09:30:00Z"),
+        ({"until": "2026-02-30"}, ValueError, "until: '2026-02-30' is not a date: "),
+        ({"until": 2026}, TypeError, 'until must be a datetime or a date such as "2026-11-17", not 2026'),
+    ],
+)
+def test_a_condition_that_is_invalid_is_named(dated, wanted, error, message) -> None:
+    with seekwarc.open(dated) as archive, pytest.raises(error) as refused:
+        archive.records(**wanted)
+    assert str(refused.value).startswith(message)
+    assert not isinstance(refused.value, seekwarc.SeekWarcError)

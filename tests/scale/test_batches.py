@@ -6,6 +6,8 @@ import gzip
 import io
 import pickle
 import random
+import re
+import shutil
 import subprocess
 import sys
 import warnings
@@ -294,14 +296,33 @@ def test_a_file_that_cannot_be_read_is_a_row(crawl: str, tmp_path: Path) -> None
     page = tmp_path / "page.html"
     page.write_text("<!doctype html>")
     missing = str(tmp_path / "missing.warc.zst")
-    found = table(missing, crawl, page, columns=["filename", "offset", "error"]).to_pylist()
+    gone = seekwarc.Split(missing, "records", 0)
+    found = table(gone, crawl, page, columns=["filename", "offset", "error"]).to_pylist()
     assert [row["error"] is None for row in found] == [False] + [True] * 23 + [False]
     assert found[0]["filename"] == missing
-    assert found[0]["error"].startswith("SourceError: ")
+    assert found[0]["error"].startswith("SourceNotFoundError: ")
     assert found[-1]["filename"] == str(page)
-    assert table(missing, crawl, page, columns=[], on_error="skip").num_rows == 23
+    assert table(gone, crawl, page, columns=[], on_error="skip").num_rows == 23
     with pytest.raises(SourceError):
-        [*seekwarc.batches(missing, on_error="raise")]
+        [*seekwarc.batches(gone, on_error="raise")]
+
+
+def test_a_name_that_names_nothing_raises_at_once(tmp_path: Path) -> None:
+    for name in (tmp_path / "missing.warc.zst", tmp_path / "*.warc.zst", "nonsense://host/a.warc"):
+        with pytest.raises(SourceError, match=re.escape(str(name))):
+            seekwarc.batches(name)
+    with pytest.raises(FileNotFoundError, match=r"missing\.warc\.zst: no such file"):
+        seekwarc.batches([tmp_path / "missing.warc.zst"])
+
+
+def test_folders_and_patterns_are_tables_of_their_files(crawl: str, tmp_path: Path) -> None:
+    for name in ("b.warc.zst", "a.warc.zst"):
+        shutil.copy(crawl, tmp_path / name)
+    rows = table(crawl).num_rows
+    files = [str(tmp_path / "a.warc.zst"), str(tmp_path / "b.warc.zst")]
+    for named in (tmp_path, str(tmp_path / "*.zst")):
+        found = table(named).column("filename").to_pylist()
+        assert found == [name for name in files for _ in range(rows)]
 
 
 def test_records_that_share_a_member_say_so(tmp_path: Path) -> None:
@@ -419,3 +440,60 @@ def test_a_file_that_was_replaced_since_is_a_row(tmp_path: Path, crawl: str) -> 
 def test_a_part_of_a_payload_is_no_source() -> None:
     with pytest.raises(seekwarc.RangeError, match="no records"):
         seekwarc.batches(seekwarc.Split("a.warc.zst", "payload", 0, record=0))
+
+
+# Rows that could not be read.
+
+
+def with_damage(crawl: str, path: Path) -> Path:
+    data = bytearray(Path(crawl).read_bytes())
+    with seekwarc.open(crawl) as archive:
+        places = [(it.offset, it.length) for it in archive]
+    for offset, length in places[3:5]:
+        data[offset + length // 2] ^= 1
+    path.write_bytes(data)
+    return path
+
+
+def test_rows_of_damage_are_counted_in_a_warning_if_no_column_tells(crawl: str, tmp_path: Path) -> None:
+    path = with_damage(crawl, tmp_path / "damaged.warc.zst")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        rows = pa.table(seekwarc.batches([path, crawl], ["error"])).column("error").to_pylist()
+        assert not [it for it in caught if "could not be read" in str(it.message)]
+        unread = sum(it is not None for it in rows)
+        assert unread >= 1
+        table = pa.table(seekwarc.batches([path, crawl], ["offset"]))
+    assert table.num_rows == len(rows)
+    texts = [str(it.message) for it in caught if "could not be read" in str(it.message)]
+    assert texts == [
+        f"{unread} row{'s' * (unread > 1)} could not be read in full: the column `error` would say why"
+    ]
+
+
+def test_sound_files_and_rows_left_out_give_no_warning(crawl: str, tmp_path: Path) -> None:
+    path = with_damage(crawl, tmp_path / "damaged.warc.zst")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*could not be read")
+        warnings.filterwarnings("ignore", category=seekwarc.FormatWarning, message="(?!.*could not be read)")
+        assert pa.table(seekwarc.batches(crawl, ["offset"])).num_rows
+        assert pa.table(seekwarc.batches(path, ["offset"], on_error="skip")).num_rows
+
+
+def test_tables_become_dataframes(crawl: str) -> None:
+    made = seekwarc.batches(crawl, ["type", "payload_size"])
+    plain = pa.table(made).to_pydict()
+    frame = made.to_pandas()
+    assert str(frame.dtypes["payload_size"]) == "int64[pyarrow]"
+    assert {name: frame[name].to_list() for name in frame.columns} == plain
+    pytest.importorskip("polars")
+    assert made.to_polars().to_dict(as_series=False) == plain
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars"])
+def test_a_dataframe_of_a_missing_package_says_what_to_install(
+    name: str, crawl: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(seekwarc.UnsupportedError, match=rf"pip install 'seekwarc\[{name}\]'"):
+        getattr(seekwarc.batches(crawl, ["type"]), f"to_{name}")()

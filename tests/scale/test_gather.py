@@ -176,7 +176,7 @@ def test_an_abandoned_gathering_closes_its_files(crawl: Path, places: list[tuple
         ("a", 1, 1, 5, 4),
         ("a", 1.5),
         {"offset": 1},
-        {"url": "a"},
+        {"filename": "a"},
     ],
     ids=str,
 )

@@ -137,7 +137,7 @@ def test_files_without_tables_are_cut_inside_records(tmp_path: Path, form: str) 
 def test_a_part_beyond_the_payload_is_refused(crawl: Path, start: int, stop: int | None) -> None:
     split = next(it for it in parts_of(crawl, 1_000_000) if it.kind == "payload")
     with pytest.raises(FormatError, match="has no part"):
-        list(seekwarc.read_split(Split(split.url, "payload", start, stop, split.record, split.length)))
+        list(seekwarc.read_split(Split(split.filename, "payload", start, stop, split.record, split.length)))
 
 
 def test_a_damaged_large_record_is_left_whole(crawl: Path, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def rows_of(path: str, selection: Selection | None = None, **wanted: bool) -> list[Row]:
     made = Wanted(**{**PLACE_ONLY, **wanted}, max_payload=len(BODY), decoded=False)
-    return list(Rows(Split(path, "records", 0), made, selection or Selection(), "row", DEFAULTS))
+    return list(Rows(made, selection, "row", DEFAULTS).of(Split(path, "records", 0)))
 
 
 def test_rows_hold_what_is_wanted_of_a_record(path: str) -> None:
@@ -66,8 +66,8 @@ def test_a_row_keeps_the_text_of_an_error_only(tmp_path) -> None:
     assert row.header is None
     assert row.problem is None
     assert row.error is not None
-    assert row.error.startswith("SourceError: ")
+    assert row.error.startswith("SourceNotFoundError: ")
     missing = Split(str(tmp_path / "missing.warc"), "records", 0)
     wanted = Wanted(**PLACE_ONLY, max_payload=0, decoded=False)
     with pytest.raises(SeekWarcError):
-        list(Rows(missing, wanted, Selection(), "raise", DEFAULTS))
+        list(Rows(wanted, None, "raise", DEFAULTS).of(missing))

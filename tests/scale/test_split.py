@@ -21,14 +21,14 @@ def test_a_split_comes_through_json_and_pickle(split: Split) -> None:
 
 
 def test_fields_may_be_left_out() -> None:
-    assert Split.from_json({"url": "/a", "kind": "records", "start": 3}) == Split("/a", "records", 3)
+    assert Split.from_json({"filename": "/a", "kind": "records", "start": 3}) == Split("/a", "records", 3)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"url": None},
-        {"url": 5},
+        {"filename": None},
+        {"filename": 5},
         {"kind": "frames"},
         {"kind": None},
         {"start": -1},
@@ -51,7 +51,7 @@ def test_what_is_no_split_is_refused(change: dict[str, object]) -> None:
         Split.from_json(PAYLOAD.to_json() | change)
 
 
-@pytest.mark.parametrize("value", [None, [], "split", {}, {"url": "/a"}])
+@pytest.mark.parametrize("value", [None, [], "split", {}, {"filename": "/a"}])
 def test_other_json_is_refused(value: object) -> None:
     with pytest.raises(FormatError, match="split"):
         Split.from_json(value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import random
+import re
+import shutil
 import time
 import tracemalloc
 import warnings
@@ -360,19 +362,29 @@ def test_a_local_file_written_over_amid_a_read_is_refused(tmp_path: Path) -> Non
 def test_a_file_that_cannot_be_read_does_not_stop_the_others(crawl: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.warc.zst"
     bad.write_bytes(b"not an archive " * 9_000)
-    names = [tmp_path / "missing.warc.zst", crawl, bad, tmp_path, "ftp://example.org/a"]
+    names = ["http://127.0.0.1:1/a.warc.zst", crawl, bad]
     parts = list(seekwarc.splits(names, target_bytes=100_000))
     assert len(parts) > len(names)
     noted = [part for part in parts if part.note]
-    assert [os.path.basename(part.url) for part in noted] == [
-        "missing.warc.zst",
-        bad.name,
-        tmp_path.name,
-        "a",
-    ]
+    assert [os.path.basename(part.filename) for part in noted] == ["a.warc.zst", bad.name]
     for part in noted:
         with pytest.raises((SourceError, FormatError)):
             next(seekwarc.read_split(part))
+
+
+@pytest.mark.parametrize("name", ["missing.warc.zst", "*.warc.gz", "ftp://example.org/a", "empty"])
+def test_a_name_that_names_nothing_raises_at_once(name: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SourceError, match=re.escape(name)):
+        seekwarc.splits(name if "://" in name else tmp_path / name)
+
+
+def test_folders_and_patterns_are_cut_file_by_file(crawl: Path, tmp_path: Path) -> None:
+    for name in ("b.warc.zst", "a.warc.zst"):
+        shutil.copy(crawl, tmp_path / name)
+    for named in (tmp_path, tmp_path / "[ab].*"):
+        names = [os.path.basename(part.filename) for part in seekwarc.splits(named)]
+        assert names == ["a.warc.zst", "b.warc.zst"]
 
 
 def test_damage_in_a_part_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
@@ -415,7 +427,7 @@ def test_a_cut_inside_a_record_is_told(crawl: Path) -> None:
 
 def test_many_files_come_in_their_order(tmp_path: Path) -> None:
     paths = [written(tmp_path / f"{number}.warc.zst", count=2, seed=number) for number in range(70)]
-    assert [split.url for split in seekwarc.splits(map(str, paths))] == list(map(str, paths))
+    assert [split.filename for split in seekwarc.splits(map(str, paths))] == list(map(str, paths))
 
 
 def test_names_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

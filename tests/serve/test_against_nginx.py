@@ -10,12 +10,13 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from email.utils import formatdate
 
 import pytest
 
 from seekwarc.serve.app import application
 from seekwarc.serve.library import Library
-from seekwarc.serve.ranges import format_http_date, parse_http_date
+from seekwarc.serve.ranges import parse_http_date
 from tests.serve.conftest import FILM, running
 
 pytestmark = pytest.mark.needs("nginx")
@@ -77,8 +78,8 @@ class Server:
             name: value.format(
                 etag=self.etag,
                 modified=self.modified,
-                earlier=format_http_date(seconds - 10),
-                later=format_http_date(seconds + 10),
+                earlier=formatdate(seconds - 10, usegmt=True),
+                later=formatdate(seconds + 10, usegmt=True),
                 size=SIZE,
                 last=SIZE - 1,
             )

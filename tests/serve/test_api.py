@@ -6,6 +6,8 @@ import random
 import re
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import jsonschema
 import pytest
@@ -51,7 +53,7 @@ def test_the_summary(client, crawl) -> None:
     assert [file["name"] for file in summary["files"]] == [path.name for path in crawl.paths]
     assert summary["records"] == sum(file["records"] for file in summary["files"])
     assert summary["types"]["revisit"] == 1
-    assert summary["media_types"]["video/mp4"] >= 2
+    assert summary["mimes"]["video/mp4"] >= 2
 
 
 def test_a_blosc2_payload_is_described(tmp_path, portal) -> None:
@@ -86,7 +88,7 @@ def test_records_are_listed_page_by_page(client) -> None:
     [
         ({"q": "film"}, ["film.mp4"]),
         ({"q": "FILM example"}, ["film.mp4"]),
-        ({"media_type": "video", "max_size": 3_000_100, "q": "film"}, ["film.mp4"]),
+        ({"mime": "video", "max_size": 3_000_100, "q": "film"}, ["film.mp4"]),
         ({"type": "revisit"}, ["daily"]),
         (
             {"since": "2026-11-16T12:00:01Z", "until": "2026-11-16T12:00:02Z"},
@@ -139,7 +141,7 @@ def test_one_record(client, found) -> None:
     )
     record = check(client.get(f"/api/records/{record_id}"), "/records/{record_id}")
     assert record["uri"] == "http://example.org/page.html"
-    assert (record["media_type"], record["charset"], record["payload_size"]) == (
+    assert (record["mime"], record["charset"], record["payload_size"]) == (
         "text/html",
         "utf-8",
         len(PAGE),
@@ -301,3 +303,88 @@ def test_damage_and_harmless_deviations_are_told_apart(tmp_path, portal, body, p
         (row,) = client.get("/api/records", q="example").json["records"]
         found = client.get(f"/api/records/{row['id']}").json
     assert (found["problem"], found["deviation"]) == (problem, deviation)
+
+
+@pytest.fixture
+def mixed(tmp_path, portal):
+    """Serve a film with its request, an error and a metadata record; optionally changed before."""
+
+    @contextmanager
+    def serve(change=lambda data, film: None) -> Iterator[Client]:
+        path = tmp_path / "mixed.warc.zst"
+        with seekwarc.open(path, "w", frame_size=64 << 10, existing="overwrite") as out:
+            date = "2026-11-16T12:00:00Z"
+            uri = "http://e.org/film.mp4"
+            out.write_request(uri, b"GET /film.mp4 HTTP/1.1\r\nHost: e.org\r\n\r\n", date=date)
+            film = out.write_response(uri, response(FILM, "video/mp4"), date=date)
+            out.write_metadata({"via": "http://e.org/"}, target_uri=uri, date=date)
+            gone = response(b"gone", "text/html").replace(b"200 OK", b"404 Not Found")
+            out.write_response("http://e.org/gone", gone, date=date)
+        data = bytearray(path.read_bytes())
+        change(data, film)
+        path.write_bytes(data)
+        with Library([path]) as library:
+            library.read()
+            yield Client(application(library), portal)
+
+    return serve
+
+
+def kinds(client: Client, **query: object) -> list[str]:
+    rows = check(client.get("/api/records", **query), "/records")["records"]
+    return [row["type"] for row in rows]
+
+
+def test_a_request_has_no_guessed_media_type(mixed) -> None:
+    with mixed() as client:
+        assert kinds(client, mime="video/") == ["response"]
+
+
+def test_records_are_found_by_status_and_as_captures(mixed) -> None:
+    with mixed() as client:
+        assert kinds(client, captures=1) == ["response", "response"]
+        assert len(kinds(client, captures=0)) == len(kinds(client)) == 4
+        for status in ("404", "4xx", "4XX"):
+            assert kinds(client, status=status) == ["response"]
+        assert kinds(client, status="5xx") == []
+        for wrong in ("4", "4%x", "abc", "40x"):
+            answer = client.get("/api/records", status=wrong)
+            assert (answer.status, "is not an HTTP status" in answer.json["error"]["message"]) == (400, True)
+
+
+def view_of_range(client: Client, name: str) -> dict:
+    (row,) = client.get("/api/records", q="film", captures=1).json["records"]
+    path = f"/api/records/{row['id']}"
+    client.get(path, view=name)
+    frames = check(client.get(f"{path}/frames", view=name), "/records/{record_id}/frames")["frames"]
+    client.get(f"{path}/payload", view=name, headers={"range": "bytes=700000-700999"})
+    view = check(client.get(f"/api/views/{name}"), "/views/{view}")
+    assert all(
+        0 <= first < last <= frames
+        for runs in ("frames", "damaged", "from_memory")
+        for first, last in view[runs]
+    )
+    return view
+
+
+def test_frames_that_were_in_memory_are_not_fetched(mixed) -> None:
+    with mixed() as client:
+        first, second = view_of_range(client, "one"), view_of_range(client, "two")
+        assert (first["from_memory"], len(first["frames"])) == ([], 2)
+        assert (second["frames"], second["bytes_read"]) == ([], 0)
+        assert second["from_memory"] == first["frames"][-1:]
+
+
+def test_a_damaged_frame_is_named(mixed) -> None:
+    def damage(data: bytearray, film) -> None:
+        with seekwarc.open(bytes(data)) as archive:
+            plan = archive.record_at(film.offset).payload.plan(700_000, 700_001)
+        data[plan.ranges[0][0] + 1000] ^= 0xFF
+
+    with mixed() as client:
+        whole = view_of_range(client, "whole")
+    with mixed(damage) as client:
+        view = view_of_range(client, "damaged")
+    assert whole["damaged"] == []
+    assert view["damaged"] == whole["frames"][-1:]
+    assert "is damaged" in view["problem"]

@@ -11,7 +11,7 @@ import seekwarc
 from seekwarc.collection.record_table import Query
 from seekwarc.errors import FormatError, LimitError, SourceError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
-from seekwarc.serve.cdxj_file import IndexFile, is_index
+from seekwarc.serve.cdxj_file import file_names, index_entries, is_index
 from seekwarc.serve.library import Library
 from seekwarc.storage.local import BytesSource
 from seekwarc.tools.indexing import index as make_index
@@ -61,13 +61,13 @@ def test_records_of_an_index_are_served_without_a_scan(index) -> None:
         assert library.files[0].position == library.files[0].size == index.stat().st_size
         assert sum(reader.stats.requests for reader in library._collection.files) == 0
         (film,) = library.catalogue.page(Query(words=("film.mp4",)), 0, 9).entries
-        served = library.open(library.record_id(film.file, film.offset))
-        assert served.representation("payload").read(0, 10**7) == FILM
+        served = library.open(library.record_id(film.filename, film.offset))
+        assert served.representation("payload").extent.pread(0, 10**7) == FILM
         assert str(film.date) == "2026-11-16T12:00:03Z"
         (revisit,) = library.catalogue.page(Query(type="revisit"), 0, 9).entries
-        served = library.open(library.record_id(revisit.file, revisit.offset))
+        served = library.open(library.record_id(revisit.filename, revisit.offset))
         assert served.problem is None
-        assert served.representation("payload").read(0, 10**7) == PAGE
+        assert served.representation("payload").extent.pread(0, 10**7) == PAGE
 
 
 def test_notes_that_an_index_lists_keep_their_type(tmp_path) -> None:
@@ -87,7 +87,7 @@ def test_ids_are_the_same_with_and_without_an_index(index, crawl) -> None:
             library.read()
         ids = [
             {
-                library.record_id(row.file, row.offset)
+                library.record_id(row.filename, row.offset)
                 for row in library.catalogue.page(Query(), 0, 99).entries
             }
             for library in (indexed, plain)
@@ -117,9 +117,9 @@ def test_an_index_leads_to_no_other_folder(name, tmp_path) -> None:
     ],
 )
 def test_a_file_that_is_no_index_is_an_error_with_its_place(data) -> None:
-    index = IndexFile(BytesSource(data, "x.cdxj"))
+    index = BytesSource(data, "x.cdxj")
     with pytest.raises(FormatError):
-        list(index.entries(dict.fromkeys(index.file_names(), "x")))
+        list(index_entries(index, dict.fromkeys(file_names(index), "x")))
 
 
 def test_lines_are_found_wherever_the_reads_end(monkeypatch) -> None:
@@ -128,9 +128,9 @@ def test_lines_are_found_wherever_the_reads_end(monkeypatch) -> None:
     lines = [f"org,example)/{number} 20260101000000 {fields % number}" for number in range(30)]
     for end in ("", "\n", "\r\n"):
         data = ("\n".join(lines) + end).encode()
-        rows = list(IndexFile(BytesSource(data)).entries({"a.warc": "b.warc"}))
+        rows = list(index_entries(BytesSource(data), {"a.warc": "b.warc"}))
         assert [row.offset for _, row in rows] == list(range(30))
-        assert {row.file for _, row in rows} == {"b.warc"}
+        assert {row.filename for _, row in rows} == {"b.warc"}
         assert [end for end, _ in rows] == sorted({end for end, _ in rows})
 
 
@@ -146,7 +146,7 @@ def test_a_line_without_end_is_not_read_without_end() -> None:
             pass
 
     with pytest.raises(LimitError):
-        IndexFile(Endless()).file_names()
+        file_names(Endless())
     assert MAX_LINE_SIZE == 16 << 20
 
 
@@ -186,7 +186,7 @@ def part_of(library: Library, made: Foreign) -> tuple[bytes, str | None]:
     """Read some bytes in the middle, as a player does."""
     served = library.open(library.record_id(library.names[0], made.records[1].offset))
     problem = served.record.body.table_problem
-    return served.representation("payload").read(20_000, 100), problem
+    return served.representation("payload").extent.pread(20_000, 100), problem
 
 
 def test_a_seek_table_that_the_index_names_is_used(tmp_path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from starlette.exceptions import HTTPException
 
 from seekwarc import errors
 from seekwarc.serve.error_handlers import HANDLERS, problem_response
@@ -27,7 +28,7 @@ def test_each_error_has_its_status_and_message(error, status) -> None:
 
 
 def test_an_error_answer_is_harmless() -> None:
-    response = problem_response(404, "<script>")
+    response = problem_response(None, HTTPException(404, "<script>"))
     assert response.headers["content-type"] == "application/json"
     assert response.headers["x-content-type-options"] == "nosniff"
     assert response.headers["content-security-policy"] == "default-src 'none'; sandbox"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 import sqlite3
 from operator import attrgetter
@@ -10,6 +11,7 @@ from operator import attrgetter
 import pytest
 
 import seekwarc
+from seekwarc.collection.entry import is_place
 from seekwarc.collection.record_table import Query
 from seekwarc.errors import ChecksumError, NotFoundError, SourceError, UnsupportedError
 from seekwarc.serve.cost import View
@@ -22,7 +24,7 @@ from tests.support.rangeserver import RangeServer, status
 
 def ids(library: Library, **query: object) -> list[str]:
     return [
-        library.record_id(row.file, row.offset, row.skip)
+        library.record_id(row.filename, row.offset, row.skip)
         for row in library.catalogue.page(Query(**query), 0, 500).entries
     ]
 
@@ -44,7 +46,7 @@ def test_ids_do_not_depend_on_other_files(crawl, library, tmp_path) -> None:
 def test_an_id_opens_its_record_before_the_scan(crawl, library) -> None:
     (film,) = ids(library, words=("film.mp4",))
     with Library(crawl.paths) as fresh:
-        assert fresh.open(film).representation("payload").read(5, 5) == FILM[5:10]
+        assert fresh.open(film).representation("payload").extent.pread(5, 5) == FILM[5:10]
 
 
 def test_files_of_the_same_name_get_numbers(crawl, tmp_path) -> None:
@@ -85,11 +87,11 @@ def test_no_record_begins_where_a_file_ends(library) -> None:
 
 def test_revisits_and_segments_are_resolved(library) -> None:
     (revisit,) = ids(library, type="revisit")
-    assert library.open(revisit).representation("payload").read(0, 10**6) == PAGE
+    assert library.open(revisit).representation("payload").extent.pread(0, 10**6) == PAGE
     big = ids(library, words=("big.mp4",))
     assert len(big) > 2
     for segment in big:
-        assert library.open(segment).representation("payload").read(0, 10**7) == FILM
+        assert library.open(segment).representation("payload").extent.pread(0, 10**7) == FILM
 
 
 def test_a_revisit_without_its_original_has_a_problem(crawl, tmp_path) -> None:
@@ -111,23 +113,25 @@ def test_a_revisit_without_its_original_has_a_problem(crawl, tmp_path) -> None:
             library.open(key).representation("payload")
 
 
-def test_damage_ends_a_file_and_not_the_others(crawl, tmp_path) -> None:
+def test_damage_is_listed_and_so_is_what_follows(crawl, tmp_path) -> None:
     data = bytearray(crawl.paths[0].read_bytes())
     with seekwarc.open(bytes(data)) as archive:
-        third = [record.offset for record in archive][2]
-    data[third : third + 4] = b"junk"
+        offsets = [record.offset for record in archive]
+    data[offsets[2] : offsets[2] + 4] = b"junk"
     broken = tmp_path / "broken.warc.zst"
     broken.write_bytes(data)
     with Library([broken, *crawl.paths[1:]]) as library:
         library.read()
         assert library.catalogue.complete
         state, other = library.files[:2]
-        assert state.records == 2
-        assert state.position == third
-        assert "broken.warc.zst" in state.problem
-        assert str(tmp_path) not in state.problem, "clients see no paths"
-        assert other.problem is None
-        assert other.position == other.size
+        assert (state.records, state.damaged, state.problem) == (len(offsets) - 1, 1, None)
+        assert (state.position, other.position) == (state.size, other.size)
+        page = library.catalogue.page(Query(), 0, len(offsets)).entries
+        assert [it.offset for it in page] == offsets
+        assert [it.offset for it in page if is_place(it)] == [offsets[2]]
+        assert str(tmp_path) not in page[2].problem, "clients see no paths"
+        last = library.open(library.record_id("broken.warc.zst", offsets[-1]))
+        assert last.record.offset == offsets[-1]
 
 
 def test_records_that_share_a_gzip_member_are_only_listed(tmp_path, crawl) -> None:
@@ -138,7 +142,7 @@ def test_records_that_share_a_gzip_member_are_only_listed(tmp_path, crawl) -> No
         with pytest.warns(seekwarc.FormatWarning):
             library.read()
         first, second, _ = ids(library)
-        assert library.open(first).representation("block").read(0, 9) == b"x"
+        assert library.open(first).representation("block").extent.pread(0, 9) == b"x"
         with pytest.raises(UnsupportedError, match="seekwarc convert"):
             library.open(second)
 
@@ -197,9 +201,9 @@ def test_damage_in_a_frame_is_an_error_of_that_range(crawl, tmp_path) -> None:
         library.read()
         (film,) = ids(library, words=("film.mp4",))
         payload = library.open(film).representation("payload")
-        assert payload.read(0, 10) == FILM[:10]
+        assert payload.extent.pread(0, 10) == FILM[:10]
         with pytest.raises(ChecksumError):
-            payload.read(1_400_000, 200_000)
+            payload.extent.pread(1_400_000, 200_000)
 
 
 @pytest.mark.needs("module:obstore")
@@ -207,12 +211,12 @@ def test_a_file_on_a_server_is_served_and_its_cost_counted(crawl, library) -> No
     with RangeServer(crawl.paths[0].read_bytes()) as server, Library([server.url]) as remote:
         remote.read()
         (film,) = remote.catalogue.page(Query(words=("film.mp4",)), 0, 9).entries
-        record_id = remote.record_id(film.file, film.offset)
+        record_id = remote.record_id(film.filename, film.offset)
         view = View()
         payload = remote.open(record_id, view).representation("payload", view=view)
         server.forget()
         before = view.bytes_read
-        assert payload.read(1_000_000, 1000) == FILM[1_000_000:1_001_000]
+        assert payload.extent.pread(1_000_000, 1000) == FILM[1_000_000:1_001_000]
         assert [asked.method for asked in server.asked] == ["GET"]
         assert view.bytes_read - before == server.asked[0].sent
         assert (
@@ -242,7 +246,7 @@ def test_only_tables_that_were_compared_are_trusted(tmp_path) -> None:
         statuses = []
         for put in made.records:
             served = library.open(library.record_id("a.warc.zst", put.offset))
-            assert served.representation("payload").read(20_000, 100) == block[20_000:20_100]
+            assert served.representation("payload").extent.pread(20_000, 100) == block[20_000:20_100]
             statuses.append(served.record.seek_table_status)
         assert statuses == ["record", "unusable"]
     with seekwarc.Collection([tmp_path / "a.warc.zst"]) as crawl:
@@ -253,9 +257,9 @@ def test_only_tables_that_were_compared_are_trusted(tmp_path) -> None:
 
 def test_an_entry_describes_its_record(crawl) -> None:
     with seekwarc.open(crawl.paths[0]) as archive:
-        entries = {entry.uri: entry for entry in entries_of(archive)}
+        entries = {entry.uri: entry for entry in entries_of(archive, print)}
         film = entries["http://example.org/film.mp4"]
-        assert (film.file, film.offset, film.mime, film.status) == (
+        assert (film.filename, film.offset, film.mime, film.status) == (
             archive.name,
             crawl.offsets["film.mp4"],
             "video/mp4",
@@ -265,9 +269,9 @@ def test_an_entry_describes_its_record(crawl) -> None:
 
 
 def test_the_catalogue_has_every_relation_of_its_records(library) -> None:
-    place = attrgetter("file", "offset")
+    place = attrgetter("filename", "offset")
     readers = library._collection.files
-    entries = sorted((it for reader in readers for it in entries_of(reader)), key=place)
+    entries = sorted((it for reader in readers for it in entries_of(reader, print)), key=place)
     table = library.catalogue
     several = 0
     for entry in entries:
@@ -284,3 +288,18 @@ def test_the_catalogue_has_every_relation_of_its_records(library) -> None:
             assert sorted(answer, key=place) == wanted
             several += len(answer) > 1
     assert several
+
+
+def test_folders_and_patterns_are_the_files_in_them(crawl, tmp_path) -> None:
+    folder = tmp_path / "crawls" / "deep"
+    folder.mkdir(parents=True)
+    for path in crawl.paths:
+        os.symlink(path, folder / path.name)
+    names = sorted(path.name for path in crawl.paths)
+    for target in (tmp_path / "crawls", str(tmp_path / "crawls" / "**" / "*.warc.*")):
+        with Library([target]) as library:
+            assert [state.name for state in library.files] == names
+    with Library([tmp_path / "crawls", folder / names[0]]) as library:
+        assert [state.name for state in library.files] == names, "a file is served once"
+    with pytest.raises(SourceError, match="no file matches"):
+        Library([str(tmp_path / "*.zip")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 import zlib
 
 import pytest
@@ -11,9 +12,14 @@ from starlette.routing import Mount
 
 import seekwarc
 from seekwarc.errors import NotFoundError
+from seekwarc.serve.app import application
 from seekwarc.serve.cost import Views
+from seekwarc.serve.library import Library
 from seekwarc.serve.payload import payload_app
-from seekwarc.serve.served import ServedRecord
+from seekwarc.serve.served import SLOW_READS, ServedRecord
+from seekwarc.serve.stream import Workers
+from seekwarc.storage.local import BytesSource
+from seekwarc.storage.plan import REMOTE
 from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, LOG, PAGE
 
@@ -113,3 +119,74 @@ def test_other_origins_may_not_read_unless_they_are_named(mounted) -> None:
         "access-control-request-headers": "range, if-range",
     }
     assert client.ask("OPTIONS", "/their/records/film.mp4/payload", headers=ask).status == 200
+
+
+# Which thread reads.
+
+
+@pytest.fixture
+def hops(monkeypatch) -> list[object]:
+    """Calls that went to another thread."""
+    made: list[object] = []
+    run = Workers.run
+
+    async def count(self, function):
+        made.append(function)
+        return await run(self, function)
+
+    monkeypatch.setattr(Workers, "run", count)
+    return made
+
+
+PART = {"range": "bytes=1000000-1004095"}
+
+
+@pytest.mark.parametrize("address", ["record", "capture"])
+def test_a_short_range_of_an_open_record_takes_no_other_thread(client, found, hops, address) -> None:
+    record_id = found(q="film.mp4")
+    path, query = f"/api/records/{record_id}/payload", {}
+    if address == "capture":
+        path, query = "/payload", {"uri": client.get(f"/api/records/{record_id}").json["uri"]}
+    first = client.get(path, headers=PART, **query)
+    hops.clear()
+    for _ in range(3):
+        assert client.get(path, headers=PART, **query) == first
+    assert hops == []
+    assert client.get(path, **query).body == FILM
+    assert len(hops) > 2, "what takes long is read elsewhere"
+
+
+def test_remote_and_large_frames_are_read_in_threads(tmp_path, portal, hops) -> None:
+    class Remote(BytesSource):
+        policy = REMOTE
+
+    body = b"".join(b"line %d\n" % number for number in range(400_000))
+    path, small = tmp_path / "large.warc.zst", tmp_path / "small.warc.zst"
+    for target, frame_size in ((path, 2 << 20), (small, 64 << 10)):
+        with seekwarc.open(target, "w", frame_size=frame_size) as out:
+            out.write_resource("http://e.org/log", body, "text/plain", date="2026-11-16T12:00:00Z")
+    for target in (path, Remote(small.read_bytes(), "small.warc.zst")):
+        with Library([target]) as library:
+            library.read()
+            client = Client(application(library), portal)
+            client.get("/payload", uri="http://e.org/log")
+            hops.clear()
+            part = client.get("/payload", headers=PART, uri="http://e.org/log")
+            assert (part.body, len(hops)) == (body[1_000_000:1_004_096], 1)
+
+
+def test_after_slow_reads_threads_read(client, found, hops, monkeypatch) -> None:
+    path = f"/api/records/{found(q='film.mp4')}/payload"
+    client.get(path)
+    monkeypatch.setattr("seekwarc.serve.served.SLOW", 0)
+    monkeypatch.setattr("seekwarc.serve.served.SLOW_FOR", 0.2)
+    hops.clear()
+    for _ in range(SLOW_READS):
+        client.get(path, headers=PART)
+    assert hops == []
+    client.get(path, headers=PART)
+    assert len(hops) == 1
+    time.sleep(0.3)
+    hops.clear()
+    client.get(path, headers=PART)
+    assert hops == [], "they are tried again"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from email.utils import formatdate
 from http import HTTPStatus
 
 import pytest
@@ -13,7 +14,6 @@ from seekwarc.serve.ranges import (
     UNSATISFIABLE,
     Answer,
     decide,
-    format_http_date,
     parse_http_date,
     parse_range,
 )
@@ -110,9 +110,9 @@ def status(**headers: str) -> int:
     return int(decide(fields, size=SIZE, etag=ETAG, modified=MODIFIED).status)
 
 
-SAME = format_http_date(MODIFIED)
-EARLIER = format_http_date(MODIFIED - 1)
-LATER = format_http_date(MODIFIED + 1)
+SAME = formatdate(MODIFIED, usegmt=True)
+EARLIER = formatdate(MODIFIED - 1, usegmt=True)
+LATER = formatdate(MODIFIED + 1, usegmt=True)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_malformed_dates_are_ignored(text) -> None:
 @given(st.datetimes(datetime(1000, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC)))  # noqa: DTZ001
 def test_dates_round_trip(date) -> None:
     seconds = int((date - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() // 1)
-    assert parse_http_date(format_http_date(seconds)) == seconds
+    assert parse_http_date(formatdate(seconds, usegmt=True)) == seconds
 
 
 @given(st.text(max_size=40))

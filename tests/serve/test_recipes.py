@@ -19,6 +19,7 @@ from tests.serve.conftest import FILM, PAGE, response
 from tests.support.repository import FENCE
 
 README = Path(seekwarc.__file__).parent / "serve" / "README.md"
+RECIPES = Path(__file__).parents[2] / "spec-notes" / "recipes.md"
 Ask = Callable[[str, dict[str, str]], tuple[int, dict[str, str], bytes]]
 
 
@@ -38,11 +39,11 @@ def revisit(crawl):
                 return
 
 
-def recipe(framework: str, **given: object) -> dict[str, Any]:
-    """Run the block of the page that imports a framework, and return what it defines."""
-    (code,) = [it["code"] for it in FENCE.finditer(README.read_text()) if f"from {framework}" in it["code"]]
+def recipe(framework: str, page: Path = README, **given: object) -> dict[str, Any]:
+    """Run the block of a page that imports a framework, and return what it defines."""
+    (code,) = [it["code"] for it in FENCE.finditer(page.read_text()) if f"from {framework}" in it["code"]]
     namespace: dict[str, Any] = {"__name__": "recipe", **given}
-    exec(compile(code, str(README), "exec"), namespace)
+    exec(compile(code, str(page), "exec"), namespace)
     return namespace
 
 
@@ -144,6 +145,25 @@ def indexed(tmp_path, portal):
     make_index({path.name: path}, index, on_problem=pytest.fail)
     with seekwarc.Index(index) as opened:
         yield Client(payload_app.from_index(opened, origins=["*"]), portal)
+
+
+@pytest.mark.needs("module:fastapi")
+def test_fastapi(crawl, tmp_path, portal, monkeypatch) -> None:
+    path = tmp_path / "crawl.warc.zst"
+    with seekwarc.open(path, "w") as out:
+        out.write_response("http://example.org/film.mp4", response(FILM, "video/mp4"))
+    make_index([path], tmp_path / "crawl.cdxj")
+    monkeypatch.chdir(tmp_path)
+    made = recipe("fastapi", RECIPES)
+    client = Client(made["app"], portal)
+
+    def ask(method: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        got = client.ask(method, "/archived", headers=headers, uri="http://example.org/film.mp4")
+        return got.status, got.headers, got.body
+
+    with made["index"]:
+        check(ask)
+        assert client.get("/archived", uri="http://example.org/never").status == 404
 
 
 def test_an_index_in_starlette(indexed) -> None:

@@ -17,6 +17,7 @@ class Body:
     def __init__(self, step: int = 1 << 20) -> None:
         self.reached, self.step, self.turns = 0, step, 0
 
+    @property
     def known_size(self) -> int | None:
         return SIZE if self.reached >= SIZE else None
 
@@ -26,16 +27,13 @@ class Body:
         self.reached += self.step
         return self.reached >= min(position, SIZE)
 
+    def pread(self, start: int, length: int) -> bytes:
+        return bytes(length)
+
     @property
     def representation(self) -> Representation:
-        return Representation(
-            known_size=self.known_size,
-            look_ahead=self.look_ahead,
-            etag=ETAG,
-            modified=None,
-            headers=[("content-type", "video/mp4")],
-            read=lambda start, length: bytes(length),
-        )
+        headers = [("content-type", "video/mp4")]
+        return Representation(extent=self, etag=ETAG, modified=None, headers=headers)
 
 
 def settled(body: Body, **fields: str) -> tuple[Answer, dict[str, str]]:

@@ -22,11 +22,11 @@ def archive(crawl):
 def test_a_representation_has_size_tag_and_date(archive, crawl) -> None:
     served = ServedRecord(archive.record_at(crawl.offsets["film.mp4"]))
     payload = served.representation("payload")
-    assert payload.known_size() == len(FILM)
+    assert payload.extent.known_size == len(FILM)
     assert payload.modified == int(datetime(2026, 11, 16, 12, 0, 3, tzinfo=UTC).timestamp())
-    assert payload.read(10, 5) == FILM[10:15]
+    assert payload.extent.pread(10, 5) == FILM[10:15]
     block = served.representation("block")
-    assert block.known_size() == served.record.content_length
+    assert block.extent.known_size == served.record.content_length
     assert block.etag != payload.etag
     assert dict(served.representation("payload", as_bytes=True).headers)["content-type"] != "video/mp4"
 
@@ -34,16 +34,16 @@ def test_a_representation_has_size_tag_and_date(archive, crawl) -> None:
 def test_ranges_of_a_chunked_body_are_without_chunks(archive, crawl) -> None:
     served = ServedRecord(archive.record_at(crawl.offsets["chunked.log"]))
     payload = served.representation("payload")
-    assert payload.known_size() is None
-    assert payload.read(4990, 30) == LOG[4990:5020]
-    assert payload.look_ahead(1 << 62, 60)
-    assert payload.known_size() == len(LOG)
+    assert payload.extent.known_size is None
+    assert payload.extent.pread(4990, 30) == LOG[4990:5020]
+    assert payload.extent.look_ahead(1 << 62, 60)
+    assert payload.extent.known_size == len(LOG)
 
 
 def test_reads_are_charged_to_the_view(archive, crawl) -> None:
     served = ServedRecord(archive.record_at(crawl.offsets["film.mp4"]), [archive.stats])
     view = View()
-    served.representation("payload", view=view).read(0, 1000)
+    served.representation("payload", view=view).extent.pread(0, 1000)
     assert view.bytes_asked == 1000
 
 
@@ -56,10 +56,10 @@ def test_a_failed_read_is_noted_in_the_view(tmp_path, crawl) -> None:
         served = ServedRecord(archive.record_at(crawl.offsets["film.mp4"]))
         view = View()
         payload = served.representation("payload", view=view)
-        payload.read(0, 10)
+        payload.extent.pread(0, 10)
         assert view.problem is None
         with pytest.raises(seekwarc.ChecksumError):
-            payload.read(1_000_000, 10)
+            payload.extent.pread(1_000_000, 10)
         assert "frame" in view.problem
 
 
@@ -67,7 +67,7 @@ def test_an_unavailable_payload_leaves_the_block(archive, crawl) -> None:
     served = ServedRecord(archive.record_at(crawl.offsets["page.html"]), problem="segment 2 is missing")
     with pytest.raises(NotFoundError, match="segment 2 is missing"):
         served.representation("payload")
-    assert served.representation("block").read(0, 4) == b"HTTP"
+    assert served.representation("block").extent.pread(0, 4) == b"HTTP"
 
 
 def test_a_revisit_by_itself_says_where_its_payload_is(crawl) -> None:
@@ -78,7 +78,7 @@ def test_a_revisit_by_itself_says_where_its_payload_is(crawl) -> None:
                     served = ServedRecord(record)
                     with pytest.raises(NotFoundError, match=r"Collection\.open_record"):
                         served.representation("payload")
-                    assert served.representation("block").read(0, 4) == b"HTTP"
+                    assert served.representation("block").extent.pread(0, 4) == b"HTTP"
                     return
     pytest.fail("there is no revisit")
 

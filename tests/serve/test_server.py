@@ -11,8 +11,10 @@ import socket
 import statistics
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
+import uvicorn
 
 from seekwarc.serve import server as server_module
 from seekwarc.serve.server import Server
@@ -55,18 +57,21 @@ def test_a_signal_waits_until_the_event_loop_is_made(monkeypatch) -> None:
     def stop(*_) -> None:
         raise StoppedError
 
-    begin = asyncio.BaseEventLoop.__init__
+    make = uvicorn.Config.get_loop_factory
 
-    def begin_late(loop: asyncio.BaseEventLoop) -> None:
-        signal.raise_signal(signal.SIGTERM)
-        begin(loop)
-        made.append(loop)
+    def make_late(config: uvicorn.Config) -> Callable[[], asyncio.AbstractEventLoop]:
+        def late() -> asyncio.AbstractEventLoop:
+            signal.raise_signal(signal.SIGTERM)
+            made.append(make(config)())
+            return made[0]
+
+        return late
 
     made: list[asyncio.AbstractEventLoop] = []
     previous = signal.signal(signal.SIGTERM, stop)
     try:
         with socket.create_server(("127.0.0.1", 0)) as listener:
-            monkeypatch.setattr(asyncio.BaseEventLoop, "__init__", begin_late)
+            monkeypatch.setattr(uvicorn.Config, "get_loop_factory", make_late)
             with pytest.raises(StoppedError):
                 Server(_hello, listener).run()
     finally:

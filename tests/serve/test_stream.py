@@ -8,10 +8,12 @@ from functools import partial
 
 import anyio
 import pytest
+from starlette.datastructures import Headers
 
 from seekwarc.errors import ChecksumError
+from seekwarc.serve.ranges import joined
 from seekwarc.serve.representation import FIRST_STEP, MAX_STEP, Representation
-from seekwarc.serve.stream import send_ranges, while_connected
+from seekwarc.serve.stream import Workers, send_answer, while_connected
 from tests.serve.asgi import Answer, ask, scope_of
 
 SIZE = 20 << 20
@@ -28,13 +30,17 @@ class Bytes:
     """Nothing but zeros; remembers what was read, and by how many at once."""
 
     def __init__(self, *, breaks_at: int | None = None, delay: float = 0) -> None:
+        self.known_size = SIZE
         self.reads: list[tuple[int, int]] = []
         self.at_once = self.most_at_once = 0
         self._breaks_at = breaks_at
         self._delay = delay
         self._lock = threading.Lock()
 
-    def read(self, start: int, length: int) -> bytes:
+    def look_ahead(self, position: int, seconds: float) -> bool:
+        return True
+
+    def pread(self, start: int, length: int) -> bytes:
         with self._lock:
             self.reads.append((start, length))
             self.at_once += 1
@@ -46,24 +52,26 @@ class Bytes:
             raise ChecksumError("frame 7 is damaged")
         return bytes(length)
 
-    def app(self, limiter: anyio.CapacityLimiter, size: int = SIZE):
+    def app(self, workers: Workers, size: int = SIZE):
+        self.known_size = size
         whole = Representation(
-            known_size=lambda: size,
-            look_ahead=lambda position, seconds: True,
-            etag=ETAG,
-            modified=1_700_000_000,
-            headers=[("content-type", "video/mp4")],
-            read=self.read,
+            extent=self, etag=ETAG, modified=1_700_000_000, headers=[("content-type", "video/mp4")]
         )
 
         async def app(scope, receive, send) -> None:
-            await while_connected(receive, partial(send_ranges, whole, scope, send, limiter=limiter))
+            asked = joined(Headers(scope=scope).items())
+
+            async def work() -> None:
+                begun = await workers.run(partial(whole.begin, asked, scope["method"]))
+                await send_answer(begun, send, workers)
+
+            await while_connected(receive, work)
 
         return app
 
 
 async def get(source: Bytes, *, method: str = "GET", size: int = SIZE, limit: int = 2, **options) -> Answer:
-    return await ask(source.app(anyio.CapacityLimiter(limit), size), method, "/", **options)
+    return await ask(source.app(Workers(limit), size), method, "/", **options)
 
 
 async def test_a_body_comes_in_growing_steps() -> None:
@@ -143,7 +151,7 @@ async def test_a_client_that_does_not_read_costs_one_step() -> None:
             await anyio.sleep_forever()
 
     async with anyio.create_task_group() as group:
-        group.start_soon(source.app(anyio.CapacityLimiter(2)), scope_of("GET", "/", {}, {}), receive, send)
+        group.start_soon(source.app(Workers(2)), scope_of("GET", "/", {}, {}), receive, send)
         await stuck.wait()
         await anyio.sleep(0.05)
         assert len(source.reads) == 1
@@ -152,13 +160,11 @@ async def test_a_client_that_does_not_read_costs_one_step() -> None:
 
 async def test_the_limit_of_reads_at_once_holds() -> None:
     source = Bytes(delay=0.002)
-    limiter = anyio.CapacityLimiter(3)
-    app = source.app(limiter, 4 << 20)
+    app = source.app(Workers(3), 4 << 20)
     async with anyio.create_task_group() as group:
         for _ in range(20):
             group.start_soon(ask, app, "GET", "/")
     assert source.most_at_once == 3
-    assert limiter.borrowed_tokens == 0
 
 
 async def test_damage_before_the_answer_begins_is_an_error() -> None:

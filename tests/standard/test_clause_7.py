@@ -371,8 +371,8 @@ def test_the_first_segment_may_follow_a_new_warcinfo_record(tmp_path: Path) -> N
         first = writer.write("resource", target_uri=URI, block=io.BytesIO(LARGE))
         following = writer.write("resource", target_uri=URI, block=b"after")
     paths = sorted(tmp_path.iterdir())
-    assert Path(first.file) == paths[0]
-    assert Path(following.file) == paths[-1]
+    assert Path(first.filename) == paths[0]
+    assert Path(following.filename) == paths[-1]
     for path in paths:
         with seekwarc.open(path) as archive:
             warcinfo, *_ = archive

@@ -74,7 +74,7 @@ def test_a_file_that_is_written_has_the_name_that_it_was_given(tmp_path: Path) -
     with seekwarc.Writer(path) as writer:
         assert writer.name == str(path)
         first = writer.write_warcinfo({"software": "test"})
-        assert first.file == str(path)
+        assert first.filename == str(path)
     assert [it.name for it in tmp_path.iterdir()] == ["crawl.warc.zst"]
     with seekwarc.open(path) as archive:
         assert archive.name == str(path)

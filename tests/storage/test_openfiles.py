@@ -11,8 +11,7 @@ import pytest
 
 from seekwarc.errors import SourceChangedError, SourceError
 from seekwarc.storage import local as local_module
-from seekwarc.storage.local import LocalFileSource
-from seekwarc.storage.openfiles import OpenFiles
+from seekwarc.storage.local import LocalFileSource, OpenFiles
 
 COUNT = 12
 

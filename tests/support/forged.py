@@ -135,7 +135,7 @@ def _check_collection(paths: Sequence[Path], truths: Truths, rng: random.Random,
     with seekwarc.Collection(paths, cache_size=0) as crawl:
         for number in range(max(truth.number for truth in truths.values()) + 1):
             for entry in crawl.index.by_uri(f"http://example.org/{number}"):
-                truth = truths[Path(entry.file).name, entry.offset]
+                truth = truths[Path(entry.filename).name, entry.offset]
                 _check_block("collection", truth, _pread(crawl.record(entry)), rng, seen)
 
 
@@ -144,8 +144,8 @@ def _check_served(served: Sequence[Path], truths: Truths, rng: random.Random, se
     with Library(served) as library:
         library.read()
         for row in library.catalogue.page(Query(), 0, library.catalogue.rows).entries:
-            truth = truths[row.file, row.offset]
-            record = library.open(library.record_id(row.file, row.offset)).record
+            truth = truths[row.filename, row.offset]
+            record = library.open(library.record_id(row.filename, row.offset)).record
             _check_block(way, truth, _pread(record), rng, seen)
 
 

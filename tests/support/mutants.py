@@ -631,7 +631,7 @@ def _check_catalogue(paths: Sequence[Path], mutants: Sequence[Mutant]) -> None:
         names = library.names
     problems = [state.problem for state in library.files]
     for name, path, mutant, problem in zip(names, paths, mutants, problems, strict=True):
-        found = [row for row in rows if row.file == name]
+        found = [row for row in rows if row.filename == name]
         wanted = [(it.offset, len(it.block)) for it in mutant.records]
         assert [(row.offset, row.size) for row in found] == wanted, f"{path}: {mutant.kind}"
         assert problem is None, f"{path}: {mutant.kind}"

@@ -12,7 +12,7 @@ import random
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,15 @@ import pytest
 
 from tests.support.rangeserver import Content, RangeServer
 
+Failing = Callable[[str, str], int | None]
+
 
 @contextlib.contextmanager
-def new_bucket() -> Iterator[tuple[str, Any]]:
+def new_bucket(failing: Failing | None = None) -> Iterator[tuple[str, Any]]:
     """Make a bucket; yield its name, and a client of the service.
 
-    Processes started meanwhile find it too, by their environment.
+    Processes started meanwhile find it too, by their environment. `failing` is given each method and path
+    with query, and returns the status of an error to answer with, or None.
     """
     import boto3  # noqa: PLC0415
     from moto.server import DomainDispatcherApplication, create_backend_app  # noqa: PLC0415
@@ -40,7 +43,17 @@ def new_bucket() -> Iterator[tuple[str, Any]]:
             pass
 
     application = DomainDispatcherApplication(create_backend_app)
-    server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=Quiet)
+
+    def service(environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:
+        asked = environ["PATH_INFO"] + "?" + environ["QUERY_STRING"]
+        wrong = failing(environ["REQUEST_METHOD"], asked) if failing is not None else None
+        if wrong is None:
+            return application(environ, start_response)
+        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        start_response(f"{wrong} Some Error", [("Content-Length", "0")])
+        return [b""]
+
+    server = make_server("127.0.0.1", 0, service, threaded=True, request_handler=Quiet)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     with pytest.MonkeyPatch.context() as patch:

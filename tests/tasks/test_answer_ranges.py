@@ -50,7 +50,7 @@ def aiohttp_app(archives: list[Path]):
         except seekwarc.NotFoundError as error:
             return web.Response(text=str(error), status=404)
         status, fields, body = await asyncio.to_thread(answer, record, request.headers, method=request.method)
-        response = web.StreamResponse(status=status, headers=dict(fields))
+        response = web.StreamResponse(status=status, headers=fields)
         await response.prepare(request)
         while piece := await asyncio.to_thread(next, body, b""):
             await response.write(piece)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seekwarc.errors import FormatError, SourceError, TargetError
-from seekwarc.tools.batch import archives_in, base_name, jobs_into, run
+from seekwarc.tools.batch import base_name, jobs_into, run
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.work import JobContext
 from tests.support.outcomes import Heard
@@ -25,46 +25,6 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path.write_bytes(b"x")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def names(*given: str, **options: str) -> list[str]:
-    return [name for name, _ in archives_in(given, **options)]
-
-
-# Which files.
-
-
-def test_a_folder_stands_for_its_warc_files(tree) -> None:
-    found = names("crawls")
-    assert sorted(found) == sorted(f"crawls/{name}" for name in FILES)
-    assert names("crawls") == found, "in the same order every time"
-
-
-def test_files_urls_and_standard_input_are_taken_as_given(tree) -> None:
-    given = ["crawls/a.txt", "s3://bucket/folder", "-", "missing.warc"]
-    assert list(archives_in(given)) == [(name, False) for name in given]
-
-
-def test_a_file_given_twice_is_yielded_once(tree) -> None:
-    assert names("crawls/b/c.warc", "crawls/b", "./crawls/b/../b/c.warc").count("crawls/b/c.warc") == 1
-    assert len(names("crawls/b", "crawls")) == len(FILES)
-
-
-def test_a_subfolder_can_be_left_out(tree) -> None:
-    assert names("crawls", leave_out="./crawls/b") == ["crawls/a.warc.gz"]
-    assert len(names("crawls", leave_out="elsewhere")) == len(FILES)
-
-
-def test_circular_links_are_not_followed(tree) -> None:
-    (tree / "crawls" / "loop").symlink_to(tree / "crawls")
-    assert len(names("crawls")) == len(FILES)
-
-
-@pytest.mark.parametrize("name", ["", "empty"])
-def test_a_name_without_files_is_refused(tree, name) -> None:
-    (tree / "empty").mkdir()
-    with pytest.raises(SourceError):
-        names("crawls", name)
 
 
 def test_base_names_of_urls_are_decoded() -> None:

@@ -25,6 +25,7 @@ from seekwarc.storage.local import BytesSource, LocalFileSource
 from seekwarc.tools.concatenating import Concatenation, concat
 from seekwarc.tools.copy_inputs import PartTarget
 from seekwarc.tools.copy_target import Recompressed
+from seekwarc.tools.verifying import verify
 from tests.support.foreign import (
     DICTIONARY_FRAME,
     Foreign,
@@ -429,6 +430,17 @@ def test_wrong_line_breaks_are_kept(trailer) -> None:
     assert sum(it.records for it in done.recompressed) == 2
 
 
+def test_a_seek_table_that_cannot_be_used_is_not_copied(tmp_path) -> None:
+    table = bytearray(seek_table([(9, 9, 9)] * 3))
+    for damaged in (-9, -5, -1):  # in the count, among the reserved bits, in the magic number
+        copy = bytearray(table)
+        copy[damaged] ^= 4
+        source = Foreign().record(b"first").raw(bytes(copy)).record(b"last").bytes()
+        assert "table-form" in verify(source).codes
+        concat([source], tmp_path / "all.warc.zst", existing="overwrite")
+        assert verify(tmp_path / "all.warc.zst").codes == {}
+
+
 def test_extension_frames_are_kept_and_wrong_tables_are_not() -> None:
     part = Foreign().empty().extension(0x184D2A51, b"front").record(text(200_000), cuts=FRAME, table=True)
     part.extension(0x184D2A5F, b"behind").record(b"x").raw(seek_table([(9, 9, 9)] * 3)).file_table()
@@ -455,6 +467,17 @@ def test_sources_may_be_anything_readable(tmp_path) -> None:
     sources = [path, str(path), part, io.BytesIO(part), ShortFile(stored(SMALL)), BytesSource(part)]
     data, _ = joined(*sources, LocalFileSource(path))
     assert decompressed(data) == plain(*RECORDS) * 4 + plain(SMALL) + plain(*RECORDS) * 2
+
+
+def test_folders_and_patterns_are_joined_in_path_order(tmp_path) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for name, records in (("b", [SMALL]), ("a", RECORDS)):
+        (parts / f"{name}.warc.zst").write_bytes(stored(*records))
+    expected = plain(*RECORDS) + plain(SMALL)
+    for sources in (parts, str(parts), [parts / "*.zst"]):
+        concat(sources, tmp_path / "all.warc.zst", existing="overwrite")
+        assert decompressed((tmp_path / "all.warc.zst").read_bytes()) == expected
 
 
 def test_a_file_object_is_written_after_its_content() -> None:
@@ -573,7 +596,7 @@ def test_an_encoder_that_fails_leaves_nothing(tmp_path, monkeypatch) -> None:
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(FrameEncoder, "encode", fail)
+    monkeypatch.setattr(FrameEncoder, "encode_each", fail)
     with pytest.raises(MemoryError):
         concat([BEFORE, Foreign().record(b"x").plain().bytes()], tmp_path / "new.warc.zst")
     assert os.listdir(tmp_path) == []

@@ -18,6 +18,7 @@ from seekwarc.frames.encoder import FrameEncoder
 from seekwarc.storage.local import BytesSource
 from seekwarc.storage.streams import PipeSource
 from seekwarc.tools.converting import Conversion, content_digest, convert
+from seekwarc.tools.verifying import verify
 from tests.conftest import SAMPLES, VECTORS
 from tests.support.foreign import Foreign, gzip_member, text, zstd_frame
 from tests.support.sources import Pipe, RecordingSource
@@ -135,9 +136,11 @@ def test_a_pipe_gets_the_same_bytes_and_is_checked() -> None:
 
 
 def test_a_faulty_encoder_is_detected(tmp_path, monkeypatch) -> None:
-    encode = FrameEncoder.encode
+    encode = FrameEncoder.encode_each
     monkeypatch.setattr(
-        FrameEncoder, "encode", lambda self, data: encode(self, data.replace(b"archive", b"ARCHIVE"))
+        FrameEncoder,
+        "encode_each",
+        lambda self, contents: encode(self, [it.replace(b"archive", b"ARCHIVE") for it in contents]),
     )
     source = Foreign().record(text(2000)).bytes()
     with pytest.raises(ChecksumError, match=r"decompresses to .* the original to"):
@@ -260,6 +263,24 @@ READABLE = [
     for name in sorted(path.name for path in SAMPLES.glob("*"))
     if ".warc" in name and name not in BROKEN
 ]
+
+
+@pytest.mark.parametrize("trailer", [b"\r\n", b"\n\n", b"\r\n\r\n\r\n"])
+@pytest.mark.parametrize("size", [0, 100, 3_000_000])
+def test_a_record_with_another_trailer_stays_sound(tmp_path: Path, trailer: bytes, size: int) -> None:
+    made = Foreign().record(noise(size)).gzip(trailer=trailer)
+    convert(made.bytes(), tmp_path / "new.warc.zst")
+    result = verify(tmp_path / "new.warc.zst")
+    assert (result.is_sound, set(result.codes)) == (True, {"trailer"})
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_converting_mends_is_not_warned_of(tmp_path: Path) -> None:
+    made = Foreign()
+    shared = b"".join(it.header + it.block + b"\r\n\r\n" for it in some_records().records)
+    made.frame(shared)
+    convert(made.bytes(), tmp_path / "new.warc.zst")
+    assert verify(tmp_path / "new.warc.zst").codes == {}
 
 
 @pytest.mark.needs("samples")

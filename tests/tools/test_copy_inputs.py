@@ -15,7 +15,7 @@ from seekwarc.frames.dictionary import Dictionary
 from seekwarc.read.options import ReadOptions
 from seekwarc.storage.local import LocalFileSource
 from seekwarc.storage.source import RangeSource
-from seekwarc.tools.copy_inputs import Part, PartTarget, parts_of, table_mode_of
+from seekwarc.tools.copy_inputs import Part, PartTarget, parts_of, settings_of
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord
 from tests.support.foreign import DICTIONARY_FRAME, Foreign, skippable, some_dictionary, text, zstd_frame
 from tests.support.leaks import open_below
@@ -223,4 +223,4 @@ def test_a_table_each_stays_if_all_files_have_it(modes, expected) -> None:
     files["gz"] = Foreign().record(b"x").gzip().bytes()
     files["empty"] = written(*EMPTY, tables="every")[0]
     with parts_of([files[mode] for mode in modes], None, ReadOptions()) as parts:
-        assert table_mode_of(parts) == expected
+        assert settings_of(parts, lambda _: None, verify=True).tables == expected

@@ -26,8 +26,8 @@ from seekwarc.tools.copy_target import (
 )
 from seekwarc.write.assembly import RecordAssembly
 from seekwarc.write.forms import form_of
+from seekwarc.write.opening import open_output
 from seekwarc.write.options import WriteOptions
-from seekwarc.write.output import open_output
 from tests.support.foreign import Foreign, skippable, text, warc_header
 from tests.support.joined import FoundRecord, assert_right, decompressed, records_in
 from tests.support.sources import RecordingSource
@@ -40,7 +40,7 @@ HEADER = len(warc_header(3000))
 def opened(
     target: io.BytesIO, work: OrderedWork, tables: str, tally: Tally, *, verify: bool = True
 ) -> tuple[RecordAssembly, FrameCopier]:
-    assembly = RecordAssembly(open_output(target), form_of("zst", WriteOptions(tables=tables)), work)
+    assembly = RecordAssembly(form_of("zst", WriteOptions(tables=tables)), work, open_output(target))
     return assembly, FrameCopier(assembly, work, tally, verify=verify)
 
 
@@ -307,7 +307,7 @@ def copy_records(
     file = CopyTarget(target, work, CopySettings(tables), tally)
     for record in records_of(data):
         file.add(record)
-    file.finish()
+    file.seal()
     assert file.size == len(target.getvalue())
     return assert_right(target.getvalue(), tables=tables), tally, target.getvalue()
 
@@ -387,7 +387,7 @@ def test_recompressed_records_keep_every_byte(work) -> None:
     file = CopyTarget(target, work, CopySettings("large"), tally)
     for record in records_of(made.bytes()):
         file.add(record)
-    file.finish()
+    file.seal()
     assert [it.records for it in tally.recompressed] == [1, 1, 1]
     contents = [put.header + put.block + b"\r\n\r\n" for put in made.records]
     contents[2] += b"\r\n"
@@ -409,7 +409,7 @@ def test_the_dictionary_frame_is_the_first(work) -> None:
     copied = CopyTarget(target, work, CopySettings("large", dictionary, frame), Tally())
     for record in StoredRecords(file):
         copied.add(record)
-    copied.finish()
+    copied.seal()
     assert target.getvalue().startswith(frame)
     assert_right(target.getvalue(), dictionary=dictionary.data)
 
@@ -465,7 +465,7 @@ def test_damage_leaves_nothing(tmp_path, threads) -> None:
         with pytest.raises(ChecksumError):
             for record in records_of(bytes(data)):
                 file.add(record)
-            file.finish()
+            file.seal()
         file.abort()
     assert os.listdir(tmp_path) == []
 
@@ -473,7 +473,7 @@ def test_damage_leaves_nothing(tmp_path, threads) -> None:
 def test_a_file_without_records_is_not_made(tmp_path, work) -> None:
     file = CopyTarget(tmp_path / "new.warc.zst", work, CopySettings("large"), Tally())
     with pytest.raises(FormatError, match="no record was written"):
-        file.finish()
+        file.seal()
     assert os.listdir(tmp_path) == []
 
 
@@ -483,7 +483,7 @@ def test_a_full_disk_is_an_error(work) -> None:
         with pytest.raises(TargetError, match="/dev/full: cannot be written: No space left"):
             for record in records_of(Foreign().record(b"x").bytes()):
                 file.add(record)
-            file.finish()
+            file.seal()
     with open("/dev/full", "wb", buffering=0) as full, pytest.raises(TargetError, match="No space left"):
         CopyTarget(full, work, CopySettings("large", None, skippable(0x184D2A5D, b"x")), Tally())
 
@@ -496,6 +496,6 @@ def test_a_repeated_record_is_not_counted(work) -> None:
     file.add(record.kept(), again=True)
     file.add(record.loose("because").kept(), again=True)
     assert file.records == 3
-    file.finish()
+    file.seal()
     assert tally.records == 1
     assert decompressed(target.getvalue()) == plain((record.header.raw, b"x")) * 3

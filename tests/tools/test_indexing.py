@@ -16,7 +16,8 @@ import pytest
 import seekwarc
 from seekwarc.errors import FormatError, FormatWarning, SourceError, TargetError
 from seekwarc.format.cdxj import CdxjLine
-from seekwarc.tools.indexing import Indexing, file_name, index, lines_of
+from seekwarc.tools.index_lines import LineOptions, Lines
+from seekwarc.tools.indexing import Indexing, file_name, index
 from tests.support.chunks import HTTP, chunked, random_sizes
 from tests.support.crawls import PAGE_URI, heritrix
 from tests.support.foreign import EXTENSIONS, Foreign, gzip_member, warc_header
@@ -59,7 +60,7 @@ def put(
 def indexed(data: Any, **options: Any) -> tuple[list[CdxjLine], list[FormatError]]:
     problems: list[FormatError] = []
     with seekwarc.open(data) as archive:
-        return [*lines_of(archive, "a.warc", on_problem=problems.append, **options)], problems
+        return [*Lines(archive, "a.warc", LineOptions(**options), problems.append)], problems
 
 
 def lines_in(data: Any, **options: Any) -> list[CdxjLine]:
@@ -193,7 +194,7 @@ def test_only_heads_of_large_records_are_decompressed() -> None:
             out.write_resource(f"http://example.org/{number}r", noise(4 * MIB), "video/mp4")
     source = RecordingSource(target.getvalue())
     with seekwarc.open(source) as archive:
-        lines = [*lines_of(archive, "a", on_problem=print)]
+        lines = [*Lines(archive, "a", LineOptions(), print)]
         assert len(lines) == 8
         assert archive.stats.bytes_decoded < 3 * MIB, "of 48"
         assert source.bytes_asked < len(source.data) / 4
@@ -212,9 +213,9 @@ def test_a_missing_digest_is_computed_or_left_out() -> None:
 def test_with_stated_digests_no_payload_is_read() -> None:
     made = put(Foreign(), "response", HEAD + noise(8 * MIB), cuts=256 * KIB, table=True).file_table()
     with seekwarc.open(made.bytes()) as archive:
-        [*lines_of(archive, "a", on_problem=print, stated_digests=True)]
+        [*Lines(archive, "a", LineOptions(stated_digests=True), print)]
         assert archive.stats.bytes_decoded < MIB
-        [*lines_of(archive, "a", on_problem=print)]
+        [*Lines(archive, "a", LineOptions(), print)]
         assert archive.stats.bytes_decoded > 8 * MIB
 
 
@@ -243,6 +244,54 @@ def test_records_before_damage_are_indexed(form: str, stated_digests: bool) -> N
     lines, problems = indexed(cut, stated_digests=stated_digests)
     assert [it.offset for it in lines] == [it.offset for it in made.records[:2]]
     assert [it.offset for it in problems] == [made.records[2].offset]
+
+
+@pytest.mark.parametrize("form", ["warc.zst", "warc.gz", "warc"])
+def test_a_byte_that_is_wrong_hides_no_other_record(form: str, tmp_path: Path) -> None:
+    path = tmp_path / f"crawl.{form}"
+    with seekwarc.open(path, "w") as out:
+        for number in range(88):
+            body = noise(3_000_000) if number == 60 else noise(900, seed=number)
+            out.write_response(f"http://example.org/{number:02}", body, status=200, date=DATE)
+    with seekwarc.open(path) as archive:
+        offsets = [record.offset for record in archive]
+    sound = path.read_bytes()
+    data = bytearray(sound)
+    # In a file that is not compressed, a wrong byte matters where it breaks the record's form.
+    place = data.index(b"Content-Length", offsets[20]) if form == "warc" else offsets[20] + 40
+    data[place] ^= 1
+    path.write_bytes(data)
+    problems: list[FormatError] = []
+    out = io.BytesIO()
+    done = index(path, out, on_problem=problems.append)
+    assert (done.lines, done.problems, len(done.damaged)) == (87, 1, 1)
+    assert (done.damaged[0][0], problems[0].source) == (path.name, str(path))
+    with seekwarc.Index(out.getvalue(), files=tmp_path) as found:
+        assert not [*found.lookup("http://example.org/20")]
+        film = next(found.lookup("http://example.org/60")).open()
+        assert (film.offset, film.payload.read()) == (offsets[60], noise(3_000_000))
+    with pytest.raises(FormatError):
+        index(path, io.BytesIO())
+
+
+def test_one_path_is_not_taken_for_its_letters(tmp_path: Path) -> None:
+    for name in ("a.warc.zst", "b.warc.zst"):
+        with seekwarc.open(tmp_path / name, "w") as out:
+            out.write_resource(URI, name.encode(), "text/plain")
+    for sources, lines in (
+        (tmp_path / "a.warc.zst", 1),
+        (str(tmp_path / "a.warc.zst"), 1),
+        (tmp_path, 2),
+        (f"{tmp_path}/*.warc.zst", 2),
+    ):
+        assert index(sources, io.BytesIO()).lines == lines
+    with pytest.raises(TypeError, match="target must be a path or a file to write to, not list"):
+        index(tmp_path / "out.cdxj", [tmp_path / "a.warc.zst"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="sources must be paths or URLs, not int"):
+        index([5], tmp_path / "out.cdxj")  # type: ignore[list-item]
+    with pytest.raises(ValueError, match=r"two files have the name a\.warc\.zst"):
+        index([tmp_path / "a.warc.zst"] * 2, tmp_path / "out.cdxj")
+    assert not (tmp_path / "out.cdxj").exists()
 
 
 def test_damage_in_a_large_head_keeps_the_next_records() -> None:
@@ -452,7 +501,7 @@ def test_problems_of_all_files_are_counted(tmp_path: Path) -> None:
     files["2.warc.zst"].write_bytes(b"something else")
     problems: list[FormatError] = []
     done = index(files, io.BytesIO(), on_problem=problems.append)
-    assert done == Indexing(39, len(problems))
+    assert done == Indexing(39, len(problems), (("1.warc.zst", problems[0].offset or 0), ("2.warc.zst", 0)))
     assert {it.source for it in problems} == {str(files["1.warc.zst"]), str(files["2.warc.zst"])}
 
 

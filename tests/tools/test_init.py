@@ -9,8 +9,9 @@ import pytest
 
 import seekwarc
 from seekwarc import tools
+from seekwarc.cli import VERBS
 from seekwarc.errors import FormatError, SeekWarcError
-from tests.support.foreign import Foreign
+from tests.support.foreign import Foreign, text
 from tests.support.writing import noise
 
 BLOCKS = [b"first", noise(3000), b"last"]
@@ -84,8 +85,8 @@ def test_problems_of_indexing_are_raised_without_on_problem(tmp_path: Path, brok
     assert not target.exists()
     found: list[FormatError] = []
     done = tools.index([broken], target, on_problem=found.append)
-    assert (done.lines, done.problems) == (1, len(found))
-    assert found
+    assert (done.lines, done.problems) == (2, 1)
+    assert len(found) == 1
 
 
 def test_two_files_of_one_name_are_refused(tmp_path: Path, source: Path) -> None:
@@ -107,6 +108,58 @@ def test_files_are_joined(tmp_path: Path, source: Path) -> None:
     done = tools.concat(iter([source, source]), tmp_path / "all.warc.zst")
     assert (done.files, done.records) == (2, 6)
     assert blocks(tmp_path / "all.warc.zst") == BLOCKS * 2
+
+
+VERBS_OF_THE_LIBRARY = {"ls", "cat", "lookup", "conform", "serve", "url", "completion", "demo"}
+"""What programs do without `tools`; tools/README.md says how."""
+
+
+def test_every_verb_for_whole_files_is_a_function() -> None:
+    assert set(VERBS) - VERBS_OF_THE_LIBRARY == set(tools.__all__)
+
+
+def test_a_file_is_described(source: Path) -> None:
+    assert tools.info(source).records == 3
+    assert tools.info(source, min_size=100, largest=1).largest[0][0] == 3000
+
+
+def test_payloads_are_extracted(tmp_path: Path, broken: Path) -> None:
+    found: list[object] = []
+    done = tools.extract(broken, tmp_path / "new", on_result=found.append)
+    assert (done.written, done.failed, done.exit_status) == (2, 1, 1)
+    assert done.size == len(BLOCKS[0] + BLOCKS[2])
+    assert len(found) == 4
+    with pytest.raises(SeekWarcError, match="not empty"):
+        tools.extract([broken], str(tmp_path / "new"))
+    assert tools.extract(broken, tmp_path / "new", min_size=5, existing="overwrite").written == 1
+    with pytest.raises(ValueError, match="did you mean resource"):
+        tools.extract(broken, tmp_path / "other", type="resourse")
+
+
+def test_files_and_folders_are_packed(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / "in" / name).write_text(name)
+    tools.pack(tmp_path / "in", tmp_path / "one.warc.zst")
+    tools.pack([str(tmp_path / "in" / "a.txt"), tmp_path / "in"], tmp_path / "two.warc.zst")
+    assert blocks(tmp_path / "one.warc.zst")[1:] == [b"a.txt", b"b.txt"]
+    assert blocks(tmp_path / "two.warc.zst")[1:] == [b"a.txt", b"a.txt", b"b.txt"]
+
+
+def test_a_file_is_split(tmp_path: Path, source: Path) -> None:
+    done = tools.split(source, tmp_path / "part", max_records=2)
+    assert [piece.records for piece in done.pieces] == [2, 1]
+
+
+def test_a_dictionary_is_trained(tmp_path: Path) -> None:
+    made = Foreign()
+    for number in range(300):
+        made.record(text(3000, seed=number))
+    path = tmp_path / "pages.warc"
+    path.write_bytes(made.plain().bytes())
+    dictionary = tools.train(path).dictionary
+    tools.convert(path, tmp_path / "pages.warc.zst", dictionary=dictionary)
+    assert tools.dictionary(tmp_path / "pages.warc.zst").dictionary.id == dictionary.id
 
 
 @pytest.mark.parametrize("name", tools.__all__)

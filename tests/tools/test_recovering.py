@@ -13,6 +13,7 @@ import pytest
 import seekwarc
 from seekwarc.errors import NotFoundError, SourceError, TargetError
 from seekwarc.storage.local import BytesSource
+from seekwarc.tools import recovering
 from seekwarc.tools.recovering import Loss, Recovery, recover
 from seekwarc.tools.verifying import Verifier
 from tests.support.foreign import (
@@ -498,28 +499,97 @@ def shortened(header: bytes) -> dict[str, str]:
     return dict(line.split(": ", 1) for line in lines[1:-2])
 
 
+def partial_record(found: list[Content], made: Foreign) -> Content:
+    """Return the record that was not saved as it was, when all others were."""
+    assert [it for it in found if it in contents(made)] == [it for it in contents(made) if it in found]
+    [other] = [it for it in found if it not in contents(made)]
+    return other
+
+
 @pytest.mark.parametrize("form", ["zst", "zst with tables"])
-def test_partial_keeps_the_frames_before_the_damage(saved, form) -> None:
+def test_partial_fills_a_damaged_frame_and_keeps_the_rest(saved, form) -> None:
     made = FORMS[form]()
     put = made.records[2]
-    entries = made.record_entries  # Not of this record, which is not the last.
-    assert entries
     broken = flipped(made.bytes(), put.offset + _stored_end(made, put, 2) - 1)
     done, found = saved(broken, partial=True)
-    assert [content for content in found if content in contents(made)] == contents(made, 2)
-    [(header, block)] = [content for content in found if content not in contents(made)]
-    kept = FRAME - len(put.header)
-    assert block == put.block[:kept]
+    header, block = partial_record(found, made)
+    start, stop = FRAME - len(put.header), 2 * FRAME - len(put.header)
+    assert block == put.block[:start] + bytes(FRAME) + put.block[stop:]
     fields = shortened(header)
     assert fields.pop("WARC-Truncated") == "unspecified"
-    assert fields.pop("Content-Length") == str(kept)
-    before = shortened(put.header)
-    del before["Content-Length"]
-    assert fields == before
+    assert fields.pop("X-Missing-Bytes") == f"{start}-{stop - 1}"
+    assert fields == shortened(put.header)
     assert (done.records, done.truncated) == (4, 1)
     [loss] = done.losses
-    assert (loss.kept, loss.uri, loss.offset) == (kept, "http://example.org/2", put.offset)
+    assert (loss.kept, loss.missing, loss.gaps) == (len(block) - FRAME, FRAME, ((start, stop),))
+    assert (loss.uri, loss.offset) == ("http://example.org/2", put.offset)
+    assert (done.kept, done.missing, done.lost) == (loss.kept, FRAME, 0)
     assert found.index((header, block)) == 2, "records stay in order"
+
+
+@pytest.mark.parametrize("place", ["magic number", "frame header", "block header"])
+def test_partial_passes_a_frame_whose_end_only_a_table_tells(saved, place) -> None:
+    made = FORMS["zst with tables"]()
+    put = made.records[2]
+    begin = put.offset + _stored_end(made, put, 1)
+    at = {"magic number": begin, "frame header": begin + 4, "block header": begin + 10}[place]
+    _, found = saved(overwritten(made.bytes(), at, at + 1, b"\xff"), partial=True)
+    _, block = partial_record(found, made)
+    start, stop = FRAME - len(put.header), 2 * FRAME - len(put.header)
+    assert block == put.block[:start] + bytes(FRAME) + put.block[stop:]
+
+
+def test_partial_without_a_table_keeps_what_comes_before_a_frame_without_end(saved) -> None:
+    made = FORMS["zst"]()
+    put = made.records[2]
+    begin = put.offset + _stored_end(made, put, 1)
+    done, found = saved(flipped(made.bytes(), begin), partial=True)
+    header, block = partial_record(found, made)
+    kept = FRAME - len(put.header)
+    assert block == put.block[:kept]
+    assert shortened(header)["Content-Length"] == str(kept)
+    assert "X-Missing-Bytes" not in shortened(header)
+    [loss] = done.losses
+    assert (loss.kept, loss.missing, loss.gaps) == (kept, len(put.block) - kept, ())
+
+
+def test_partial_ends_a_record_before_damage_at_its_end(saved) -> None:
+    made = Foreign().record(noise(6 * FRAME), cuts=FRAME).record(b"after").file_table()
+    put = made.records[0]
+    frames = [it for it in walk(made.bytes()) if it.offset < put.stop and it.is_data]
+    damaged = (frames[1].end - 1, frames[-2].end - 1, frames[-1].end - 1)
+    done, found = saved(flipped(made.bytes(), *damaged), partial=True)
+    header, block = partial_record(found, made)
+    assert len(block) == (len(frames) - 2) * FRAME - len(put.header)
+    assert shortened(header)["Content-Length"] == str(len(block))
+    start = FRAME - len(put.header)
+    assert done.losses[0].gaps == ((start, start + FRAME),)
+
+
+def test_partial_names_no_more_gaps_than_fit_into_a_header(saved, monkeypatch) -> None:
+    monkeypatch.setattr(recovering, "MAX_GAPS", 2)
+    made = Foreign().record(noise(10 * FRAME), cuts=FRAME).record(b"after").file_table()
+    put = made.records[0]
+    frames = [it for it in walk(made.bytes()) if it.offset < put.stop and it.is_data]
+    done, found = saved(flipped(made.bytes(), *(frames[it].end - 1 for it in (1, 3, 5, 7))), partial=True)
+    header, block = partial_record(found, made)
+    assert len(block) == 5 * FRAME - len(put.header)
+    assert len(done.losses[0].gaps) == 2
+    assert shortened(header)["X-Missing-Bytes"].count("-") == 2
+
+
+def test_gaps_of_an_earlier_recovery_stay_named(saved, tmp_path) -> None:
+    made = Foreign().record(noise(6 * FRAME), cuts=FRAME).record(b"after").file_table()
+    frames = [it for it in walk(made.bytes()) if it.is_data]
+    (tmp_path / "broken").write_bytes(flipped(made.bytes(), frames[1].end - 1))
+    first = tmp_path / "first.warc.zst"
+    recover(tmp_path / "broken", first, partial=True, frame_size=FRAME)
+    again = [it for it in walk(first.read_bytes()) if it.is_data]
+    data = flipped(first.read_bytes(), again[4].end - 1)
+    first.unlink()
+    (tmp_path / "broken").unlink()
+    _, found = saved(data, partial=True)
+    assert shortened(found[0][0])["X-Missing-Bytes"].count("-") == 2
 
 
 def _stored_end(made: Foreign, put: object, frames: int) -> int:
@@ -566,7 +636,7 @@ def test_partial_drops_only_the_block_digest(saved) -> None:
     assert "WARC-Block-Digest" not in kept
     assert kept["X-Odd"] == "kept"
     assert kept["WARC-Payload-Digest"] == fields["WARC-Payload-Digest"]
-    assert LARGE.startswith(found[0][1])
+    assert len(found[0][1]) == len(LARGE)
 
 
 def test_partial_keeps_an_existing_warc_truncated(saved) -> None:
@@ -699,6 +769,8 @@ def test_a_loss_has_range_and_reason() -> None:
     loss = Loss(10, 30, "damaged", None)
     assert loss.kept is None
     assert Recovery("x", losses=[loss, Loss(50, 51, "cut", "http://example.org/")]).lost == 21
+    part = Loss(60, 90, "damaged", None, kept=70, missing=30)
+    assert Recovery("x", losses=[loss, part]).lost == 20
 
 
 def test_a_large_record_is_saved_despite_a_false_table(saved) -> None:

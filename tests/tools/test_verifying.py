@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import seekwarc
+from seekwarc import tools
 from seekwarc.errors import SourceError
 from seekwarc.storage.local import BytesSource
 from seekwarc.tools.verifying import (
@@ -833,3 +834,10 @@ def test_thousands_of_problems_are_counted() -> None:
     # Those found while the record before was checked, and those after it.
     assert len(misplaced) <= 2 * MAX_WAITING
     assert result.records == 3
+
+
+def test_severities_may_be_given_as_text() -> None:
+    data = bytearray(two().bytes())
+    data[-3] ^= 1
+    result = tools.verify(bytes(data))
+    assert result.of("damage") == result.of(ProblemSeverity.DAMAGE) != []

@@ -13,7 +13,7 @@ import seekwarc
 from seekwarc.errors import TargetExistsError
 from seekwarc.tools import zipnum
 from seekwarc.tools.zipnum import ClusterOutput
-from seekwarc.write.output import committed
+from seekwarc.write.opening import committed
 from tests.support.cdx import cdxj_line, many_lines
 
 

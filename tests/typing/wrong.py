@@ -16,7 +16,7 @@ with seekwarc.open("a.warc.zst") as archive:
         length: str = record.payload.size  # refused
 
 with seekwarc.open("b.warc.zst", "w") as writer:
-    writer.write_response(1, b"")  # refused
+    writer.write_response("http://example.org/", 1)  # refused
     writer.write("resource", block=3)  # refused
 
 seekwarc.open("c.warc.zst", "x")  # refused

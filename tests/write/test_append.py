@@ -25,7 +25,8 @@ from seekwarc.errors import (
     UnsupportedError,
 )
 from seekwarc.tools.verifying import Verifier
-from seekwarc.write.append import AppendOutput, existing_file
+from seekwarc.write.append import existing_file
+from seekwarc.write.output import OpenOutput
 from tests.support.foreign import Foreign, dictionary_frame, some_dictionary, zstd_frame
 from tests.support.writing import (
     DATE,
@@ -485,18 +486,18 @@ def test_records_of_another_writer_are_not_overwritten(tmp_path, monkeypatch) ->
     """The file must not change between its examination and its lock."""
     path = tmp_path / "a.warc.zst"
     make(path)
-    begin = AppendOutput.__init__
+    begin = OpenOutput.__init__
     others = [b"of another"]
 
-    def after_another_one(self: AppendOutput, *words: object, **options: object) -> None:
-        monkeypatch.setattr(AppendOutput, "__init__", begin)
+    def after_another_one(self: OpenOutput, *words: object, **options: object) -> None:
+        monkeypatch.setattr(OpenOutput, "__init__", begin)
         try:
             continue_with(path, [b"of another"])
         except TargetError:
             others.clear()
         begin(self, *words, **options)
 
-    monkeypatch.setattr(AppendOutput, "__init__", after_another_one)
+    monkeypatch.setattr(OpenOutput, "__init__", after_another_one)
     continue_with(path, [b"mine"], first=300)
     # Whatever was written and closed without an error is there.
     assert blocks_of(path) == [*OLD, *others, b"mine"]

@@ -247,3 +247,25 @@ def test_a_malformed_value_does_not_hide_later_records(changes: dict[str, Any]) 
 def test_invalid_fields_of_an_older_file_are_not_copied(changes: dict[str, Any]) -> None:
     again = written(seeded(record(**changes)))
     assert errors_of(again.header) == []
+
+
+def test_an_archive_is_added_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "old.warc"
+    path.write_bytes(record())
+    for given in (path, str(path)):
+        known = seekwarc.Duplicates()
+        known.add_archive(given)
+        assert written(known).refers_to_id == "urn:x:1"
+
+
+def test_payloads_of_raw_records_are_remembered_and_a_duplicate_is_told_once() -> None:
+    with (
+        seekwarc.open(record()) as archive,
+        seekwarc.Writer(io.BytesIO(), dedup=seekwarc.Duplicates()) as out,
+    ):
+        (old,) = archive
+        out.write_raw(old.header, old.block.open())
+        assert out.write_response(URI, HTTP_HEAD + PAYLOAD).refers_to_id == "urn:x:1"
+        with pytest.warns(UserWarning, match=r"http://example\.org/1 was archived before"):
+            out.write_raw(old.header, old.block.open())
+        out.write_raw(old.header, old.block.open())

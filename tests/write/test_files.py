@@ -11,48 +11,47 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import seekwarc
-from seekwarc.write import files
-from seekwarc.write.files import FileOutput, give_name, lock_file
-from seekwarc.write.output import open_output
+from seekwarc.write import output as output_module
+from seekwarc.write.files import give_name, lock_file
+from seekwarc.write.output import PathOutput
 
 
 @given(steps=st.lists(st.one_of(st.binary(max_size=40), st.integers(0, 200), st.none()), max_size=30))
 def test_rollback_cuts_off_the_end_and_keeps_the_rest(steps, tmp_path_factory) -> None:
     path = tmp_path_factory.getbasetemp() / "rolled"
     expected = b""
-    with path.open("wb", 0) as file, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "BUFFER_SIZE", 25)
-        output = FileOutput("name", file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(output_module, "BUFFER_SIZE", 25)
+        output = PathOutput(path)
         for step in steps:
             if step is None:
-                output.flush()
-                assert path.read_bytes() == expected
+                with output.reopen() as file:
+                    assert file.read() == expected
             elif isinstance(step, int):
                 expected = expected[:step]
                 assert output.rollback(len(expected))
             else:
                 output.write(step)
                 expected += step
-        output.flush()
+        output.commit()
     assert path.read_bytes() == expected
 
 
 def test_an_interrupted_write_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with (tmp_path / "a").open("wb", 0) as file:
-        output = FileOutput("name", file)
-        output.write(b"one")
-        write = files.write_all
+    output = PathOutput(tmp_path / "a")
+    output.write(b"one")
+    write = output_module.write_all
 
-        def interrupted(file, data) -> None:
-            write(file, data)
-            raise KeyboardInterrupt
+    def interrupted(file, data) -> None:
+        write(file, data)
+        raise KeyboardInterrupt
 
-        monkeypatch.setattr(files, "write_all", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            output.flush()
-        monkeypatch.undo()
-        output.write(b" two")
+    monkeypatch.setattr(output_module, "write_all", interrupted)
+    with pytest.raises(KeyboardInterrupt):
         output.flush()
+    monkeypatch.undo()
+    output.write(b" two")
+    output.commit()
     assert (tmp_path / "a").read_bytes() == b"one two"
 
 
@@ -81,16 +80,3 @@ def test_a_file_that_appeared_meanwhile_is_not_replaced(links, tmp_path, monkeyp
     assert (old.read_bytes(), new.read_bytes()) == (b"new", b"newer")
     give_name(str(new), str(old), "old", "overwrite")
     assert (old.read_bytes(), new.exists()) == (b"newer", False)
-
-
-def test_an_existing_target_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.warc.zst"
-    path.write_bytes(b"before")
-    with pytest.raises(FileExistsError, match=r"a\.warc\.zst: exists already.*--force"):
-        open_output(path, existing="error")
-    output = open_output(path)
-    output.write(b"after")
-    output.commit()
-    assert path.read_bytes() == b"after"
-    for special in ("/dev/null", os.fspath(tmp_path / "new")):
-        open_output(special, existing="error").abort()

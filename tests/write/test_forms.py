@@ -15,6 +15,9 @@ import seekwarc
 from seekwarc.write.forms import compression_of
 from tests.support.writing import HTTP_HEAD, KIB, URI, Stream, noise, small_dictionary, text
 
+# Small frames, so that small blocks are written as large ones are.
+pytestmark = pytest.mark.filterwarnings("ignore:.*frame_size is for .warc.zst")
+
 FRAME = 64 * KIB
 SUFFIXES = (".warc.gz", ".warc")
 BLOCKS = [b"", b"small", text(300_000), noise(200_000), HTTP_HEAD + text(90_000, seed=1)]

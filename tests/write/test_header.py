@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
 from typing import Any
@@ -48,6 +49,21 @@ def test_new_identifiers_are_random_uuids() -> None:
         match = re.fullmatch("<urn:uuid:(.*)>", one)
         assert match is not None
         assert uuid.UUID(match[1]).version == 4
+        assert uuid.UUID(match[1]).variant == uuid.RFC_4122
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_process_has_identifiers_of_its_own() -> None:
+    new_id()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, new_id().encode())
+        os._exit(0)
+    os.close(write)
+    os.waitpid(child, 0)
+    with os.fdopen(read) as pipe:
+        assert pipe.read() not in [new_id() for _ in range(300)]
 
 
 # What is added.

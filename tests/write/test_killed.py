@@ -13,18 +13,18 @@ import pytest
 
 import seekwarc
 from seekwarc import tools
-from tests.support.writing import FILM_HEAD, FRAME, KILLED_BLOCKS, URI
+from tests.support.writing import FILM_HEAD, KILLED_BLOCKS, URI
 
 ROOT = Path(__file__).parents[2]
 
 CHILD = """
 import io, json, os, signal, sys
 import seekwarc
-from seekwarc.write import files
+from seekwarc.write import output
 from tests.support.writing import FRAME, KILLED_BLOCKS, RESPONSE, URI
 
 folder, name, mode, options = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4])
-write_all, calls = files.write_all, 0
+write_all, calls = output.write_all, 0
 
 def write(path, stage, eighths):
     def watched(file, data):
@@ -35,9 +35,9 @@ def write(path, stage, eighths):
             os.kill(os.getpid(), signal.SIGKILL)
         write_all(file, data)
 
-    files.write_all = watched
+    output.write_all = watched
     # So that every frame is a write of its own.
-    files.BUFFER_SIZE = 1
+    output.BUFFER_SIZE = 1
     with seekwarc.open(path, mode, frame_size=FRAME, threads=1, **options) as out:
         for block in KILLED_BLOCKS:
             stream = io.BytesIO(block)
@@ -96,7 +96,7 @@ def read(path: Path) -> tuple[list[bytes], seekwarc.FormatError | None]:
 
 def old_file(folder: Path, name: str, **options: object) -> bytes:
     path = folder / f"old-{name}"
-    with seekwarc.open(path, "w", frame_size=FRAME, **options) as out:
+    with seekwarc.open(path, "w", **options) as out:
         out.write("response", target_uri=URI, block=FILM_HEAD + b"old", content_type="application/http")
     return path.read_bytes()
 
@@ -143,7 +143,10 @@ def test_a_writer_killed_at_any_write(name: str, options: dict, appends: bool, t
             assert len(kept) == len(sure) if sure is blocks else len(kept) >= len(sure)
         partial = path.with_name(f"partial.{name}")
         try:
-            tools.recover(path, partial, partial=True)
+            with warnings.catch_warnings():
+                # The length that a torn record states is wrong.
+                warnings.simplefilter("ignore", seekwarc.FormatWarning)
+                tools.recover(path, partial, partial=True)
         except seekwarc.NotFoundError:
             assert not sure
         else:
@@ -151,7 +154,7 @@ def test_a_writer_killed_at_any_write(name: str, options: dict, appends: bool, t
             assert tools.verify(partial).is_sound or not name.endswith("zst"), path
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", seekwarc.FormatWarning)
-            with seekwarc.open(path.with_name(name), "a", repair=True, frame_size=FRAME) as out:
+            with seekwarc.open(path.with_name(name), "a", repair=True) as out:
                 out.write(
                     "response", target_uri=URI, block=FILM_HEAD + b"new", content_type="application/http"
                 )

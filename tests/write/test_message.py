@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import http.client
 import io
 import threading
 from pathlib import Path
 from typing import Any
 
+import httpx
+import multidict
 import pytest
+import requests
+import starlette.datastructures
+import urllib3
+import yarl
 
 import seekwarc
 
@@ -45,6 +52,9 @@ def test_length_is_that_of_the_body(tmp_path: Path) -> None:
     ("options", "error", "message"),
     [
         ({"status": 200, "headers": HTML}, TypeError, "Content-Type belongs in http_headers"),
+        ({"status": 200, "http_headers": {"Age": 1}}, TypeError, "http_headers must hold names and values"),
+        ({"status": 200, "http_headers": "Age: 1"}, TypeError, "http_headers must be a mapping, or pairs"),
+        ({"headers": {"X-Number": 1}}, TypeError, "headers must hold names and values that are str"),
         ({"http_headers": HTML}, TypeError, "need status"),
         ({"status": "200"}, TypeError, "status must be an int, not str"),
         ({"status": 20}, ValueError, "not within 100 to 999"),
@@ -58,6 +68,62 @@ def test_an_invalid_message_is_refused(options: Any, error: Any, message: str, t
         with pytest.raises(error, match=message):
             out.write_response(URI, b"x", **options)
         out.write_response(URI, b"x", status=200, headers={"WARC-X": "1"})
+
+
+@pytest.mark.parametrize("status", [None, 200])
+def test_headers_are_fields_of_the_record_with_and_without_status(status: int | None, tmp_path: Path) -> None:
+    with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
+        made = out.write_response(
+            URI, b"HTTP/1.1 200 OK\r\n\r\n", status=status, headers={"X-Crawl-Job": "7"}
+        )
+    assert made.header["X-Crawl-Job"] == "7"
+
+
+RAW = [(b"Set-Cookie", b"a=1"), (b"set-cookie", b"b=\xff"), (b"X-Name", b"J\xc3\xb6rg")]
+LINES = b"Set-Cookie: a=1\r\nset-cookie: b=\xff\r\nX-Name: J\xc3\xb6rg\r\n"
+
+
+def their_headers() -> dict[str, Any]:
+    decoded = [(name.decode(), value.decode("utf-8", "surrogateescape")) for name, value in RAW]
+    return {
+        "pairs of bytes": RAW,
+        "a tuple of them, as aiohttp has it": tuple(RAW),
+        "http.client": http.client.parse_headers(io.BytesIO(LINES + b"\r\n")),
+        "httpx": httpx.Headers(RAW),
+        "starlette": starlette.datastructures.Headers(raw=RAW),
+        "multidict": multidict.CIMultiDict(decoded),
+        "urllib3": urllib3.HTTPHeaderDict(decoded),
+    }
+
+
+@pytest.mark.parametrize("library", their_headers())
+def test_header_objects_are_taken_as_they_are(library: str, tmp_path: Path) -> None:
+    headers = their_headers()[library]
+    block, _ = written(tmp_path / "a.warc.zst", URI, b"x", status=200, http_headers=headers)
+    got = block.removeprefix(b"HTTP/1.1 200 OK\r\n").removesuffix(b"Content-Length: 1\r\n\r\nx")
+    assert sorted(got.lower().splitlines()) == sorted(LINES.lower().splitlines())
+    if library not in ("starlette", "urllib3"):
+        assert got == LINES
+
+
+def test_headers_of_requests_are_taken_too(tmp_path: Path) -> None:
+    headers = requests.structures.CaseInsensitiveDict({"Content-Type": "text/html", "Age": "1"})
+    block, _ = written(tmp_path / "a.warc.zst", URI, b"x", status=200, http_headers=headers)
+    assert b"\r\nContent-Type: text/html\r\nAge: 1\r\n" in block
+
+
+@pytest.mark.parametrize("kind", [httpx.URL, yarl.URL, str])
+def test_a_url_object_is_a_uri(kind: Any) -> None:
+    with seekwarc.Writer(io.BytesIO()) as out:
+        url = kind("https://example.org/a?b=1")
+        for made in (
+            out.write_response(url, b"x", status=200),
+            out.write_request(url, b"GET / HTTP/1.1\r\n\r\n"),
+            out.write_resource(url, b"x", "text/plain"),
+            out.write_metadata({"via": "x"}, target_uri=url),
+            out.write("resource", target_uri=url),
+        ):
+            assert made.target_uri == "https://example.org/a?b=1"
 
 
 class Endless:

@@ -26,7 +26,7 @@ def test_options_are_those_that_type_checkers_know() -> None:
             r"dedup must have find\(\) and add\(\), like seekwarc.Duplicates\(\), not True",
         ),
         ({"dictionary": "site.dict"}, "dictionary must be .* not 'site.dict'"),
-        ({"max_file_size": "20M"}, "max_file_size must be an int, not '20M'"),
+        ({"max_file_size": 20.5}, "max_file_size must be an int, not 20.5"),
         ({"max_file_size": 1e9}, "max_file_size must be an int, not 1000000000.0"),
         ({"level": "3"}, "level must be an int, not '3'"),
         ({"level": True}, "level must be an int, not True"),

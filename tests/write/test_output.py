@@ -81,9 +81,21 @@ def test_an_exception_leaves_an_existing_file_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_writer_without_records_leaves_no_file(tmp_path: Path) -> None:
-    with pytest.raises(seekwarc.FormatError), seekwarc.Writer(tmp_path / "a.warc.zst"):
+    with pytest.warns(UserWarning, match="no record"), seekwarc.Writer(tmp_path / "a.warc.zst"):
         pass
     assert os.listdir(tmp_path) == []
+
+
+def test_a_writer_without_records_replaces_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.zst"
+    path.write_bytes(b"before")
+    with (
+        pytest.warns(UserWarning, match="no record"),
+        seekwarc.Writer(path, existing="overwrite"),
+    ):
+        pass
+    assert path.read_bytes() == b"before"
+    assert os.listdir(tmp_path) == ["a.warc.zst"]
 
 
 def test_a_killed_process_leaves_nothing_under_the_name(tmp_path: Path) -> None:
@@ -441,3 +453,8 @@ def test_no_thread_outlives_the_writer(tmp_path: Path) -> None:
     while new_threads(before) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert new_threads(before) == []
+
+
+def test_a_text_file_is_not_a_target() -> None:
+    with pytest.raises(TypeError, match="target must be a path or a binary file object, not StringIO"):
+        seekwarc.Writer(io.StringIO())  # type: ignore[arg-type]

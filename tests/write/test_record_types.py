@@ -410,3 +410,25 @@ def test_typed_methods_write_the_same_as_write(kind: str) -> None:
     with seekwarc.Writer(target) as writer:
         plain = writer.write(kind, block=block, record_id="urn:x:1", date=DATE, headers=headers)
     assert sorted(plain.header.items()) == sorted(written.header.items())
+
+
+@pytest.mark.parametrize(
+    "digest", ["sha1:bad", "sha1:" + "A" * 31, "sha256:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "md5:" + "g" * 32]
+)
+def test_a_digest_that_is_not_one_of_its_algorithm_is_refused(digest: str) -> None:
+    with pytest.raises(
+        seekwarc.RuleError, match=f"WARC-Payload-Digest is '{digest}', not a digest of the alg"
+    ):
+        write("revisit", URI, payload_digest=digest)
+
+
+def test_a_digest_of_an_unknown_algorithm_is_written() -> None:
+    assert write("revisit", URI, payload_digest="own:bad").payload_digest is not None
+
+
+@pytest.mark.parametrize("fields", [{"a": 1}, "a: 1", [("a",)], 5])
+def test_fields_that_are_not_text_are_refused(fields: Any) -> None:
+    with seekwarc.Writer(io.BytesIO()) as writer:
+        with pytest.raises(TypeError, match=r"^fields must "):
+            writer.write_warcinfo(fields)
+        writer.write_warcinfo({"a": "1"})

@@ -19,7 +19,8 @@ from seekwarc.format.http import parse_http_head
 from seekwarc.frames.encoder import EncodedFrame, FrameEncoder
 from seekwarc.write.block_reader import BlockSource
 from seekwarc.write.file_layout import FileLayout
-from seekwarc.write.output import Output, open_output
+from seekwarc.write.opening import open_output
+from seekwarc.write.output import Output
 from seekwarc.write.spool import (
     BlockShape,
     SegmentLimits,
@@ -106,7 +107,7 @@ def test_the_trailer_is_in_the_last_chunk(size: int) -> None:
     block = text(1000)
     found = list(with_trailer(chunks_of(block, size), lambda: b"\r\n\r\n"))
     assert b"".join(content for content, _ in found) == block + b"\r\n\r\n"
-    assert [trailing for _, trailing in found] == [0] * (math.ceil(1000 / size) - 1) + [4]
+    assert [end for _, end in found] == [None] * (math.ceil(1000 / size) - 1) + [b"\r\n\r\n"]
 
 
 def test_the_trailer_is_asked_after_the_block() -> None:
@@ -124,7 +125,7 @@ def test_the_trailer_is_asked_after_the_block() -> None:
 def test_no_chunk_grows_beyond_8_mib_by_its_trailer() -> None:
     block = bytes(8 * MIB)
     found = list(with_trailer(iter([(block, True)]), lambda: b"\r\n\r\n"))
-    assert [trailing for _, trailing in found] == [0, 4]
+    assert [end for _, end in found] == [None, b"\r\n\r\n"]
     assert max(len(content) for content, _ in found) <= 8 * MIB
     assert b"".join(content for content, _ in found) == block + b"\r\n\r\n"
 
@@ -138,8 +139,8 @@ def spooled(
     """Spool a block like the assembly, with its lead apart."""
     shape = BlockShape(frame, frame, lead, frame, merged=False)
     spool = SpooledBlock(output or open_output(io.BytesIO()), shape, ENCODER, **options)
-    for content, trailing in with_trailer(chunks_of(block, frame), lambda: b"\r\n\r\n"):
-        part = memoryview(content)[: len(content) - trailing]
+    for content, end in with_trailer(chunks_of(block, frame), b"\r\n\r\n"):
+        part = memoryview(content)[: len(content) - len(end or b"")]
         spool.add(part, ENCODER.encode_chunk(content, frame))
     spool.finish()
     return spool
@@ -277,3 +278,4 @@ def test_a_full_disk_is_a_target_error_that_names_the_file(monkeypatch: pytest.M
         frame: EncodedFrame = ENCODER.encode(b"some")
         with pytest.raises(seekwarc.TargetError, match=r"<file object>: .* cannot be written: No space left"):
             spool.add(memoryview(b"some"), [frame])
+            spool.finish()

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import seekwarc
-from seekwarc.write.unfinished import OpenOutput, unfinished_name
+from seekwarc.write.files import unfinished_name
+from seekwarc.write.output import OpenOutput
 
 
 def begun(path: Path, data: bytes = b"some", **options) -> OpenOutput:
@@ -42,12 +43,13 @@ def test_leave_writes_everything(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("existing", ["error", "overwrite"])
 def test_two_writers_of_one_name_are_refused(existing: str, tmp_path: Path) -> None:
-    first = begun(tmp_path / "a.warc.zst")
-    for resume in (False, True):
+    path = tmp_path / "a.warc.zst"
+    first = begun(path)
+    for continued in (None, f"{path}.open"):
         with pytest.raises(seekwarc.TargetError, match=r"a\.warc\.zst: another process is writing to it"):
-            OpenOutput(tmp_path / "a.warc.zst", existing=existing, resume=resume)
+            OpenOutput(path, existing=existing, continued=continued)
     first.commit()
-    assert (tmp_path / "a.warc.zst").read_bytes() == b"some"
+    assert path.read_bytes() == b"some"
 
 
 def test_an_unfinished_file_is_refused_with_advice(tmp_path: Path) -> None:
@@ -65,13 +67,13 @@ def test_an_unfinished_file_is_refused_with_advice(tmp_path: Path) -> None:
 def test_an_unfinished_file_is_resumed_or_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     begun(path, b"some torn").leave()
-    output = OpenOutput(path, resume=True)
+    output = OpenOutput(path, continued=f"{path}.open")
     output.go_to(4)
     output.write(b" more")
     output.flush()
     output.abort()
     assert (tmp_path / "a.warc.zst.open").read_bytes() == b"some"
-    output = OpenOutput(path, resume=True)
+    output = OpenOutput(path, continued=f"{path}.open")
     output.go_to(4)
     output.write(b" more")
     output.commit()

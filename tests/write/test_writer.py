@@ -87,7 +87,7 @@ def test_given_fields_win_in_any_case(size: int) -> None:
     given = {
         "warc-record-id": "<urn:x:1>",
         "WARC-DATE": "2001-02-03T04:05:06Z",
-        "Warc-Block-Digest": "md5:0",
+        "Warc-Block-Digest": "md5:5d41402abc4b2a76b9719d911017c592",
         "content-length": str(size),
         "X-Own": "kept",
     }
@@ -493,8 +493,16 @@ def test_a_dictionary_may_be_given_as_bytes() -> None:
 # Ending.
 
 
-def test_a_file_without_a_record_is_refused() -> None:
-    writer = seekwarc.Writer(io.BytesIO())
+def test_a_writer_that_got_nothing_warns_and_makes_no_file() -> None:
+    target = io.BytesIO()
+    with pytest.warns(UserWarning, match="no record was written"), seekwarc.Writer(target) as writer:
+        pass
+    writer.close()
+    assert target.getvalue() == b""
+
+
+def test_a_file_without_a_record_is_refused_with_discard() -> None:
+    writer = seekwarc.Writer(io.BytesIO(), on_error="discard")
     with pytest.raises(seekwarc.FormatError, match="no record"):
         writer.close()
 

@@ -19,7 +19,7 @@ def test_fields_are_known_at_once_and_the_offset_on_request() -> None:
         second = writer.write_resource(URI, b"second", "text/plain")
         assert (first.type, first.id, first.target_uri) == ("resource", "urn:x:1", URI)
         assert (str(first.date), first.content_length) == (DATE, 5)
-        assert first.file == writer.name
+        assert first.filename == writer.name
         assert first.offset == 0
         assert second.offset == first.length
     with seekwarc.open(target.getvalue()) as archive:
@@ -49,7 +49,7 @@ def written_in_every_way() -> list[seekwarc.Written]:
             out.write_request(URI, b"GET / HTTP/1.1\r\n\r\n"),
             out.write_resource(URI, b"", None),
             out.write_metadata({"via": URI}),
-            out.write_revisit(URI, payload_digest="sha1:AAAA"),
+            out.write_revisit(URI, payload_digest=labelled("sha1", b"body")),
             out.write_conversion(URI, b"text", "text/plain"),
             out.write_continuation(URI, b"text", origin_id="urn:x:1", segment_number=2),
         ]

@@ -14,8 +14,8 @@ import pytest
 
 import seekwarc
 from seekwarc import tools
-from seekwarc.tools.pack import pack
-from seekwarc.write import files
+from seekwarc.tools.packing import pack
+from seekwarc.write import output
 from seekwarc.write.block_reader import SizedStream
 from tests.support.writing import (
     DATE,
@@ -31,6 +31,9 @@ from tests.support.writing import (
     text,
     walk,
 )
+
+# Small frames, so that small blocks are written as large ones are.
+pytestmark = pytest.mark.filterwarnings("ignore:.*frame_size is for .warc.zst")
 
 BODY = noise(150_000) + text(150_000)
 BLOCK = HTTP_HEAD + BODY
@@ -97,13 +100,13 @@ def test_only_the_first_frame_differs_from_a_pipes(options: dict[str, Any], tmp_
 
 def test_as_many_bytes_are_written_as_the_file_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
-    original = files.write_all
+    original = output.write_all
 
     def watched(file: Any, data: Any) -> None:
         sizes.append(len(data))
         original(file, data)
 
-    monkeypatch.setattr(files, "write_all", watched)
+    monkeypatch.setattr(output, "write_all", watched)
     film, path = tmp_path / "film.mp4", tmp_path / "a.warc.zst"
     film.write_bytes(noise(8 * MIB))
     with film.open("rb") as file, seekwarc.open(path, "w") as out:

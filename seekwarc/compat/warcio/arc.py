@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 from warcio.exceptions import ArchiveLoadFailed
 
 from seekwarc.compat.warcio.archiveiterator import ArchiveIterator
-from seekwarc.compat.warcio.sources import SourceFile
 from seekwarc.compat.warcio.warcwriter import WARCWriter
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.storage.opening import open_source
@@ -20,6 +19,7 @@ from seekwarc.tools.progress import no_progress
 
 if TYPE_CHECKING:
     from seekwarc.tools.progress import Progress
+from seekwarc.storage.source_file import SourceFile
 
 __all__ = ["warc_of_arc"]
 
@@ -31,30 +31,10 @@ SAVING: Final = (
 
 @contextmanager
 def warc_of_arc(source: str | os.PathLike[str], *, on_progress: Progress = no_progress) -> Iterator[BinaryIO]:
-    r"""Open an ARC file as a WARC file without compression, which is made in a temporary file.
+    """Open an ARC file as a WARC file without compression, which is made in a temporary file.
 
     Its first record becomes a warcinfo record, each other one a response. Where a record is damaged, warcio
     goes on quietly; this does not.
-
-    Args:
-        source: The ARC file, compressed with gzip or not.
-        on_progress: Wraps the source, to report progress.
-
-    Raises:
-        FormatError: The file is damaged, or no ARC file.
-        TruncatedError: It ends inside a record.
-        SourceError: It cannot be read.
-
-    Example:
-        >>> from seekwarc.compat.warcio.arc import warc_of_arc
-        >>> page = b"HTTP/1.0 200 OK\r\n\r\n<p>Hi"
-        >>> with open("old.arc", "wb") as file:
-        ...     head = b"filedesc://old.arc 0.0.0.0 20010101000000 text/plain 15\n1 0 Somebody\nA\n\n"
-        ...     place = b"http://example.org/ 192.0.2.1 20010102030405 text/html"
-        ...     size = file.write(head + b"%s %d\n%s\n" % (place, len(page), page))
-        >>> with warc_of_arc("old.arc") as warc, seekwarc.open(warc) as archive:
-        ...     print([(record.type, record.payload.read()) for record in archive][1])
-        ('response', b'<p>Hi')
     """
     name = os.fspath(source)
     with closing(on_progress(open_source(source), "reading")) as stored, tempfile.TemporaryFile() as file:

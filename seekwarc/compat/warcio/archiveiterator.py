@@ -14,7 +14,7 @@ from warcio.utils import BUFF_SIZE
 
 from seekwarc.compat.warcio.errors import LoadError, TruncatedLoadError, as_load_error
 from seekwarc.compat.warcio.recordloader import ParseOptions, SeekableRecord
-from seekwarc.compat.warcio.sources import ForwardFile, SourceFile
+from seekwarc.compat.warcio.sources import ForwardFile
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_MAGIC, is_record_magic
 from seekwarc.format.zstd import FRAME_MAGIC, is_skippable
@@ -28,6 +28,7 @@ from seekwarc.storage.streams import PipeSource
 if TYPE_CHECKING:
     from seekwarc.read.record import Record
     from seekwarc.read.sequential import StreamedRecords
+from seekwarc.storage.source_file import SourceFile
 
 __all__ = ["ARCIterator", "ArchiveIterator", "WARCIterator"]
 

@@ -1,11 +1,13 @@
 """`warcio.capture_http` into .warc.zst. Importing this replaces `http.client.HTTPConnection`, as warcio does.
 
-So import it before what uses that, such as requests.
+So import it before what uses that, such as requests. A warning names what was imported before.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -42,6 +44,9 @@ def capture_http(
     Raises:
         FileExistsError: The file exists, and `append` is False.
 
+    Warns:
+        UserWarning: A module has the original `HTTPConnection`: what it sends and receives is not recorded.
+
     Example:
         from seekwarc.compat.warcio.capture_http import capture_http
         import requests
@@ -49,6 +54,12 @@ def capture_http(
         with capture_http("example.warc.zst"):
             requests.get("http://example.org/")
     """
+    if unseen := _unseen():
+        warnings.warn(
+            f"{', '.join(unseen)}: imported before seekwarc.compat.warcio.capture_http, so what they send "
+            "and receive is not recorded; import capture_http first",
+            stacklevel=3,
+        )
     with ExitStack() as stack:
         if warc_writer is None:
             warc_writer = BufferWARCWriter(**{"gzip": False, **kwargs})
@@ -56,3 +67,13 @@ def capture_http(
             file = stack.enter_context(open(warc_writer, "ab" if append else "xb"))
             warc_writer = stack.enter_context(WARCWriter(file, **kwargs))
         yield stack.enter_context(_ORIGINAL(warc_writer, filter_func, record_ip=record_ip))
+
+
+def _unseen() -> list[str]:
+    """Return the modules that have the original `HTTPConnection`, or a class derived from it."""
+    original = theirs.orig_connection
+    derived = {kind.__module__ for kind in original.__subclasses__()}
+    named = {
+        name for name, module in sys.modules.items() if getattr(module, "HTTPConnection", None) is original
+    }
+    return sorted((derived | named) - {"http.client", theirs.__name__})

@@ -21,9 +21,7 @@ from warcio.statusandheaders import (
     StatusAndHeadersParserException,
 )
 
-from seekwarc.compiling import override
-
-__all__ = ["Head", "ParsedHead", "RecordHead", "parse_head"]
+__all__ = ["Head", "ParsedHead", "parse_head", "record_head"]
 
 _LOGGER: Final = logging.getLogger(__name__)
 _USUAL_VERSIONS: Final = (b"WARC/1.0\r\n", b"WARC/1.1\r\n")
@@ -43,19 +41,10 @@ class Head(NamedTuple):
 def parse_head(
     data: bytes, *, is_all: bool, protocols: Sequence[str] = (), verify: bool = False
 ) -> Head | None:
-    """Parse the head that `data` begins with.
+    """Parse the head that `data` begins with; None if it does not end there, and more bytes would follow.
 
-    Args:
-        data: Bytes that begin with it; not empty.
-        is_all: Whether nothing follows them, so that a head without a blank line ends there.
-        protocols: What the first line may begin with, and is split after.
-        verify: Whether it must begin with one of them. Otherwise it is split at the first blank if not.
-
-    Returns:
-        None if its end is not among the bytes, though more would follow.
-
-    Raises:
-        StatusAndHeadersParserException: The first line is another.
+    If `is_all`, a head without a blank line ends with `data`. The first line is split after one of
+    `protocols`, which it must begin with if `verify`, or else at the first blank.
     """
     first = data.find(b"\n") + 1
     if first and not data[:first].strip():
@@ -80,11 +69,12 @@ def parse_head(
 class ParsedHead(StatusAndHeaders):  # type: ignore[misc]  # warcio has no types
     """A `StatusAndHeaders` whose fields are taken apart when more is asked for than some of them."""
 
-    def __init__(self, statusline: str, protocol: str, lines: bytes) -> None:
+    def __init__(self, statusline: str, protocol: str, lines: bytes, *, is_record: bool = False) -> None:
         self.statusline = statusline
         self.protocol = protocol
         self.headers_buff = None
         self._lines = lines
+        self._is_record = is_record
         self._fields: list[tuple[str, str]] | None = None
         # A line can be found by its beginning where none is folded, and all decode alike.
         self._is_simple = lines.isascii() and _FOLDED.search(lines) is None
@@ -94,7 +84,10 @@ class ParsedHead(StatusAndHeaders):  # type: ignore[misc]  # warcio has no types
     def headers(self) -> list[tuple[str, str]]:
         """Name and value of each field; the list may be changed."""
         if self._fields is None:
-            self._fields = _fields(_decoded(self._lines).split("\n")[1:])
+            self._fields = fields = _fields(_decoded(self._lines).split("\n")[1:])
+            uri = next((index for index, (name, _) in enumerate(fields) if name.lower() == _URI), None)
+            if self._is_record and uri is not None:
+                fields[uri] = fields[uri][0], _mended_uri(fields[uri][1])
         return self._fields
 
     @headers.setter
@@ -111,44 +104,21 @@ class ParsedHead(StatusAndHeaders):  # type: ignore[misc]  # warcio has no types
         if self._fields is not None or not self._is_simple:
             return super().get_header(name, default_value)
         found = _field_pattern(name).search(self._lines)
-        return found[1].decode().strip() if found is not None else default_value
+        if found is None:
+            return default_value
+        value = found[1].decode().strip()
+        return _mended_uri(value) if self._is_record and name.lower() == _URI else value
 
     get = __getitem__ = get_header
 
 
-class RecordHead(ParsedHead):
-    """The header of a record, in which forms of WARC-Target-URI that some writers have are mended."""
-
-    def __init__(self, raw: bytes) -> None:
-        if raw.startswith(_USUAL_VERSIONS):
-            super().__init__("", raw[:8].decode(), raw)
-        else:
-            head = parse_head(raw, is_all=True, protocols=ArcWarcRecordLoader.WARC_TYPES)
-            first = head.headers if head is not None else StatusAndHeaders("", [])
-            super().__init__(first.statusline, first.protocol, raw)
-
-    @property
-    @override
-    def headers(self) -> list[tuple[str, str]]:
-        if self._fields is None:
-            fields = super().headers
-            uri = next((index for index, (name, _) in enumerate(fields) if name.lower() == _URI), None)
-            if uri is not None:
-                fields[uri] = fields[uri][0], _mended_uri(fields[uri][1])
-            self._fields = fields
-        return self._fields
-
-    @headers.setter
-    def headers(self, fields: list[tuple[str, str]]) -> None:
-        self._fields = fields
-
-    @override
-    def get_header(self, name: str, default_value: Any = None) -> Any:
-        value = super().get_header(name, default_value)
-        is_uri = self._fields is None and value is not None and name.lower() == _URI
-        return _mended_uri(value) if is_uri else value
-
-    get = __getitem__ = get_header
+def record_head(raw: bytes) -> ParsedHead:
+    """Return the header of a record."""
+    if raw.startswith(_USUAL_VERSIONS):
+        return ParsedHead("", raw[:8].decode(), raw, is_record=True)
+    head = parse_head(raw, is_all=True, protocols=ArcWarcRecordLoader.WARC_TYPES)
+    first = head.headers if head is not None else StatusAndHeaders("", [])
+    return ParsedHead(first.statusline, first.protocol, raw, is_record=True)
 
 
 def _mended_uri(uri: str) -> str:

@@ -15,7 +15,7 @@ from warcio.digestverifyingreader import DigestChecker, DigestVerifyingReader
 from warcio.recordloader import ArcWarcRecord, ArcWarcRecordLoader
 
 from seekwarc.compat.warcio.errors import as_load_error
-from seekwarc.compat.warcio.heads import Head, ParsedHead, RecordHead, parse_head
+from seekwarc.compat.warcio.heads import Head, ParsedHead, parse_head, record_head
 from seekwarc.compat.warcio.streams import CheckedFile, DecodedPayload, PayloadFile, buffered
 from seekwarc.errors import FormatError
 from seekwarc.frames.codings import DecodedFile
@@ -64,14 +64,6 @@ class SeekableRecord(ArcWarcRecord):  # type: ignore[misc]  # warcio has no type
     `rec_headers`, `http_headers` and `raw_stream` come into being when they are asked for, and may be set, as
     programs do. `raw_stream` begins with the payload: `seek(0)` goes there.
 
-    Args:
-        record: The record.
-        options: How to read it.
-
-    Raises:
-        ArchiveLoadFailed: `check_digests` is "raise", and an algorithm is unknown.
-        StatusAndHeadersParserException: `verify_http` is set, and the first line is not one of HTTP.
-
     Attributes:
         record: The same record with the face of seekwarc, whose payload is read by range.
 
@@ -119,15 +111,11 @@ class SeekableRecord(ArcWarcRecord):  # type: ignore[misc]  # warcio has no type
     @_FoundOnce
     def rec_headers(self) -> Any:  # noqa: ANN401 - warcio has no types
         """The record header, a `StatusAndHeaders`."""
-        return RecordHead(self.record.header.raw)
+        return record_head(self.record.header.raw)
 
     @_FoundOnce
     def http_headers(self) -> Any:  # noqa: ANN401 - warcio has no types
-        """The HTTP head, a `StatusAndHeaders`; None if the block has no such head.
-
-        Raises:
-            LoadError: The record is damaged there.
-        """
+        """The HTTP head, a `StatusAndHeaders`; None if the block has no such head."""
         head = self._http_head
         if head is None and self._options.ensure_http_headers:
             return ArcWarcRecordLoader().default_http_headers(self.record.content_length, self.content_type)
@@ -185,18 +173,14 @@ class SeekableRecord(ArcWarcRecord):  # type: ignore[misc]  # warcio has no type
         return buffered(DecodedPayload(lambda: decoded(extent.open()), on_end))
 
     def finish(self) -> None:
-        """Read what has not been read, where digests are checked.
-
-        Raises:
-            ArchiveLoadFailed: A digest is wrong, and `check_digests` is "raise"; or the record is damaged.
-        """
+        """Read what has not been read, where digests are checked."""
         if self._verifier is not None:
             self._checked.finish()
 
     def _field(self, name: str) -> str | None:
         header = self.record.header
         # Usually both are the same, and this one costs less.
-        value = header.get(name) if header.raw.isascii() else RecordHead(header.raw).get_header(name)
+        value = header.get(name) if header.raw.isascii() else record_head(header.raw).get_header(name)
         return cast("str | None", value)
 
     @_FoundOnce
@@ -234,7 +218,6 @@ class SeekableRecord(ArcWarcRecord):  # type: ignore[misc]  # warcio has no type
 
     @_FoundOnce
     def _checked(self) -> CheckedFile:
-        """The payload, shown to the digests as it is read."""
         verifier, payload = self._verifier, self._payload
         head = self.record.content_length - payload.size
         if head:

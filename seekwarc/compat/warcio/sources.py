@@ -1,19 +1,12 @@
-"""Files for both readers: one that only goes forward but can be read again once, and a source as a file."""
+"""A file for both readers that only goes forward but can be read again once."""
 
 from __future__ import annotations
 
-import io
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from seekwarc.compiling import override
 from seekwarc.storage.streams import read_some
 
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-
-    from seekwarc.storage.source import RangeSource
-
-__all__ = ["MAX_KEPT", "ForwardFile", "SourceFile"]
+__all__ = ["MAX_KEPT", "ForwardFile"]
 
 MAX_KEPT: Final = 1 << 20
 """What of a pipe is kept, until it is known to be a WARC file."""
@@ -64,43 +57,3 @@ def _position_of(file: object) -> int:
     except (OSError, ValueError):
         return 0
     return position if isinstance(position, int) else 0
-
-
-class SourceFile(io.RawIOBase):
-    """A source as a raw, read-only binary file."""
-
-    def __init__(self, source: RangeSource) -> None:
-        super().__init__()
-        self._source = source
-        self._position = 0
-
-    @override
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        """Tell whether the source is seekable: not a pipe."""
-        return not self._source.is_pipe
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        """Fill `buffer` from the current position on; 0 at the end."""
-        with memoryview(buffer).cast("B") as view:
-            data = self._source.read(self._position, self._position + len(view))
-            view[: len(data)] = data
-        self._position += len(data)
-        return len(data)
-
-    @override
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = (0, self._position, self._source.size or 0)[whence]
-        self._position = max(base + offset, 0)
-        return self._position
-
-    @override
-    def tell(self) -> int:
-        return self._position
-
-    def close(self) -> None:
-        """Close it, and the source."""
-        super().close()
-        self._source.close()

@@ -22,12 +22,7 @@ STEP: Final = 256 << 10
 
 
 class PayloadFile(io.RawIOBase):
-    """Part of a record as a raw, read-only binary file, whose errors are warcio's too.
-
-    Args:
-        open_file: Opens the file at its beginning. Called again to go back, where it goes forward only.
-        on_end: Called when its end is read.
-    """
+    """Part of a record as a raw file with warcio's errors; `open_file` is called again to go back."""
 
     def __init__(
         self, open_file: Callable[[], io.RawIOBase], on_end: Callable[[], object] | None = None
@@ -53,11 +48,7 @@ class PayloadFile(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Fill `buffer` from the current position on; 0 at the end.
-
-        Raises:
-            LoadError: The record is damaged there.
-        """
+        """Fill `buffer` from the current position on; 0 at the end."""
         with memoryview(buffer).cast("B") as view:
             if self.closed:
                 raise ValueError("I/O operation on closed file")
@@ -70,11 +61,7 @@ class PayloadFile(io.RawIOBase):
             return count
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move the position, as `io.IOBase.seek`.
-
-        Raises:
-            LoadError: The end of a chunked body was asked for, and the record is damaged before it.
-        """
+        """Move the position, as `io.IOBase.seek`."""
         try:
             return self.file.seek(offset, whence)
         except FormatError as error:
@@ -131,11 +118,7 @@ class CheckedFile(PayloadFile):
         self._shown = 0
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """See `PayloadFile.readinto`.
-
-        Raises:
-            ArchiveLoadFailed: A digest is wrong, and `check_digests` was "raise".
-        """
+        """See `PayloadFile.readinto`."""
         begin = self.tell()
         count = super().readinto(buffer)
         if begin <= self._shown < begin + count:
@@ -144,11 +127,7 @@ class CheckedFile(PayloadFile):
         return count
 
     def finish(self) -> None:
-        """Show the digests what has not been read yet.
-
-        Raises:
-            ArchiveLoadFailed: A digest is wrong, and `check_digests` was "raise"; or the record is damaged.
-        """
+        """Show the digests what has not been read yet."""
         try:
             while data := self._extent.pread(self._shown, STEP):
                 self._show(data)

@@ -155,7 +155,6 @@ class _PendingRecord:
             self._head += data
 
     def write_block(self, stream: Any) -> None:  # noqa: ANN401
-        """Write the record, whose block is the HTTP head and what a stream holds."""
         self._writer.write_raw(self._header, _Joined(self._head, stream))
         self._writer.flush()
         self._is_written = True

@@ -5,14 +5,17 @@ import { el } from "./dom.js";
 const SHOWN = 2000;
 
 export function copyButton(name, text) {
-  const label = el("span", { role: "status" }, name);
-  const button = el("button", { type: "button", class: "link copy", title: text }, label);
+  const said = el("span", { "aria-live": "polite", class: "sr" });
+  const button = el("button", { type: "button", class: "link copy", title: text, "aria-label": name }, name);
   button.addEventListener("click", async () => {
-    if (await copied(text)) label.textContent = "Copied";
+    if (await copied(text)) button.textContent = said.textContent = "Copied";
     else byHand(button, text);
-    setTimeout(() => { label.textContent = name; }, SHOWN);
+    setTimeout(() => {
+      button.textContent = name;
+      said.textContent = "";
+    }, SHOWN);
   });
-  return button;
+  return el("span", { class: "copy-room" }, button, said);
 }
 
 /** Copy a text; false if the browser forbids it, as it does to pages of other computers. */

@@ -36,8 +36,11 @@ export class Cost {
     try {
       const cost = await json(`api/views/${this.view}`);
       if (this.closed) return;
-      const said = [bytes(cost.bytes_asked), bytes(cost.bytes_read), bytes(cost.bytes_decoded), share(Math.min(cost.bytes_read, this.stored), this.stored)];
+      const fromMemory = !cost.bytes_read && cost.bytes_asked;
+      const part = fromMemory ? "from memory" : share(Math.min(cost.bytes_read, this.stored), this.stored);
+      const said = [bytes(cost.bytes_asked), bytes(cost.bytes_read), bytes(cost.bytes_decoded), part];
       said.forEach((text, index) => { this.values[index].textContent = text; });
+      this.values.at(-1).classList.toggle("soft", Boolean(fromMemory));
       this.told(cost);
     } catch {
       // The view that reads shows the error.

@@ -3,13 +3,20 @@
 
 import { bytes, count, el, number, share } from "./dom.js";
 
+/** States of frames: the name in a cost, the word for people, the colour. Later ones are painted over. */
+const STATES = [
+  ["from_memory", "from memory", "--frame-memory"],
+  ["frames", "fetched", "--frame-lit"],
+  ["damaged", "damaged", "--frame-bad"],
+];
+
 export class FrameMap {
   /** @param picked  called with the first content byte of a cell that was picked */
   constructor(picked) {
     this.picked = picked;
     this.cells = [];
     this.starts = [0];
-    this.fetched = [];
+    this.cost = null;
     this.at = -1;
     this.canvas = el("canvas", { class: "frames-picture" });
     this.slider = el("div", {
@@ -39,14 +46,24 @@ export class FrameMap {
     this.draw();
   }
 
-  /** Light frames up: runs [first, last). */
-  light(runs) {
-    const key = runs.join();
+  /** Light frames up; each state of a cost is runs [first, last). */
+  light(cost) {
+    const key = JSON.stringify(STATES.map(([name]) => cost[name]));
     if (key === this.lit) return;
     this.lit = key;
-    this.fetched = runs;
+    this.cost = cost;
     if (this.at < 0) this.say();
     this.draw();
+  }
+
+  /** How many of the frames [first, last) are in a state. */
+  known(state, first = 0, last = Infinity) {
+    return (this.cost?.[state] ?? []).reduce((sum, [begin, end]) => sum + Math.max(Math.min(last, end) - Math.max(first, begin), 0), 0);
+  }
+
+  /** What of the frames [first, last) is known, in words. */
+  words(first, last) {
+    return STATES.map(([name, word]) => [this.known(name, first, last), word]).filter(([many]) => many).map(([many, word]) => `${number(many)} ${word}`);
   }
 
   say() {
@@ -59,10 +76,10 @@ export class FrameMap {
       const [first, last, content, stored] = this.cells[this.at];
       const which = last - first === 1 ? `Frame ${number(first)}` : `Frames ${number(first)} to ${number(last - 1)}`;
       const how = stored >= content ? "stored as it is" : `compressed to ${share(stored, content)}`;
-      text = `${which}: ${bytes(content)} in ${bytes(stored)}, ${how}`;
+      text = [`${which}: ${bytes(content)} in ${bytes(stored)}, ${how}`, ...this.words(first, last)].join("; ");
     } else {
-      const fetched = this.fetched.reduce((sum, [first, last]) => sum + last - first, 0);
-      text = `${count(map.frames, "frame")}, ${bytes(map.content)} in ${bytes(map.stored)} (${share(map.stored, map.content)}); ${number(fetched)} fetched`;
+      const known = this.words().join(", ") || "none fetched";
+      text = `${count(map.frames, "frame")}, ${bytes(map.content)} in ${bytes(map.stored)} (${share(map.stored, map.content)}); ${known}`;
     }
     this.caption.textContent = text;
     this.slider.setAttribute("aria-valuenow", Math.max(this.at, 0));
@@ -111,22 +128,16 @@ export class FrameMap {
     const paint = this.canvas.getContext("2d");
     const style = getComputedStyle(this.slider);
     const colour = (name) => style.getPropertyValue(name).trim();
-    const [room, ink, lit, point] = ["--frame-room", "--frame-ink", "--frame-lit", "--frame-point"].map(colour);
+    const [room, ink, point] = ["--frame-room", "--frame-ink", "--frame-point"].map(colour);
+    const states = STATES.map(([name, , variable]) => [name, colour(variable)]);
     const total = this.starts.at(-1) || 1;
     const full = this.canvas.height;
     const gap = this.canvas.width / this.cells.length > 5 * dense ? dense : 0;
-    let run = 0;
     this.cells.forEach(([first, last, content, stored], index) => {
       const left = Math.floor((this.starts[index] / total) * this.canvas.width);
       const right = Math.floor((this.starts[index + 1] / total) * this.canvas.width);
       const wide = Math.max(right - left - gap, 1);
-      while (run < this.fetched.length && this.fetched[run][1] <= first) run += 1;
-      let known = 0;
-      for (let next = run; next < this.fetched.length && this.fetched[next][0] < last; next += 1) {
-        known += Math.min(last, this.fetched[next][1]) - Math.max(first, this.fetched[next][0]);
-      }
       const high = Math.max(Math.round(Math.min(content ? stored / content : 0, 1) * full), 2 * dense);
-      const part = known / (last - first);
       const bar = (colour, alpha, from) => {
         paint.globalAlpha = alpha;
         paint.fillStyle = colour;
@@ -135,9 +146,11 @@ export class FrameMap {
       };
       bar(room, 1, 0);
       bar(ink, 1, full - high);
-      if (known) {
-        bar(lit, 0.15 + 0.15 * part, 0);
-        bar(lit, 0.45 + 0.55 * part, full - high);
+      for (const [name, tint] of states) {
+        const part = this.known(name, first, last) / (last - first);
+        if (!part) continue;
+        bar(tint, 0.15 + 0.15 * part, 0);
+        bar(tint, 0.45 + 0.55 * part, full - high);
       }
     });
     if (this.at >= 0) {

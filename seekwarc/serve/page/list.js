@@ -1,7 +1,7 @@
 // The list of records: pages of rows are fetched when they become visible.
 
 import { json, Problem } from "./api.js";
-import { bytes, count, date, el, settled } from "./dom.js";
+import { bytes, count, date, el, number, settled } from "./dom.js";
 import { Rows } from "./rows.js";
 
 const PAGE = 100;
@@ -19,6 +19,7 @@ export class RecordList {
     this.found = found;
     this.opened = opened;
     this.active = 0;
+    this.damaged = 0;
     this.openId = null;
     this.rows = new Rows(box, ROW, {
       wanted: (first, seen) => this.wanted(first, seen),
@@ -96,11 +97,19 @@ export class RecordList {
     this.found.classList.add("bad");
   }
 
+  countDamage(places) {
+    if (places === this.damaged) return;
+    this.damaged = places;
+    this.say();
+  }
+
   say() {
     this.found.classList.remove("bad");
     const filtered = Object.keys(this.query).some((name) => name !== "sort");
     const reading = this.complete ? "" : ", still reading";
-    if (this.total) this.found.textContent = count(this.total, "record") + reading;
+    // Damaged places are rows, too. They have nothing that a filter could find.
+    const records = this.total - (filtered ? 0 : this.damaged);
+    if (this.total) this.found.textContent = count(records, "record") + reading;
     else if (!this.complete) this.found.textContent = "Reading …";
     else this.found.textContent = filtered ? "No record matches." : "There are no records.";
   }
@@ -130,10 +139,15 @@ export class RecordList {
   element(index, row) {
     const attributes = { id: `row-${index}`, class: "row", role: "option", "aria-posinset": index + 1, "data-index": index };
     if (!row) return el("div", { ...attributes, "aria-label": "loading" }, el("div", { class: "ghost" }), el("div", { class: "ghost short" }));
+    if (row.is_damage) {
+      return el("div", { ...attributes, class: "row damaged", title: row.problem }, el("div", { class: "uri" }, "A damaged place"), el(
+        "div", { class: "about" }, el("span", { class: "media" }, row.problem), el("span", { class: "size" }, `byte ${number(row.offset)}`),
+      ));
+    }
     return el("div", attributes, uri(row.uri ?? (row.type === "warcinfo" ? "About this file" : "no URI")), el(
       "div", { class: "about" },
       el("span", { class: `kind ${row.type}` }, row.type ?? "no type"),
-      el("span", { class: "media" }, row.media_type ?? ""),
+      el("span", { class: "media" }, row.mime ?? ""),
       row.status !== null && row.status !== 200 ? el("span", { class: "status" }, String(row.status)) : null,
       el("span", { class: "when" }, date(row.date)),
       el("span", { class: "size" }, bytes(row.size)),

@@ -5,7 +5,8 @@ import { bytes, count, el, number, parseSize, settled } from "./dom.js";
 import { RecordList } from "./list.js";
 import { RecordPane } from "./record.js";
 
-const FILTERS = ["q", "type", "media_type", "since", "until", "min_size", "max_size", "sort"];
+const FILTERS = ["q", "type", "status", "mime", "since", "until", "min_size", "max_size", "captures", "sort"];
+const ALWAYS_SEEN = ["q", "captures", "sort"];
 const THEMES = ["auto", "light", "dark"];
 const $ = (id) => document.getElementById(id);
 
@@ -75,15 +76,17 @@ function fillForm() {
     const wanted = state[name] ?? (name === "sort" ? "stored" : "");
     if (field.tagName === "SELECT" && ![...field.options].some((option) => option.value === wanted)) field.append(el("option", { value: wanted }, wanted));
     const kept = document.activeElement === field || field.getAttribute("aria-invalid") === "true";
-    if (!kept && field.value !== wanted) field.value = wanted;
+    if (field.type === "checkbox") field.checked = Boolean(wanted);
+    else if (!kept && field.value !== wanted) field.value = wanted;
   }
-  const on = FILTERS.slice(1, -1).filter((name) => state[name]).length;
+  const on = FILTERS.filter((name) => state[name] && !ALWAYS_SEEN.includes(name)).length;
   $("filters-on").textContent = on ? ` (${on})` : "";
 }
 
 /** Return what is wrong with a field, or null if it is valid. */
 function wrong(name, value) {
   if (name.endsWith("_size") && Number.isNaN(parseSize(value))) return "A size is a number such as 4096, 10M or 1.5G.";
+  if (name === "status" && value && !/^([0-9]{3}|[0-9]xx)$/i.test(value)) return "A status is a number such as 404, or a class such as 4xx.";
   const date = /^\d{4}(-\d\d(-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?)?)?$/;
   if ((name === "since" || name === "until") && value && !date.test(value)) return "A date is written 2026, 2026-11 or 2026-11-21.";
   return null;
@@ -94,7 +97,7 @@ function take() {
   let refused = null;
   for (const name of FILTERS) {
     const field = form.elements[name];
-    const value = field.value.trim();
+    const value = field.type === "checkbox" ? (field.checked ? "1" : "") : field.value.trim();
     const why = wrong(name, value);
     field.setAttribute("aria-invalid", String(why !== null));
     refused ??= why;
@@ -169,16 +172,20 @@ async function holding() {
   const name = files.length === 1 ? files[0].name : count(files.length, "file");
   $("holding").textContent = `${count(summary.records, "record")}, ${bytes(size)} in ${name}`;
   $("holding").title = files.map((file) => `${file.name}: ${number(file.records)}, ${bytes(file.size)}`).join("\n");
-  const damaged = files.filter((file) => file.problem);
-  document.querySelector(".damage")?.remove();
-  if (damaged.length) {
-    $("panes").before(el("div", { class: "damage notice bad", role: "alert" }, ...damaged.map((file) => el("p", {}, `${file.problem}. Records after byte ${number(file.position)} are not listed; “seekwarc recover” saves those that are intact.`))));
+  const damage = files.flatMap((file) => [
+    ...(file.damaged ? [`${file.name}: ${count(file.damaged, "place")} damaged, listed among the records; “seekwarc verify” describes the damage.`] : []),
+    ...(file.problem ? [`${file.problem}. Records after byte ${number(file.position)} are not listed; “seekwarc recover” saves those that are intact.`] : []),
+  ]);
+  if (damage.join() !== document.querySelector(".damage")?.dataset.said) {
+    document.querySelector(".damage")?.remove();
+    if (damage.length) $("panes").before(el("div", { class: "damage notice bad", role: "alert", "data-said": damage.join() }, ...damage.map((text) => el("p", {}, text))));
   }
   $("reading").hidden = summary.complete;
   $("reading").setAttribute("aria-valuenow", size ? Math.round((100 * position) / size) : 0);
   $("reading").firstElementChild.style.width = `${size ? (100 * position) / size : 0}%`;
+  list.countDamage(files.reduce((sum, file) => sum + file.damaged, 0));
   options(form.elements.type, summary.types);
-  $("media-types").replaceChildren(...Object.keys(summary.media_types).filter(Boolean).map((value) => el("option", { value })));
+  $("media-types").replaceChildren(...Object.keys(summary.mimes).filter(Boolean).map((value) => el("option", { value })));
   if (!summary.complete || !list.complete) {
     list.refresh();
     setTimeout(holding, 700);

@@ -31,7 +31,7 @@ const PATIENCE = 500;
 
 /** The views that make sense for a record, the best first. */
 function viewsOf(record) {
-  const type = record.media_type ?? "";
+  const type = record.mime ?? "";
   const views = [];
   if (record.payload_size) {
     if (/^(audio|video)\//.test(type)) views.push("play");
@@ -39,9 +39,11 @@ function viewsOf(record) {
     if (/[/+]json$/.test(type)) views.push("json");
     if (TEXTUAL.test(type)) views.push("text");
     if (HTML.test(type)) views.push("page");
+    // A browser shows no PDF in a sandbox, and without one its links could leave this page: so its bytes.
+    if (type === "application/pdf") views.push("hex");
   }
   if (!views.length || record.payload_size === 0) views.push("headers");
-  if (record.block_size) views.push("hex");
+  if (record.block_size && !views.includes("hex")) views.push("hex");
   if (record.payload_size && !/^(audio|video|image)\//.test(type) && !views.includes("text")) views.push("text");
   if (!views.includes("headers")) views.push("headers");
   // In the order in which the tabs stand, which is always the same.
@@ -139,7 +141,7 @@ export class RecordPane {
     }
     this.tabs.addEventListener("keydown", (event) => this.tabKey(event, views.all));
     this.frames = new FrameMap((position) => this.jump(position));
-    this.cost = new Cost(this.view, record.length, (cost) => this.frames?.light(cost.frames));
+    this.cost = new Cost(this.view, record.length, (cost) => this.frames?.light(cost));
     this.root.replaceChildren(
       el("div", { class: "record-head" }, this.back(), this.title(), ...this.notes()),
       el("div", { class: "tab-bar" }, this.tabs, this.copy(), this.save()),
@@ -153,7 +155,7 @@ export class RecordPane {
   title() {
     const { record } = this;
     const facts = [
-      date(record.date), record.http?.status ? String(record.http.status) : null, record.media_type,
+      date(record.date), record.http?.status ? String(record.http.status) : null, record.mime,
       record.counting ? "size being counted…" : record.payload_size === null ? null : sizeOf(record), record.codings.length ? record.codings.join(", ") : null,
     ];
     return el("div", {},

@@ -8,7 +8,7 @@ const FRAMES = {
   none: "found by scanning: there is no seek table",
   unusable: "found by scanning: the seek table cannot be believed",
   single: "the record is one frame",
-  stored: "the file is not compressed",
+  uncompressed: "the file is not compressed",
   segments: "of several records, joined",
   stream: "the record is read from its beginning: it is not in frames that can be reached",
 };

@@ -5,14 +5,14 @@ import { bytes, el, number } from "./dom.js";
 
 export function imageView({ record, view, touch }) {
   const picture = el("img", { src: payloadUrl(record.id, view), alt: record.file_name });
-  const about = el("p", { class: "quiet-line" }, `${record.media_type}, ${bytes(record.payload_size)}`);
+  const about = el("p", { class: "quiet-line" }, `${record.mime}, ${bytes(record.payload_size)}`);
   const trouble = el("p", { class: "notice bad", role: "alert", hidden: true });
   const frame = el("button", { type: "button", class: "picture", "aria-pressed": "false", "aria-label": "Show in full size", title: "Full size, or all of it" }, picture);
   frame.addEventListener("click", () => {
     frame.setAttribute("aria-pressed", String(frame.classList.toggle("full")));
   });
   picture.addEventListener("load", () => {
-    about.textContent = `${record.media_type}, ${bytes(record.payload_size)}, ${number(picture.naturalWidth)} × ${number(picture.naturalHeight)}`;
+    about.textContent = `${record.mime}, ${bytes(record.payload_size)}, ${number(picture.naturalWidth)} × ${number(picture.naturalHeight)}`;
     touch();
   });
   picture.addEventListener("error", async () => {

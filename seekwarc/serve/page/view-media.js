@@ -11,15 +11,15 @@ const WORDS = {
 };
 
 export function mediaView({ record, view, touch }) {
-  const kind = record.media_type.startsWith("audio/") ? "audio" : "video";
+  const kind = record.mime.startsWith("audio/") ? "audio" : "video";
   const player = el(kind, { controls: true, preload: "metadata", src: payloadUrl(record.id, view), "aria-label": record.file_name });
-  const about = el("p", { class: "quiet-line" }, `${record.media_type}, ${bytes(record.payload_size)}`);
+  const about = el("p", { class: "quiet-line" }, `${record.mime}, ${bytes(record.payload_size)}`);
   const trouble = el("p", { class: "notice bad", role: "alert", hidden: true });
   const element = el("div", { class: `view player ${kind}` }, player, about, trouble);
   for (const event of ["progress", "seeking", "timeupdate", "loadedmetadata", "waiting"]) player.addEventListener(event, touch);
   player.addEventListener("loadedmetadata", () => {
     const size = player.videoWidth ? `, ${number(player.videoWidth)} × ${number(player.videoHeight)}` : "";
-    about.textContent = `${record.media_type}, ${bytes(record.payload_size)}${size}, ${duration(player.duration)}`;
+    about.textContent = `${record.mime}, ${bytes(record.payload_size)}${size}, ${duration(player.duration)}`;
   });
   player.addEventListener("error", async () => {
     const cost = await json(`api/views/${view}`).catch(() => null);

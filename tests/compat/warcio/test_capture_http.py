@@ -60,3 +60,27 @@ def test_traffic_is_recorded(tmp_path: Path) -> None:
         assert [it.type for it in records] == ["response", "request"] * 2
         assert [(it.target_uri or "").rpartition("/")[2] for it in records[::2]] == ["first", "second"]
         assert records[2].payload.pread(1_000_000, 4) == b"film"
+
+
+LATE = """
+import http.client, sys, warnings
+
+class Connection(http.client.HTTPConnection):
+    pass
+
+Connection.__module__ = "client"
+from seekwarc.compat.warcio.capture_http import capture_http
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    with capture_http() as writer:
+        pass
+    writer.out.close()
+print(*(str(it.message) for it in caught), sep="\\n")
+"""
+
+
+def test_what_was_imported_before_is_named() -> None:
+    command = [sys.executable, "-c", LATE]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert done.stdout.startswith("client: imported before seekwarc.compat.warcio.capture_http")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 
-from seekwarc.compat.warcio.sources import MAX_KEPT, ForwardFile, SourceFile
+from seekwarc.compat.warcio.sources import MAX_KEPT, ForwardFile
+from seekwarc.storage.source_file import SourceFile
 from tests.support.sources import Pipe, RecordingSource
 
 
@@ -37,14 +38,6 @@ def test_a_file_without_a_position_begins_at_0() -> None:
             raise OSError("not seekable")
 
     assert ForwardFile(Socket()).tell() == 0
-
-
-def test_a_source_is_a_seekable_file() -> None:
-    file = SourceFile(RecordingSource(b"0123456789"))
-    assert (file.seek(-3, io.SEEK_END), file.read(), file.read()) == (7, b"789", b"")
-    assert (file.seek(2), file.seek(1, io.SEEK_CUR), file.read(2), file.tell()) == (2, 3, b"34", 5)
-    assert file.readable()
-    assert file.seekable()
 
 
 def test_closing_a_file_closes_what_it_reads() -> None:

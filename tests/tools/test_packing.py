@@ -11,7 +11,7 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import SourceError, TargetError
-from seekwarc.tools.pack import files_below, pack
+from seekwarc.tools.packing import files_below, pack
 from tests.support.writing import noise
 
 

@@ -1,4 +1,4 @@
-"""`seekwarc.tools.extract`."""
+"""`seekwarc.tools.extracting`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import seekwarc
 from seekwarc.errors import TargetExistsError
 from seekwarc.read.selection import Selection
-from seekwarc.tools.extract import MANIFEST, Extracted, Extractor
+from seekwarc.tools.extracting import MANIFEST, Extracted, Extractor
 from tests.support.foreign import Foreign
 from tests.support.writing import Repeated
 

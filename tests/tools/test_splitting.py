@@ -18,9 +18,9 @@ import seekwarc
 from seekwarc.errors import ChecksumError, FormatError, TargetError, TargetExistsError
 from seekwarc.read.options import ReadOptions
 from seekwarc.tools.concatenating import concat
-from seekwarc.tools.copy_inputs import parts_of, table_mode_of
+from seekwarc.tools.copy_inputs import parts_of, settings_of
 from seekwarc.tools.copy_target import Recompressed
-from seekwarc.tools.split import Piece, Splitting, split
+from seekwarc.tools.splitting import Piece, Splitting, split
 from tests.support.foreign import Foreign, text, warc_header
 from tests.support.joined import FoundRecord, assert_right, decompressed
 from tests.support.rounds import rounds
@@ -440,7 +440,7 @@ class Watched(io.BytesIO):
 
 def test_an_interruption_leaves_no_piece(tmp_path) -> None:
     def stop() -> None:
-        if len(list(tmp_path.rglob("*.warc.zst"))) > 3:
+        if len(list(tmp_path.rglob(".part-*"))) > 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -458,7 +458,7 @@ def test_no_piece_has_its_name_before_all_are_finished(tmp_path) -> None:
 
 def test_a_file_that_appeared_meanwhile_is_not_replaced(tmp_path) -> None:
     def take() -> None:
-        if list(tmp_path.rglob("part-00003.*")):
+        if list(tmp_path.rglob(".part-00003.*")):
             (tmp_path / "part-00002.warc.zst").write_bytes(b"mine")
 
     with pytest.raises(TargetError, match=r"part-00002\.warc\.zst: another process made a file of this name"):
@@ -534,7 +534,7 @@ def test_any_generated_file_can_be_split(
     with seekwarc.open(whole) as archive:
         expected = [(record.header.raw, record.block.read()) for record in archive]
     with parts_of([whole], None, ReadOptions()) as parts:
-        tables = table_mode_of(parts)
+        tables = settings_of(parts, lambda _: None, verify=True).tables
     found = [assert_right(data, dictionary=codec, tables=tables) for data in pieces]
     again = []
     governing = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,8 +13,9 @@ from typing import BinaryIO, Unpack
 
 from seekwarc import __version__
 from seekwarc.errors import SeekWarcError, SourceError
+from seekwarc.storage.expand import refuse_empty, walk
 from seekwarc.write.block_reader import SizedStream, length_of
-from seekwarc.write.numbering import ExistingSeries
+from seekwarc.write.files import ExistingSeries
 from seekwarc.write.options import RecordOptions
 from seekwarc.write.writer import Writer
 from seekwarc.write.written import Written
@@ -28,7 +29,17 @@ TYPE_OF_ENCODING = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", 
 
 @dataclass(frozen=True, slots=True)
 class NamedStream:
-    """A stream that is packed as a file with a name, such as standard input."""
+    """A stream that is packed as a file with a name, such as standard input.
+
+    Example:
+        >>> import io
+        >>> from pathlib import Path
+        >>> from seekwarc.tools.packing import NamedStream
+        >>> dump = NamedStream(Path("/dumps/site.sql"), io.BytesIO(b"CREATE TABLE pages"))
+        >>> (_, written), = seekwarc.tools.pack([dump], "site.warc.zst")
+        >>> written.target_uri, written.content_length
+        ('file:///dumps/site.sql', 18)
+    """
 
     path: Path
     """Name that determines the target URI and the content type."""
@@ -36,20 +47,12 @@ class NamedStream:
 
 
 def files_below(names: Sequence[str]) -> Iterator[Path]:
-    """Yield the given files, and all files in the given folders and their subfolders, in path order.
-
-    Raises:
-        SourceError: A name is empty or does not exist, or is a pipe, a device, or an unreadable folder.
-    """
+    """Yield the given files, and all files in the given folders and their subfolders, in path order."""
     for name in names:
-        if not name:
-            # Path("") is the current folder, which a script with an unset variable does not mean.
-            raise SourceError("a name is empty; name a file or a folder (`.` for the current one)")
+        refuse_empty(name)
         path = Path(name)
         if path.is_dir():
-            for folder, folders, files in os.walk(path, onerror=_raise):
-                folders.sort()
-                yield from (Path(folder, file) for file in sorted(files) if Path(folder, file).is_file())
+            yield from (Path(file) for file in walk(name) if os.path.isfile(file))
         elif path.is_file():
             yield path
         elif path.exists():
@@ -63,12 +66,8 @@ def files_below(names: Sequence[str]) -> Iterator[Path]:
             raise SourceError("no such file", source=name)
 
 
-def _raise(error: OSError) -> None:
-    raise SourceError(f"cannot be read: {error.strerror}", source=error.filename) from error
-
-
 def pack(
-    files: Sequence[Path | NamedStream],
+    files: str | os.PathLike[str] | Iterable[str | os.PathLike[str] | NamedStream],
     target: str | os.PathLike[str] | BinaryIO,
     *,
     base_uri: str | None = None,
@@ -78,11 +77,13 @@ def pack(
 ) -> list[tuple[Path, Written]]:
     """Write each file as a `resource` record (WARC 1.1, clause 6.4), after a warcinfo record.
 
+        tools.pack(["talk.mp4", "photos"], "talk.warc.zst", base_uri="https://example.org/")
+
     WARC-Date is the time when the file was last modified, or the present time for a stream. Content-Type is
     guessed from the name.
 
     Args:
-        files: The files, and streams with names.
+        files: The files, folders (all files in and below them), and streams with names; one path, or several.
         target: The new .warc.zst.
         base_uri: Prefix that makes a target URI of each given path; `file://` URIs unless given.
         existing: Whether an existing target is refused ("error") or replaced ("overwrite"), or an existing
@@ -104,7 +105,7 @@ def pack(
                 "description": "packed files",
             }
         )
-        for entry in files:
+        for entry in _entries(files):
             path = entry if isinstance(entry, Path) else entry.path
             try:
                 with path.open("rb") if isinstance(entry, Path) else nullcontext(entry.stream) as file:
@@ -122,6 +123,16 @@ def pack(
                 raise SourceError(f"cannot be read: {error.strerror or error}", source=str(path)) from error
             written.append((path, record))
     return written
+
+
+def _entries(
+    files: str | os.PathLike[str] | Iterable[str | os.PathLike[str] | NamedStream],
+) -> Iterator[Path | NamedStream]:
+    for entry in [files] if isinstance(files, str | os.PathLike) else files:
+        if isinstance(entry, NamedStream) or (isinstance(entry, Path) and not entry.is_dir()):
+            yield entry
+        else:
+            yield from files_below([os.fspath(entry)])
 
 
 def _uri(path: Path, base_uri: str | None) -> str:

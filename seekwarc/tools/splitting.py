@@ -5,27 +5,25 @@ Source: WARC 1.1, clauses 5.16, 5.17 and 6.2 (warcinfo) and annex C (files of a 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Final, Self, Unpack
+from typing import Final, Unpack
 
 from seekwarc.errors import FormatError, TargetExistsError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.system import default_threads
-from seekwarc.tools.copy_inputs import PartTarget, parts_of, table_mode_of
+from seekwarc.tools.copy_inputs import PartTarget, parts_of, settings_of
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord
-from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
+from seekwarc.tools.copy_target import CopyTarget, Recompressed, Tally
 from seekwarc.tools.progress import Progress, no_progress
-from seekwarc.write.files import Existing, give_name, sync_folder, unwritable
-from seekwarc.write.numbering import numbered_names
+from seekwarc.tools.work import hidden_folder
+from seekwarc.write.files import Existing, refuse_url
 from seekwarc.write.output import PathOutput
+from seekwarc.write.targets import numbered_names
 
 __all__ = ["Piece", "Splitting", "split"]
 
@@ -42,6 +40,11 @@ _OTHER_ENDING = re.compile(r"\.(gz|warc)$", re.IGNORECASE)
 class Piece:
     """One of the new files.
 
+    Example:
+        >>> piece = seekwarc.tools.split("crawl.warc.zst", "part", max_records=2).pieces[0]
+        >>> piece.name, piece.records
+        ('part-00000.warc.zst', 2)
+
     Attributes:
         name: Its path.
         records: Number of records in it, a repeated warcinfo record included.
@@ -56,6 +59,11 @@ class Piece:
 @dataclass(frozen=True, slots=True)
 class Splitting:
     """The result of splitting a file.
+
+    Example:
+        >>> done = seekwarc.tools.split("crawl.warc.zst", "part", max_records=2)
+        >>> done.records, done.verified
+        (5, True)
 
     Attributes:
         pieces: The new files, in order.
@@ -89,6 +97,9 @@ def split(
     **limits: Unpack[ReadLimits],
 ) -> Splitting:
     """Split a file into files that hold its records in order, byte for byte.
+
+        done = tools.split("crawl.warc.zst", "part.warc.zst", max_size=1 << 30)
+        print([piece.name for piece in done.pieces])
 
     The frames of a .warc.zst are copied, as by `concat`; a .warc.gz or .warc is compressed.
 
@@ -129,33 +140,34 @@ def split(
         raise ValueError(f"max_size is {max_size}, not {MIN_SIZE} or more")
     if max_records is not None and max_records < 1:
         raise ValueError(f"max_records is {max_records}, not 1 or more")
+
+    def is_full(piece: CopyTarget, record: StoredRecord | LooseRecord, records: int, others: int) -> bool:
+        if max_records is not None and records >= max_records:
+            return True
+        return max_size is not None and others > 0 and not piece.has_room(record, max_size)
+
     names = _names(os.fspath(pattern))
     folder = os.path.dirname(os.path.abspath(pattern))
     tally = Tally()
-    with parts_of([source], folder, ReadOptions(**limits)) as (part,):
-        problem = part.problem(part.dictionary)
-        if problem is not None:
-            on_warning(f"{part.name}: {problem}: its records will be compressed again")
-        settings = CopySettings(table_mode_of([part]), part.dictionary, part.dictionary_frame(), verify)
+    with parts_of([source], folder, ReadOptions.of(**limits)) as (part,):
+        settings = settings_of([part], on_warning, verify=verify)
         with (
             closing(OrderedWork(threads or default_threads())) as work,
-            _Workshop(folder, names, existing) as workshop,
+            hidden_folder(folder) as hidden,
             closing(part.records(part.dictionary, on_progress, "splitting")) as records,
         ):
-            pieces = _Pieces(
-                lambda: CopyTarget(workshop.begin(), work, settings, tally),
-                max_size,
-                max_records,
+            outputs = _Outputs(hidden, names, existing)
+            pieces = _pieces(
+                records,
+                lambda: CopyTarget(outputs.begin(), work, settings, tally),
+                is_full,
                 repeat_warcinfo=repeat_warcinfo,
             )
-            with pieces:
-                for record in records:
-                    pieces.add(record)
-            if not pieces.finished:
+            if not pieces:
                 raise FormatError("the file has no record", source=part.name)
-            workshop.publish()
+            outputs.publish()
     return Splitting(
-        pieces=tuple(pieces.finished),
+        pieces=tuple(pieces),
         records=tally.records,
         bytes_copied=tally.bytes_copied,
         bytes_recompressed=tally.bytes_recompressed,
@@ -164,135 +176,79 @@ def split(
     )
 
 
-class _Workshop:
-    """A hidden folder for files that get their names all together, or not at all."""
+class _Outputs:
+    """Files that get their names all together, or not at all. Until then they are in a hidden folder."""
 
-    def __init__(self, folder: str, names: Iterator[str], existing: Existing) -> None:
-        self._folder = folder
+    def __init__(self, hidden: str | None, names: Iterator[str], existing: Existing) -> None:
+        self._hidden = hidden
         self._names = names
         self._existing = existing
-        self._made: list[str] = []
-        try:
-            self._hidden = tempfile.TemporaryDirectory(".partial", ".split.", folder)
-        except OSError as error:
-            raise unwritable(error, folder) from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._hidden.cleanup()
+        self._made: list[PathOutput] = []
 
     def begin(self) -> PathOutput:
         name = next(self._names)
         if self._existing == "error":
             _refuse(name)
-        output = PathOutput(os.path.join(self._hidden.name, os.path.basename(name)))
-        output.name = name
-        self._made.append(name)
-        return output
+        self._made.append(PathOutput(name, existing=self._existing, folder=self._hidden))
+        return self._made[-1]
 
     def publish(self) -> None:
         """Give all files their names; if one fails, remove the others again, unless they replaced files."""
         _refuse(next(self._names))
         try:
-            for name in self._made:
-                self._name(name)
-            sync_folder(self._folder)
+            for output in self._made:
+                output.commit()
         except BaseException:
             if self._existing == "error":
-                for name in self._made:
-                    self._abort_named(name)
+                for output in self._made:
+                    output.abort_committed()
             raise
 
-    def _name(self, name: str) -> None:
-        try:
-            give_name(self._hidden_path(name), name, name, self._existing)
-        except TargetExistsError:
-            raise
-        except OSError as error:
-            raise unwritable(error, name) from error
 
-    def _abort_named(self, name: str) -> None:
-        """Remove a file that was given its name, but no other file of that name."""
-        hidden = self._hidden_path(name)
-        with contextlib.suppress(OSError):
-            if not os.path.lexists(hidden) or os.path.samefile(hidden, name):
-                os.unlink(name)
+def _pieces(
+    records: Iterable[StoredRecord | LooseRecord],
+    begin: Callable[[], CopyTarget],
+    is_full: Callable[[CopyTarget, StoredRecord | LooseRecord, int, int], bool],
+    *,
+    repeat_warcinfo: bool,
+) -> list[Piece]:
+    pieces: list[Piece] = []
+    current: CopyTarget | None = None
+    warcinfo: StoredRecord | LooseRecord | None = None
+    count = others = 0
+    try:
+        for record in records:
+            is_warcinfo = record.header.get("WARC-Type") == "warcinfo"
+            if is_warcinfo and repeat_warcinfo:
+                warcinfo = record.kept() if record.header.content_length <= MAX_REPEATED else None
+            if current is not None and is_full(current, record, count, others):
+                pieces.append(_finished(current))
+                current = None
+            if current is None:
+                current = begin()
+                count = others = 0
+                if pieces and warcinfo is not None and not is_warcinfo:
+                    current.add(warcinfo, again=True)
+            # What was read to keep it cannot be read again.
+            current.add(warcinfo if is_warcinfo and isinstance(warcinfo, LooseRecord) else record)
+            count += 1
+            others += not is_warcinfo
+        if current is not None:
+            pieces.append(_finished(current))
+    except BaseException:
+        if current is not None:
+            current.abort()
+        raise
+    return pieces
 
-    def _hidden_path(self, name: str) -> str:
-        return os.path.join(self._hidden.name, os.path.basename(name))
 
-
-class _Pieces:
-    """The pieces, written one after another."""
-
-    def __init__(
-        self,
-        begin: Callable[[], CopyTarget],
-        max_size: int | None,
-        max_records: int | None,
-        *,
-        repeat_warcinfo: bool,
-    ) -> None:
-        self.finished: list[Piece] = []
-        self._begin = begin
-        self._max_size = max_size
-        self._max_records = max_records
-        self._repeat_warcinfo = repeat_warcinfo
-        self._warcinfo: StoredRecord | LooseRecord | None = None
-        self._current: CopyTarget | None = None
-        self._records = 0
-        self._others = 0
-        """Number of records that are not warcinfo records."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self._finish()
-        elif self._current is not None:
-            self._current.abort()
-
-    def add(self, record: StoredRecord | LooseRecord) -> None:
-        """Add a record to the current piece, or to a new one that begins with its warcinfo record."""
-        is_warcinfo = record.header.get("WARC-Type") == "warcinfo"
-        if is_warcinfo and self._repeat_warcinfo:
-            self._warcinfo = None
-            if record.header.content_length <= MAX_REPEATED:
-                self._warcinfo = record.kept()
-                # A record that was read to keep it cannot be read again.
-                record = record if isinstance(record, StoredRecord) else self._warcinfo
-        if self._current is None or self._is_full(self._current, record):
-            self._finish()
-            self._current = self._begin()
-            self._records = self._others = 0
-            if self.finished and self._warcinfo is not None and not is_warcinfo:
-                self._current.add(self._warcinfo, again=True)
-        self._current.add(record)
-        self._records += 1
-        self._others += not is_warcinfo
-
-    def _is_full(self, current: CopyTarget, record: StoredRecord | LooseRecord) -> bool:
-        if self._max_records is not None and self._records >= self._max_records:
-            return True
-        if self._max_size is None or not self._others:
-            return False
-        return not current.has_room(record, self._max_size)
-
-    def _finish(self) -> None:
-        if self._current is not None:
-            current = self._current
-            current.finish()
-            self._current = None
-            self.finished.append(Piece(current.name, current.records, current.size))
+def _finished(file: CopyTarget) -> Piece:
+    file.seal()
+    return Piece(file.name, file.records, file.size)
 
 
 def _names(pattern: str) -> Iterator[str]:
-    """Return the names of the pieces, which are like those of a `Writer`'s series."""
+    refuse_url(pattern)
     base = os.path.basename(pattern)
     if not base or os.path.isdir(pattern):
         raise ValueError(f"{pattern} is a folder; name the pieces in it")

@@ -12,7 +12,7 @@ import pytest
 import seekwarc
 from seekwarc.errors import FormatError, LimitError, SourceError, TruncatedError, UnsupportedError
 from seekwarc.tools.converting import convert
-from seekwarc.tools.train import Gain, GainMeter, Training, train
+from seekwarc.tools.training import Gain, GainMeter, Training, train
 from tests.support.foreign import Foreign
 from tests.support.sources import Pipe, RecordingSource
 from tests.support.writing import noise
@@ -86,6 +86,15 @@ def test_the_same_files_make_the_same_dictionary() -> None:
     made = {content_of(train([first, second], size=SIZE)) for _ in range(3)}
     assert len(made) == 1
     assert content_of(train([first], size=SIZE)) not in made
+
+
+def test_a_folder_is_trained_on_as_its_files_are(tmp_path) -> None:
+    for number in range(2):
+        (tmp_path / f"{number}.warc").write_bytes(pages(300, 400 * number).bytes())
+    files = [str(tmp_path / f"{number}.warc") for number in range(2)]
+    expected = content_of(train(files, size=SIZE))
+    assert content_of(train(tmp_path, size=SIZE)) == expected
+    assert content_of(train([tmp_path / "*.warc", files[0]], size=SIZE)) == expected
 
 
 @pytest.mark.slow

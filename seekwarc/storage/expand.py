@@ -1,0 +1,132 @@
+"""`expand`: from a folder or a pattern to the files that it stands for.
+
+Every function and command that takes several files takes both, and finds the same files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from glob import glob, has_magic
+from typing import Final, TypeVar
+
+from seekwarc.errors import SourceError, SourceNotFoundError
+from seekwarc.storage.remote_url import SCHEMES, open_store, shown_url
+
+__all__ = ["expand", "refuse_empty", "walk"]
+
+T = TypeVar("T")
+
+_ARCHIVE = re.compile(r"\.(mega)?warc(\.(gz|zstd?))?$", re.IGNORECASE)
+STORES: Final = tuple(f"{scheme}://" for scheme in SCHEMES if not scheme.startswith("http"))
+"""URLs whose objects can be listed. In the URL of a web server, `?` begins the query."""
+
+
+def expand(
+    targets: str | os.PathLike[str] | Iterable[str | os.PathLike[str] | T],
+    *,
+    leave_out: str | None = None,
+    repeat: bool = False,
+) -> Iterator[str | T]:
+    """Yield the given files, those in the given folders, and those that match the given patterns.
+
+    In a folder and its subfolders, WARC files are recognized by name: .warc, .warc.gz, .warc.zst. Hidden
+    files are skipped. In a pattern (`crawls/*.warc.zst`), `**` means folders at any depth; a file that has
+    this very name is taken instead. In an object store, a URL that ends with a slash is a folder.
+
+    Each file comes once unless `repeat`, those of a folder or pattern in path order. A plain name need not
+    exist; what is not a name is yielded as it is.
+    """
+    seen: set[str] = set()
+    for target in [targets] if isinstance(targets, str | os.PathLike) else targets:
+        if not isinstance(target, str | os.PathLike):
+            yield target
+            continue
+        for file in _files(os.fspath(target), leave_out):
+            key = file if "://" in file or file == "-" else os.path.abspath(file)
+            if repeat or key not in seen:
+                seen.add(key)
+                yield file
+
+
+def _files(name: str, leave_out: str | None) -> list[str]:
+    refuse_empty(name)
+    if "://" in name:
+        is_listed = name.startswith(STORES) and "::" not in name and (has_magic(name) or name.endswith("/"))
+        return _objects(name) if is_listed else [name]
+    if os.path.isdir(name):
+        return _checked(list(_archives_below(name, leave_out)), name)
+    if not has_magic(name) or os.path.exists(name):
+        return [name]
+    found = sorted(glob(name, recursive=True))
+    if not found:
+        raise SourceNotFoundError("no file matches this pattern", source=name)
+    return [file for it in found for file in (_archives_below(it, leave_out) if os.path.isdir(it) else [it])]
+
+
+def _archives_below(folder: str, leave_out: str | None) -> Iterator[str]:
+    return (path for path in walk(folder, leave_out) if _is_archive(os.path.basename(path)))
+
+
+def refuse_empty(name: str) -> None:
+    """Refuse the name that a script with an unset variable gives; it does not mean the current folder."""
+    if not name:
+        raise SourceError("a name is empty; name a file or a folder (`.` for the current one)")
+
+
+def walk(folder: str, leave_out: str | None = None) -> Iterator[str]:
+    """Yield the files in a folder and its subfolders but one, in path order."""
+
+    def fail(error: OSError) -> None:
+        raise SourceError(f"cannot be read: {error.strerror}", source=error.filename) from error
+
+    for path, folders, files in os.walk(folder, onerror=fail):
+        folders[:] = sorted(it for it in folders if not _is_same(os.path.join(path, it), leave_out))
+        yield from (os.path.join(path, file) for file in sorted(files))
+
+
+def _is_archive(name: str) -> bool:
+    return _ARCHIVE.search(name) is not None and not name.startswith(".")
+
+
+def _is_same(path: str, other: str | None) -> bool:
+    return other is not None and os.path.exists(other) and os.path.samefile(path, other)
+
+
+def _checked(found: list[str], folder: str) -> list[str]:
+    if not found:
+        raise SourceError("no .warc, .warc.gz or .warc.zst is in this folder", source=folder)
+    return found
+
+
+def _objects(url: str) -> list[str]:
+    """Return the URLs of the objects that match a pattern, or of the WARC files in a folder."""
+    literal = url[: min(url.index(it) for it in "*?[" if it in url)] if has_magic(url) else url
+    folder = literal.rpartition("/")[0] + "/"
+    store, key = open_store(folder)
+    import obstore
+
+    try:
+        paths = [it["path"] for batch in obstore.list(store, key) for it in batch]
+    except Exception as error:  # noqa: BLE001 - each store has errors of its own, whose texts may hold secrets
+        raise SourceError(f"cannot be listed: {type(error).__name__}", source=shown_url(folder)) from None
+    root = folder.removesuffix(key)
+    if literal == url:
+        return _checked(
+            [root + it for it in sorted(paths) if _is_archive(it.rpartition("/")[2])], shown_url(url)
+        )
+    pattern = url.removeprefix(root).split("/")
+    found = [root + it for it in sorted(paths) if _matches(it.split("/"), pattern)]
+    if not found:
+        raise SourceNotFoundError("no object matches this pattern", source=shown_url(url))
+    return found
+
+
+def _matches(parts: list[str], pattern: list[str]) -> bool:
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        return any(_matches(parts[begin:], pattern[1:]) for begin in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])

@@ -1,0 +1,50 @@
+"""`open_output`: from a path, a URL or a file object to the output that writes it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Iterator
+from typing import BinaryIO, TypeAlias
+
+from seekwarc.storage.remote_url import is_url
+from seekwarc.write.files import Existing, is_special
+from seekwarc.write.output import FileObjectOutput, OpenOutput, Output, PathOutput
+
+__all__ = ["Target", "committed", "open_output"]
+
+Target: TypeAlias = str | os.PathLike[str] | BinaryIO | Output
+
+
+def open_output(
+    target: Target, *, existing: Existing = "overwrite", kept: list[OpenOutput] | None = None
+) -> Output:
+    """Return the output for a target. With `kept`, a path gets an `OpenOutput`, added to that list."""
+    if isinstance(target, str | os.PathLike):
+        if is_url(target):
+            from seekwarc.write.upload import UploadOutput
+
+            return UploadOutput(target, existing=existing)
+        if is_special(target):
+            return FileObjectOutput(open(target, "wb"), owned=True)
+        if kept is not None:
+            return OpenOutput(target, existing=existing, made=kept)
+        return PathOutput(target, existing=existing)
+    if isinstance(target, Output):
+        return target
+    if hasattr(target, "write") and not isinstance(target, io.TextIOBase):
+        return FileObjectOutput(target)
+    raise TypeError(f"target must be a path or a binary file object, not {type(target).__name__}")
+
+
+@contextlib.contextmanager
+def committed(target: Target, *, existing: Existing = "overwrite") -> Iterator[Output]:
+    """Open an output like `open_output`; commit it when the block ends, abort it if the block raises."""
+    output = open_output(target, existing=existing)
+    try:
+        yield output
+        output.commit()
+    except BaseException:
+        output.abort()
+        raise

@@ -1,0 +1,113 @@
+"""Which files a folder or a pattern stands for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seekwarc.errors import SourceError, SourceNotFoundError
+from seekwarc.storage import expand as expanding
+from seekwarc.storage.expand import expand
+
+FILES = ["a.warc.gz", "b/c.warc", "b/d.WARC.ZST", "b/e.megawarc.gz", "b/deep/er/f.warc.zstd"]
+OTHERS = ["a.txt", ".hidden.warc.gz", "b/._c.warc", "b/g.warc.gz.part", "b/h.cdxj", "b/warc"]
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [*FILES, *OTHERS]:
+        path = tmp_path / "crawls" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def names(*given: Any, **options: str) -> list[Any]:
+    return list(expand(given, **options))
+
+
+def test_a_folder_stands_for_its_warc_files(tree: Path) -> None:
+    found = names("crawls")
+    assert sorted(found) == sorted(f"crawls/{name}" for name in FILES)
+    assert names("crawls") == found, "in the same order every time"
+
+
+def test_files_urls_and_standard_input_are_taken_as_given(tree: Path) -> None:
+    given = ["crawls/a.txt", "s3://bucket/folder", "-", "missing.warc"]
+    assert names(*given) == given
+
+
+def test_a_file_given_twice_is_yielded_once(tree: Path) -> None:
+    assert names("crawls/b/c.warc", "crawls/b", "./crawls/b/../b/c.warc").count("crawls/b/c.warc") == 1
+    assert len(names("crawls/b", "crawls")) == len(FILES)
+
+
+def test_a_subfolder_can_be_left_out(tree: Path) -> None:
+    assert names("crawls", leave_out="./crawls/b") == ["crawls/a.warc.gz"]
+    assert len(names("crawls", leave_out="elsewhere")) == len(FILES)
+
+
+def test_circular_links_are_not_followed(tree: Path) -> None:
+    (tree / "crawls" / "loop").symlink_to(tree / "crawls")
+    assert len(names("crawls")) == len(FILES)
+
+
+@pytest.mark.parametrize("name", ["", "empty"])
+def test_a_name_without_files_is_refused(tree: Path, name: str) -> None:
+    (tree / "empty").mkdir()
+    with pytest.raises(SourceError):
+        names("crawls", name)
+
+
+def test_a_pattern_stands_for_what_matches_in_path_order(tree: Path) -> None:
+    assert names("crawls/b/[cd].*") == ["crawls/b/c.warc", "crawls/b/d.WARC.ZST"]
+    assert names("crawls/**/[c-f].*[cd]") == ["crawls/b/c.warc", "crawls/b/deep/er/f.warc.zstd"]
+    assert names("crawls/b/d*") == ["crawls/b/d.WARC.ZST", "crawls/b/deep/er/f.warc.zstd"], "folders too"
+    with pytest.raises(SourceNotFoundError, match=r"crawls/\*\.arc: no file matches") as caught:
+        names("crawls/*.arc")
+    assert isinstance(caught.value, FileNotFoundError)
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tree: Path) -> None:
+    (tree / "[a].warc").touch()
+    assert names("[a].warc") == ["[a].warc"]
+
+
+def test_one_name_is_taken_and_what_is_no_name_is_passed_on(tree: Path) -> None:
+    assert list(expand("crawls/b/c.warc")) == list(expand(Path("crawls/b/c.warc"))) == ["crawls/b/c.warc"]
+    assert names(b"WARC", "crawls/b/c.warc", 5) == [b"WARC", "crawls/b/c.warc", 5]
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    obstore = pytest.importorskip("obstore")
+    store = obstore.store.MemoryStore()
+    for name in ("crawls/b.warc.gz", "crawls/a.warc.zst", "crawls/sub/c.warc.zst", "crawls/.d.warc", "e.txt"):
+        obstore.put(store, name, b"x")
+    monkeypatch.setattr(expanding, "open_store", lambda url: (store, url.removeprefix("s3://bucket/")))
+
+
+@pytest.mark.usefixtures("bucket")
+def test_patterns_and_folders_of_a_store_are_listed() -> None:
+    assert names("s3://bucket/crawls/*.warc.*") == [
+        "s3://bucket/crawls/a.warc.zst",
+        "s3://bucket/crawls/b.warc.gz",
+    ]
+    everywhere = ["s3://bucket/crawls/a.warc.zst", "s3://bucket/crawls/sub/c.warc.zst"]
+    assert names("s3://bucket/**/*.zst") == names("s3://bucket/crawls/**/[a-c].warc.zst") == everywhere
+    assert names("s3://bucket/crawls/") == [
+        "s3://bucket/crawls/a.warc.zst",
+        "s3://bucket/crawls/b.warc.gz",
+        "s3://bucket/crawls/sub/c.warc.zst",
+    ]
+    assert names("s3://bucket/crawls/x", "https://a.example/?a=*") == [
+        "s3://bucket/crawls/x",
+        "https://a.example/?a=*",
+    ]
+    with pytest.raises(SourceNotFoundError, match="no object matches"):
+        names("s3://bucket/crawls/*.arc")
+    with pytest.raises(SourceError, match="is in this folder"):
+        names("s3://bucket/empty/")
