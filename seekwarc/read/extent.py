@@ -371,7 +371,7 @@ class ExtentFile(io.RawIOBase):
         self._position += len(data)
         return data
 
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+    def seek(self, offset: SupportsIndex, whence: int = io.SEEK_SET) -> int:
         """Move the position, as `io.IOBase.seek`; a position after the end reads nothing."""
         self._check_open()
         if whence not in (io.SEEK_SET, io.SEEK_CUR, io.SEEK_END):
