@@ -172,6 +172,7 @@ PARTS: dict[str, Callable[[int], bytes]] = {
     st.booleans(),
 )
 @example([("blank", 1), ("shared", 1)], 2, [], False)
+@example([("blank", 1), ("stored", 4), ("blank", 1)], 2, [], False)
 def test_any_number_of_threads_reads_what_one_reads(parts, threads, damage, is_cut) -> None:
     data = bytearray(b"".join(PARTS["small"](n) for n in range(100)))
     for kind, count in parts:
