@@ -1,0 +1,239 @@
+"""Sidecars: files that lie beside an archive and list points at which its large records can be entered.
+
+A sidecar is a Zstandard file in the Seekable Format, so that any range of its content can be read. That is
+
+    windows | spans (32 bytes each) | records (40 bytes each) | trailer (104 bytes)
+
+with all numbers little-endian. A span is content from one point to the next. Only the trailer, the records,
+and the spans of the record that is read are ever parsed. The specification is spec-notes/sidecar.md.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from operator import lt, sub
+from struct import Struct
+from typing import Final, NamedTuple
+
+from seekwarc.errors import FormatError
+from seekwarc.format.seektable import FrameEntry, SeekTable
+
+__all__ = [
+    "MAX_SPAN",
+    "MAX_WINDOW",
+    "SAMPLE_SIZE",
+    "SIDECAR_SUFFIX",
+    "ArchiveIdentity",
+    "Directory",
+    "DirectoryBuilder",
+    "SidecarRecord",
+    "Span",
+    "SpanTable",
+]
+
+SIDECAR_SUFFIX: Final = ".seek"
+"""What the name of a sidecar has after that of its archive."""
+SAMPLE_SIZE: Final = 64 << 10
+"""Bytes at the beginning and at the end of an archive that its sidecar states the SHA-256 of."""
+MAX_WINDOW: Final = 32 << 10
+"""How far a deflate stream refers back (RFC 1951, section 2)."""
+MAX_SPAN: Final = 32 << 20
+"""Maximum content of a span: a read holds at most one a thread in memory."""
+MAGIC: Final = b"WARCseek"
+VERSION: Final = 1
+CHECKED_FLAG: Final = 1
+SPAN_WORDS: Final = 4
+SPAN_SIZE: Final = 8 * SPAN_WORDS
+RECORD_WORDS: Final = 5
+RECORD_SIZE: Final = 8 * RECORD_WORDS
+WINDOW_UNIT: Final = 1 << 16
+"""A window's position is stated in the upper 48 bits of a number, its size in the lower 16."""
+
+_TRAILER = Struct("<8sIIQQQ32s32s")
+_SWAP = sys.byteorder == "big"
+
+
+class ArchiveIdentity(NamedTuple):
+    """What tells an archive from another, or from an older version of it."""
+
+    size: int
+    """Bytes of the file."""
+    head_sha256: bytes
+    """SHA-256 of its first `SAMPLE_SIZE` bytes, or of all of it if it is shorter."""
+    tail_sha256: bytes
+    """SHA-256 of as many at its end."""
+
+
+class Span(NamedTuple):
+    """Some content of a record, and the point in the archive at which it can be decompressed from."""
+
+    stored: int
+    """Offset in the archive of the first whole byte."""
+    bits: int
+    """How many high bits of the byte before it belong to the span, too: 0 to 7."""
+    content: int
+    """Offset of the span's first byte in the decompressed record."""
+    xxh64: int
+    """XXH64, seed 0, of the span's content."""
+    window: bytes
+    """Content before the span that it refers to, up to 32 KiB; bytes never referred to may be zero."""
+
+
+@dataclass(slots=True)
+class SidecarRecord:
+    """One record as it is written to a sidecar.
+
+    `spans` is iterated over once, before the other fields are used: a generator may set these.
+    """
+
+    offset: int
+    """Offset in the archive of the gzip member that the record is."""
+    length: int
+    """Stored bytes up to the member's end."""
+    content_size: int
+    """Bytes of the decompressed record: header, block and CRLF CRLF."""
+    spans: Iterable[Span]
+    """Begin with the first deflate block of the member, each where the one before it ends."""
+    is_checked: bool = False
+    """Whether the record's WARC-Payload-Digest was found right."""
+
+
+class SpanTable(SeekTable):
+    """The spans of one record, as frames. A byte in which one span ends and the next begins is of both.
+
+    An entry's checksum is the whole XXH64 of its content.
+
+    Raises:
+        FormatError: The spans do not follow each other, or do not cover the record.
+    """
+
+    def __init__(self, row: tuple[int, ...], spans: array[int]) -> None:
+        offset, length, size, _, flags = row
+        points, contents = spans[0::SPAN_WORDS], spans[1::SPAN_WORDS]
+        starts = array("Q", [bit // 8 for bit in points])
+        starts.append(offset + length)
+        contents.append(size)
+        if contents[0] or points[0] < 8 * offset or not (_is_ascending(starts) and _is_ascending(contents)):
+            raise FormatError(
+                "the sidecar's spans of this record do not follow each other, or do not cover it"
+            )
+        stored_sizes, content_sizes = (array("Q", map(sub, ends[1:], ends)) for ends in (starts, contents))
+        if max(content_sizes) > MAX_SPAN:
+            raise FormatError(f"the sidecar has a span of more than {MAX_SPAN} bytes")
+        super().__init__(stored_sizes, content_sizes, spans[2::SPAN_WORDS])
+        self.length = length
+        self.is_checked = bool(flags & CHECKED_FLAG)
+        self._points = points
+        self._windows = spans[3::SPAN_WORDS]
+        self._header_size = starts[0] - offset
+
+    def __getitem__(self, index: int) -> FrameEntry:
+        """Return a span; its stored bytes are counted from the beginning of the record."""
+        frame = super().__getitem__(index)
+        shared = index + 1 < len(self) and self._points[index + 1] % 8 > 0
+        start, size = frame.stored_start + self._header_size, frame.stored_size + shared
+        return frame._replace(stored_start=start, stored_size=size)
+
+    def entry(self, index: int) -> tuple[int, range]:
+        """Return how many low bits of a span's first byte are not its own, and where its window is."""
+        position, size = divmod(self._windows[index], WINDOW_UNIT)
+        return self._points[index] % 8, range(position, position + size)
+
+
+class Directory:
+    """What a sidecar lists, read when it is needed.
+
+    Args:
+        read: Returns the content of the sidecar in [start, stop).
+        size: Bytes of that content.
+        limit: No more of it is read at a time.
+
+    Raises:
+        FormatError: It is not the content of a sidecar, or of a version that is not known.
+    """
+
+    def __init__(self, read: Callable[[int, int], bytes], size: int, limit: int) -> None:
+        self._read = read
+        self._limit = limit
+        trailer = read(size - _TRAILER.size, size) if size >= _TRAILER.size else bytes(_TRAILER.size)
+        magic, version, _, records, spans, *identity = _TRAILER.unpack(trailer)
+        if (magic, version) != (MAGIC, VERSION):
+            raise FormatError("not a sidecar, or one of a version that this program does not know")
+        self.identity = ArchiveIdentity(*identity)
+        begin = size - _TRAILER.size - records * RECORD_SIZE
+        self.windows_size = begin - spans * SPAN_SIZE
+        if self.windows_size < 0:
+            raise FormatError(f"the sidecar is too short for {records} records and {spans} spans")
+        self._rows = self._words(begin, records * RECORD_SIZE)
+        self.offsets = self._rows[::RECORD_WORDS]
+        self._firsts = self._rows[3::RECORD_WORDS]
+        self._firsts.append(spans)
+        if not (_is_ascending(self.offsets) and _is_ascending(self._firsts)):
+            raise FormatError("the records of the sidecar are not in order")
+
+    def find(self, offset: int) -> SpanTable | None:
+        """Return the spans of the record at `offset` in the archive; None if it is not listed.
+
+        Raises:
+            FormatError: They do not follow each other, or do not cover the record.
+        """
+        number = bisect_left(self.offsets, offset)
+        if number == len(self.offsets) or self.offsets[number] != offset:
+            return None
+        first, stop = self._firsts[number : number + 2]
+        spans = self._words(self.windows_size + first * SPAN_SIZE, (stop - first) * SPAN_SIZE)
+        row = self._rows[number * RECORD_WORDS : (number + 1) * RECORD_WORDS]
+        return SpanTable(tuple(row), spans)
+
+    def _words(self, begin: int, size: int) -> array[int]:
+        if size > self._limit:
+            raise FormatError(f"the sidecar is larger than max_table_size={self._limit} allows")
+        words = array("Q", self._read(begin, begin + size))
+        if _SWAP:
+            words.byteswap()
+        return words
+
+
+class DirectoryBuilder:
+    """Puts together what a sidecar has after its windows."""
+
+    def __init__(self) -> None:
+        self._spans = array("Q")
+        self._rows = array("Q")
+        self._firsts = 0
+        self._windows_size = 0
+
+    def add_span(self, span: Span) -> None:
+        """Add a span of the record that is added next; its window follows those before."""
+        if len(span.window) > MAX_WINDOW:
+            raise ValueError(f"a window has at most {MAX_WINDOW} bytes, not {len(span.window)}")
+        window = self._windows_size * WINDOW_UNIT + len(span.window)
+        self._spans.extend((8 * span.stored - span.bits, span.content, span.xxh64, window))
+        self._windows_size += len(span.window)
+
+    def end_record(self, record: SidecarRecord) -> None:
+        """Add a record, which has the spans that were added since the one before."""
+        first = self._firsts
+        self._firsts = len(self._spans) // SPAN_WORDS
+        if self._firsts == first or (self._rows and self._rows[-RECORD_WORDS] >= record.offset):
+            raise ValueError(
+                f"the record at offset {record.offset} has no span, or is not after the one before"
+            )
+        flags = CHECKED_FLAG if record.is_checked else 0
+        self._rows.extend((record.offset, record.length, record.content_size, first, flags))
+
+    def build(self, identity: ArchiveIdentity) -> bytes:
+        """Return spans, records and trailer."""
+        counts = len(self._rows) // RECORD_WORDS, len(self._spans) // SPAN_WORDS
+        words = self._spans + self._rows
+        if _SWAP:
+            words.byteswap()
+        return words.tobytes() + _TRAILER.pack(MAGIC, VERSION, 0, *counts, *identity)
+
+
+def _is_ascending(numbers: array[int]) -> bool:
+    return all(map(lt, numbers, numbers[1:]))
