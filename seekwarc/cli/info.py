@@ -59,6 +59,7 @@ STATUS = {
     TableStatus.SINGLE: "one frame, which needs no seek table",
     TableStatus.UNCOMPRESSED: "not compressed",
     TableStatus.SEGMENTS: "joined of several records",
+    TableStatus.SIDECAR: "points listed by a sidecar",
     TableStatus.STREAM: "no random access; read from its beginning",
 }
 

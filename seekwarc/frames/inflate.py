@@ -9,12 +9,15 @@ import zlib
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
-from typing import Final, NamedTuple, Protocol
+from types import ModuleType
+from typing import Final, NamedTuple, Protocol, cast
 
 __all__ = ["GzipCodec", "Inflater", "gzip_codec"]
 
 GZIP_MEMBER: Final = 31
 """Window bits that select a gzip member, its checksum verified."""
+RAW_DEFLATE: Final = -15
+"""Window bits that select deflated data alone."""
 
 
 class Inflater(Protocol):
@@ -48,6 +51,8 @@ class GzipCodec(NamedTuple):
 
     inflater: Callable[[], Inflater]
     """Makes what decompresses one member."""
+    raw: Callable[[bytes], Inflater]
+    """Makes what decompresses deflated data that refer back to some content before them."""
     errors: tuple[type[Exception], ...]
     """What it raises where a member is damaged."""
     reader: Callable[[bytearray], MembersReader] | None = None
@@ -78,6 +83,12 @@ def gzip_codec() -> GzipCodec:
     try:
         isal = import_module("isal.isal_zlib")
     except ImportError:
-        return GzipCodec(partial(zlib.decompressobj, GZIP_MEMBER), (zlib.error,))
-    inflater = partial(isal.decompressobj, GZIP_MEMBER)
-    return GzipCodec(inflater, (isal.error,), getattr(isal, "_GzipReader", None))
+        return _codec(zlib, None)
+    return _codec(isal, getattr(isal, "_GzipReader", None))
+
+
+def _codec(library: ModuleType, reader: Callable[[bytearray], MembersReader] | None) -> GzipCodec:
+    def raw(window: bytes) -> Inflater:
+        return cast("Inflater", library.decompressobj(RAW_DEFLATE, zdict=window))
+
+    return GzipCodec(partial(library.decompressobj, GZIP_MEMBER), raw, (library.error,), reader)

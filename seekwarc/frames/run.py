@@ -187,8 +187,10 @@ class FrameRun:
         is_cached = cache.get(self._key(first)) is not None or cache.get(self._key(second)) is not None
         if is_cached or size + second.stored_size > self._context.source.policy.max_request:
             return self._content(first), self._content(second)
-        stored = memoryview(self._stored_bytes(first.stored_start, size + second.stored_size))
-        return self._content(first, stored[:size]), self._content(second, stored[size:])
+        begin = first.stored_start
+        stored = memoryview(self._stored_bytes(begin, second.stored_stop - begin))
+        rest = stored[second.stored_start - begin :]
+        return self._content(first, stored[:size]), self._content(second, rest)
 
     def _content(self, frame: FrameEntry, stored: Buffer | None = None) -> bytes:
         """Return the content of a frame, whose stored bytes are fetched unless they are given."""

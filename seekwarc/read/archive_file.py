@@ -6,7 +6,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from seekwarc.errors import FormatError, FormatWarning, TruncatedError
 from seekwarc.format.seektable import TableChoice, TableReference, TableTrust
@@ -22,9 +22,15 @@ from seekwarc.read.options import DEFAULTS, ReadOptions
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.system import default_threads
 
+if TYPE_CHECKING:
+    from seekwarc.frames.points import SpanRun
+    from seekwarc.read.sidecar_file import SidecarFile
+
 __all__ = ["MAGIC_SIZE", "RECORD_HEAD", "ArchiveFile"]
 
 MAGIC_SIZE: Final = 8
+MIN_SIDECAR_RECORD: Final = 1 << 20
+"""Sidecars need not list smaller records, and are not looked for to read them."""
 MENDING: Final = 16 << 20
 MENDING_PASSES: Final = 4
 ONE_READ: Final = 64 << 10
@@ -67,6 +73,8 @@ class ArchiveFile:
         # A pipe has one window for good: what was read to tell its kind is read on from there.
         self._pipe_window = Window(self.source) if self.source.is_pipe else None
         self._tables: FileTables | None = None
+        self._sidecar: SidecarFile | None = None
+        self._is_sidecar_sought = False
         self._opened = False
         self._compression: Compression | None = None
         self.warned = False
@@ -162,6 +170,22 @@ class ArchiveFile:
                 self._tables = FileTables(self.source, limit=self.max_table_size, max_links=self._max_links)
             return self._tables
 
+    def spans(self, offset: int, size: int) -> SpanRun | None:
+        """Return a record of `size` bytes in one gzip member as spans; None if no sidecar lists it."""
+        if size < MIN_SIDECAR_RECORD or self.source.is_pipe:
+            return None
+        try:
+            with self.lock:
+                if not self._is_sidecar_sought:
+                    from seekwarc.read.sidecar_file import open_sidecar
+
+                    self._is_sidecar_sought = True
+                    self._sidecar = open_sidecar(self.source, self.options)
+            return self._sidecar.run(self.frames, offset, size) if self._sidecar is not None else None
+        except FormatError as error:
+            self.deviates("sidecar", f"the sidecar is not used: {error.message}", offset)
+            return None
+
     def stream(
         self,
         window: Window,
@@ -230,6 +254,8 @@ class ArchiveFile:
     def close(self) -> None:
         """Stop the threads and close the source."""
         self.frames.close()
+        if self._sidecar is not None:
+            self._sidecar.close()
         self.source.close()
 
     def _load_dictionary(self) -> Dictionary | None:

@@ -54,6 +54,8 @@ class TableStatus(StrEnum):
     """The file is not compressed, so that any byte can be read as it is."""
     SEGMENTS = "segments"
     """The record is joined of several, each of which is reached in its own way."""
+    SIDECAR = "sidecar"
+    """The record is not in frames, but a sidecar lists points at which it can be entered."""
     STREAM = "stream"
     """The record is not in frames that can be reached by range; it is read from its beginning."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack
@@ -35,6 +36,7 @@ class OpenOptions(ReadLimits, total=False):
     threads: int | None
     cache_size: int | str
     strict: bool
+    sidecar: bool | str | os.PathLike[str]
     disk_cache: DiskCache | None
 
 
@@ -81,6 +83,7 @@ class ReadOptions:
         help="largest seek table to load; larger ones are ignored, with 0 all are (default: 64M)",
     )
     strict: bool = option(False, bool)
+    sidecar: bool | str | os.PathLike[str] = True
     on_error: Literal["raise", "skip"] | Callable[[FormatError], object] = "raise"
     disk_cache: DiskCache | None = None
 
@@ -88,6 +91,8 @@ class ReadOptions:
         check_options(self)
         if self.disk_cache is not None and not hasattr(self.disk_cache, "read"):
             raise TypeError(f"disk_cache must be a seekwarc.DiskCache, not {shown(self.disk_cache)}")
+        if not isinstance(self.sidecar, bool | str | os.PathLike):
+            raise TypeError(f"sidecar must be True, False, a path or a URL, not {shown(self.sidecar)}")
         if self.on_error not in ("raise", "skip") and not callable(self.on_error):
             raise ValueError(f'on_error is {self.on_error!r}, not "raise", "skip" or a function')
 

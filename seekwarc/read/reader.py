@@ -15,7 +15,7 @@ from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.gzip_members import gzip_records, small_record_at
 from seekwarc.read.options import ReaderOptions, ReadOptions
 from seekwarc.read.plain import plain_record_at, plain_records
-from seekwarc.read.sequential import StreamedRecords, streamed_to_end
+from seekwarc.read.sequential import StreamBody, StreamedRecords, streamed_to_end
 from seekwarc.read.zstd_records import framed_record_at, framed_records
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
@@ -69,6 +69,9 @@ class Reader(Closing):
             seek table of a local file only after comparing it with all frames of the record, which takes
             some 40 ms for a GiB: a short read by offset would see through all other false tables, but not
             through one that was made to displace frames (spec-notes/warc-zstd-seekable, section 9).
+        sidecar: Whether to read large records of a .warc.gz by the sidecar that lies beside it ("NAME.seek",
+            see spec-notes/sidecar.md), which is done unless the file is read strictly; or the path or URL of
+            the sidecar. One that was made of another archive is not used, with a warning.
         on_error: What iterating does at damage: "raise"; "skip", to go on with the next record that can be
             found; or a function, which is called with the damage first. The damaged record has been yielded
             before, if its header could be read.
@@ -413,6 +416,8 @@ class Reader(Closing):
             record = None if is_pipe else small_record_at(file, window, offset, length)
             if record is None:
                 record = StreamedRecords(file, window, offset, compression, tolerant=True).step()
+                if record is not None and isinstance(record.body, StreamBody):
+                    record.body.leave()
             if file.strict and not is_pipe:
                 streamed_to_end(file, offset, compression)
         if record is None:

@@ -13,7 +13,7 @@ from seekwarc.format.warc import RECORD_END, RECORD_MAGIC, is_record_magic
 from seekwarc.format.words import counted
 from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import CHEAP_READ
-from seekwarc.read.body import CUT_OFF, RecordBody, TableStatus
+from seekwarc.read.body import CUT_OFF, RecordBody, TableStatus, record_size
 from seekwarc.read.record import Record
 from seekwarc.read.resync import (
     NEARBY,
@@ -28,8 +28,10 @@ from seekwarc.read.resync import (
 )
 
 if TYPE_CHECKING:
+    from seekwarc.format.seektable import SeekTable
     from seekwarc.format.warc import RecordHeader
     from seekwarc.frames.pieces import Compression, EmptyFrame
+    from seekwarc.frames.points import SpanRun
     from seekwarc.frames.scan import Window
     from seekwarc.frames.stream import ContentStream, Head, Mark
     from seekwarc.read.archive_file import ArchiveFile
@@ -53,8 +55,7 @@ class StreamBody(RecordBody):
         limit: Offset that no more than what is wanted is read beyond.
     """
 
-    __slots__ = ("_base", "_compression", "_limit", "_lock", "_stream", "last_frame")
-    table_status = TableStatus.STREAM
+    __slots__ = ("_base", "_compression", "_is_passed", "_limit", "_lock", "_runs", "_stream", "last_frame")
 
     def __init__(
         self,
@@ -74,6 +75,8 @@ class StreamBody(RecordBody):
         self._stream: ContentStream | None = live[0] if live else None
         self._base = live[1] if live else 0
         self._lock = threading.Lock()
+        self._is_passed = live is not None
+        self._runs: tuple[SpanRun | None] | None = None
         self.last_frame: int | None = None
         """The frame or member that the record ends in, where that goes on with another record."""
 
@@ -88,6 +91,40 @@ class StreamBody(RecordBody):
         self._stream = None
         self._base = 0
         self._lock = threading.Lock()
+        self._is_passed = False
+        self._runs = None
+
+    @property
+    @override
+    def table_status(self) -> TableStatus:
+        return TableStatus.STREAM if self._spans() is None else TableStatus.SIDECAR
+
+    @property
+    @override
+    def frames(self) -> SeekTable | None:
+        spans = self._spans()
+        return spans.table if spans is not None else None
+
+    def leave(self) -> None:
+        """Note that the stream is that of this record alone: no one else will read on in it."""
+        self._is_passed = False
+
+    def _spans(self) -> SpanRun | None:
+        """Return the record as spans of a sidecar; None if no sidecar lists it."""
+        if self._runs is None:
+            is_member = self._compression == "gz" and not self.skip
+            self._runs = (self.file.spans(self.offset, record_size(self.header)) if is_member else None,)
+        return self._runs[0]
+
+    def _way(self, start: int, stop: int) -> SpanRun | None:
+        """Return the spans if they are the way to a range, and None if the stream is."""
+        stream = self._stream
+        if stream is not None and (self._is_passed or stop <= SHORT_READ):
+            # What an iteration decompresses anyway, and the head of a record, which was read with its header.
+            ahead = self._base + start - stream.position
+            if 0 <= ahead <= SHORT_READ:
+                return None
+        return self._spans()
 
     @property
     def is_in_frames(self) -> bool:
@@ -96,6 +133,9 @@ class StreamBody(RecordBody):
 
     @override
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
+        spans = self._way(start, stop)
+        if spans is not None:
+            return spans.read(start, stop, verify=verify)
         if stop - start <= SHORT_READ:
             # Should the file end before: what there is can still be read, even from a pipe.
             return self.read_some(start, stop, stop - start)
@@ -110,6 +150,10 @@ class StreamBody(RecordBody):
 
     @override
     def read_up_to_cut(self, start: int, out: memoryview, *, verify: bool = True) -> int:
+        spans = self._way(start, start + len(out))
+        if spans is not None:
+            spans.read_into(start, out, verify=verify)
+            return len(out)
         with self._lock:
             filled = self._open().read_at(self._base + start, out)
             if filled is None:
@@ -131,6 +175,9 @@ class StreamBody(RecordBody):
 
     @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
+        spans = self._way(start, min(start + least, stop))
+        if spans is not None:
+            return spans.read_some(start, stop, least)
         least = min(least, stop - start)
         wanted = min(stop - start, max(least, CHEAP_READ))
         with self._lock:
@@ -149,9 +196,12 @@ class StreamBody(RecordBody):
         return self._stream
 
     def plan(self, start: int, stop: int) -> ReadPlan:
-        """See `RecordBody.plan`: at the most, everything from the record's beginning on."""
+        """See `RecordBody.plan`: at the most, and without a sidecar all from the record's beginning on."""
         if stop <= start:
             return ReadPlan((), 0, 0)
+        spans = self._spans()
+        if spans is not None:
+            return spans.plan(start, stop)
         end = self.file.source.size or self.offset
         return ReadPlan(((self.offset, end),), self.skip + stop, 0)
 

@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.errors import FormatError
+from seekwarc.format.sidecar import SpanTable
 from seekwarc.format.values import MediaType
 from seekwarc.read.record import Record
 
@@ -177,7 +178,8 @@ def entity_tag(record: Record, part: Part) -> str:
         if "WARC-Block-Digest" in stored.header:
             continue
         frames = stored.body.frames
-        if frames is not None and frames.checksums is not None:
+        # Not every host that has the archive has a sidecar of it.
+        if frames is not None and frames.checksums is not None and not isinstance(frames, SpanTable):
             tag.update(frames.build())
         elif stored.content_length <= MAX_HASHED:
             tag.update(stored.block.pread(0, MAX_HASHED))

@@ -5,6 +5,7 @@ fsspec is not imported and need not be installed: any object with its methods wi
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Protocol
 
 from seekwarc.errors import RangeNotSupportedError, SourceError
@@ -65,6 +66,12 @@ class FileSystemSource(RangeSource):
         if info.get("type") == "directory" or not isinstance(size, int):
             raise SourceError("is a directory, or a file of unknown size", source=self.name)
         self.size: int = size
+
+    def beside(self, suffix: str) -> FileSystemSource | None:
+        """See `RangeSource.beside`."""
+        with suppress(SourceError):
+            return FileSystemSource(self._file_system, self._path + suffix)
+        return None
 
     def read(self, start: int, stop: int) -> bytes:
         """See `RangeSource.read`.

@@ -79,6 +79,11 @@ class LocalFileSource(RangeSource):
     def version(self) -> str:
         return f"{self.size} {self._modified}"
 
+    @override
+    def beside(self, suffix: str) -> LocalFileSource | None:
+        path = self._path + suffix
+        return LocalFileSource(path) if os.path.isfile(path) else None
+
     def _open(self, path: str) -> _Descriptor:
         try:
             return _Descriptor(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))

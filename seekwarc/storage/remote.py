@@ -21,6 +21,7 @@ from seekwarc.errors import (
     RangeNotSupportedError,
     SourceChangedError,
     SourceError,
+    SourceNotFoundError,
     SourceTimeoutError,
 )
 from seekwarc.storage.plan import REMOTE
@@ -46,6 +47,8 @@ MAX_WAIT: Final = 20.0
 NO_DATE: Final = datetime.fromtimestamp(0, UTC)
 """The date that obstore reports if a server sends no Last-Modified."""
 UNSATISFIABLE: Final = 416
+FINAL: Final = SourceChangedError, SourceNotFoundError
+"""Failures that another range would meet, too."""
 
 _Span = tuple[int, int] | dict[Literal["suffix"], int]
 """[start, stop), or a number of bytes at the end."""
@@ -155,6 +158,11 @@ class RemoteSource(RangeSource):
         return f"{told} {version.size}"
 
     @override
+    def beside(self, suffix: str) -> RemoteSource | None:
+        # A signature is good for one object only.
+        return None if self._signed else RemoteSource(self._url + suffix, deadline=self._deadline)
+
+    @override
     def read(self, start: int, stop: int) -> bytes:
         return read_fully(self._read, start, stop)
 
@@ -164,7 +172,7 @@ class RemoteSource(RangeSource):
             answer = self._insist({"suffix": count})
             if answer.failure is None:
                 return answer.start, answer.data
-            if answer.failure.transient or answer.failure.kind is SourceChangedError:
+            if answer.failure.transient or answer.failure.kind in FINAL:
                 raise self._error(answer.failure, None)
             # Some servers, and all of Azure, know no ranges that count from the end. Any answer has the size.
             answer = self._insist((0, 1))

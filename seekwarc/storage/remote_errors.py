@@ -9,7 +9,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from seekwarc.errors import RangeNotSupportedError, SourceChangedError, SourceError, SourceTimeoutError
+from seekwarc.errors import (
+    RangeNotSupportedError,
+    SourceChangedError,
+    SourceError,
+    SourceNotFoundError,
+    SourceTimeoutError,
+)
 
 __all__ = ["Failure", "failure_of"]
 
@@ -35,7 +41,7 @@ _DENIED = Failure(
 )
 _OTHER_RANGE = Failure("Content-Range of the answer is missing, or is another range", RangeNotSupportedError)
 _BY_NAME = {
-    "FileNotFoundError": Failure("there is no such object (404)"),
+    "FileNotFoundError": Failure("there is no such object (404)", SourceNotFoundError),
     "PreconditionError": Failure("the object was replaced", SourceChangedError),
     "PermissionDeniedError": _DENIED,
     "UnauthenticatedError": _DENIED,

@@ -91,6 +91,10 @@ class RangeSource(ABC):
     def close(self) -> None:  # noqa: B027 - most sources hold nothing open
         """Release what the source holds open. Idempotent."""
 
+    def beside(self, suffix: str) -> RangeSource | None:  # noqa: ARG002 - not every source has a place
+        """Return the source whose name has a suffix added; None if it is known not to exist."""
+        return None
+
     @property
     def known_size(self) -> int | None:
         """The size in bytes, or None while finding it out would cost a request."""
@@ -181,6 +185,10 @@ class SourceWrapper(RangeSource):
     @override
     def version(self) -> str | None:
         return self._source.version
+
+    @override
+    def beside(self, suffix: str) -> RangeSource | None:
+        return self._source.beside(suffix)
 
     @override
     def check_unchanged(self) -> None:

@@ -24,6 +24,7 @@ from seekwarc.errors import (
     SeekWarcError,
     SourceChangedError,
     SourceError,
+    SourceNotFoundError,
     SourceTimeoutError,
 )
 from seekwarc.storage import remote
@@ -266,7 +267,7 @@ REFUSED: dict[str, tuple[Fault, type[SourceError], str]] = {
         "more bytes came than the 300000",
     ),
     "compressed": (headed(content_encoding="gzip"), RangeNotSupportedError, "'gzip'"),
-    "404": (status(404), SourceError, "no such object"),
+    "404": (status(404), SourceNotFoundError, "no such object"),
     "401": (status(401), SourceError, "access is denied"),
     "403": (status(403), SourceError, "access is denied"),
     "400": (status(400), SourceError, "400 Bad Request"),

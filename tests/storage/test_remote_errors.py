@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from seekwarc.errors import RangeNotSupportedError, SourceChangedError, SourceError, SourceTimeoutError
+from seekwarc.errors import (
+    RangeNotSupportedError,
+    SourceChangedError,
+    SourceError,
+    SourceNotFoundError,
+    SourceTimeoutError,
+)
 from seekwarc.storage.remote_errors import failure_of
 from tests.support.rangeserver import Answer, Fault, RangeServer, delayed, dropped, headed, status
 from tests.support.writing import noise
@@ -29,7 +35,7 @@ def error_of(fault: Fault, timeout: float = 30) -> Exception:
 
 
 ERRORS: dict[str, tuple[Fault, str, type[SourceError], bool]] = {
-    "404": (status(404), "no such object", SourceError, False),
+    "404": (status(404), "no such object", SourceNotFoundError, False),
     "401": (status(401), "access is denied", SourceError, False),
     "403": (status(403), "access is denied", SourceError, False),
     "412": (status(412), "replaced", SourceChangedError, False),

@@ -1,0 +1,127 @@
+"""Content from within a deflate stream: the spans of a sidecar, read by range as frames are.
+
+Goal: begin at any bit of a stream, with zlib or isal as they are, which can only begin with a byte.
+
+Plan: empty blocks that end just before the wanted bit are put before the data. An empty block with fixed
+codes takes 10 bits, so one to three of them end at an even bit. For an odd one, an empty block with dynamic
+codes, which takes 95 bits, comes first. Shifting the data instead would break stored blocks, which begin on
+a byte.
+
+Worst case: a sidecar that lies. The stored bytes, the window and the checksum of a span come from different
+places; what does not decode to just as many bytes with that checksum is an error.
+
+Source: RFC 1951, section 3.2; spec-notes/sidecar.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import xxhash
+
+from seekwarc.compiling import override
+from seekwarc.errors import ChecksumError, FormatError
+from seekwarc.frames.inflate import gzip_codec
+from seekwarc.frames.run import FrameRun
+
+if TYPE_CHECKING:
+    from seekwarc.format.buffer import Buffer
+    from seekwarc.format.seektable import FrameEntry
+    from seekwarc.format.sidecar import SpanTable
+    from seekwarc.frames.context import FrameContext
+    from seekwarc.frames.inflate import Inflater
+
+__all__ = ["SpanRun", "entered"]
+
+_Bits = tuple[int, int]
+"""Bits as a number, the first one lowest, and how many."""
+
+FIXED: Final[_Bits] = 0b10, 10
+"""BFINAL 0, BTYPE 01, end of block."""
+
+
+def _joined(*parts: _Bits) -> _Bits:
+    value = length = 0
+    for part, size in parts:
+        value |= part << length
+        length += size
+    return value, length
+
+
+def _dynamic() -> _Bits:
+    # The code lengths of symbols 18, 0 and 1 of the code for code lengths (section 3.2.7) are 1, 2 and 2.
+    order = 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15
+    lengths = [({18: 1, 0: 2, 1: 2}.get(symbol, 0), 3) for symbol in order]
+    # 138 zeros and 118, 1 for the end of block, 0 for the only distance; then the end of block.
+    codes = (0, 1), (127, 7), (0, 1), (107, 7), (0b11, 2), (0b01, 2), (0, 1)
+    return _joined((0b100, 3), (0, 5), (0, 5), (15, 4), *lengths, *codes)
+
+
+def _prefix(bit: int) -> bytes:
+    odd = bit % 2
+    value, length = _joined(*[_dynamic()] * odd, *[FIXED] * ((bit - 7 * odd) % 8 // 2))
+    return value.to_bytes((length + 7) // 8, "little")
+
+
+PREFIXES: Final = tuple(_prefix(bit) for bit in range(8))
+"""Empty blocks that end before each bit of a byte, the last."""
+
+
+def entered(stored: Buffer, bit: int) -> bytes:
+    """Return a deflate stream that begins on a byte, of one that begins with some bit of its first byte."""
+    if not bit:
+        return bytes(stored)
+    prefix = PREFIXES[bit]
+    shared = prefix[-1] | stored[0] >> bit << bit
+    return b"".join((prefix[:-1], bytes((shared,)), memoryview(stored)[1:]))
+
+
+class SpanRun(FrameRun):
+    """The spans of a record in one gzip member, as content that can be read by range.
+
+    Args:
+        windows: Returns some of the windows of the sidecar.
+    """
+
+    def __init__(
+        self, context: FrameContext, offset: int, spans: SpanTable, windows: Callable[[int, int], bytes]
+    ) -> None:
+        super().__init__(context, offset, spans)
+        self._entries = spans
+        self._windows = windows
+
+    def _inflate(self, frame: FrameEntry, stored: Buffer, size: int) -> bytes:
+        codec = gzip_codec()
+        bit, place = self._entries.entry(frame.number)
+        window = self._windows(place.start, place.stop) if place else b""
+        inflater: Inflater = codec.raw(window)
+        try:
+            content = inflater.decompress(entered(stored, bit), size)
+        except codec.errors as error:
+            raise ChecksumError(f"the span is damaged ({error})") from error
+        if len(content) != size:
+            raise ChecksumError(f"the span holds {len(content)} bytes, not {size}")
+        return content
+
+    @override
+    def _whole(self, frame: FrameEntry, stored: Buffer) -> bytes:
+        try:
+            content = self._inflate(frame, stored, frame.content_size)
+            if xxhash.xxh64_intdigest(content) != frame.checksum:
+                raise ChecksumError("the content's checksum is not the one in the sidecar")
+        except FormatError as error:
+            raise self._named(error, frame) from error
+        self._context.count(decoded=len(content))
+        return content
+
+    @override
+    def _decode_into(self, frame: FrameEntry, stored: Buffer, out: memoryview, *, verify: bool) -> None:
+        if verify:
+            out[:] = self._whole(frame, stored)
+            return
+        try:
+            out[:] = self._inflate(frame, stored, len(out))
+        except FormatError as error:
+            raise self._named(error, frame) from error
+        self._context.count(decoded=len(out))

@@ -1,0 +1,114 @@
+"""The sidecar of a file: found beside it or by its name, and compared with it before it is believed.
+
+Goal: any range of a large gzip member for the price of one span, and no sidecar of another archive.
+
+Plan: a sidecar is opened when a large record is first read by range. That takes one read at its end, of its
+seek table and directory; a range takes one more for a window, where the span has one. Sidecar and archive
+belong together if size, beginning and end of the archive are as the sidecar states, and if the record's
+header states as many bytes as it does.
+
+Worst case: a sidecar made with intent, whose windows and checksums are those of other content. Nothing but
+decoding the record from its beginning can show that, which is what `strict=True` and `sidecar=False` do.
+
+Source: spec-notes/sidecar.md.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from seekwarc.errors import FormatError, SourceError
+from seekwarc.format.sidecar import SAMPLE_SIZE, SIDECAR_SUFFIX, Directory
+from seekwarc.frames.context import FrameContext
+from seekwarc.frames.decoder import FrameDecoder
+from seekwarc.frames.points import SpanRun
+from seekwarc.frames.run import FrameRun
+from seekwarc.frames.sidecar import archive_identity
+from seekwarc.read.file_tables import read_table_before
+from seekwarc.storage.fetch import TAIL, Fetcher
+from seekwarc.storage.opening import open_source
+
+if TYPE_CHECKING:
+    from seekwarc.read.options import ReadOptions
+    from seekwarc.storage.source import RangeSource
+
+__all__ = ["SidecarFile", "open_sidecar"]
+
+CACHE_SIZE: Final = 4 << 20
+"""Bytes of decoded windows that are kept."""
+
+
+class SidecarFile:
+    """An open sidecar of an archive.
+
+    Args:
+        source: The sidecar.
+        archive: What it is to be the sidecar of.
+        limit: Largest seek table to load, and the most that is read of the directory at a time.
+
+    Raises:
+        FormatError: It is not a sidecar, or that of another archive.
+        SourceError: It cannot be read.
+    """
+
+    def __init__(self, source: Fetcher, archive: Fetcher, *, limit: int) -> None:
+        found = read_table_before(source, source.size or 0, floor=0, tail=TAIL, limit=limit)
+        if found is None or found[0].anchor(found[1]):
+            raise FormatError("it does not end in the seek table of a sidecar")
+        self._context = FrameContext(source, FrameDecoder(lambda: None), cache_size=CACHE_SIZE, threads=1)
+        self._content = FrameRun(self._context, 0, found[0])
+        self._directory = Directory(self._content.read, found[0].content_size, limit)
+        if archive.policy.is_far and archive.size is not None:
+            archive.prefetch([(0, SAMPLE_SIZE), (max(archive.size - SAMPLE_SIZE, 0), archive.size)])
+        if archive_identity(archive) != self._directory.identity:
+            raise FormatError("the archive was changed, or it was made of another archive")
+
+    def run(self, context: FrameContext, offset: int, size: int) -> SpanRun | None:
+        """Return the spans of the record at `offset`, which has `size` bytes; None if it is not listed.
+
+        Raises:
+            FormatError: What is listed is not this record.
+        """
+        spans = self._directory.find(offset)
+        if spans is None:
+            return None
+        if spans.content_size != size or offset + spans.length > self._directory.identity.size:
+            raise FormatError(f"it lists {spans.content_size} bytes for this record, which has {size}")
+        return SpanRun(context, offset, spans, self._windows)
+
+    def _windows(self, start: int, stop: int) -> bytes:
+        if stop > self._directory.windows_size:
+            raise FormatError("the window of this span is not in the sidecar")
+        return self._content.read(start, stop)
+
+    def close(self) -> None:
+        """Close it."""
+        self._context.close()
+        self._context.source.close()
+
+
+def open_sidecar(archive: Fetcher, options: ReadOptions) -> SidecarFile | None:
+    """Open the sidecar that the options name, or that lies beside the file; None if it has none.
+
+    Raises:
+        FormatError: It is not a sidecar, or that of another archive.
+        SourceError: The options name one, and it cannot be read.
+    """
+    named = options.sidecar
+    if not isinstance(named, bool):
+        return _opened(open_source(named), archive, options)
+    # Only decoding all of a record tells whether a sidecar of unknown origin is right.
+    beside = archive.beside(SIDECAR_SUFFIX) if named and not options.strict else None
+    with suppress(SourceError):
+        return _opened(beside, archive, options) if beside is not None else None
+    return None
+
+
+def _opened(source: RangeSource, archive: Fetcher, options: ReadOptions) -> SidecarFile:
+    fetcher = Fetcher(source, disk=options.disk_cache)
+    try:
+        return SidecarFile(fetcher, archive, limit=options.max_table_size)
+    except BaseException:
+        fetcher.close()
+        raise

@@ -1,0 +1,106 @@
+"""Deflate by the book (RFC 1951), in pure Python: from any bit on, with note of where blocks begin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+LENGTHS = [3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115]
+LENGTHS += [131, 163, 195, 227, 258]
+LENGTH_BITS = [0] * 8 + [1] * 4 + [2] * 4 + [3] * 4 + [4] * 4 + [5] * 4 + [0]
+DISTANCES = [1, 2, 3, 4, *(base * 2**n + 1 for n in range(1, 14) for base in (2, 3))]
+DISTANCE_BITS = [0, 0, 0, 0, *(n for n in range(1, 14) for _ in range(2))]
+ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
+
+Codes = dict[tuple[int, int], int]
+
+
+def codes(lengths: list[int]) -> Codes:
+    """Return the symbol of each code, which is a length and a number."""
+    found: Codes = {}
+    code = 0
+    for length in range(1, 16):
+        for symbol, other in enumerate(lengths):
+            if other == length:
+                found[length, code] = symbol
+                code += 1
+        code <<= 1
+    return found
+
+
+FIXED = codes([8] * 144 + [9] * 112 + [7] * 24 + [8] * 8), codes([5] * 30)
+
+
+class Bits:
+    """Bits of some bytes, the lowest of each first."""
+
+    def __init__(self, data: bytes, position: int) -> None:
+        self.data = data
+        self.position = position
+
+    def take(self, count: int) -> int:
+        value = 0
+        for shift in range(count):
+            value |= (self.data[self.position >> 3] >> (self.position & 7) & 1) << shift
+            self.position += 1
+        return value
+
+    def symbol(self, table: Codes) -> int:
+        length = code = 0
+        while (length, code) not in table:
+            code = code << 1 | self.take(1)
+            length += 1
+            assert length < 16, "no such code"
+        return table[length, code]
+
+    def tables(self) -> tuple[Codes, Codes]:
+        literals, distances, count = self.take(5) + 257, self.take(5) + 1, self.take(4) + 4
+        lengths = [0] * 19
+        for symbol in ORDER[:count]:
+            lengths[symbol] = self.take(3)
+        table = codes(lengths)
+        found: list[int] = []
+        while len(found) < literals + distances:
+            symbol = self.symbol(table)
+            if symbol == 16:
+                found += [found[-1]] * (3 + self.take(2))
+            elif symbol > 16:
+                found += [0] * (3 + self.take(3) if symbol == 17 else 11 + self.take(7))
+            else:
+                found.append(symbol)
+        return codes(found[:literals]), codes(found[literals:])
+
+
+def inflate(
+    data: bytes,
+    bit: int = 0,
+    window: bytes = b"",
+    size: int | None = None,
+    on_block: Callable[[int, int, int], object] = lambda *_: None,
+) -> bytes:
+    """Return what a stream holds from a bit on: all of it, or at least `size` bytes.
+
+    `on_block` is told where each block begins: at which bit, after how much content, and of which type.
+    """
+    bits, out, is_last = Bits(data, bit), bytearray(window), False
+    while not is_last and (size is None or len(out) - len(window) < size):
+        begin = bits.position
+        is_last, kind = bool(bits.take(1)), bits.take(2)
+        on_block(begin, len(out) - len(window), kind)
+        if kind == 0:
+            start = (bits.position + 7) // 8
+            count = int.from_bytes(data[start : start + 2], "little")
+            assert count ^ 0xFFFF == int.from_bytes(data[start + 2 : start + 4], "little")
+            out += data[start + 4 : start + 4 + count]
+            bits.position = 8 * (start + 4 + count)
+            continue
+        literals, distances = FIXED if kind == 1 else bits.tables()
+        while (symbol := bits.symbol(literals)) != 256:
+            if symbol < 256:
+                out.append(symbol)
+                continue
+            length = LENGTHS[symbol - 257] + bits.take(LENGTH_BITS[symbol - 257])
+            symbol = bits.symbol(distances)
+            distance = DISTANCES[symbol] + bits.take(DISTANCE_BITS[symbol])
+            for _ in range(length):
+                out.append(out[-distance])
+    return bytes(out[len(window) :])
