@@ -18,7 +18,7 @@ from typing import Final, Literal, Protocol, cast
 from seekwarc.errors import FormatError
 from seekwarc.format.buffer import Buffer
 
-__all__ = ["Digest", "Hasher", "WrittenAlgorithm"]
+__all__ = ["Digest", "Hasher", "WrittenAlgorithm", "usual_sha1"]
 
 WrittenAlgorithm = Literal["sha1", "sha256"]
 """Algorithms that the writer can compute."""
@@ -46,6 +46,7 @@ _BASE32_TO_DIGITS = str.maketrans(
 )
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _BASE32_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
+_USUAL = re.compile(r"sha1:([A-Za-z2-7]{32})")
 _LABELLED = re.compile(r"([^\s:]+):(\S+)")
 
 
@@ -183,6 +184,12 @@ def _decoded(value: str, size: int) -> bytes | None:
     except (ValueError, binascii.Error):
         return None
     return raw if len(raw) == size else None
+
+
+def usual_sha1(text: str) -> bytes | None:
+    """Return a digest that is written as nearly all are, `sha1:` and base32; None for any other text."""
+    usual = _USUAL.fullmatch(text)
+    return _base32(usual[1]) if usual is not None else None
 
 
 def _in_base32(raw: bytes) -> str:

@@ -21,7 +21,7 @@ from seekwarc.format.conditions import RECORD_TYPES
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.header_fields import TOKEN, whole_number
 from seekwarc.format.profiles import is_identical_payload
-from seekwarc.format.values import MediaType, is_uri, without_brackets
+from seekwarc.format.values import URI, MediaType, is_uri, without_brackets
 from seekwarc.format.warc import RecordHeader
 
 __all__ = [
@@ -77,7 +77,7 @@ _is_w3c_date = _matching(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9
 _is_date_1_0 = _matching(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _is_ipv4 = _matching(r"\d{1,3}(?:\.\d{1,3}){3}")
 # A digest value should be a token; base64 needs characters that tokens may not have, and is in use.
-_is_digest = _matching(rf"{TOKEN}:[!#$%&'*+\-.^_`|~0-9A-Za-z/=]+")
+_DIGEST: Final = rf"{TOKEN}:[!#$%&'*+\-.^_`|~0-9A-Za-z/=]+"
 _is_instant = _parsed_by(WarcDate.parse)
 
 
@@ -104,22 +104,26 @@ class Form:
     """The test, whose result is true or false."""
     is_met_1_0: Callable[[str], object] | None = None
     """The test for WARC 1.0, where it differs."""
+    pattern: str = ""
+    """A regular expression of values that meet it, without the brackets of URIs."""
 
 
 def _is_uri_1_0(value: str) -> bool:
     return is_uri(without_brackets(value))
 
 
-_ID = Form("a URI in angle brackets, such as <urn:uuid:...>", _is_bracketed_uri)
-_URI = Form("a URI in the characters of RFC 3986 (all others percent-encoded)", is_uri, _is_uri_1_0)
+_ID = Form("a URI in angle brackets, such as <urn:uuid:...>", _is_bracketed_uri, pattern=URI)
+_URI = Form("a URI in the characters of RFC 3986 (all others percent-encoded)", is_uri, _is_uri_1_0, URI)
 _DATE = Form(
     "a UTC date such as 2026-11-21T09:30:00Z",
     lambda value: _is_w3c_date(value) and _is_instant(value),
     lambda value: _is_date_1_0(value) and _is_instant(value),
 )
-_NUMBER = Form("a number", _matching(r"[0-9]+"))
-_WORD = Form("a token", _matching(TOKEN))
-_LABELLED = Form("a labelled digest such as sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", _is_digest)
+_NUMBER = Form("a number", _matching(r"[0-9]+"), pattern=r"[0-9]+")
+_WORD = Form("a token", _matching(TOKEN), pattern=TOKEN)
+_LABELLED = Form(
+    "a labelled digest such as sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", _matching(_DIGEST), pattern=_DIGEST
+)
 _MEDIA = Form("a media type such as text/html", _parsed_by(MediaType.parse))
 _ADDRESS = Form("an IPv4 or IPv6 address", _is_address)
 _TEXT = Form("text", lambda value: value != "")
@@ -367,10 +371,75 @@ _FIELD_LINE = re.compile(f"{TOKEN}:".encode())
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 
 
+_DECIDING: Final = ("warc-type", "warc-profile", "warc-segment-number", "warc-truncated")
+"""Fields whose values decide which rules there are for others, and which conditions are broken."""
+MAX_SHAPES: Final = 16
+SHAPE_COST: Final = 64
+"""Headers that are checked in the time that it takes to compile the pattern of one."""
+
+
+class _Shapes:
+    """Patterns of headers that break no rule: nearly all of a file have the same few fields, in one order.
+
+    A pattern tells in one pass what `check_fields` would. What it does not match may still break no rule.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[tuple[re.Pattern[bytes], list[Callable[[str], object]]], ...] = ()
+        self._unmatched = 0
+
+    def has(self, raw: bytes) -> bool:
+        for pattern, tests in self._known:
+            match = pattern.fullmatch(raw)
+            if match is not None:
+                values = match.groups()
+                return all(test(value.decode("ascii")) for test, value in zip(tests, values, strict=True))
+        return False
+
+    def add(self, header: RecordHeader) -> None:
+        """Learn the shape of a header that breaks no rule; seldom, as hostile files have many shapes."""
+        self._unmatched += 1
+        names = [name.lower() for name, _ in header.fields]
+        # Without a Content-Type, the length of the block decides.
+        if (len(self._known) < MAX_SHAPES or self._unmatched >= SHAPE_COST) and "content-type" in names:
+            self._unmatched = 0
+            self._known = (*self._known[-MAX_SHAPES + 1 :], _shape(header))
+
+
+_shapes: Final = _Shapes()
+
+
+def _shape(header: RecordHeader) -> tuple[re.Pattern[bytes], list[Callable[[str], object]]]:
+    """Return a pattern of headers with the same fields, and the tests of the values that it captures."""
+    rules = _rules_of(header.version)
+    lines, tests = [], []
+    for name, value in header.fields:
+        rule, is_met = rules.get(name.lower(), (None, None))
+        if name.lower() in _DECIDING:
+            form = re.escape(value)
+        elif rule is None or is_met is None:
+            form = r"[\t -~]*"
+        elif rule.form.pattern:
+            form = f"<{rule.form.pattern}>" if value.startswith("<") else rule.form.pattern
+        else:
+            form = "([ -~]*)"
+            tests.append(is_met)
+        # A rule of resources is about URIs of this scheme.
+        other = "(?!<?(?i:dns):)" if name.lower() == "warc-target-uri" else ""
+        lines.append(rf"{re.escape(name)}:[\t ]*+{other}{form}\r\n")
+    version = re.escape(header.raw[: header.raw.index(b"\n") + 1])
+    return re.compile(version + "".join(lines).encode() + rb"\r\n"), tests
+
+
 def check_header(header: RecordHeader) -> list[Finding]:
     """Check a record header against the standard: its grammar, then its fields."""
+    if _shapes.has(header.raw):
+        return []
     if _COMMON.fullmatch(header.raw):
-        return check_fields(header.fields, version=header.version)
+        found = check_fields(header.fields, version=header.version)
+        if not found:
+            _shapes.add(header)
+        return found
     kind = header.get("WARC-Type") or ""
     grammar = [
         Finding("grammar", Severity.ERROR, "", kind, "4", f"{message} in the header of a {kind!r} record")

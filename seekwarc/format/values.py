@@ -12,14 +12,15 @@ from typing import NamedTuple
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import TOKEN
 
-__all__ = ["MediaType", "decode_words", "is_uri", "without_brackets"]
+__all__ = ["URI", "MediaType", "decode_words", "is_uri", "without_brackets"]
 
 # Texts, which `re` compiles at their first use and keeps: reading bytes of a record needs none of them.
 _URI_TEXT = r"(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=\[\]]++|%[0-9A-Fa-f]{2})"
-_AUTHORITY = r"//(?:[^/?#\[\]@]*@)?(?:\[[0-9A-Fa-fvV:.]+\]|[^/?#\[\]@:]*)(?::[0-9]*)?(?=[/?#]|$)"
+_AUTHORITY = r"//(?:[^/?#\[\]@>\r]*@)?(?:\[[0-9A-Fa-fvV:.]+\]|[^/?#\[\]@:>\r]*)(?::[0-9]*)?(?=[/?#>\r]|$)"
 # RFC 3986 allows brackets only in the authority. They are accepted in path and query too, because browsers
 # and crawlers do not encode them there, and nearly every archive has such URIs.
-_URI = rf"[A-Za-z][A-Za-z0-9+.\-]*:(?=.)(?:(?={_AUTHORITY})|(?!//)){_URI_TEXT}*+(?:#{_URI_TEXT}*+)?"
+URI = rf"[A-Za-z][A-Za-z0-9+.\-]*:(?=[^>\r])(?:(?={_AUTHORITY})|(?!//)){_URI_TEXT}*+(?:#{_URI_TEXT}*+)?"
+"""A URI as a regular expression, also of one that is followed by `>` or by the end of a line."""
 _MEDIA_TYPE = rf"[ \t]*({TOKEN})/({TOKEN})[ \t]*"
 _PARAMETER = rf';[ \t]*(?:({TOKEN})[ \t]*=[ \t]*({TOKEN}|"(?:[^"\\]|\\.)*")[ \t]*)?'
 _ENCODED_WORD = r"=\?[!-<>-~]+\?[bBqQ]\?[!->@-~]*\?="
@@ -35,7 +36,7 @@ def is_uri(text: str) -> bool:
 
 @cache
 def _uri_pattern() -> re.Pattern[str]:
-    return re.compile(_URI)
+    return re.compile(URI)
 
 
 def without_brackets(text: str) -> str:

@@ -6,6 +6,8 @@ coding is undone for it. Wget and warcio take the body as it was transferred, ch
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -13,7 +15,7 @@ from typing import Final
 from seekwarc.errors import FormatError
 from seekwarc.format.buffer import Buffer
 from seekwarc.format.chunked import ChunkedBody
-from seekwarc.format.digest import Digest, Hasher
+from seekwarc.format.digest import Digest, Hasher, usual_sha1
 from seekwarc.format.http import HttpHead
 from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.read.extent import Extent
@@ -21,6 +23,8 @@ from seekwarc.read.extent import Extent
 __all__ = ["BlockDigests", "DigestCheck", "DigestVerdict", "check_digests", "check_payload_digest"]
 
 STEP: Final = 1 << 20
+SMALL: Final = 64 << 10
+"""Bytes of a block that is read whole."""
 
 
 class BlockDigests:
@@ -121,29 +125,31 @@ class DigestCheck:
 
 def check_digests(record: DefinedFields, head: HttpHead | None, content: Extent) -> tuple[DigestCheck, ...]:
     """Check the digests that a record's header states, reading its block, the `content`, once."""
+    block = _stated(record, "WARC-Block-Digest")
+    payload = _stated(record, "WARC-Payload-Digest")
     is_revisit = record.type == "revisit"
-    elsewhere = is_revisit or record.header.get("WARC-Segment-Number") is not None
-    block = _Stated.of(record, "WARC-Block-Digest")
-    payload = None if elsewhere else _Stated.of(record, "WARC-Payload-Digest")
+    elsewhere = None
+    if payload is not None and (is_revisit or record.header.get("WARC-Segment-Number") is not None):
+        payload, elsewhere = None, payload
     # The block of a revisit is short, and its digest is often that of the body.
-    transferred = (
-        payload if head is not None and head.chunked else block if head is not None and is_revisit else None
-    )
+    transferred = None
+    if head is not None:
+        transferred = payload if head.chunked else block if is_revisit else None
     digests = BlockDigests(
         head,
-        block=block.hasher() if block else None,
-        payload=payload.hasher() if payload else None,
-        transferred=transferred.hasher() if transferred else None,
+        block=block.hasher() if block is not None else None,
+        payload=payload.hasher() if payload is not None else None,
+        transferred=transferred.hasher() if transferred is not None else None,
     )
     if digests.block is not None or digests.payload is not None:
         _feed(content, digests)
-    found = [block.check(digests.block, digests.transferred or digests.payload)] if block else []
-    if payload:
-        found.append(
-            payload.check(digests.payload, digests.transferred, truncated=record.truncated is not None)
-        )
-    elif elsewhere and (stated := record.header.get("WARC-Payload-Digest")) is not None:
-        found.append(DigestCheck("WARC-Payload-Digest", stated, DigestVerdict.ELSEWHERE))
+    found = []
+    if block is not None:
+        found.append(block.check(digests.block, digests.transferred or digests.payload))
+    if payload is not None:
+        found.append(payload.check(digests.payload, digests.transferred, record))
+    if elsewhere is not None:
+        found.append(DigestCheck(elsewhere.field, elsewhere.text, DigestVerdict.ELSEWHERE))
     return tuple(found)
 
 
@@ -151,7 +157,7 @@ def check_payload_digest(
     revisit: DefinedFields, original: DefinedFields, head: HttpHead | None, content: Extent
 ) -> DigestCheck | None:
     """Check the WARC-Payload-Digest of a revisit against the payload of its original; None without one."""
-    stated = _Stated.of(revisit, "WARC-Payload-Digest")
+    stated = _stated(revisit, "WARC-Payload-Digest")
     if stated is None:
         return None
     digests = BlockDigests(
@@ -161,51 +167,60 @@ def check_payload_digest(
     )
     if digests.payload is not None:
         _feed(content, digests)
-    truncated = original.truncated is not None
-    return stated.check(digests.payload, digests.transferred, truncated=truncated)
+    return stated.check(digests.payload, digests.transferred, original)
 
 
 def _feed(block: Extent, digests: BlockDigests) -> None:
-    buffer = bytearray(min(STEP, block.size))
-    with memoryview(buffer) as view, block.open() as file:
-        while count := file.readinto(view):
-            with view[:count] as data:
-                digests.add(data)
+    size = block.size
+    if size <= SMALL:
+        digests.add(block.pread(0, size))
+    else:
+        position = 0
+        with memoryview(bytearray(min(STEP, size))) as view:
+            while count := block.pread_into(position, view):
+                position += count
+                with view[:count] as data:
+                    digests.add(data)
     digests.finish()
 
 
-@dataclass(frozen=True, slots=True)
+def _stated(record: DefinedFields, field: str) -> _Stated | None:
+    text = record.header.get(field)
+    return _Stated(field, text) if text is not None else None
+
+
 class _Stated:
-    """A digest field; `digest` is None if its value is not one."""
+    """A digest field."""
 
-    field: str
-    text: str
-    digest: Digest | None
+    __slots__ = ("_digest", "_raw", "field", "text")
 
-    @classmethod
-    def of(cls, record: DefinedFields, field: str) -> _Stated | None:
-        text = record.header.get(field)
-        if text is None:
-            return None
-        try:
-            return cls(field, text, Digest.parse(text))
-        except FormatError:
-            return cls(field, text, None)
+    def __init__(self, field: str, text: str) -> None:
+        self.field = field
+        self.text = text
+        self._raw = usual_sha1(text)
+        self._digest: Digest | None = None
+        """None if the value is not a digest, or the usual one."""
+        if self._raw is None:
+            with contextlib.suppress(FormatError):
+                self._digest = Digest.parse(text)
+                self._raw = self._digest.raw
 
     def hasher(self) -> Hasher | None:
-        return self.digest.hasher() if self.digest is not None else None
+        if self._digest is not None:
+            return self._digest.hasher()
+        return hashlib.sha1(usedforsecurity=False) if self._raw is not None else None
 
     def check(
-        self, found: Hasher | None, transferred: Hasher | None = None, *, truncated: bool = False
+        self, found: Hasher | None, transferred: Hasher | None, payload_of: DefinedFields | None = None
     ) -> DigestCheck:
-        raw = self.digest.raw if self.digest is not None else None
         if found is None:
-            known = self.digest is not None and self.digest.is_known and raw is None
+            known = self._digest is not None and self._digest.is_known and self._raw is None
             verdict = DigestVerdict.INVALID if known else DigestVerdict.UNKNOWN
-        elif found.digest() == raw:
+        elif found.digest() == self._raw:
             verdict = DigestVerdict.VALID
-        elif transferred is not None and transferred.digest() == raw:
+        elif transferred is not None and transferred.digest() == self._raw:
             verdict = DigestVerdict.TRANSFERRED
         else:
-            verdict = DigestVerdict.TRUNCATED if truncated else DigestVerdict.INVALID
+            is_cut = payload_of is not None and payload_of.truncated is not None
+            verdict = DigestVerdict.TRUNCATED if is_cut else DigestVerdict.INVALID
         return DigestCheck(self.field, self.text, verdict)
