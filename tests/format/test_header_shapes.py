@@ -7,7 +7,7 @@ import pytest
 from seekwarc.format import rules
 from seekwarc.format.rules import check_fields, check_header
 from seekwarc.format.warc import RecordHeader, parse_record_header
-from tests.format.test_rules import ILLEGAL, LEGAL, Fields, having, legal_record
+from tests.support.legal import ILLEGAL, LEGAL, Fields, having, legal_record
 
 OTHERS = [" http:a ", "<a:b>", "<a:>", "http://a:b@c:d/", "http://a:b>@c/", "DNS:a", "1", "x"]
 
