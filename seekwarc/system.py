@@ -36,6 +36,7 @@ __all__ = [
     "SIGPIPE",
     "after_fork_in_child",
     "configure_text",
+    "cores",
     "default_threads",
     "hold_interrupts",
     "interrupt_after",
@@ -122,12 +123,16 @@ def lock_for_writing(file: BinaryIO) -> None:
         os.lseek(file.fileno(), position, os.SEEK_SET)
 
 
+def cores() -> int:
+    """Return how many cores this process may use."""
+    allowed: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+
+
 @cache
 def default_threads() -> int:
     """Return how many threads compress: one per core that this process may use, at most four."""
-    allowed: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
-    cores = len(allowed(0)) if allowed is not None else os.cpu_count() or 1
-    return min(cores, MAX_DEFAULT_THREADS)
+    return min(cores(), MAX_DEFAULT_THREADS)
 
 
 def max_open_files() -> int:

@@ -21,9 +21,10 @@ from seekwarc.cli.targets import absolute
 from seekwarc.compiling import override
 from seekwarc.errors import SeekWarcError, SourceError, TargetError, TargetExistsError
 from seekwarc.format.words import counted
-from seekwarc.system import default_threads
-from seekwarc.tools.batch import Pool, jobs_into, run
+from seekwarc.system import cores, default_threads
+from seekwarc.tools.batch import Pool, jobs_into, run, size_of
 from seekwarc.tools.outcome import Job, Outcome, Status
+from seekwarc.tools.parts import MIN_SIZE
 from seekwarc.tools.work import Report, Work
 from seekwarc.write.files import refuse_url
 
@@ -75,9 +76,8 @@ def add_batch_arguments(parser: argparse.ArgumentParser, *, made: str | None = N
         "-j",
         "--jobs",
         type=JOBS,
-        default=1,
         metavar="N",
-        help="files to process at the same time (default: 1)",
+        help="processes, for files and for parts of a large one (default: one per core, one for small files)",
     )
     group.add_argument(
         "--dask",
@@ -88,14 +88,22 @@ def add_batch_arguments(parser: argparse.ArgumentParser, *, made: str | None = N
     add_flag(group, "-k", "--keep-going", text="continue with the other files after one has failed")
 
 
-def writer_options_of_each(options: argparse.Namespace) -> dict[str, Any]:
+def _processes(options: argparse.Namespace, jobs: Sequence[Job]) -> int:
+    """Return how many processes share the work."""
+    if options.jobs is not None:
+        return int(options.jobs)
+    is_small = sum(map(size_of, jobs)) < MIN_SIZE or any(job.source == "-" for job in jobs)
+    return 1 if is_small or options.dask is not None else cores()
+
+
+def writer_options_of_each(options: argparse.Namespace, jobs: Sequence[Job]) -> dict[str, Any]:
     """Return the options of the `Writer` of each job. Jobs share the cores."""
     given = writer_options(options)
     if options.dask is not None:
         # A cluster has a worker thread for each core.
         given.setdefault("threads", 1)
-    elif options.jobs > 1:
-        given.setdefault("threads", max(1, default_threads() // options.jobs))
+    elif len(jobs) > 1 and (processes := _processes(options, jobs)) > 1:
+        given.setdefault("threads", max(1, default_threads() // processes))
     return given
 
 
@@ -273,20 +281,21 @@ def run_batch(options: argparse.Namespace, jobs: Sequence[Job], work: Work, prin
         pool = _cluster(options)
         jobs = [Job(absolute(job.source), job.target and absolute(job.target)) for job in jobs]
         folder = folder and absolute(folder)
-    if (pool is not None or (options.jobs > 1 and len(jobs) > 1)) and any(it.source == "-" for it in jobs):
+    processes = _processes(options, jobs)
+    if (pool is not None or (processes > 1 and len(jobs) > 1)) and any(it.source == "-" for it in jobs):
         option = "--jobs" if pool is None else "--dask"
         raise SeekWarcError(f"standard input can be read by one process only: leave out {option}")
     shows_bar = many or pool is not None
     printer.show_json, printer.show_names = options.json, many
     with ExitStack() as opened:
         if shows_bar and progress_is_seen():
-            total = sum(os.path.getsize(job.source) for job in jobs if os.path.isfile(job.source))
+            total = sum(map(size_of, jobs))
             printer.bar = opened.enter_context(progress_bar(total, f"{len(jobs)} files"))
         status = run(
             jobs,
             work,
             printer,
-            processes=options.jobs,
+            processes=processes,
             pool=pool,
             keep_going=options.keep_going,
             folder=folder,
@@ -298,7 +307,7 @@ def run_batch(options: argparse.Namespace, jobs: Sequence[Job], work: Work, prin
 
 
 def _cluster(options: argparse.Namespace) -> Pool:
-    if options.jobs > 1:
+    if options.jobs is not None and options.jobs > 1:
         raise SeekWarcError("--jobs is for processes of this machine, --dask for a cluster: give only one")
     try:
         from seekwarc.compat.cluster import Cluster

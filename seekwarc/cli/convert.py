@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     trains = options.dictionary == TRAIN
     if trains:
         options.dictionary = None
-    settings = writer_options_of_each(options) if compression == "zst" else writer_options(options)
+    settings = writer_options_of_each(options, jobs) if compression == "zst" else writer_options(options)
     work = _Converting(options, compression, settings, limit_options(options), trains)
     saved = _Saved()
     return run_batch(options, jobs, work, Printer(_text, _fields, keep=saved.add, total=saved.text))

@@ -243,6 +243,7 @@ class _Indexing:
             parquet=options.parquet and self.parts is None,
             details=options.parquet,
             on_progress=context.on_progress,
+            processes=context.processes,
             **limit_options(options),
         )
 

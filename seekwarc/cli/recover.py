@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     jobs = planned_jobs(options, lambda name: renamed(name, ".zst"))
     limits = limit_options(options)
-    settings = {"partial": options.partial, "limits": limits, **writer_options_of_each(options)}
+    settings = {"partial": options.partial, "limits": limits, **writer_options_of_each(options, jobs)}
     if options.source_dictionary is not None:
         settings["source_dictionary"] = dictionary_at(options.source_dictionary, **limits).dictionary
     return run_batch(options, jobs, _Recovering(options, settings), Printer(_text, _fields))

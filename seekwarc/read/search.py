@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import Final
 
@@ -77,6 +77,19 @@ class RecordSearch:
                     return parse_record_header(content[:end])
                 if len(content) > MAX_HEADER or not may_begin_record(content):
                     break
+        return None
+
+    def first_between(
+        self, start: int, stop: int, fits: Callable[[RecordHeader], bool] | None = None
+    ) -> int | None:
+        """Return where in [start, stop) a record whose header fits seems to begin; None if none does.
+
+        Only the bytes from there on are read: it may be inside a record, as that of an archive in an archive.
+        """
+        for offset in self._lookalikes(start, stop):
+            header = self.header_at(offset) if offset < stop else None
+            if header is not None and (fits is None or fits(header)):
+                return offset
         return None
 
     def next_after(
@@ -207,11 +220,11 @@ class RecordSearch:
             self._searched = range(position, found + 1)
         return self._searched.stop - 1
 
-    def _lookalikes(self, offset: int) -> Iterator[int]:
+    def _lookalikes(self, offset: int, end: int | None = None) -> Iterator[int]:
         window = Window(self._file.source)
         plain = self._compression == "none"
         # What a header that begins in a step may need lies within one step and a header.
-        while data := window.take(offset, SEARCH_STEP + MAX_HEADER):
+        while (end is None or offset < end) and (data := window.take(offset, SEARCH_STEP + MAX_HEADER)):
             blank, lures = -1, 0
             for match in _BEGINNINGS[self._compression].finditer(data):
                 start = match.start()

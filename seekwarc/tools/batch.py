@@ -15,10 +15,11 @@ from urllib.parse import unquote, urlsplit
 from seekwarc.errors import TargetError
 from seekwarc.storage.expand import expand
 from seekwarc.tools.outcome import Job, Outcome, Status
+from seekwarc.tools.parts import MIN_SIZE
 from seekwarc.tools.progress import Progress, counting
 from seekwarc.tools.work import JobContext, Report, Work, attempt
 
-__all__ = ["Pool", "base_name", "jobs_into", "run"]
+__all__ = ["Pool", "base_name", "jobs_into", "run", "size_of"]
 
 MAX_LISTED: Final = 3
 """Maximum number of collisions in a message."""
@@ -81,6 +82,11 @@ def _refuse_collisions(jobs: Sequence[Job], folder: str) -> None:
             )
 
 
+def size_of(job: Job) -> int:
+    """Return the size of a local file, 0 of anything else."""
+    return os.path.getsize(job.source) if os.path.isfile(job.source) else 0
+
+
 class Pool(Protocol):
     """Other processes, which work on several files at a time."""
 
@@ -103,10 +109,12 @@ def run(
 ) -> int:
     """Work on files, and report on each; return the highest exit status of an outcome: 0, 1 or 2.
 
-    `report` is called in this process. `pool` works instead of `processes`. In this process, `on_progress`
-    wraps each source that is read, instead of calls of `report.on_progress`.
+    Each of `processes` works on a file of its own, or all on parts of the same, where there are few and large
+    files. `report` is called in this process. `pool` works instead of `processes`. In this process,
+    `on_progress` wraps each source that is read, instead of calls of `report.on_progress`.
     """
-    if pool is None and processes > 1 and len(jobs) > 1:
+    in_parts = len(jobs) < processes and any(size_of(job) >= MIN_SIZE for job in jobs)
+    if pool is None and processes > 1 and len(jobs) > 1 and not in_parts:
         # Imported only when needed: it takes a while.
         from seekwarc.tools.workers import run_in_processes
 
@@ -114,7 +122,7 @@ def run(
     if pool is not None:
         outcomes = pool(jobs, work, report, keep_going=keep_going, folder=folder)
     else:
-        outcomes = _run_here(jobs, work, report, keep_going=keep_going, on_progress=on_progress)
+        outcomes = _run_here(jobs, work, report, processes, keep_going=keep_going, on_progress=on_progress)
     worst = 0
     for outcome in outcomes:
         report.on_outcome(outcome)
@@ -123,11 +131,17 @@ def run(
 
 
 def _run_here(
-    jobs: Sequence[Job], work: Work, report: Report, *, keep_going: bool, on_progress: Progress | None
+    jobs: Sequence[Job],
+    work: Work,
+    report: Report,
+    processes: int,
+    *,
+    keep_going: bool,
+    on_progress: Progress | None,
 ) -> Iterator[Outcome]:
     for number, job in enumerate(jobs, 1):
         shown = counting(job.source, report.on_progress) if on_progress is None else on_progress
-        context = JobContext(partial(report.on_event, job), shown)
+        context = JobContext(partial(report.on_event, job), shown, processes=processes)
         outcome = attempt(job, work, context)
         yield outcome
         if outcome.status is Status.FAILED and not keep_going:

@@ -7,19 +7,24 @@ text, as a ZipNum cluster or as Parquet.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import BinaryIO, TypeAlias, Unpack
+from typing import BinaryIO, NamedTuple, TypeAlias, Unpack
 
+from seekwarc.compiling import override
 from seekwarc.errors import FormatError
+from seekwarc.format.warc import RecordHeader
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
+from seekwarc.scale.split import Split
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeReadable
+from seekwarc.storage.source import RangeReadable, RangeSource
 from seekwarc.tools.batch import base_name
 from seekwarc.tools.index_lines import LineOptions, Lines, OnProblem, Place
+from seekwarc.tools.parts import cut, in_parts
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.sorting import MEMORY, sorted_lines
 from seekwarc.tools.zipnum import index_output
@@ -62,6 +67,7 @@ def index(
     existing: Existing = "error",
     memory: int = MEMORY,
     on_progress: Progress = no_progress,
+    processes: int = 1,
     **limits: Unpack[ReadLimits],
 ) -> Indexing:
     """Write the sorted CDXJ index of files, for `seekwarc.Index`, pywb and others.
@@ -85,6 +91,8 @@ def index(
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         memory: Bytes of lines to hold in memory; more are sorted in temporary files.
         on_progress: Wraps each source that is read, to report progress.
+        processes: How many processes may work on parts of a large local file. They are started as
+            `multiprocessing` starts them with "spawn": a script needs its `if __name__ == "__main__"`.
         **limits: Limits of reading; see `Reader`.
 
     Raises:
@@ -120,16 +128,84 @@ def index(
 
     def lines() -> Iterator[bytes]:
         for name, source in named.items():
-            with closing(Reader(on_progress(open_source(source), name), **limits)) as archive:
-                found = Lines(archive, name, wanted, count)
-                yield from (line.build() for line in found)
-                damaged.extend(found.damaged)
+            work = _PartLines(name, wanted, limits)
+            parts = cut(source, processes, _is_unpaired if post_append else None, **limits)
+            with closing(on_progress(open_source(source), name)) as stored:
+                made = in_parts(stored, parts, work, processes, output.spool_directory)
+                damaged.extend((yield from work.joined(stored, made, count)))
 
     with committed(index_output(target, existing=existing, parquet=parquet)) as output:
         written = write_lines(
             sorted_lines(lines(), memory=memory, folder=output.spool_directory), output, parquet=parquet
         )
     return Indexing(written, problems, tuple(damaged))
+
+
+class _PartReader(Reader):
+    """A reader that iterates over a part of a file."""
+
+    def __init__(
+        self, source: RangeSource, start: int, stop: int | None, **limits: Unpack[ReadLimits]
+    ) -> None:
+        super().__init__(source, **limits)
+        self._part = start, stop
+
+    @override
+    def past_damage(self, on_damage: Callable[[FormatError], object]) -> Iterator[Record]:
+        if self._part == (0, None):
+            return super().past_damage(on_damage)
+        self._on_error = on_damage
+        return self.between(*self._part)
+
+
+class _Made(NamedTuple):
+    """The lines of a part of a file."""
+
+    stop: int | None
+    spool: str
+    problems: list[FormatError]
+
+
+@dataclass(frozen=True, slots=True)
+class _PartLines:
+    """Makes the lines of a part; see `tools.parts.PartWork`."""
+
+    filename: str
+    wanted: LineOptions
+    limits: ReadLimits
+
+    def __call__(self, part: Split, source: RangeSource, spool: str) -> _Made | None:
+        problems: list[FormatError] = []
+        with _PartReader(source, part.start, part.stop, **self.limits) as archive:
+            found = Lines(archive, self.filename, self.wanted, problems.append)
+            with open(spool, "xb") as file:
+                # What is sorted in parts already is soon sorted as a whole.
+                file.writelines(sorted(line.build() for line in found))
+        return None if found.damaged else _Made(part.stop, spool, problems)
+
+    def joined(
+        self, stored: RangeSource, parts: Iterable[_Made], on_problem: OnProblem
+    ) -> Generator[bytes, None, list[Place]]:
+        """Yield the lines of parts, and those of the rest of the file; return where that is damaged."""
+        start: int | None = 0
+        for part in parts:
+            for problem in part.problems:
+                on_problem(problem)
+            with open(part.spool, "rb") as file:
+                yield from file
+            os.unlink(part.spool)
+            start = part.stop
+        if start is None:
+            return []
+        with _PartReader(stored, start, None, **self.limits) as archive:
+            found = Lines(archive, self.filename, self.wanted, on_problem)
+            yield from (line.build() for line in found)
+        return found.damaged
+
+
+def _is_unpaired(header: RecordHeader) -> bool:
+    """Tell whether a record cannot be the second of a request and its response, whose lines go together."""
+    return header.get("WARC-Concurrent-To") is None
 
 
 def _by_name(sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> dict[str, Source]:

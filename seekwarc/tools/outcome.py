@@ -23,6 +23,7 @@ from seekwarc.errors import (
     TruncatedError,
     UnsupportedError,
 )
+from seekwarc.scale.split import Split
 
 __all__ = ["DIED", "KINDS", "MEMORY", "Failure", "Job", "Outcome", "Status"]
 
@@ -73,6 +74,8 @@ class Job:
 
     source: str
     target: str | None = None
+    part: Split | None = None
+    """The part of the source to work on; None for all of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ class JobContext:
     """Wraps each source that is read, to report progress."""
     folder: str | None = None
     """Folder of unfinished files; None for the folders of their targets."""
+    processes: int = 1
+    """How many processes may work on the file at the same time."""
 
     @contextmanager
     def output(self, target: str | BinaryIO, existing: Existing) -> Iterator[Output]:

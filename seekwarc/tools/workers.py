@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import tempfile
 import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Final
 
@@ -27,7 +28,7 @@ from seekwarc.tools.outcome import DIED, Failure, Job, Outcome, Status
 from seekwarc.tools.progress import counting
 from seekwarc.tools.work import JobContext, Report, Work, attempt, hidden_folder
 
-__all__ = ["run_in_processes"]
+__all__ = ["run_in_order", "run_in_processes"]
 
 PROGRESS_INTERVAL: Final = 0.1
 """Seconds between messages about progress."""
@@ -47,6 +48,26 @@ def run_in_processes(
         crew = _Crew(work, report, hidden)
         try:
             yield from crew.run(jobs, processes, keep_going=keep_going)
+        finally:
+            crew.kill()
+
+
+def run_in_order(
+    jobs: Sequence[Job], work: Work, report: Report, *, processes: int, ahead: int, folder: str | None
+) -> Generator[Outcome, None, None]:
+    """Yield the outcomes in the order of the jobs, which all differ, up to the first that failed.
+
+    No more than `ahead` jobs have begun before the outcome of the first of them is yielded.
+    """
+    done: dict[Job, Outcome] = {}
+    left = deque(jobs)
+    with hidden_folder(folder or tempfile.gettempdir()) as hidden:
+        crew = _Crew(work, report, hidden)
+        try:
+            for outcome in crew.run(jobs, processes, room=lambda waiting: len(left) - waiting < ahead):
+                done[outcome.job] = outcome
+                while left and left[0] in done:
+                    yield done.pop(left.popleft())
         finally:
             crew.kill()
 
@@ -97,11 +118,19 @@ class _Crew:
         self._folder = folder
         self._workers: list[_Worker] = []
 
-    def run(self, jobs: Sequence[Job], processes: int, *, keep_going: bool) -> Iterator[Outcome]:
+    def run(
+        self,
+        jobs: Sequence[Job],
+        processes: int,
+        *,
+        keep_going: bool = False,
+        room: Callable[[int], bool] = lambda _: True,
+    ) -> Iterator[Outcome]:
+        """Yield outcomes as they come. `room` tells whether one of the jobs that wait, so many, may begin."""
         waiting = deque(jobs)
         while True:
             idle = [worker for worker in self._workers if worker.job is None]
-            while waiting and (idle or len(self._workers) < processes):
+            while waiting and (idle or len(self._workers) < processes) and room(len(waiting)):
                 if not idle:
                     # Until it ignores interrupts itself, Python would show a traceback of what it imports.
                     with hold_interrupts():
@@ -171,7 +200,8 @@ def _serve(connection: Connection, work: Work, folder: str | None) -> None:
             # The second one if the parent process was killed before it had received all messages.
             return
         progress = _ProgressMessages(send)
-        context = JobContext(lambda event: send(("event", event)), counting(job.source, progress.add), folder)
+        shown = counting(job.source, progress.add, job.part)
+        context = JobContext(lambda event: send(("event", event)), shown, folder)
         try:
             outcome = attempt(job, work, context)
             progress.flush()
