@@ -127,11 +127,16 @@ class _Checked:
         with closing(source), warnings.catch_warnings(record=True) as told:
             # Of one process each kind of warning comes once, and with the first record of its kind.
             warnings.simplefilter("always", FormatWarning)
-            if source.version != part.identity:
-                raise SourceChangedError("the file was replaced since it was cut", source=job.source)
+            _refuse_changed(source, part)
             result = self.work(part, source, os.path.join(context.folder or "", str(part.start)))
-            source.check_unchanged()
+        with closing(open_source(job.source)) as source:
+            _refuse_changed(source, part)
         return Status.PROBLEMS if told or result is None else Status.DONE, result
+
+
+def _refuse_changed(source: RangeSource, part: Split) -> None:
+    if source.version != part.identity:
+        raise SourceChangedError("the file has changed since it was cut", source=source.name)
 
 
 class _Progress(Report):
