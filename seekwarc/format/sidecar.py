@@ -170,6 +170,7 @@ class Directory:
             raise FormatError(f"the sidecar is too short for {records} records and {spans} spans")
         self._rows = self._words(begin, records * RECORD_SIZE)
         self.offsets = self._rows[::RECORD_WORDS]
+        self.lengths = self._rows[1::RECORD_WORDS]
         self._firsts = self._rows[3::RECORD_WORDS]
         self._firsts.append(spans)
         if not (_is_ascending(self.offsets) and _is_ascending(self._firsts)):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -174,17 +175,33 @@ class ArchiveFile:
         """Return a record of `size` bytes in one gzip member as spans; None if no sidecar lists it."""
         if size < MIN_SIDECAR_RECORD or self.source.is_pipe:
             return None
-        try:
-            with self.lock:
-                if not self._is_sidecar_sought:
-                    from seekwarc.read.sidecar_file import open_sidecar
+        with self._noting_sidecar(offset):
+            sidecar = self._found_sidecar()
+            return sidecar.run(self.frames, offset, size) if sidecar is not None else None
+        return None
 
-                    self._is_sidecar_sought = True
-                    self._sidecar = open_sidecar(self.source, self.options)
-            return self._sidecar.run(self.frames, offset, size) if self._sidecar is not None else None
+    def places_in_sidecar(self) -> list[tuple[int, int]]:
+        """Return offset and length of the records that the sidecar lists; nothing without one."""
+        with self._noting_sidecar(0):
+            sidecar = self._found_sidecar()
+            return sidecar.places if sidecar is not None else []
+        return []
+
+    @contextmanager
+    def _noting_sidecar(self, offset: int) -> Iterator[None]:
+        try:
+            yield
         except FormatError as error:
             self.deviates("sidecar", f"the sidecar is not used: {error.message}", offset)
-            return None
+
+    def _found_sidecar(self) -> SidecarFile | None:
+        with self.lock:
+            if not self._is_sidecar_sought:
+                from seekwarc.read.sidecar_file import open_sidecar
+
+                self._is_sidecar_sought = True
+                self._sidecar = open_sidecar(self.source, self.options)
+        return self._sidecar
 
     def stream(
         self,

@@ -64,6 +64,11 @@ class SidecarFile:
         if archive_identity(archive) != self._directory.identity:
             raise FormatError("the archive was changed, or it was made of another archive")
 
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Offset and stored length of each record that it lists."""
+        return [*zip(self._directory.offsets, self._directory.lengths, strict=True)]
+
     def run(self, context: FrameContext, offset: int, size: int) -> SpanRun | None:
         """Return the spans of the record at `offset`, which has `size` bytes; None if it is not listed.
 

@@ -30,11 +30,12 @@ from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE
 from seekwarc.frames.pieces import Compression
 from seekwarc.frames.scan import Window, frames_from
 from seekwarc.read.archive_file import RECORD_HEAD, ArchiveFile
-from seekwarc.read.body import record_size
+from seekwarc.read.body import TableStatus, record_size
 from seekwarc.read.file_tables import FileTable
 from seekwarc.read.plain import plain_records
 from seekwarc.read.record import Record
 from seekwarc.read.search import RecordSearch
+from seekwarc.read.sequential import StreamedRecords
 from seekwarc.read.zstd_body import ZstdBody
 from seekwarc.read.zstd_records import framed_record_at, framed_records
 
@@ -48,6 +49,8 @@ MAX_WALK: Final = MAX_TABLE_SIZE // 12
 """Frames that are stepped over, as many as the largest table lists."""
 WALK_READ: Final = 4 << 10
 ENTRY_SIZES: Final = (12, 8)
+SIZE_BYTES: Final = 4
+"""Bytes of ISIZE, the last ones of a gzip member (RFC 1952, section 2.3.1)."""
 NO_GZIP: Final = "only an index tells where records begin in a .warc.gz: make one with `seekwarc index`"
 NO_TABLE: Final = "no table lists all of the file: make one with `seekwarc concat`, or pass an index of it"
 
@@ -208,7 +211,9 @@ def large_records(file: ArchiveFile, min_size: int) -> Iterator[Record]:
             elif (wrong := wrong + 1) == MAX_WRONG:
                 # A false table may list millions.
                 return
-    elif not file.source.policy.is_far and (compression := file.detect(file.window(), 0)) != "gz":
+    elif (compression := file.detect(file.window(), 0)) == "gz":
+        yield from _members(file, min_size)
+    elif not file.source.policy.is_far:
         walk = plain_records if compression == "none" else framed_records
         # What comes after damage is not looked for here.
         with suppress(FormatError):
@@ -232,6 +237,20 @@ def _large_record(file: ArchiveFile, claimed: LargeRecord) -> Record | None:
         # Without the length that is claimed, so that it is measured.
         return Record(body) if is_sure and found.problem is None else None
     return None
+
+
+def _members(file: ArchiveFile, min_size: int) -> Iterator[Record]:
+    """Yield the large records that a sidecar lists, if a member of their size ends where that says."""
+    for offset, length in file.places_in_sidecar():
+        end = offset + length
+        is_followed = end == file.source.size or RecordSearch(file, "gz").header_at(end) is not None
+        stated = int.from_bytes(file.source.read(max(end - SIZE_BYTES, 0), end), "little")
+        with suppress(FormatError):
+            found = StreamedRecords(file, file.window(end), offset, "gz", tolerant=True).step()
+            if found is not None and found.seek_table_status is TableStatus.SIDECAR and is_followed:
+                size = record_size(found.header)
+                if size >= min_size and size % (1 << 8 * SIZE_BYTES) == stated:
+                    yield Record(found.body, length=length)
 
 
 def _listed_records(links: Sequence[FileTable], end: int, min_size: int) -> Iterator[LargeRecord]:
