@@ -39,14 +39,14 @@ _SIZES: Final = {
 """Bytes of a digest by each algorithm; those of BLAKE2 may be shorter."""
 _COMMON: Final = {name: (name, size) for name, size in _SIZES.items() if not name.startswith("blake2")}
 _BLAKE2 = re.compile(r"(blake2[bs])_?(\d{1,3})")
-_BASE32 = re.compile(r"[A-Za-z2-7]+")
-_BASE32_TO_DIGITS = str.maketrans(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz234567",
-    "0123456789abcdefghijklmnop0123456789abcdefghijklmnopqrstuv",
-)
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_BASE32: Final = (_ALPHABET + _ALPHABET[:26].lower()).encode()
+_OTHERS: Final = bytes(set(range(256)) - set(_BASE32))
+_BASE32_TO_DIGITS: Final = bytes.maketrans(
+    _BASE32 + _OTHERS,
+    b"0123456789abcdefghijklmnopqrstuv" + b"0123456789abcdefghijklmnop" + b"!" * len(_OTHERS),
+)
 _BASE32_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
-_USUAL = re.compile(r"sha1:([A-Za-z2-7]{32})")
 _LABELLED = re.compile(r"([^\s:]+):(\S+)")
 
 
@@ -188,8 +188,12 @@ def _decoded(value: str, size: int) -> bytes | None:
 
 def usual_sha1(text: str) -> bytes | None:
     """Return a digest that is written as nearly all are, `sha1:` and base32; None for any other text."""
-    usual = _USUAL.fullmatch(text)
-    return _base32(usual[1]) if usual is not None else None
+    if len(text) != 37 or not text.startswith("sha1:"):
+        return None
+    try:
+        return _base32(text[5:])
+    except ValueError:
+        return None
 
 
 def _in_base32(raw: bytes) -> str:
@@ -199,11 +203,8 @@ def _in_base32(raw: bytes) -> str:
 
 
 def _base32(value: str) -> bytes:
-    # Six times as fast as base64.b32decode, which is written in Python.
-    if not _BASE32.fullmatch(value):
-        raise ValueError("not base32")
-    spare = len(value) * 5 % 8
-    number = int(value.translate(_BASE32_TO_DIGITS), 32) >> spare
+    # Six times as fast as base64.b32decode, which is written in Python. What is not base32 is no number.
+    number = int(value.encode("ascii").translate(_BASE32_TO_DIGITS), 32) >> len(value) * 5 % 8
     return number.to_bytes(len(value) * 5 // 8, "big")
 
 

@@ -22,14 +22,21 @@ from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end
-from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, is_record_magic, may_begin_record
+from seekwarc.format.warc import (
+    MAX_BLANK_BYTES,
+    MAX_HEADER_SIZE,
+    RECORD_END,
+    is_record_magic,
+    may_begin_record,
+)
 from seekwarc.frames.pieces import EmptyFrame, Piece
 from seekwarc.storage.stopping import checkpoint
 
 __all__ = ["ContentStream", "Head", "Mark"]
 
 BLANK_STEP: Final = 64
-"""How many bytes are looked at for line breaks at a time: mostly four of them are."""
+"""How many bytes are looked at for more line breaks at a time."""
+LINE_BREAKS: Final = b"\r\n"
 MAX_HEADS: Final = 1024
 """Frames that begin as records do and are remembered; in a sound file there is one at a time."""
 
@@ -200,14 +207,18 @@ class ContentStream:
         """Read the CR and LF bytes between two records, `MAX_BLANK_BYTES` at most."""
         with self._lock:
             found = b""
+            if self._data[self._index : self._index + len(RECORD_END)] == RECORD_END:
+                # As nearly always.
+                found = RECORD_END
+                self._index += len(found)
             while len(found) < MAX_BLANK_BYTES and (self._at_hand() or self._pull()):
+                if self._data[self._index] not in LINE_BREAKS:
+                    break
                 wanted = min(BLANK_STEP, MAX_BLANK_BYTES - len(found))
                 piece = bytes(self._data[self._index : self._index + wanted])
-                rest = piece.lstrip(b"\r\n")
-                found += piece[: len(piece) - len(rest)]
-                self._index += len(piece) - len(rest)
-                if rest:
-                    break
+                blank = piece[: len(piece) - len(piece.lstrip(LINE_BREAKS))]
+                found += blank
+                self._index += len(blank)
             return found
 
     def read_at(self, position: int, out: memoryview) -> int | None:

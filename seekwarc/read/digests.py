@@ -128,13 +128,15 @@ def check_digests(record: DefinedFields, head: HttpHead | None, content: Extent)
     block = _stated(record, "WARC-Block-Digest")
     payload = _stated(record, "WARC-Payload-Digest")
     is_revisit = record.type == "revisit"
-    elsewhere = None
+    elsewhere = payload
     if payload is not None and (is_revisit or record.header.get("WARC-Segment-Number") is not None):
-        payload, elsewhere = None, payload
+        payload = None
+    else:
+        elsewhere = None
     # The block of a revisit is short, and its digest is often that of the body.
-    transferred = None
-    if head is not None:
-        transferred = payload if head.chunked else block if is_revisit else None
+    transferred = (
+        payload if head is not None and head.chunked else block if head is not None and is_revisit else None
+    )
     digests = BlockDigests(
         head,
         block=block.hasher() if block is not None else None,
