@@ -1,0 +1,319 @@
+"""Make the samples of sidecar.md: an archive, sidecars of it, and manifest.json, in sidecar/samples/.
+
+Everything is put together by hand, bit by bit, without a compressor and without seekwarc. The archive is one
+record in a gzip member, in which a block of each type begins at each bit of a byte, and refers back.
+
+    python make_sidecars.py            make the files again
+    python make_sidecars.py --check    exit with 1 unless the folder is what would be made
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import struct
+import sys
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+import xxhash
+from vector_frames import table_of, zstandard_frame
+
+SAMPLES: Final = Path(__file__).parent / "sidecar" / "samples"
+ARCHIVE: Final = "points.warc.gz"
+GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
+STORED, FIXED, DYNAMIC = range(3)
+WINDOW: Final = 600
+"""Bytes before a point that blocks may refer to."""
+DISTANCE: Final = 300
+SIZE: Final = (1 << 20) + 40_000
+SAMPLE: Final = 65_536
+TRAILER: Final = 104
+
+
+class Stream:
+    """A deflate stream, and the content that it holds."""
+
+    def __init__(self, before: int) -> None:
+        self.bits: list[int] = []
+        self.content = bytearray()
+        self.before = before
+
+    @property
+    def bit(self) -> int:
+        """Bits of the archive before the next block."""
+        return self.before + len(self.bits)
+
+    def number(self, value: int, count: int) -> None:
+        """Write a number, its lowest bit first."""
+        self.bits += [value >> place & 1 for place in range(count)]
+
+    def code(self, value: int, count: int) -> None:
+        """Write a Huffman code, its highest bit first."""
+        self.bits += [value >> place & 1 for place in reversed(range(count))]
+
+    def stored(self, data: bytes, *, last: int = 0) -> None:
+        self.number(last, 3)
+        self.bits += [0] * (-len(self.bits) % 8)
+        for value in (len(data), len(data) ^ 0xFFFF):
+            self.number(value, 16)
+        for byte in data:
+            self.number(byte, 8)
+        self.content += data
+
+    def fixed(self, data: bytes = b"", *, repeat: int = 0, runs: int = 0) -> None:
+        """Write a block: literals, `repeat` times a match of 3 bytes, and runs of 258 of the last byte."""
+        self.number(0b010, 3)
+        for byte in data:
+            if byte < 144:
+                self.code(0x30 + byte, 8)
+            else:
+                self.code(0x190 + byte - 144, 9)
+        self.content += data
+        for _ in range(repeat):
+            self.code(1, 7)
+            self.code(16, 5)
+            self.number(DISTANCE - 257, 7)
+            self.match(3, DISTANCE)
+        for _ in range(runs):
+            self.code(0xC5, 8)
+            self.code(0, 5)
+            self.match(258, 1)
+        self.code(0, 7)
+
+    def dynamic(self, data: bytes, *, repeat: int) -> None:
+        """Write a block with codes of 9 bits for literals, 2 for end and match, 1 for distances."""
+        self.number(0b100, 3)
+        lengths = [9] * 256 + [2, 2] + [1] + [0] * 15 + [1]
+        self.number(1, 5)
+        self.number(16, 5)
+        self.number(14, 4)
+        for symbol in (16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1):
+            self.number(2 if symbol in (0, 1, 2, 9) else 0, 3)
+        for length in lengths:
+            self.code((0, 1, 2, 9).index(length), 2)
+        for byte in data:
+            self.code(0x100 + byte, 9)
+        self.content += data
+        for _ in range(repeat):
+            self.code(1, 2)
+            self.code(1, 1)
+            self.number(DISTANCE - 257, 7)
+            self.match(3, DISTANCE)
+        self.code(0, 2)
+
+    def match(self, length: int, distance: int) -> None:
+        for _ in range(length):
+            self.content.append(self.content[-distance])
+
+    def up_to(self, bit: int) -> None:
+        """Write blocks until the next one begins at a bit of a byte: with fixed codes, of 10 or 19 bits."""
+        while len(self.bits) % 8 != bit:
+            self.fixed(b"\xe9" if (bit - len(self.bits)) % 2 else b"")
+
+    @property
+    def data(self) -> bytes:
+        padded = self.bits + [0] * (-len(self.bits) % 8)
+        return bytes(
+            sum(bit << place for place, bit in enumerate(padded[start : start + 8]))
+            for start in range(0, len(padded), 8)
+        )
+
+
+@dataclass(frozen=True)
+class Sidecar:
+    """What a sidecar says, which may be wrong on purpose."""
+
+    spans: tuple[tuple[int, int, int, int], ...]
+    """Point, content offset, XXH64, window."""
+    windows: bytes
+    record: tuple[int, ...]
+    trailer: tuple[int | bytes, ...]
+
+    @property
+    def content(self) -> bytes:
+        spans = b"".join(struct.pack("<4Q", *span) for span in self.spans)
+        rows = spans + struct.pack("<5Q", *self.record)
+        return self.windows + rows + struct.pack("<8sIIQQQ32s32s", *self.trailer)
+
+    @property
+    def data(self) -> bytes:
+        parts = self.windows, self.content[len(self.windows) :]
+        frames = tuple(zstandard_frame(part, "F", "") for part in parts if part)
+        return b"".join(frame.data for frame in (*frames, table_of("T", frames)))
+
+
+@dataclass
+class Made:
+    """An archive, with its points."""
+
+    data: bytes
+    content: bytes
+    points: list[tuple[int, int, int]] = field(default_factory=list)
+    """Bit, content offset, block type."""
+
+    def span(self, number: int, window: int) -> tuple[int, int, int, int]:
+        bit, begin, _ = self.points[number]
+        end = self.points[number + 1][1] if number + 1 < len(self.points) else len(self.content)
+        return bit, begin, xxhash.xxh64_intdigest(self.content[begin:end]), window
+
+    def sidecar(self, window_of: Callable[[int, bytes], bytes]) -> Sidecar:
+        windows, spans = b"", []
+        for number, (_, begin, _) in enumerate(self.points):
+            window = window_of(number, self.content[max(begin - WINDOW, 0) : begin])
+            spans.append(self.span(number, len(windows) << 16 | len(window)))
+            windows += window
+        head, tail = (hashlib.sha256(it).digest() for it in (self.data[:SAMPLE], self.data[-SAMPLE:]))
+        trailer = b"WARCseek", 1, 0, 1, len(spans), len(self.data), head, tail
+        return Sidecar(tuple(spans), windows, (0, len(self.data), len(self.content), 0, 0), trailer)
+
+
+def archive() -> Made:
+    """Put the archive together."""
+    header = (
+        b"WARC/1.1\r\nWARC-Type: resource\r\n"
+        b"WARC-Record-ID: <urn:uuid:5f0f1c4e-0000-4000-8000-000000000001>\r\n"
+        b"WARC-Date: 2026-11-23T00:00:00Z\r\nWARC-Target-URI: http://example.org/points\r\n"
+        b"Content-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % SIZE
+    )
+    stream = Stream(8 * len(GZIP_HEADER))
+    points = [(stream.bit, 0, FIXED)]
+    stream.fixed(header)
+    text = b"".join(b"line %d of the first block\n" % number for number in range(40))
+    stream.fixed(text)
+    for bit in range(8):
+        for kind in (STORED, FIXED, DYNAMIC):
+            stream.up_to(bit)
+            points.append((stream.bit, len(stream.content), kind))
+            line = b"a block of type %d after bit %d\n" % (kind, bit)
+            if kind == STORED:
+                stream.stored(line)
+            elif kind == FIXED:
+                stream.fixed(line, repeat=20)
+            else:
+                stream.dynamic(line, repeat=20)
+    stream.up_to(0)
+    points.append((stream.bit, len(stream.content), FIXED))
+    missing = len(header) + SIZE - len(stream.content)
+    stream.fixed(b"x" * (missing % 258), runs=missing // 258)
+    stream.stored(b"\r\n\r\n", last=1)
+    content = bytes(stream.content)
+    data = GZIP_HEADER + stream.data + struct.pack("<II", zlib.crc32(content), len(content))
+    if zlib.decompress(data, 31) != content:
+        raise SystemExit("zlib does not find in the archive what went into it")
+    return Made(data, content, points)
+
+
+def whole(_: int, window: bytes) -> bytes:
+    return window
+
+
+def sparse(number: int, window: bytes) -> bytes:
+    """Leave what blocks refer to: 3 bytes, and what these are repeated from."""
+    return bytes(len(window) - DISTANCE) + window[-DISTANCE:] if number else b""
+
+
+def without(made: Made) -> Callable[[int, bytes], bytes]:
+    """Leave no window to spans that refer to nothing before them."""
+    return lambda number, window: b"" if made.points[number][2] == STORED else window[-DISTANCE:]
+
+
+def changed(row: tuple[int, ...], place: int, value: int) -> tuple[int, ...]:
+    return (*row[:place], value, *row[place + 1 :])
+
+
+def sidecars(made: Made) -> dict[str, tuple[Sidecar, str]]:
+    """Return sidecars by name, and what becomes of each: "used", "refused", or "error" on use."""
+    sound = made.sidecar(whole)
+
+    def span(number: int, place: int, value: int) -> Sidecar:
+        spans = [*sound.spans]
+        spans[number] = changed(spans[number], place, value)  # type: ignore[assignment]
+        return replace(sound, spans=tuple(spans))
+
+    def record(place: int, value: int) -> Sidecar:
+        return replace(sound, record=changed(sound.record, place, value))
+
+    def trailer(place: int, value: int | bytes) -> Sidecar:
+        return replace(sound, trailer=(*sound.trailer[:place], value, *sound.trailer[place + 1 :]))
+
+    bit, begin, check, window = sound.spans[5]
+    return {
+        "windows-whole": (sound, "used"),
+        "windows-sparse": (made.sidecar(sparse), "used"),
+        "windows-missing": (made.sidecar(lambda *_: b""), "error"),
+        "windows-forged": (replace(sound, windows=bytes(len(sound.windows))), "error"),
+        "windows-beyond": (span(5, 3, len(sound.windows) << 16 | WINDOW), "error"),
+        "window-not-needed": (made.sidecar(without(made)), "used"),
+        "reserved-bits": (replace(record(4, 1 << 40), trailer=trailer(2, 7).trailer), "used"),
+        "point-moved": (span(5, 0, bit + 1), "error"),
+        "point-of-another": (span(5, 0, sound.spans[4][0] + 8), "error"),
+        "checksum-wrong": (span(5, 2, check ^ 1), "error"),
+        "content-offset-wrong": (span(5, 1, begin + 1), "error"),
+        "window-of-another": (span(5, 3, window - (WINDOW << 16)), "error"),
+        "points-not-in-order": (span(5, 0, sound.spans[4][0]), "refused"),
+        "content-not-in-order": (span(5, 1, sound.spans[4][1]), "refused"),
+        "first-span-later": (span(0, 1, 1), "refused"),
+        "point-after-record": (span(len(sound.spans) - 1, 0, 8 * len(made.data)), "refused"),
+        "record-longer": (record(1, len(made.data) + 1), "refused"),
+        "content-size-wrong": (record(2, len(made.content) + 1), "refused"),
+        "content-size-huge": (record(2, 1 << 62), "refused"),
+        "record-elsewhere": (record(0, 1), "refused"),
+        "magic-wrong": (trailer(0, b"WARCseel"), "refused"),
+        "version-unknown": (trailer(1, 2), "refused"),
+        "records-too-many": (trailer(3, 1 << 60), "refused"),
+        "spans-too-many": (trailer(4, 1 << 60), "refused"),
+        "archive-longer": (trailer(5, len(made.data) + 1), "refused"),
+        "archive-head-changed": (trailer(6, bytes(32)), "refused"),
+        "archive-tail-changed": (trailer(7, bytes(32)), "refused"),
+    }
+
+
+def files() -> dict[str, bytes]:
+    """Return all that is made, by name."""
+    made = archive()
+    found = {ARCHIVE: made.data}
+    listed = []
+    for name, (sidecar, outcome) in sidecars(made).items():
+        found[f"{name}.seek"] = sidecar.data
+        listed.append({"sidecar": f"{name}.seek", "outcome": outcome})
+    about = {
+        "archive": ARCHIVE,
+        "sha256": hashlib.sha256(made.data).hexdigest(),
+        "content_size": len(made.content),
+        "content_sha256": hashlib.sha256(made.content).hexdigest(),
+        "points": [
+            {"bit": bit, "content_offset": begin, "block": ("stored", "fixed", "dynamic")[kind]}
+            for bit, begin, kind in made.points
+        ],
+        "sidecars": listed,
+    }
+    found["manifest.json"] = (json.dumps(about, indent=1) + "\n").encode()
+    return found
+
+
+def main() -> int:
+    """Write the files, or compare them."""
+    parser = argparse.ArgumentParser(description="Make the samples of the specification of sidecars.")
+    parser.add_argument("--check", action="store_true", help="compare with what is there, write nothing")
+    arguments = parser.parse_args()
+    made = files()
+    there = {path.name: path for path in SAMPLES.iterdir()}
+    if arguments.check:
+        wrong = {name for name, data in made.items() if name not in there or there[name].read_bytes() != data}
+        for name in sorted(wrong | there.keys() - made.keys()):
+            print(f"{name} is not what {Path(__file__).name} makes", file=sys.stderr)
+        return int(made.keys() != there.keys() or bool(wrong))
+    for name in there.keys() - made.keys():
+        there[name].unlink()
+    for name, data in made.items():
+        (SAMPLES / name).write_bytes(data)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,134 @@
+"""Sidecars that were damaged, or say something else than the archive holds, never give other bytes."""
+
+from __future__ import annotations
+
+import random
+import struct
+import warnings
+from array import array
+from collections import Counter
+
+import pytest
+import zstandard
+
+import seekwarc
+from seekwarc.errors import FormatWarning, SeekWarcError
+from seekwarc.format.seektable import SeekTable, table_frame_size
+from seekwarc.read import archive_file
+from tests.support.foreign import CRLF2, checksum, cut, warc_header, zstd_frame
+from tests.support.sidecars import gzip_member, member, mixed, sidecar_of
+
+QUICK, ALL = 150, 10_000
+
+
+def archive() -> tuple[bytes, bytes, bytes]:
+    """Return an archive of one record, its payload, and its sidecar."""
+    pieces = mixed(7, 60_000)
+    payload = b"".join(pieces)
+    pieces = [warc_header(len(payload)), *pieces, CRLF2]
+    data = gzip_member(pieces)
+    return data, payload, sidecar_of(data, [member(0, data, b"".join(pieces)).record(8_000)])
+
+
+DATA, PAYLOAD, SIDECAR = archive()
+
+
+def content_of(sidecar: bytes) -> bytes:
+    frames = sidecar[: -table_frame_size(sidecar)]
+    return zstandard.ZstdDecompressor().decompressobj(read_across_frames=True).decompress(frames)
+
+
+CONTENT = content_of(SIDECAR)
+TRAILER = 104
+RECORD = len(CONTENT) - TRAILER - 40
+SPANS = struct.unpack_from("<Q", CONTENT, len(CONTENT) - TRAILER + 24)[0]
+NUMBERS = RECORD - 32 * SPANS
+
+
+def packed(content: bytes) -> bytes:
+    """Return a file of that content, of which all checksums are right."""
+    pieces = cut(content, 50_000)
+    frames = [zstd_frame(piece) for piece in pieces]
+    columns = [map(len, frames), map(len, pieces), map(checksum, pieces)]
+    return b"".join(frames) + SeekTable(*(array("Q", column) for column in columns)).build()
+
+
+def damaged(rnd: random.Random, data: bytes) -> bytes:
+    """Return a file with other bytes somewhere, or without some, or with some twice."""
+    changed = bytearray(data)
+    for _ in range(rnd.choice([1, 1, 1, 5])):
+        place = rnd.choice([rnd.randrange(len(data)), rnd.randrange(max(len(data) - 400, 0), len(data))])
+        match rnd.randrange(4):
+            case 0:
+                changed[place : place + 1] = bytes((rnd.randrange(256),))
+            case 1:
+                del changed[place : place + rnd.choice([1, 8, 4000])]
+            case 2:
+                changed[place:place] = changed[place // 2 : place // 2 + rnd.choice([1, 8, 4000])]
+            case 3:
+                changed[place : place + 8] = rnd.choice([b"\0" * 8, b"\xff" * 8, b"\0\0\0\0\0\0\0\x80"])
+    return bytes(changed)
+
+
+def lying(rnd: random.Random) -> bytes:
+    """Return a sidecar without damage, some of whose numbers are others."""
+    content = bytearray(CONTENT)
+    for _ in range(rnd.choice([1, 1, 2, 4])):
+        place = rnd.choice(
+            [
+                NUMBERS + 8 * rnd.randrange(4 * SPANS),
+                NUMBERS + 8 * rnd.randrange(4 * SPANS),
+                RECORD + 8 * rnd.randrange(5),
+                len(content) - TRAILER + 8 * rnd.randrange(5),
+            ]
+        )
+        (value,) = struct.unpack_from("<Q", content, place)
+        (other,) = struct.unpack_from("<Q", content, NUMBERS + 8 * rnd.randrange(4 * SPANS))
+        near = value + rnd.choice([-32, -8, -1, 1, 8, 32, 65536])
+        new = rnd.choice([near, near, other, value ^ 1 << rnd.randrange(64), 0, 2**63, 2**64 - 1])
+        struct.pack_into("<Q", content, place, new % 2**64)
+    if not rnd.randrange(4):
+        # A window of other bytes.
+        content[: NUMBERS // 2] = rnd.randbytes(NUMBERS // 2)
+    return packed(bytes(content))
+
+
+def outcome(tmp: str, sidecar: bytes, rnd: random.Random) -> str:
+    """Read some ranges, each of which is right or an error, and say what became of the sidecar."""
+    path = f"{tmp}/a.warc.gz"
+    with open(f"{path}.seek", "wb") as file:
+        file.write(sidecar)
+    found = Counter[str]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FormatWarning)
+        with seekwarc.open(path, threads=1) as reader:
+            record = reader.record_at(0)
+            try:
+                found[record.seek_table_status.value] += 1
+                record.payload.plan(10_000, 30_000)
+                for _ in range(4):
+                    start = rnd.randrange(len(PAYLOAD))
+                    size = rnd.choice([1, 5000, 80_000])
+                    assert record.payload.pread(start, size) == PAYLOAD[start : start + size]
+            except SeekWarcError:
+                found["error"] += 1
+    return "error" if found["error"] else next(iter(found))
+
+
+@pytest.mark.parametrize(
+    ("first", "count"),
+    [(0, QUICK), pytest.param(QUICK, ALL, marks=pytest.mark.slow)],
+    ids=["some", "all"],
+)
+def test_no_mutant_gives_other_bytes(
+    tmp_path, monkeypatch: pytest.MonkeyPatch, first: int, count: int
+) -> None:
+    monkeypatch.setattr(archive_file, "MIN_SIDECAR_RECORD", 1)
+    tmp_path.joinpath("a.warc.gz").write_bytes(DATA)
+    rnd = random.Random(first)
+    assert outcome(tmp_path, packed(CONTENT), rnd) == outcome(tmp_path, SIDECAR, rnd) == "sidecar"
+    outcomes = Counter(
+        outcome(tmp_path, lying(rnd) if number % 2 else damaged(rnd, SIDECAR), rnd) for number in range(count)
+    )
+    # Each comes of it, or the mutants would be too strong, or too weak.
+    assert min(outcomes["sidecar"], outcomes["stream"], outcomes["error"]) > count // 50

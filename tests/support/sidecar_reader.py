@@ -1,0 +1,104 @@
+"""A reader of sidecars by their specification alone (spec-notes/sidecar.md): nothing of seekwarc is used."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from itertools import pairwise
+
+import xxhash
+import zstandard
+
+from tests.support.inflating import inflate
+
+SAMPLE = 65_536
+TRAILER = struct.Struct("<8sIIQQQ32s32s")
+FOOTER = struct.Struct("<IBI")
+RECORD = struct.Struct("<5Q")
+SPAN = struct.Struct("<4Q")
+
+
+class RefusedError(Exception):
+    """The sidecar is not to be used (section 3, 1 to 5)."""
+
+
+class WrongError(Exception):
+    """A span is not what the sidecar says."""
+
+
+def check(condition: object) -> None:
+    if not condition:
+        raise RefusedError
+
+
+def content_of(sidecar: bytes) -> bytes:
+    """Return the content of a file in the Seekable Format (section 2)."""
+    check(len(sidecar) >= 17)
+    count, descriptor, magic = FOOTER.unpack(sidecar[-9:])
+    check(magic == 0x8F92EAB1 and descriptor == 0x80)
+    begin = len(sidecar) - 17 - 12 * count
+    check(begin >= 0)
+    check(struct.unpack_from("<II", sidecar, begin) == (0x184D2A5E, 12 * count + 9))
+    position, content = 0, b""
+    for stored, size, checksum in struct.iter_unpack("<3I", sidecar[begin + 8 : -9]):
+        frame = zstandard.ZstdDecompressor().decompress(sidecar[position : position + stored])
+        check(len(frame) == size and xxhash.xxh64_intdigest(frame) % 2**32 == checksum)
+        position += stored
+        content += frame
+    check(position == begin)
+    return content
+
+
+class IndependentReader:
+    """Reads one record of an archive."""
+
+    def __init__(self, archive: bytes, sidecar: bytes, offset: int, content_size: int) -> None:
+        content = content_of(sidecar)
+        check(len(content) >= TRAILER.size)
+        trailer = TRAILER.unpack(content[-TRAILER.size :])
+        magic, version, _, records, spans, size, head, tail = trailer
+        check((magic, version) == (b"WARCseek", 1))
+        check(size == len(archive))
+        check(head == hashlib.sha256(archive[:SAMPLE]).digest())
+        check(tail == hashlib.sha256(archive[-SAMPLE:]).digest())
+        begin = len(content) - TRAILER.size - RECORD.size * records
+        self._windows = begin - SPAN.size * spans
+        check(self._windows >= 0)
+        rows = [*RECORD.iter_unpack(content[begin : -TRAILER.size])]
+        check(all(a[0] < b[0] and a[3] < b[3] for a, b in pairwise(rows)))
+        found = [number for number, row in enumerate(rows) if row[0] == offset]
+        check(found)
+        _, length, size, first, _ = rows[found[0]]
+        stop = rows[found[0] + 1][3] if found[0] + 1 < len(rows) else spans
+        check(size == content_size and offset + length <= len(archive) and first < stop <= spans)
+        part = content[self._windows + SPAN.size * first : self._windows + SPAN.size * stop]
+        self._spans = [*SPAN.iter_unpack(part)]
+        self._bounds = [span[1] for span in self._spans] + [size]
+        bytes_of = [offset, *(span[0] // 8 for span in self._spans), offset + length]
+        check(not self._bounds[0])
+        check(bytes_of[0] <= bytes_of[1] and all(a < b for a, b in pairwise(bytes_of[1:])))
+        check(all(a < b for a, b in pairwise(self._bounds)))
+        self._archive = archive
+        self._content = content
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def bounds(self, number: int) -> tuple[int, int]:
+        """Return where the content of a span begins and ends."""
+        return self._bounds[number], self._bounds[number + 1]
+
+    def span(self, number: int) -> bytes:
+        """Return the content of a span."""
+        bit, _, checksum, window = self._spans[number]
+        begin, stop = self.bounds(number)
+        position, size = divmod(window, 1 << 16)
+        if position + size > self._windows or size > 32_768:
+            raise WrongError
+        try:
+            data = inflate(self._archive, bit, self._content[position : position + size], stop - begin)
+        except (AssertionError, IndexError) as error:
+            raise WrongError from error
+        if xxhash.xxh64_intdigest(data[: stop - begin]) != checksum:
+            raise WrongError
+        return data[: stop - begin]

@@ -1,0 +1,87 @@
+"""The samples of spec-notes/sidecar, read by seekwarc and by a reader made from the specification alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import subprocess
+import sys
+import warnings
+import zlib
+from functools import cache
+from typing import Any
+
+import pytest
+
+import seekwarc
+from seekwarc.errors import FormatWarning, SeekWarcError
+from tests.support.sidecar_reader import IndependentReader, RefusedError, WrongError
+from tests.support.vectors import NOTES
+
+SAMPLES = NOTES / "sidecar" / "samples"
+MANIFEST: dict[str, Any] = json.loads(SAMPLES.joinpath("manifest.json").read_text())
+ARCHIVE = SAMPLES / MANIFEST["archive"]
+CASES = [(it["sidecar"], it["outcome"]) for it in MANIFEST["sidecars"]]
+
+
+@cache
+def content() -> bytes:
+    return zlib.decompress(ARCHIVE.read_bytes(), 31)
+
+
+def test_the_samples_are_what_their_script_makes() -> None:
+    command = [sys.executable, str(NOTES / "make_sidecars.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_points_are_at_every_bit_before_every_type_of_block() -> None:
+    assert hashlib.sha256(content()).hexdigest() == MANIFEST["content_sha256"]
+    pairs = {(point["bit"] % 8, point["block"]) for point in MANIFEST["points"]}
+    assert len(pairs) == 8 * 3
+
+
+def seekwarc_outcome(sidecar: str) -> str:
+    """Read each span with seekwarc, which is right or an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FormatWarning)
+        with seekwarc.open(ARCHIVE, sidecar=SAMPLES / sidecar) as archive:
+            # A copy has not read the beginning of the record, and does not know it without the sidecar.
+            body = pickle.loads(pickle.dumps(archive.record_at(0))).body
+            if body.table_status is not seekwarc.TableStatus.SIDECAR:
+                assert body.read(500_000, 500_100) == content()[500_000:500_100]
+                return "refused"
+            outcome = "used"
+            for number in range(len(body.frames)):
+                frame = body.frames[number]
+                try:
+                    found = body.read(frame.content_start, frame.content_stop)
+                except SeekWarcError:
+                    outcome = "error"
+                else:
+                    assert found == content()[frame.content_start : frame.content_stop]
+            return outcome
+
+
+def independent_outcome(sidecar: str) -> str:
+    try:
+        reader = IndependentReader(
+            ARCHIVE.read_bytes(), SAMPLES.joinpath(sidecar).read_bytes(), 0, len(content())
+        )
+    except RefusedError:
+        return "refused"
+    outcome = "used"
+    # The last one is a long run, which the others do not need.
+    for number in range(len(reader) - 1):
+        start, stop = reader.bounds(number)
+        try:
+            assert reader.span(number) == content()[start:stop]
+        except WrongError:
+            outcome = "error"
+    return outcome
+
+
+@pytest.mark.parametrize(("sidecar", "outcome"), CASES, ids=[name for name, _ in CASES])
+def test_a_sidecar_has_the_outcome_that_the_manifest_says(sidecar: str, outcome: str) -> None:
+    assert (seekwarc_outcome(sidecar), independent_outcome(sidecar)) == (outcome, outcome)
