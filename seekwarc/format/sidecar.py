@@ -112,7 +112,7 @@ class SpanTable(SeekTable):
     """
 
     def __init__(self, row: tuple[int, ...], spans: array[int]) -> None:
-        offset, length, size, _, flags = row
+        offset, length, size, *_ = row
         points, contents = spans[0::SPAN_WORDS], spans[1::SPAN_WORDS]
         starts = array("Q", [bit // 8 for bit in points])
         starts.append(offset + length)
@@ -126,7 +126,6 @@ class SpanTable(SeekTable):
             raise FormatError(f"the sidecar has a span of more than {MAX_SPAN} bytes")
         super().__init__(stored_sizes, content_sizes, spans[2::SPAN_WORDS])
         self.length = length
-        self.is_checked = bool(flags & CHECKED_FLAG)
         self._points = points
         self._windows = spans[3::SPAN_WORDS]
         self._header_size = starts[0] - offset

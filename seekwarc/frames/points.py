@@ -39,28 +39,17 @@ _Bits = tuple[int, int]
 
 FIXED: Final[_Bits] = 0b10, 10
 """BFINAL 0, BTYPE 01, end of block."""
-
-
-def _joined(*parts: _Bits) -> _Bits:
-    value = length = 0
-    for part, size in parts:
-        value |= part << length
-        length += size
-    return value, length
-
-
-def _dynamic() -> _Bits:
-    # The code lengths of symbols 18, 0 and 1 of the code for code lengths (section 3.2.7) are 1, 2 and 2.
-    order = 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15
-    lengths = [({18: 1, 0: 2, 1: 2}.get(symbol, 0), 3) for symbol in order]
-    # 138 zeros and 118, 1 for the end of block, 0 for the only distance; then the end of block.
-    codes = (0, 1), (127, 7), (0, 1), (107, 7), (0b11, 2), (0b01, 2), (0, 1)
-    return _joined((0b100, 3), (0, 5), (0, 5), (15, 4), *lengths, *codes)
+DYNAMIC: Final[_Bits] = 0x1F5BF820000000000881E004, 95
+"""BFINAL 0, BTYPE 10, HLIT 257, HDIST 1, HCLEN 19; code lengths 1 of symbol 18, 2 of 0 and 1; of these
+symbols 18 (138 zeros), 18 (118 zeros), 1 and 0; end of block."""
 
 
 def _prefix(bit: int) -> bytes:
+    value = length = 0
     odd = bit % 2
-    value, length = _joined(*[_dynamic()] * odd, *[FIXED] * ((bit - 7 * odd) % 8 // 2))
+    for part, size in [DYNAMIC] * odd + [FIXED] * ((bit - 7 * odd) % 8 // 2):
+        value |= part << length
+        length += size
     return value.to_bytes((length + 7) // 8, "little")
 
 

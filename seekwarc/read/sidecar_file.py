@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import FormatError, SourceError
-from seekwarc.format.sidecar import SAMPLE_SIZE, SIDECAR_SUFFIX, Directory
+from seekwarc.format.sidecar import MAX_WINDOW, SAMPLE_SIZE, SIDECAR_SUFFIX, Directory
 from seekwarc.frames.context import FrameContext
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.points import SpanRun
@@ -83,8 +83,8 @@ class SidecarFile:
         return SpanRun(context, offset, spans, self._windows)
 
     def _windows(self, start: int, stop: int) -> bytes:
-        if stop > self._directory.windows_size:
-            raise FormatError("the window of this span is not in the sidecar")
+        if stop > self._directory.windows_size or stop - start > MAX_WINDOW:
+            raise FormatError("the window of this span is not in the sidecar, or is too large")
         return self._content.read(start, stop)
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ import pytest
 from seekwarc.errors import FormatError
 from seekwarc.format.sidecar import ArchiveIdentity, Directory, DirectoryBuilder, SidecarRecord, Span
 
+CHECKED = 1
 IDENTITY = ArchiveIdentity(5000, b"h" * 32, b"t" * 32)
 SPANS = [Span(40, 0, 0, 7, b""), Span(900, 3, 4000, 2**64 - 1, b"w" * 100), Span(1200, 7, 9000, 0, b"v")]
 RECORDS = [
@@ -27,6 +28,11 @@ def content_of(records=RECORDS) -> bytes:
             windows += span.window
         builder.end_record(record)
     return windows + builder.build(IDENTITY)
+
+
+def test_a_record_whose_digest_was_checked_has_a_flag():
+    flags = struct.unpack_from("<Q32xQ", content_of(), len(content_of()) - TRAILER - 48)
+    assert flags == (0, CHECKED)
 
 
 def directory(content: bytes, limit: int = 1 << 20) -> Directory:
@@ -56,8 +62,8 @@ def test_what_was_added_is_found():
     entries = [table.entry(n) for n in range(3)]
     assert [low for low, _ in entries] == [0, 5, 1]
     assert [content[place.start : place.stop] for _, place in entries] == [span.window for span in SPANS]
-    assert not table.is_checked
-    assert found.find(2030).is_checked
+    assert found.find(2030).content_size == 600
+    assert list(found.lengths) == [2000, 500]
 
 
 def test_other_offsets_are_not_found():

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from seekwarc.storage.fetch import Fetcher
+from seekwarc.storage.fsspec import FileSystemSource
 from seekwarc.storage.local import BytesSource, LocalFileSource, OpenedFileSource
 from seekwarc.storage.plan import LOCAL, REMOTE, UNKNOWN
+from seekwarc.storage.remote import RemoteSource
 from seekwarc.storage.source import RangeSource, SourceWrapper, Stats
 from seekwarc.storage.streams import FileObjectSource, PipeSource
 from seekwarc.system import READS_AT
@@ -145,3 +147,19 @@ def test_a_wrapper_can_do_what_its_source_can(path: Path) -> None:
     assert (wrapper.known_size, wrapper.identity) == (len(DATA), "fake 1")
     assert (wrapper.name, Counter(remote).name) == ("another name", "fake://object")
     local.close()
+
+
+@pytest.mark.needs("module:obstore")
+def test_what_lies_beside_a_file_is_found(tmp_path: Path) -> None:
+    local = pytest.importorskip("fsspec.implementations.local")
+    path = tmp_path / "a"
+    path.write_bytes(b"archive")
+    file = FileSystemSource(local.LocalFileSystem(), str(path))
+    sources = [LocalFileSource(path), Fetcher(LocalFileSource(path)), file]
+    assert [source.beside(".seek") for source in sources] == [None] * 3
+    tmp_path.joinpath("a.seek").write_bytes(b"sidecar")
+    assert [source.beside(".seek").read(0, 99) for source in sources] == [b"sidecar"] * 3
+    assert RemoteSource("http://example.org/a").beside(".seek").name == "http://example.org/a.seek"
+    # A signature is that of one object.
+    assert RemoteSource("http://example.org/a?signature=x").beside(".seek") is None
+    assert BytesSource(b"archive").beside(".seek") is None
