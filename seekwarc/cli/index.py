@@ -14,11 +14,16 @@ interruption.
 
 If OUT ends with .idx, it becomes a ZipNum cluster, whose blocks go into a file beside it, OUT.cdx.gz.
 
+With --sidecar no index is made, but for each .warc.gz a file beside it, NAME.seek, with points at which its
+large records can be entered. All readers of this package find it, and read any range of a film in such a
+record at once. A file without large records gets none.
+
 seekwarc index crawl-*.warc.zst -o crawl.cdxj
 seekwarc index crawls/ -o crawls.cdxj --jobs 4
 seekwarc index crawls/ --parquet -o crawls.parquet
 seekwarc index crawls/ --to-dir indexes/ -o crawls.idx --jobs 4 --keep-going
 seekwarc index https://example.org/crawl.warc.zst > crawl.cdxj
+seekwarc index --sidecar crawls/ --jobs 4
 """
 
 from __future__ import annotations
@@ -41,6 +46,7 @@ from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_argum
 from seekwarc.cli.batch import Printer, add_batch_arguments, planned_jobs, refuse_unsound, run_batch
 from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import picked, report, say
+from seekwarc.cli.sidecar import add_sidecar_arguments, make_sidecars
 from seekwarc.cli.targets import absolute, existing_option, input_target, output_target
 from seekwarc.collection.entry import damaged_places
 from seekwarc.errors import FormatError, SeekWarcError
@@ -89,11 +95,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         text="leave out digests that records do not state, and so read no payload for them",
     )
     add_json_argument(parser, "file")
+    add_sidecar_arguments(parser)
     add_batch_arguments(parser, made="an index")
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.sidecar:
+        return make_sidecars(options)
     told = _Complaints()
     target, options.output = options.output, None
     if options.dir_root is not None:

@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from seekwarc.format.seektable import FrameEntry
     from seekwarc.format.sidecar import SpanTable
     from seekwarc.frames.context import FrameContext
-    from seekwarc.frames.inflate import Inflater
 
-__all__ = ["SpanRun", "entered"]
+__all__ = ["SpanRun", "entered", "inflated"]
 
 _Bits = tuple[int, int]
 """Bits as a number, the first one lowest, and how many."""
@@ -66,6 +65,18 @@ def entered(stored: Buffer, bit: int) -> bytes:
     return b"".join((prefix[:-1], bytes((shared,)), memoryview(stored)[1:]))
 
 
+def inflated(stored: Buffer, bit: int, window: bytes, size: int) -> bytes:
+    """Return the first `size` bytes of content of a span that begins with some bit of its first byte."""
+    codec = gzip_codec()
+    try:
+        content = codec.raw(window).decompress(entered(stored, bit), size)
+    except codec.errors as error:
+        raise ChecksumError(f"the span is damaged ({error})") from error
+    if len(content) != size:
+        raise ChecksumError(f"the span holds {len(content)} bytes, not {size}")
+    return content
+
+
 class SpanRun(FrameRun):
     """The spans of a record in one gzip member, as content that can be read by range.
 
@@ -81,17 +92,8 @@ class SpanRun(FrameRun):
         self._windows = windows
 
     def _inflate(self, frame: FrameEntry, stored: Buffer, size: int) -> bytes:
-        codec = gzip_codec()
         bit, place = self._entries.entry(frame.number)
-        window = self._windows(place.start, place.stop) if place else b""
-        inflater: Inflater = codec.raw(window)
-        try:
-            content = inflater.decompress(entered(stored, bit), size)
-        except codec.errors as error:
-            raise ChecksumError(f"the span is damaged ({error})") from error
-        if len(content) != size:
-            raise ChecksumError(f"the span holds {len(content)} bytes, not {size}")
-        return content
+        return inflated(stored, bit, self._windows(place.start, place.stop) if place else b"", size)
 
     @override
     def _whole(self, frame: FrameEntry, stored: Buffer) -> bytes:

@@ -15,7 +15,7 @@ Source: spec-notes/sidecar.md.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import FormatError, SourceError
@@ -26,6 +26,7 @@ from seekwarc.frames.points import SpanRun
 from seekwarc.frames.run import FrameRun
 from seekwarc.frames.sidecar import archive_identity
 from seekwarc.read.file_tables import read_table_before
+from seekwarc.read.options import DEFAULTS
 from seekwarc.storage.fetch import TAIL, Fetcher
 from seekwarc.storage.opening import open_source
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from seekwarc.read.options import ReadOptions
     from seekwarc.storage.source import RangeSource
 
-__all__ = ["SidecarFile", "open_sidecar"]
+__all__ = ["SidecarFile", "is_sidecar_of", "open_sidecar"]
 
 CACHE_SIZE: Final = 4 << 20
 """Bytes of decoded windows that are kept."""
@@ -108,6 +109,14 @@ def open_sidecar(archive: Fetcher, options: ReadOptions) -> SidecarFile | None:
     with suppress(SourceError):
         return _opened(beside, archive, options) if beside is not None else None
     return None
+
+
+def is_sidecar_of(name: str, archive: str) -> bool:
+    """Return whether a file is the sidecar of an archive as that is now."""
+    with closing(Fetcher(open_source(archive))) as fetcher, suppress(FormatError):
+        _opened(open_source(name), fetcher, DEFAULTS).close()
+        return True
+    return False
 
 
 def _opened(source: RangeSource, archive: Fetcher, options: ReadOptions) -> SidecarFile:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from seekwarc.tools.indexing import index as index
     from seekwarc.tools.packing import pack as pack
     from seekwarc.tools.recovering import recover as recover
+    from seekwarc.tools.sidecars import sidecar as sidecar
     from seekwarc.tools.splitting import split as split
     from seekwarc.tools.training import train as train
     from seekwarc.tools.verifying import verify as verify
@@ -39,6 +40,7 @@ _HOMES = {
     "info": "seekwarc.tools.describe",
     "pack": "seekwarc.tools.packing",
     "recover": "seekwarc.tools.recovering",
+    "sidecar": "seekwarc.tools.sidecars",
     "split": "seekwarc.tools.splitting",
     "train": "seekwarc.tools.training",
     "verify": "seekwarc.tools.verifying",

@@ -1,0 +1,107 @@
+"""`seekwarc index --sidecar`: the points at which large records can be entered, in a file beside each."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import dataclass
+
+from seekwarc.cli.arguments import add_flag
+from seekwarc.cli.batch import Printer, planned_jobs, refuse_unsound, run_batch
+from seekwarc.cli.options import limit_options
+from seekwarc.cli.printing import picked, say
+from seekwarc.cli.sizes import SIZE, human_size
+from seekwarc.cli.targets import existing_option
+from seekwarc.errors import SeekWarcError
+from seekwarc.format.sidecar import SIDECAR_SUFFIX
+from seekwarc.format.words import counted
+from seekwarc.read.sidecar_file import is_sidecar_of
+from seekwarc.storage.expand import expand
+from seekwarc.storage.remote_url import is_url
+from seekwarc.tools.outcome import Job, Status
+from seekwarc.tools.sidecars import MIN_SIZE, SPACING, Sidecar, sidecar
+from seekwarc.tools.work import JobContext
+
+__all__ = ["add_sidecar_arguments", "make_sidecars"]
+
+
+def add_sidecar_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("sidecars of .warc.gz")
+    add_flag(
+        group,
+        "--sidecar",
+        text=f"write NAME{SIDECAR_SUFFIX} beside each FILE instead of an index: with it any range of a large "
+        "record is read at once; one that exists and fits FILE is skipped",
+    )
+    group.add_argument(
+        "--min-size",
+        type=SIZE,
+        metavar="SIZE",
+        help=f"smallest record to list, decompressed (default: {human_size(MIN_SIZE)})",
+    )
+    group.add_argument(
+        "--spacing",
+        type=SIZE,
+        metavar="SIZE",
+        help=f"content between points, which a read has to decompress (default: {human_size(SPACING)})",
+    )
+    group.add_argument(
+        "--from-gzidx",
+        metavar="INDEX",
+        help="take the points from an index of FILE by indexed_gzip or rapidgzip, and try them out",
+    )
+
+
+def make_sidecars(options: argparse.Namespace) -> int:
+    if options.all or options.parquet or options.post_append or options.stated_digests:
+        raise SeekWarcError("--sidecar writes no index: leave out the options of one")
+    if options.output is not None or options.to_dir is not None:
+        jobs = planned_jobs(options, lambda name: name + SIDECAR_SUFFIX)
+    else:
+        names = [*expand(options.files)]
+        for name in names:
+            if name == "-" or is_url(name):
+                raise SeekWarcError(f"name the sidecar of {name} with -o, or a folder for it with --to-dir")
+        jobs = [Job(name, name + SIDECAR_SUFFIX) for name in names]
+    if options.from_gzidx is not None and len(jobs) > 1:
+        raise SeekWarcError(f"{options.from_gzidx} is the index of one file, not of {len(jobs)}")
+    return run_batch(
+        options, jobs, _Making(options), Printer(_text, _fields, lambda problem: say(str(problem)))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """The work on one file; see `tools.work.Work`."""
+
+    options: argparse.Namespace
+
+    def __call__(self, job: Job, context: JobContext) -> tuple[Status, Sidecar | None]:
+        options, target = self.options, job.target or ""
+        if not options.force and os.path.lexists(target):
+            refuse_unsound(target, job.source, lambda path: is_sidecar_of(path, job.source))
+            return Status.SKIPPED, None
+        with context.output(target, existing_option(options)) as output:
+            done = sidecar(
+                job.source,
+                output,
+                gzidx=options.from_gzidx,
+                min_size=options.min_size or MIN_SIZE,
+                spacing=options.spacing or SPACING,
+                on_problem=context.emit,
+                on_progress=context.on_progress,
+                **limit_options(options),
+            )
+            # Without records it was not committed.
+            output.abort()
+        return Status.PROBLEMS if done.problems else Status.DONE, done
+
+
+def _fields(done: Sidecar | None) -> dict[str, object]:
+    return picked(done, records="records", spans="spans", problems="problems")
+
+
+def _text(done: Sidecar) -> str:
+    if not done.records:
+        return "no sidecar, because no gzip member is a record of that size (--min-size)"
+    return f"{counted(done.records, 'record')}, {counted(done.spans, 'span')}"

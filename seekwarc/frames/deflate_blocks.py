@@ -1,0 +1,161 @@
+"""The blocks of a deflate stream, one after another: where each begins, and its content.
+
+Goal: places at which a stream can be entered, with zlib or isal as Python has them, which cannot stop at the
+end of a block.
+
+Plan: a decompressor stops at the end of a block that is marked as the last. So each block is decoded by
+itself: from its first bit, with that mark set, and with the content before it as a dictionary. What is left
+over begins with the next whole byte. The next block begins there or at one of the seven bits before:
+it is tried at which of the eight a block begins. If that is not just one, or may be a block with fixed codes,
+which begin at a quarter of all places, the end is found by its code. That is part of a complete prefix code:
+no bit of it can be changed without another outcome, while bits after it do nothing.
+
+Worst case: a false place, once in many thousand blocks with fixed codes. The checksum of the member does not
+fit then. With `exact` the end of each block is found by its code, which takes three times as long.
+
+Source: RFC 1951, section 3.2.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from seekwarc.errors import ChecksumError, TruncatedError
+from seekwarc.format.sidecar import MAX_WINDOW
+from seekwarc.frames.inflate import RAW_DEFLATE, gzip_codec
+from seekwarc.frames.points import entered
+
+__all__ = ["Block", "Take", "blocks_from", "last_content"]
+
+STORED, FIXED, INVALID = 0, 1, 3
+"""Types of blocks (section 3.2.3); type 2 has codes of its own."""
+STEP: Final = 16 << 10
+"""Bytes that are decoded at a time: they hold at most 16 MiB."""
+MAX_STEP_CONTENT: Final = 32 << 20
+MAX_CODES: Final = 512
+"""Holds all codes of a block, which take 320 bytes at most."""
+
+Take = Callable[[int, int], bytes]
+"""Returns [start, stop) of a file, fewer bytes only at its end."""
+
+
+class Block(NamedTuple):
+    """Where a block begins."""
+
+    bit: int
+    """Bits of the file before it."""
+    window: bytes
+    """The last 32 KiB of content before it."""
+
+
+def blocks_from(take: Take, bit: int, window: bytes, *, exact: bool = False) -> Iterator[Block | bytes]:
+    """Yield each block from a bit on, then its content in pieces; last the end of the stream, as a block.
+
+    Raises:
+        ChecksumError: No block begins there, or one is damaged.
+        TruncatedError: The file ends before the stream does.
+    """
+    is_last = False
+    while not is_last:
+        begin = Block(bit, window)
+        yield begin
+        head = int.from_bytes(_some(take, bit // 8, 6), "little") >> bit % 8
+        is_last = bool(head & 1)
+        if head >> 1 & 3 == STORED:
+            start = _after_header(bit)
+            size, check = (head >> 8 * start - bit + at & 0xFFFF for at in (0, 16))
+            content = take(start + 4, start + 4 + size)
+            if size ^ check != 0xFFFF or len(content) < size:
+                raise ChecksumError("the size of a stored block is damaged, or the file ends in it")
+            window = last_content(window, content)
+            yield content
+            bit = 8 * (start + 4 + size)
+            continue
+        codec = gzip_codec()
+        inflater, end = codec.raw(window), bit // 8
+        while not inflater.eof:
+            data = _some(take, end, STEP)
+            try:
+                content = inflater.decompress(
+                    data if end > bit // 8 else _as_last(data, bit % 8), MAX_STEP_CONTENT
+                )
+            except codec.errors as error:
+                raise ChecksumError(f"a deflate block is damaged ({error})") from error
+            end += len(data) - len(inflater.unused_data)
+            window = last_content(window, content)
+            yield content
+        bit = 8 * end
+        if not is_last:
+            bits = set() if exact else _starts(take(end - 1, end + MAX_CODES), end, window)
+            bit = bits.pop() if len(bits) == 1 else _end_of_codes(take, begin, end)
+    yield Block((bit + 7) // 8 * 8, window)
+
+
+def last_content(window: bytes, content: bytes) -> bytes:
+    """Return the last 32 KiB of both."""
+    return content[-MAX_WINDOW:] if len(content) >= MAX_WINDOW else (window + content)[-MAX_WINDOW:]
+
+
+def _some(take: Take, start: int, size: int) -> bytes:
+    data = take(start, start + size)
+    if not data:
+        raise TruncatedError("the file ends inside this gzip member")
+    return data
+
+
+def _after_header(bit: int) -> int:
+    """Return the offset of what follows a block's header of three bits if that begins on a byte."""
+    return (bit + 3 + 7) // 8
+
+
+def _as_last(data: bytes, bit: int) -> bytes:
+    return entered(bytes((data[0] | 1 << bit,)) + data[1:], bit)
+
+
+def _starts(data: bytes, end: int, window: bytes) -> set[int]:
+    """Return at which of eight bits a block other than one with fixed codes begins.
+
+    The data begin with the byte before `end`.
+    """
+    found: dict[tuple[int, int], int] = {}
+    for bit in range(1, 9):
+        rest = data[bit // 8 :]
+        is_last, kind = (
+            int.from_bytes(rest[:2], "little") >> bit % 8 + at & mask for at, mask in ((0, 1), (1, 3))
+        )
+        if kind in (FIXED, INVALID):
+            continue
+        try:
+            zlib.decompressobj(RAW_DEFLATE, zdict=window).decompress(entered(rest, bit % 8), 1)
+        except (zlib.error, IndexError):
+            continue
+        start = 8 * (end - 1) + bit
+        # What is between the header of a stored block and the next byte is not looked at.
+        found[is_last, -_after_header(start) if kind == STORED else start] = start
+    return {*found.values()}
+
+
+def _end_of_codes(take: Take, block: Block, end: int) -> int:
+    """Return the bit after the last code of a block that ends in the byte before `end`."""
+    inflater = zlib.decompressobj(RAW_DEFLATE, zdict=block.window)
+    begin = block.bit // 8
+    for start in range(begin, end - 1, STEP):
+        data = take(start, min(start + STEP, end - 1))
+        inflater.decompress(data if start > begin else _as_last(data, block.bit % 8))
+    last = take(end - 1, end)[0]
+    expected = inflater.copy().decompress(bytes((last,)))
+    high = 7
+    while _ends_with(inflater.copy(), last ^ 1 << high) == expected:
+        high -= 1
+    return 8 * (end - 1) + high + 1
+
+
+def _ends_with(inflater: zlib._Decompress, last: int) -> bytes | None:
+    """Return what comes with the last byte of a block, None if it does not end with that."""
+    try:
+        content = inflater.decompress(bytes((last,)))
+    except zlib.error:
+        return None
+    return content if inflater.eof else None

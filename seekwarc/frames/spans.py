@@ -1,0 +1,292 @@
+"""Making the spans of a record that is one gzip member: what a sidecar lists.
+
+Goal: a point for each MiB or so, each tried out, in little more time than decompressing takes.
+
+Plan: the blocks of the member are decoded one after another, in this thread; or several stretches of them at
+a time, from the points of an index. Where a block begins after enough content, a span ends. Other threads
+then decode each span as a reader does, from its point and its window alone, and find out which bytes of the
+window it refers to; the others become zeros. Its content must be that of the first time, and the checksum of
+all of it must be that at the end of the member.
+
+Worst case: a block of gigabytes, which has no points inside. It is refused at `MAX_SPAN`. Of others, memory
+holds the spans of one record with their windows, and so many in work as there are threads.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import compress
+from operator import and_, xor
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+import xxhash
+
+from seekwarc.errors import ChecksumError, FormatError, TruncatedError
+from seekwarc.format.buffer import Buffer
+from seekwarc.format.sidecar import MAX_SPAN, MAX_WINDOW, SidecarRecord, Span
+from seekwarc.frames.deflate import combined_crc
+from seekwarc.frames.deflate_blocks import Block, Take, blocks_from
+from seekwarc.frames.points import inflated
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
+__all__ = ["KnownPoint", "member_spans"]
+
+MAX_SPANS: Final = 1 << 13
+"""Of one record: a larger one has longer spans."""
+READ: Final = 1 << 20
+AHEAD: Final = 4
+"""Spans that wait for being tried out."""
+MIN_HEADER: Final = 10
+MAX_HEADER: Final = 64 << 10
+TRAILER_SIZE: Final = 8
+EXTRA, NAME, COMMENT, HEADER_CRC = 4, 8, 16, 2
+"""Flags of a member's header (RFC 1952, section 2.3.1)."""
+
+LOW: Final = bytes(range(256)) * (MAX_WINDOW // 256)
+HIGH: Final = b"".join(bytes((number,)) * 256 for number in range(MAX_WINDOW // 256))
+INVERSE: Final = LOW[::-1]
+"""Windows whose bytes hold the position of each, and one that differs from the first in each byte."""
+
+_T = TypeVar("_T")
+_U = TypeVar("_U")
+
+
+class KnownPoint(NamedTuple):
+    """A place in the file at which a block is said to begin."""
+
+    bit: int
+    content: int
+    """Bytes of content of the whole file before it."""
+    window: Callable[[], bytes]
+
+
+class _Draft(NamedTuple):
+    """A span that is to be tried out."""
+
+    bit: int
+    window: bytes
+    stored: bytes
+    size: int
+    xxh64: int
+
+
+class _Stretch:
+    """Consecutive blocks, cut into spans."""
+
+    def __init__(
+        self, take: Take, begin: KnownPoint, stop: KnownPoint | None, spacing: int, *, exact: bool
+    ) -> None:
+        self._take = take
+        self._begin = begin
+        self._stop = stop
+        self._spacing = spacing
+        self._exact = exact
+        self.size = self.crc = 0
+        self.end: int | None = None
+        """Offset after the last block of the member, if it is one of these."""
+
+    def __iter__(self) -> Iterator[_Draft]:
+        kept = _Kept(self._take)
+        begin = block = Block(self._begin.bit, self._begin.window())
+        hasher, size = xxhash.xxh64(), 0
+        stop = self._stop.bit if self._stop is not None else sys.maxsize
+        for event in blocks_from(kept.take, *begin, exact=self._exact):
+            if isinstance(event, bytes):
+                size += len(event)
+                self.crc = zlib.crc32(event, self.crc)
+                hasher.update(event)
+                if size > MAX_SPAN:
+                    raise FormatError(f"a deflate block has more than {MAX_SPAN} bytes")
+                continue
+            block = event
+            if block.bit >= stop:
+                break
+            if size >= self._spacing:
+                self.size += size
+                yield _Draft(*begin, kept.pop(begin.bit, block.bit), size, hasher.intdigest())
+                hasher, size, begin = xxhash.xxh64(), 0, block
+        else:
+            self.end = block.bit // 8
+        if self.end is None and block.bit != stop:
+            raise ChecksumError("no block begins at a point of the index")
+        if size:
+            self.size += size
+            yield _Draft(*begin, kept.pop(begin.bit, block.bit), size, hasher.intdigest())
+
+
+class _Kept:
+    """The stored bytes since the beginning of a span."""
+
+    def __init__(self, take: Take) -> None:
+        self._take = take
+        self._data = b""
+        self._begin = self._needed = 0
+
+    def take(self, start: int, stop: int) -> bytes:
+        end = self._begin + len(self._data)
+        if stop > end:
+            if not end:
+                self._needed = self._begin = end = start
+            if end - self._needed > 2 * MAX_SPAN:
+                raise FormatError(f"{end - self._needed} bytes of deflate blocks hold next to nothing")
+            self._data = self._data[self._needed - self._begin :] + self._take(end, max(stop, end + READ))
+            self._begin = self._needed
+        return self._data[start - self._begin : stop - self._begin]
+
+    def pop(self, start: int, stop: int) -> bytes:
+        """Return the bytes that have some bits; those before the last bit are not needed again."""
+        self._needed = stop // 8
+        return self.take(start // 8, (stop + 7) // 8)
+
+
+def member_spans(
+    take: Take, offset: int, size: int, *, spacing: int, points: Sequence[KnownPoint], pool: Executor
+) -> SidecarRecord:
+    """Return the spans of the record of `size` bytes that is the gzip member at `offset`.
+
+    Args:
+        take: Returns stored bytes of the file; called from several threads if there are points.
+        offset: Offset of the member.
+        size: Bytes of the decompressed record.
+        spacing: Minimum content of a span.
+        points: Some of the file's, as an index has them, in order. None is believed.
+        pool: Other threads to work in.
+
+    Raises:
+        ChecksumError: The member or a point is damaged.
+        TruncatedError: The file ends in the member.
+        FormatError: The member is not the record alone, or has no points that suffice.
+    """
+    build = partial(_record, take, offset, size, max(spacing, size // MAX_SPANS), points, pool)
+    try:
+        return build(exact=False)
+    except ChecksumError:
+        return build(exact=True)
+
+
+def _record(  # noqa: PLR0917 - see `member_spans`
+    take: Take,
+    offset: int,
+    size: int,
+    spacing: int,
+    points: Sequence[KnownPoint],
+    pool: Executor,
+    *,
+    exact: bool,
+) -> SidecarRecord:
+    begin = KnownPoint(8 * _data_start(take, offset), 0, bytes)
+    inside = [it for it in points if it.bit > begin.bit]
+    inside = [it for it in inside if it.content - inside[0].content < size]
+    stretches = [
+        _Stretch(take, it, stop, spacing, exact=exact)
+        for it, stop in zip([begin, *inside], [*inside, None], strict=True)
+    ]
+    end = crc = content = 0
+
+    def drafts() -> Iterator[_Draft]:
+        nonlocal end, crc
+        walked: Iterable[tuple[_Stretch, Iterable[_Draft]]] = [(stretches[0], stretches[0])]
+        if inside:
+            walked = _ahead(pool, _walked, stretches)
+        for number, (stretch, found) in enumerate(walked):
+            yield from found
+            crc = combined_crc(crc, stretch.crc, stretch.size)
+            if stretch.end is not None:
+                end = stretch.end
+                return
+            if number and stretch.size != inside[number].content - inside[number - 1].content:
+                raise ChecksumError("a point of the index is not where its content is")
+
+    spans: list[Span] = []
+    for length, span in _ahead(pool, _tried, drafts()):
+        spans.append(span._replace(content=content))
+        content += length
+    trailer = take(end, end + TRAILER_SIZE)
+    if len(trailer) < TRAILER_SIZE:
+        raise TruncatedError("the file ends inside this gzip member")
+    if trailer != struct.pack("<II", crc, content & 0xFFFFFFFF):
+        raise ChecksumError("this gzip member is damaged (its checksum is not that of its content)")
+    if content != size:
+        raise FormatError(
+            f"the gzip member holds {content} bytes, the record {size}: it has no member of its own"
+        )
+    return SidecarRecord(offset, end + TRAILER_SIZE - offset, size, spans)
+
+
+def _data_start(take: Take, offset: int) -> int:
+    """Return where the deflated data of a member begins (RFC 1952, section 2.3)."""
+    header = take(offset, offset + MAX_HEADER)
+    flags, at = header[3:4], MIN_HEADER
+    if flags and flags[0] & EXTRA:
+        at += 2 + int.from_bytes(header[at : at + 2], "little")
+    for text in (NAME, COMMENT):
+        if flags and flags[0] & text:
+            at = header.find(0, at) + 1 or MAX_HEADER
+    at += 2 * bool(flags and flags[0] & HEADER_CRC)
+    if not header.startswith(b"\x1f\x8b\x08") or at >= len(header):
+        raise FormatError("no gzip member begins here, or its header is too long")
+    return offset + at
+
+
+def _walked(stretch: _Stretch) -> tuple[_Stretch, list[_Draft]]:
+    return stretch, [*stretch]
+
+
+def _ahead(pool: Executor, function: Callable[[_T], _U], items: Iterable[_T]) -> Iterator[_U]:
+    """Yield what a function returns for each item, in order; other threads call it for a few items ahead."""
+    waiting: deque[Future[_U]] = deque()
+    for item in items:
+        waiting.append(pool.submit(function, item))
+        if len(waiting) > AHEAD:
+            yield waiting.popleft().result()
+    for future in waiting:
+        yield future.result()
+
+
+def _tried(draft: _Draft) -> tuple[int, Span]:
+    """Return the content's size, and the span, which was decoded from its point as readers do."""
+    window = _referred_to(draft)
+    content = inflated(draft.stored, draft.bit % 8, window, draft.size)
+    if xxhash.xxh64_intdigest(content) != draft.xxh64:
+        raise ChecksumError("a span is not the same if it is decoded by itself")
+    return draft.size, Span((draft.bit + 7) // 8, -draft.bit % 8, 0, draft.xxh64, window)
+
+
+def _referred_to(draft: _Draft) -> bytes:
+    """Return the window from the first byte on that the span refers to, with zeros for others.
+
+    It is decoded with windows that tell in the content where they were copied from. Only its first 32 KiB
+    can refer to what comes before it.
+    """
+    before = len(draft.window)
+    size = min(draft.size, MAX_WINDOW)
+    with suppress(ChecksumError):
+        inflated(draft.stored, draft.bit % 8, b"", size)
+        return b""
+    low, high, other = (
+        inflated(draft.stored, draft.bit % 8, window[-before:], size) for window in (LOW, HIGH, INVERSE)
+    )
+    copied = _combined(xor, low, other)
+    places = bytearray(2 * size)
+    is_big = sys.byteorder == "big"
+    places[is_big::2], places[not is_big :: 2] = low, high
+    used = bytearray(MAX_WINDOW)
+    for place in compress(memoryview(places).cast("H"), copied):
+        used[place] = 0xFF
+    used = used[-before:]
+    first = used.index(0xFF)
+    return _combined(and_, used[first:], draft.window[first:])
+
+
+def _combined(operation: Callable[[int, int], int], one: Buffer, other: Buffer) -> bytes:
+    """Return what an operation makes of the bits of two buffers of the same length."""
+    first, second = (int.from_bytes(it, "little") for it in (one, other))
+    return operation(first, second).to_bytes(len(one), "little")

@@ -1,0 +1,209 @@
+"""Making sidecars: points at which the large records of a .warc.gz can be entered, in a file beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from tempfile import TemporaryDirectory
+from typing import BinaryIO, Final, Unpack, cast
+
+from seekwarc.errors import FormatError
+from seekwarc.format.gzidx import parse_gzidx
+from seekwarc.format.sidecar import MAX_SPAN, SIDECAR_SUFFIX, SidecarRecord
+from seekwarc.frames.sidecar import archive_identity, write_sidecar
+from seekwarc.frames.spans import KnownPoint, member_spans
+from seekwarc.options import check_range
+from seekwarc.read.body import record_size
+from seekwarc.read.options import ReadLimits
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.remote_url import is_url
+from seekwarc.storage.source import RangeSource
+from seekwarc.system import default_threads
+from seekwarc.tools.index_lines import OnProblem
+from seekwarc.tools.progress import Progress, no_progress
+from seekwarc.write.files import Existing, refuse_same_file
+from seekwarc.write.opening import committed
+from seekwarc.write.output import Output
+
+__all__ = ["MIN_SIZE", "SPACING", "Sidecar", "sidecar"]
+
+MIN_SIZE: Final = 4 << 20
+SPACING: Final = 1 << 20
+MANY_THREADS: Final = 4
+"""With fewer, another program that first looks for points takes longer than to look for them here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """The result of making a sidecar.
+
+    Example:
+        >>> seekwarc.tools.sidecar("crawl.warc.zst").records  # its seek tables do the same
+        0
+    """
+
+    records: int
+    """Number of records that it lists; if 0, no file was written."""
+    spans: int
+    """Number of parts of these that can be read by themselves."""
+    problems: int
+    """Number of large records that cannot be listed, and of damage."""
+
+
+def sidecar(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str] | BinaryIO | Output | None = None,
+    *,
+    gzidx: str | os.PathLike[str] | None = None,
+    min_size: int = MIN_SIZE,
+    spacing: int = SPACING,
+    existing: Existing = "error",
+    on_problem: OnProblem | None = None,
+    on_progress: Progress = no_progress,
+    **limits: Unpack[ReadLimits],
+) -> Sidecar:
+    """Make the sidecar of a .warc.gz, with which ranges of large records are read by themselves.
+
+        tools.sidecar("crawl.warc.gz")
+
+    The file itself is not changed. Where `rapidgzip` is installed, all cores of a large machine work.
+
+    Args:
+        source: A path or URL.
+        target: The sidecar; for a path, "NAME.seek" beside it unless given, where readers find it.
+        gzidx: An index of the file as indexed_gzip and rapidgzip export it. Its points are tried out.
+        min_size: Bytes of the smallest decompressed record to list; readers use none below 1 MiB.
+        spacing: Minimum content between points, in bytes. A read decodes that much; a point takes some 2 KiB
+            of the sidecar in text, and 20 bytes in a film.
+        existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
+        on_problem: Called with each damage, and each large record that cannot be listed. Without it the first
+            is raised, and no sidecar is written.
+        on_progress: Wraps the source, to report progress.
+        **limits: Limits of reading; see `Reader`.
+
+    Raises:
+        UnsupportedError: The file is not a WARC file.
+        FormatError: It is damaged, and `on_problem` is not given; or `gzidx` is not its index.
+        SourceError: It cannot be read, or is a pipe.
+        TargetError: The sidecar cannot be written.
+        ValueError: A size is out of range, or a URL has no target.
+    """
+    name = os.fspath(source)
+    check_range("min_size", min_size, 1, 1 << 62)
+    check_range("spacing", spacing, 1 << 10, MAX_SPAN)
+    if target is None:
+        if is_url(name):
+            raise ValueError(f"{name}: name the sidecar of a URL with target")
+        target = name + SIDECAR_SUFFIX
+    refuse_same_file(name, target)
+    with ExitStack() as opened:
+        pool = opened.enter_context(ThreadPoolExecutor(default_threads(), "seekwarc-points"))
+        stored = on_progress(open_source(source), name)
+        making = _Making(stored, pool, min_size, spacing, on_problem)
+        archive = opened.enter_context(Reader(stored, on_error=making.report, **limits))
+        if gzidx is not None:
+            making.points = _points_in(os.fspath(gzidx), opened)
+        elif not is_url(name) and default_threads() >= MANY_THREADS:
+            making.find_points = partial(_points_found, name, opened)
+        records = making.of(archive)
+        first = next(records, None)
+        if first is not None:
+            with committed(target, existing=existing) as output:
+                write_sidecar(cast("BinaryIO", output), chain([first], records), archive_identity(stored))
+        return Sidecar(making.records, making.spans, len(making.damaged))
+
+
+@dataclass(slots=True)
+class _Making:
+    source: RangeSource
+    pool: Executor
+    min_size: int
+    spacing: int
+    on_problem: OnProblem | None
+    points: Sequence[KnownPoint] = ()
+    find_points: Callable[[], Sequence[KnownPoint]] | None = None
+    """Called when the first large record was found."""
+    records: int = 0
+    spans: int = 0
+    damaged: set[int | None] = field(default_factory=set)
+    """Offsets of problems."""
+
+    def of(self, archive: Reader) -> Iterator[SidecarRecord]:
+        """Yield the large records with their spans. What one takes is not decompressed a second time."""
+        offset, passed = 0, -1
+        end = archive.size or 0 if archive.compression == "gz" else 0
+        while offset < end:
+            made = None
+            for record in archive.between(offset):
+                if record.offset > passed and not record.skip and record_size(record.header) >= self.min_size:
+                    passed = record.offset
+                    made = self._made(record)
+                    if made is not None:
+                        break
+            if made is None:
+                return
+            yield made
+            offset = made.offset + made.length
+
+    def _made(self, record: Record) -> SidecarRecord | None:
+        if self.find_points is not None:
+            self.points = self.find_points()
+            self.find_points = None
+        size = record_size(record.header)
+        try:
+            made = member_spans(
+                self.source.read,
+                record.offset,
+                size,
+                spacing=self.spacing,
+                points=self.points,
+                pool=self.pool,
+            )
+        except FormatError as error:
+            self.report(error.located(record.source, record.offset))
+            return None
+        self.records += 1
+        self.spans += len([*made.spans])
+        return made
+
+    def report(self, problem: FormatError) -> None:
+        if self.on_problem is None:
+            raise problem
+        # Damage in a large record is found twice.
+        if problem.offset not in self.damaged:
+            self.damaged.add(problem.offset)
+            self.on_problem(problem)
+
+
+def _points_in(name: str, opened: ExitStack) -> list[KnownPoint]:
+    index = open_source(name)
+    opened.callback(index.close)
+    try:
+        points = parse_gzidx(index.read, index.size or 0)
+    except FormatError as error:
+        raise error.located(name, None) from None
+    return [
+        KnownPoint(it.bit, it.content, partial(index.read, it.window.start, it.window.stop)) for it in points
+    ]
+
+
+def _points_found(name: str, opened: ExitStack) -> Sequence[KnownPoint]:
+    """Let rapidgzip look for points of a file on all cores; none if it is missing or refuses the file."""
+    try:
+        from rapidgzip import RapidgzipFile
+    except ImportError:
+        return ()
+    folder = opened.enter_context(TemporaryDirectory(prefix=".seekwarc-"))
+    index = os.path.join(folder, "points")
+    # It decompresses the whole file, and finds less damage than this package does.
+    with suppress(RuntimeError, ValueError, OSError), RapidgzipFile(name, parallelization=0) as file:
+        file.export_index(index)
+        return _points_in(index, opened)
+    return ()
