@@ -18,7 +18,7 @@ from typing import Final, Literal, Protocol, cast
 from seekwarc.errors import FormatError
 from seekwarc.format.buffer import Buffer
 
-__all__ = ["Digest", "Hasher", "WrittenAlgorithm", "usual_sha1"]
+__all__ = ["Digest", "Hasher", "WrittenAlgorithm", "labelled", "usual_sha1"]
 
 WrittenAlgorithm = Literal["sha1", "sha256"]
 """Algorithms that the writer can compute."""
@@ -46,7 +46,12 @@ _BASE32_TO_DIGITS: Final = bytes.maketrans(
     _BASE32 + _OTHERS,
     b"0123456789abcdefghijklmnopqrstuv" + b"0123456789abcdefghijklmnop" + b"!" * len(_OTHERS),
 )
-_BASE32_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
+_TO_BASE32: Final = bytes.maketrans(bytes(range(32)), _ALPHABET.encode())
+_SPREAD: Final = [
+    (int(f"{'1' * bits:0>{2 * lane}}" * (128 // lane), 2), bits, lane - bits)
+    for lane, bits in ((128, 80), (64, 40), (32, 20), (16, 10), (8, 5))
+]
+"""Steps that spread 32 groups of 5 bits over as many bytes: each moves the upper half of every group up."""
 _LABELLED = re.compile(r"([^\s:]+):(\S+)")
 
 
@@ -94,7 +99,7 @@ class Digest:
     @classmethod
     def of(cls, algorithm: WrittenAlgorithm, raw: bytes) -> Digest:
         """Label a digest and encode it as other tools do: SHA-1 in base32, SHA-256 in base16."""
-        return cls(algorithm, _in_base32(raw) if algorithm == "sha1" else raw.hex())
+        return cls(algorithm, _encoded(algorithm, raw))
 
     def __str__(self) -> str:
         return f"{self.algorithm}:{self.value}"
@@ -196,10 +201,21 @@ def usual_sha1(text: str) -> bytes | None:
         return None
 
 
-def _in_base32(raw: bytes) -> str:
-    # Faster than base64.b32encode, which is written in Python, too. SHA-1 needs no padding.
+def labelled(algorithm: WrittenAlgorithm, raw: bytes) -> str:
+    """Return the text of `Digest.of`."""
+    return f"{algorithm}:{_encoded(algorithm, raw)}"
+
+
+def _encoded(algorithm: WrittenAlgorithm, raw: bytes) -> str:
+    return _sha1_in_base32(raw) if algorithm == "sha1" else raw.hex()
+
+
+def _sha1_in_base32(raw: bytes) -> str:
+    # Each record has two. A sixth of the time of base64.b32encode, which is written in Python, too.
     number = int.from_bytes(raw, "big")
-    return "".join([_BASE32_PAIRS[number >> shift & 1023] for shift in range(len(raw) * 8 - 10, -1, -10)])
+    for lower, bits, shift in _SPREAD:
+        number = (number & lower) | (number & lower << bits) << shift
+    return number.to_bytes(32, "big").translate(_TO_BASE32).decode("ascii")
 
 
 def _base32(value: str) -> bytes:

@@ -37,6 +37,7 @@ __all__ = [
     "check_fields",
     "check_header",
     "first_value",
+    "known_shapes",
 ]
 
 
@@ -389,6 +390,7 @@ class _Shapes:
         self._unmatched = 0
 
     def has(self, raw: bytes) -> bool:
+        """Return whether a header is known to break no rule."""
         for pattern, tests in self._known:
             match = pattern.fullmatch(raw)
             if match is not None:
@@ -406,7 +408,8 @@ class _Shapes:
             self._known = (*self._known[-MAX_SHAPES + 1 :], _shape(header))
 
 
-_shapes: Final = _Shapes()
+known_shapes: Final = _Shapes()
+"""Of all headers that were read or made in this process."""
 
 
 def _shape(header: RecordHeader) -> tuple[re.Pattern[bytes], list[Callable[[str], object]]]:
@@ -433,12 +436,12 @@ def _shape(header: RecordHeader) -> tuple[re.Pattern[bytes], list[Callable[[str]
 
 def check_header(header: RecordHeader) -> list[Finding]:
     """Check a record header against the standard: its grammar, then its fields."""
-    if _shapes.has(header.raw):
+    if known_shapes.has(header.raw):
         return []
     if _COMMON.fullmatch(header.raw):
         found = check_fields(header.fields, version=header.version)
         if not found:
-            _shapes.add(header)
+            known_shapes.add(header)
         return found
     kind = header.get("WARC-Type") or ""
     grammar = [

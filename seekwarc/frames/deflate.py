@@ -11,6 +11,7 @@ Source: RFC 1951, section 3.2; RFC 1952, section 2.3.
 from __future__ import annotations
 
 import struct
+import threading
 import zlib
 from collections.abc import Sequence
 from functools import cache
@@ -66,11 +67,17 @@ class DeflateEncoder:
 
     def __init__(self, level: int) -> None:
         self._level = level
+        self._states = threading.local()
 
     def encode(self, content: Buffer) -> EncodedFrame:
         """Make one part."""
-        deflate = zlib.compressobj(self._level, zlib.DEFLATED, RAW)
+        # After a full flush nothing of the part before has any effect: making a state takes longer than using
+        # it. It is put back once the part is whole.
+        deflate = self._states.__dict__.pop("deflate", None)
+        if deflate is None:
+            deflate = zlib.compressobj(self._level, zlib.DEFLATED, RAW)
         data = deflate.compress(content) + deflate.flush(zlib.Z_FULL_FLUSH)
+        self._states.deflate = deflate
         return EncodedFrame(data, len(content), zlib.crc32(content))
 
     encode_smallest = encode

@@ -22,9 +22,8 @@ import contextlib
 import itertools
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.buffer import Buffer
@@ -59,8 +58,7 @@ def stored_bound(content_size: int) -> int:
     return content_size + content_size // 128 + RECORD_OVERHEAD
 
 
-@dataclass(frozen=True, slots=True)
-class _SmallRecord:
+class _SmallRecord(NamedTuple):
     step: int
     """Number of the step that puts it into the file."""
     contents: tuple[bytes, ...]

@@ -100,10 +100,19 @@ class BlockSource:
     """Reads a block from its beginning to its end; `peek` looks ahead.
 
     The stream must have `length` bytes if that is known, and should have `expected`. With `keeps`, an
-    exception that it raises (`interruption`) ends the block, as does its early end.
+    exception that it raises (`interruption`) ends the block, as does its early end. `head` is the HTTP head
+    that it begins with, if that is known.
     """
 
-    def __init__(self, block: Buffer | ReadableStream, length: int | None, *, keeps: bool = False) -> None:
+    def __init__(
+        self,
+        block: Buffer | ReadableStream,
+        length: int | None,
+        *,
+        keeps: bool = False,
+        head: HttpHead | None = None,
+    ) -> None:
+        self.head = head
         self.whole: memoryview | None = None
         self._stream: ReadableStream
         if isinstance(block, bytes | bytearray | memoryview):

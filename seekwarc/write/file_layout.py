@@ -159,9 +159,8 @@ class FileLayout:
         """Append frames of the current record."""
         if not frames:
             return
-        data, content_sizes, checksums = zip(*frames, strict=True)
-        self._output.write(data[0] if len(data) == 1 else b"".join(data))
-        self.note([*zip(map(len, data), content_sizes, checksums, strict=True)])
+        self._output.write(frames[0].data if len(frames) == 1 else b"".join([it.data for it in frames]))
+        self.note([(len(it.data), it.content_size, it.checksum) for it in frames])
 
     def add_skippable(self, frame: bytes) -> None:
         """Append a frame without content."""

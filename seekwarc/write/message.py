@@ -53,10 +53,15 @@ def response_head(
     for name in names:
         if not is_token(name):
             raise ValueError(f"{name!r} is not a valid name of an HTTP field")
-    for line in lines[:-1]:
-        if not line.isprintable() and _UNFIT.search(line):
-            raise ValueError(f"an HTTP field holds a control character: {line[:80]!r}")
+    if not "".join(lines[:-1]).isprintable():
+        _refuse_control(lines[:-1])
     return "\r\n".join(lines).encode("utf-8", "surrogateescape")
+
+
+def _refuse_control(lines: list[str]) -> None:
+    for line in lines:
+        if _UNFIT.search(line):
+            raise ValueError(f"an HTTP field holds a control character: {line[:80]!r}")
 
 
 def refuse_message_fields(record_fields: Iterable[tuple[str, str]]) -> None:

@@ -11,6 +11,7 @@ from seekwarc.format.buffer import Buffer
 from seekwarc.format.dates import WarcDate, format_date
 from seekwarc.format.digest import Digest
 from seekwarc.format.header_fields import format_fields
+from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
 from seekwarc.options import integer
 from seekwarc.write.block_reader import Block, BlockSource, ReadableStream, SizedStream, as_stream, length_of
@@ -126,12 +127,38 @@ class TypedWrites(ABC):
                 takes further records.
             TargetError: The file cannot be written.
         """
+        return self._record(
+            type,
+            target_uri,
+            block,
+            content_type,
+            headers,
+            date=date,
+            record_id=record_id,
+            length=length,
+            on_interrupt=on_interrupt,
+        )
+
+    def _record(
+        self,
+        kind: str,
+        target_uri: str | Url | None,
+        block: Block,
+        content_type: str | None,
+        headers: Headers,
+        *,
+        head: HttpHead | None = None,
+        date: datetime | WarcDate | str | None = None,
+        record_id: str | None = None,
+        length: int | None = None,
+        on_interrupt: OnInterrupt = "discard",
+    ) -> Written:
         if on_interrupt not in ("discard", "truncate"):
             raise ValueError(f'on_interrupt is {on_interrupt!r}, not "discard" or "truncate"')
         keeps = on_interrupt == "truncate"
         stream = as_stream(block)
         draft = HeaderDraft(headers)
-        draft.add("WARC-Type", type)
+        draft.add("WARC-Type", kind)
         draft.add("WARC-Record-ID", bracketed(record_id) if record_id else new_id())
         draft.add("WARC-Date", format_date(date))
         draft.add("WARC-Target-URI", None if target_uri is None else str(target_uri))
@@ -147,7 +174,7 @@ class TypedWrites(ABC):
             draft = draft.without("Content-Length")
             if draft.get("WARC-Block-Digest") or draft.get("WARC-Payload-Digest"):
                 raise ValueError('on_interrupt="truncate" does not go with given digests of the whole block')
-        return self._write_draft(draft, BlockSource(stream, length, keeps=keeps))
+        return self._write_draft(draft, BlockSource(stream, length, keeps=keeps, head=head))
 
     def write_response(
         self,
@@ -177,7 +204,7 @@ class TypedWrites(ABC):
             content_type: "application/http; msgtype=response" for http and https unless given.
             **common: See `CommonFields`.
         """
-        length = common.get("length")
+        length, known = common.get("length"), None
         if status is not None:
             if "headers" in common:
                 common["headers"] = record_fields = pairs_of(common["headers"])
@@ -186,6 +213,8 @@ class TypedWrites(ABC):
             head = response_head(status, reason, http_headers, block, length)
             expected = length_of(block) if length is None else None
             block = with_head(head, block)
+            if status >= 200 and len(head) <= MAX_HTTP_HEAD_SIZE:
+                known = HttpHead(head, status)  # What was just made is not parsed.
             if length is not None:
                 common["length"] = len(head) + length
             elif expected is not None:
@@ -193,7 +222,7 @@ class TypedWrites(ABC):
         elif reason is not None or pairs_of(http_headers, "http_headers"):
             raise TypeError("reason and http_headers need status: without it, the block is the whole message")
         kind = content_type or _http_type(target_uri, "response")
-        return self._write("response", target_uri, block, kind, common)
+        return self._write("response", target_uri, block, kind, common, head=known)
 
     def write_request(
         self,
@@ -361,9 +390,13 @@ class TypedWrites(ABC):
         block: Block,
         content_type: str | None,
         common: CommonFields,
+        *,
+        head: HttpHead | None = None,
         **own: object,
     ) -> Written:
         more: dict[str, Any] = {name: it for name, it in {**common, **own}.items() if it is not None}
+        if not more:
+            return self._record(kind, target_uri, block, content_type, (), head=head)
         if unknown := more.keys() - _KNOWN:
             raise TypeError(f"a record of type {kind!r} takes no argument {min(unknown)!r}")
         fields = [(_FIELDS[name], str(value)) for name, value in more.items() if name in _FIELDS]
@@ -373,14 +406,9 @@ class TypedWrites(ABC):
         concurrent = more.get("concurrent_to", ())
         for record in [concurrent] if isinstance(concurrent, str | Written) else concurrent:
             fields.append(("WARC-Concurrent-To", _id_of("concurrent_to", record)))
-        return self.write(
-            kind,
-            target_uri=target_uri,
-            block=block,
-            content_type=content_type,
-            headers=[*fields, *pairs_of(more.get("headers", ()))],
-            **{name: more[name] for name in _PASSED_ON if name in more},
-        )
+        fields += pairs_of(more.get("headers", ()))
+        passed_on = {name: more[name] for name in _PASSED_ON if name in more}
+        return self._record(kind, target_uri, block, content_type, fields, head=head, **passed_on)
 
 
 def _id_of(name: str, record: object) -> str:

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
-from seekwarc.format.digest import Digest, Hasher, WrittenAlgorithm
+from seekwarc.format.digest import Digest, Hasher, WrittenAlgorithm, labelled
 from seekwarc.format.http import HttpHead, is_http_block, parse_http_head
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
 from seekwarc.format.warc import RecordHeader
@@ -38,7 +38,7 @@ from seekwarc.write.written import Written
 
 __all__ = ["Recorder"]
 
-HASHERS: Final[dict[WrittenAlgorithm, Callable[[], Hasher]]] = {
+HASHERS: Final[dict[WrittenAlgorithm, Callable[..., Hasher]]] = {
     "sha1": hashlib.sha1,
     "sha256": hashlib.sha256,
 }
@@ -112,26 +112,44 @@ class Recorder:
         beginning = source.peek(self._frame_size + 1) if whole is None else whole
         is_whole = whole is not None or len(beginning) <= self._frame_size
         is_http = is_http_block(draft.get("Content-Type"))
-        http = parse_http_head(beginning, whole=is_whole) if is_http else None
+        http = (source.head or parse_http_head(beginning, whole=is_whole)) if is_http else None
         return _Block(source, beginning, is_whole, http)
 
-    def _digests(self, draft: HeaderDraft, http: HttpHead | None) -> BlockDigests:
-        if self._digest is None:
-            return BlockDigests(None)
+    def _payload_of(self, draft: HeaderDraft, http: HttpHead | None) -> tuple[HttpHead | None, bool]:
+        """Return the head that the payload follows, and whether a digest of the payload is wanted."""
         kind = draft.get("WARC-Type")
         is_response = kind == "response" and http is not None and http.status is not None
         has_payload = is_response or (kind == "resource" and self._dedup is not None)
         if draft.get("WARC-Segment-Number") is not None:
             has_payload = False  # The digest of a segment is that of the whole record's payload (clause 5.9).
-        return BlockDigests(
-            http if is_response else None,
-            block=HASHERS[self._digest](),
-            payload=HASHERS[self._digest]() if has_payload else None,
-        )
+        return http if is_response else None, has_payload
 
-    def _complete(self, draft: HeaderDraft, source: BlockSource, digests: BlockDigests) -> HeaderDraft | None:
-        """Add the digests. If the payload was archived before, return the header of a revisit of it."""
-        has_payload = draft.end_block(source, self._digest, digests) and digests.payload_size > 0
+    def _digests(self, draft: HeaderDraft, http: HttpHead | None) -> BlockDigests:
+        if self._digest is None:
+            return BlockDigests(None)
+        head, has_payload = self._payload_of(draft, http)
+        hasher = HASHERS[self._digest]
+        return BlockDigests(head, block=hasher(), payload=hasher() if has_payload else None)
+
+    def _add_digests(self, draft: HeaderDraft, block: _Block) -> bool:
+        """Add the digests of a whole block; return whether it has a payload that can be a duplicate."""
+        head, has_payload = self._payload_of(draft, block.http)
+        if self._digest is None or (has_payload and head is not None and head.chunked):
+            digests = self._digests(draft, block.http)
+            digests.add(block.beginning)
+            return draft.end_block(block.source, self._digest, digests) and digests.payload_size > 0
+        # At once: this is on the way of each small record.
+        hasher = HASHERS[self._digest]
+        draft.add("WARC-Truncated", block.source.truncated)
+        draft.add("WARC-Block-Digest", labelled(self._digest, hasher(block.beginning).digest()))
+        if not has_payload:
+            return False
+        payload = memoryview(block.beginning)[head.size if head is not None else 0 :]
+        draft.add("WARC-Payload-Digest", labelled(self._digest, hasher(payload).digest()))
+        return len(payload) > 0
+
+    def _revisit(self, draft: HeaderDraft, *, has_payload: bool) -> HeaderDraft | None:
+        """Return the header of a revisit if the payload was archived before."""
         stated = draft.get("WARC-Payload-Digest")
         if (
             self._dedup is None
@@ -158,17 +176,17 @@ class Recorder:
         self._note(written.header, written)
 
     def _note(self, draft: HeaderDraft | RecordHeader, written: Written) -> None:
+        if self._dedup is None:
+            return
         is_whole = draft.get("WARC-Truncated") is None and draft.get("WARC-Segment-Number") is None
-        if self._dedup is not None and is_whole and written.type in ("response", "resource"):
+        if is_whole and written.type in ("response", "resource"):
             digest, uri = DefinedFields(written.header).payload_digest, written.target_uri
             date = written.header.get("WARC-Date")
             if digest is not None and uri and written.id and date:
                 self._dedup.add(digest, Original(written.id, uri, date))
 
     def _write_whole(self, draft: HeaderDraft, block: _Block) -> Written:
-        digests = self._digests(draft, block.http)
-        digests.add(block.beginning)
-        revisit = self._complete(draft, block.source, digests)
+        revisit = self._revisit(draft, has_payload=self._add_digests(draft, block))
         if revisit is not None:
             return self._write_revisit(revisit, draft, block)
         header = draft.header(len(block.beginning))
@@ -197,7 +215,8 @@ class Recorder:
         ) as spooled:
             is_one = len(spooled.segments) == 1
             digests.block = spooled.segments[0].block if is_one else None
-            revisit = self._complete(draft, block.source, digests)
+            has_digest = draft.end_block(block.source, self._digest, digests)
+            revisit = self._revisit(draft, has_payload=has_digest and digests.payload_size > 0)
             if revisit is not None:
                 return self._write_revisit(revisit, draft, block)
             if not is_one:

@@ -53,3 +53,13 @@ def test_a_stored_part_is_as_long_for_any_content() -> None:
         for part, content in zip(parts, (bytes(size), noise(size)), strict=True):
             member = GZIP_HEADER + part.data + gzip_trailer(part.checksum, size)
             assert gzip.decompress(member) == content
+
+
+@given(
+    pieces=st.lists(st.binary(max_size=300) | st.sampled_from([b"ab" * 900, noise(70_000)]), max_size=5),
+    level=st.integers(0, 9),
+)
+def test_a_part_is_the_same_whatever_was_made_before(pieces: list[bytes], level: int) -> None:
+    encoder = DeflateEncoder(level)
+    parts = [encoder.encode(piece).data for piece in pieces]
+    assert parts == [DeflateEncoder(level).encode(piece).data for piece in pieces]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import seekwarc
+from seekwarc.format.rules import check_header
 from seekwarc.write.header import HeaderDraft, bracketed, new_id, pairs_of
 from tests.support.writing import DATE, URI
 
@@ -186,3 +187,38 @@ def test_a_missing_recommended_field_is_accepted() -> None:
     fields = draft()
     fields.check()
     assert fields.get("Content-Type") is None
+
+
+GOOD = [*GIVEN, ("Content-Type", "text/plain"), ("X-Own", "1"), ("X-Other", "2")]
+
+
+@pytest.mark.parametrize(
+    ("place", "field"),
+    [
+        (slice(5, 7), ("X-Own", "1\r\nX-Other: 2")),
+        (slice(5, 7), ("X-Own: 1\r\nX-Other", "2")),
+        (slice(5, 6), ("X-Own: 1", "2")),
+        (slice(3, 4), ("WARC-Target-URI: http", "//example.org/")),
+        (slice(3, 4), ("WARC-Target-URI", " http://example.org/")),
+        (slice(3, 4), ("WARC-Target-URI", "http://example.org/ ")),
+        (slice(3, 4), ("WARC-Target-URI", "\thttp://example.org/")),
+        (slice(3, 4), ("WARC-Target-URI", "http://example.org/a b")),
+        (slice(0, 1), ("WARC-Type", "resource ")),
+        (slice(2, 3), ("WARC-Date", "2026-13-05T12:00:00Z")),
+    ],
+)
+def test_fields_that_only_look_like_those_of_a_good_header_are_refused(
+    place: slice, field: tuple[str, str]
+) -> None:
+    HeaderDraft(GOOD).check()
+    fields = [*GOOD]
+    fields[place] = [field]
+    with pytest.raises(ValueError, match=r"break|name|not"):
+        HeaderDraft(fields).check()
+
+
+def test_a_warning_about_a_header_that_was_written_is_given_again() -> None:
+    for _ in range(2):
+        made = HeaderDraft([*GOOD, ("WARC-Profile", "urn:x:y")])
+        made.check()
+        assert [finding.severity for finding in check_header(made.header(1))] == ["warning"]
