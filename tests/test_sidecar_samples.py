@@ -10,6 +10,7 @@ import sys
 import warnings
 import zlib
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -85,3 +86,19 @@ def independent_outcome(sidecar: str) -> str:
 @pytest.mark.parametrize(("sidecar", "outcome"), CASES, ids=[name for name, _ in CASES])
 def test_a_sidecar_has_the_outcome_that_the_manifest_says(sidecar: str, outcome: str) -> None:
     assert (seekwarc_outcome(sidecar), independent_outcome(sidecar)) == (outcome, outcome)
+
+
+def test_the_command_tells_which_records_have_one(tmp_path: Path, run_main, capsys) -> None:
+    path = tmp_path / "points.warc.gz"
+    path.write_bytes(ARCHIVE.read_bytes())
+    path.with_name("points.warc.gz.seek").write_bytes(SAMPLES.joinpath("windows-whole.seek").read_bytes())
+    assert run_main("info", path) == 0
+    assert "1 record: points listed by a sidecar" in capsys.readouterr().out
+    assert run_main("info", path, "0", "--range", "500000-500099", "--json") == 0
+    about = json.loads(capsys.readouterr().out)
+    assert (about["table_status"], about["frames"]) == ("sidecar", len(MANIFEST["points"]))
+    assert about["plan"]["frames"] == 1
+    assert run_main("ls", path, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["frames"] == len(MANIFEST["points"])
+    assert run_main("cat", path, "0", "--range", "500000-500099") == 0
+    assert capsys.readouterr().out == "x" * 100

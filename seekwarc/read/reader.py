@@ -417,7 +417,7 @@ class Reader(Closing):
             if record is None:
                 record = StreamedRecords(file, window, offset, compression, tolerant=True).step()
                 if record is not None and isinstance(record.body, StreamBody):
-                    record.body.leave()
+                    record.body.leave(table)
             if file.strict and not is_pipe:
                 streamed_to_end(file, offset, compression)
         if record is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.header_fields import find_header_end
+from seekwarc.format.seektable import TableTrust
 from seekwarc.format.warc import RECORD_END, RECORD_MAGIC, is_record_magic
 from seekwarc.format.words import counted
 from seekwarc.frames.run import ReadPlan
@@ -28,7 +29,7 @@ from seekwarc.read.resync import (
 )
 
 if TYPE_CHECKING:
-    from seekwarc.format.seektable import SeekTable
+    from seekwarc.format.seektable import SeekTable, TableChoice
     from seekwarc.format.warc import RecordHeader
     from seekwarc.frames.pieces import Compression, EmptyFrame
     from seekwarc.frames.points import SpanRun
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamBody", "StreamedRecords", "end_of_empty_frames", "streamed_group", "streamed_to_end"]
 
+NO_SPANS: Final = (None,)
 SHORT_READ: Final = 64 << 10
 """What is held in memory until a later position is read."""
 
@@ -82,7 +84,9 @@ class StreamBody(RecordBody):
 
     def __getstate__(self) -> dict[str, object]:
         kept = ("file", "offset", "header", "skip", "last_frame", "_compression", "_limit")
-        return {name: getattr(self, name) for name in kept}
+        state = {name: getattr(self, name) for name in kept}
+        # A copy opens the sidecar itself; where none is to be used, it does not look for one.
+        return state | {"_runs": self._runs if self._runs == NO_SPANS else None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
@@ -92,7 +96,6 @@ class StreamBody(RecordBody):
         self._base = 0
         self._lock = threading.Lock()
         self._is_passed = False
-        self._runs = None
 
     @property
     @override
@@ -105,9 +108,11 @@ class StreamBody(RecordBody):
         spans = self._spans()
         return spans.table if spans is not None else None
 
-    def leave(self) -> None:
-        """Note that the stream is that of this record alone: no one else will read on in it."""
+    def leave(self, table: TableChoice) -> None:
+        """Note that no one else will read on in this stream, and whether to believe a sidecar."""
         self._is_passed = False
+        if table is not TableTrust.CLAIMED:
+            self._runs = NO_SPANS
 
     def _spans(self) -> SpanRun | None:
         """Return the record as spans of a sidecar; None if no sidecar lists it."""

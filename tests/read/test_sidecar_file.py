@@ -149,6 +149,16 @@ def test_a_sidecar_is_not_used_where_it_is_not_wanted(
         assert reader.stats.bytes_decoded > MIDDLE
 
 
+def test_a_record_that_no_table_is_believed_of_is_read_without(path: Path, archive: Archive) -> None:
+    with seekwarc.open(path) as reader:
+        record = reader.record_at(archive.offset, table=seekwarc.TableTrust.SCANNED)
+        assert record.seek_table_status is TableStatus.STREAM
+        copy = pickle.loads(pickle.dumps(record))
+        assert copy.seek_table_status is TableStatus.STREAM
+        assert middle(copy) == archive.payload[MIDDLE : MIDDLE + 100]
+        copy.body.file.close()
+
+
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_sidecar_is_named(path: Path, archive: Archive, strict: bool) -> None:
     elsewhere = path.rename(path.with_name("b.warc.gz"))
