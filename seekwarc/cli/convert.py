@@ -190,6 +190,7 @@ class _Converting:
                 on_progress=context.on_progress,
                 on_record=meter.add if meter is not None else None,
                 limits=self.limits,
+                processes=context.processes,
                 **settings,
             )
         if meter is not None and dictionary is not None:

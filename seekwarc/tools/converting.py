@@ -6,27 +6,30 @@ import hashlib
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO, Final, Unpack
 
 from seekwarc.errors import ChecksumError, FormatError
+from seekwarc.format.conditions import with_sizes
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
-from seekwarc.frames.pieces import Compression, Piece, pieces_from
-from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.read.options import ReadLimits, ReadOptions
+from seekwarc.frames.pieces import Compression
+from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.storage.fetch import Fetcher
+from seekwarc.scale.split import Split
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource
 from seekwarc.storage.streams import PipeSource
+from seekwarc.tools.convert_parts import ConvertPart, Joined
+from seekwarc.tools.parts import cut, in_parts
 from seekwarc.tools.progress import Progress, no_progress
-from seekwarc.tools.sinks import StreamSink
+from seekwarc.tools.sinks import StreamSink, content_of, copy_records
 from seekwarc.write.files import Existing, refuse_same_file
+from seekwarc.write.forms import check_form
 from seekwarc.write.opening import open_output
-from seekwarc.write.options import FrameOptions
+from seekwarc.write.options import FrameOptions, WriteOptions
 from seekwarc.write.output import Output, PathOutput
 from seekwarc.write.writer import Writer
 
@@ -65,13 +68,9 @@ class Conversion:
 
 def content_digest(source: RangeSource, *, max_dictionary_size: int = MAX_DICTIONARY_SIZE) -> str:
     """Return the SHA-256, in hexadecimal, of everything that a file decompresses to."""
-    file = ArchiveFile(Fetcher(source), ReadOptions(max_dictionary_size=max_dictionary_size))
-    window, compression = file.begin()
     digest = hashlib.sha256()
-    with closing(pieces_from(window, 0, compression, file.decoder, threads=file.frames.threads)) as pieces:
-        for piece in pieces:
-            if isinstance(piece, Piece):
-                digest.update(piece.data)
+    for data in content_of(source, max_dictionary_size=max_dictionary_size):
+        digest.update(data)
     return digest.hexdigest()
 
 
@@ -185,6 +184,7 @@ def convert(
     on_progress: Progress = no_progress,
     on_record: Callable[[Record], object] | None = None,
     limits: ReadLimits | None = None,
+    processes: int = 1,
     **options: Unpack[FrameOptions],
 ) -> Conversion:
     """Write all records of a file, byte for byte, into a new file with another compression.
@@ -201,6 +201,8 @@ def convert(
         on_progress: Wraps each source that is read, to report how far.
         on_record: Called with each record before its block is read; it may look at the beginning of it.
         limits: Limits of reading; see `Reader`.
+        processes: How many processes may work on parts of a large local file, unless `on_record` is given;
+            see `index`.
         **options: Options of a `Writer` for zst; only "level" for gz.
 
     Raises:
@@ -222,28 +224,26 @@ def convert(
 
     stored = open_source(source)
     refuse_same_file(stored.name, target)
-    with Reader(on_progress(stored, "converting"), **(limits or {})) as archive:
+    stored = on_progress(stored, "converting")
+    with Reader(stored, **(limits or {})) as archive:
         records = archive.in_order(on_data, mended=["shared"])
-        output = _CheckedOutput(
-            open_output(target, existing=existing), digest.hexdigest if verify else None, on_progress
-        )
+        opened = open_output(target, existing=existing)
+        output = _CheckedOutput(opened, digest.hexdigest if verify else None, on_progress)
         try:
+            if isinstance(opened, PathOutput) and on_record is None:
+                parts = cut(source, processes, **(limits or {}))
+                work = ConvertPart(
+                    compression, _checked(opened, compression, options), limits or {}, processes
+                )
+                done = _joined(stored, parts, work, opened) if parts else None
+                if done is not None:
+                    return replace(done, verified=verify)
             sink = _sink(output, compression, options)
         except BaseException:
             output.abort()
             raise
-        count = 0
-
-        def trailer() -> bytes:
-            records.finish()
-            return records.trailer
-
         try:
-            for record in records:
-                if on_record is not None:
-                    on_record(record)
-                sink.write_raw(record.header, record.block.open(), trailer=trailer)
-                count += 1
+            count = copy_records(records, sink, on_record)
             sink.close()
         except BaseException:
             sink.abort()
@@ -256,6 +256,32 @@ def convert(
             sha256=digest.hexdigest(),
             verified=verify,
         )
+
+
+def _joined(
+    stored: RangeSource, parts: Sequence[Split], work: ConvertPart, output: PathOutput
+) -> Conversion | None:
+    """Convert parts in several processes; return None, and leave the output empty, unless all is well."""
+    with closing(Joined(output, work)) as joined:
+        for part in in_parts(stored, parts, work, work.processes, output.spool_directory):
+            joined.add(part)
+        if joined.parts == len(parts):
+            sha256 = joined.finish()
+            output.commit()
+            size = stored.size or 0
+            return Conversion(joined.records, size, joined.size, joined.content_size, sha256, verified=True)
+    output.rollback(0)
+    return None
+
+
+def _checked(output: Output, compression: Compression, options: FrameOptions) -> WriteOptions:
+    """Check options as that which takes them does."""
+    if compression != "zst":
+        _sink(output, compression, {**options})
+        return WriteOptions(level=options.get("level"))
+    checked = WriteOptions(**with_sizes(WriteOptions, options, "frame_size"))
+    check_form(output.name, compression, checked)
+    return checked
 
 
 def _sink(output: Output, compression: Compression, options: FrameOptions) -> Writer | StreamSink:

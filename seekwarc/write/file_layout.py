@@ -145,6 +145,11 @@ class FileLayout:
         self._dirty = False
 
     @property
+    def entries(self) -> tuple[array[int], array[int], array[int]]:
+        """Stored size, content size and checksum of each frame, as the table of the file lists them."""
+        return self._stored, self._contents, self._checksums
+
+    @property
     def size(self) -> int:
         """Bytes of the file so far."""
         return self.offset - self._begin

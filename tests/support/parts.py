@@ -37,7 +37,7 @@ class Parts:
                 assert not os.listdir(folder) or is_done
 
 
-def small_parts(monkeypatch: pytest.MonkeyPatch, size: int = 2 << 10) -> Parts:
+def small_parts(monkeypatch: pytest.MonkeyPatch, size: int = 4 << 10) -> Parts:
     """Have files cut into parts of about a size."""
     counted = Parts()
     monkeypatch.setattr(parts, "MIN_SIZE", 1)
