@@ -101,7 +101,7 @@ class Joined:
             if frame is not None:
                 self._assembly.add_extension(frame)
         self._checks = ThreadPoolExecutor(1, "seekwarc-check")
-        self._waiting: deque[Future[None]] = deque()
+        self._waiting: deque[tuple[Future[None], BinaryIO]] = deque()
         self._sha256 = hashlib.sha256()
         self.parts = self.records = self.content_size = self.size = 0
 
@@ -124,23 +124,28 @@ class Joined:
         if self._assembly is not None:
             self._assembly.end_file()
         self._read_back(xxhash.xxh3_128_digest(b""))
-        while self._waiting:
-            self._waiting.popleft().result()
+        self._wait(0)
         return self._sha256.hexdigest()
 
     def close(self) -> None:
         """Stop the threads. Idempotent."""
         self._checks.shutdown(cancel_futures=True)
+        for _, file in self._waiting:
+            file.close()
         self._work.close()
 
     def _read_back(self, digest: bytes) -> None:
         file = self._output.reopen()
         start, self.size = self.size, os.fstat(file.fileno()).st_size
         part = Split(self._output.name, "records", start, self.size)
-        self._waiting.append(self._checks.submit(self._compare, file, part, digest))
+        self._waiting.append((self._checks.submit(self._compare, file, part, digest), file))
+        self._wait(MAX_WAITING)
+
+    def _wait(self, most: int) -> None:
         # What is wrong should be known soon.
-        while self._waiting and (self._waiting[0].done() or len(self._waiting) > MAX_WAITING):
-            self._waiting.popleft().result()
+        while self._waiting and (self._waiting[0][0].done() or len(self._waiting) > most):
+            self._waiting[0][0].result()
+            self._waiting.popleft()
 
     def _compare(self, stored: BinaryIO, part: Split, digest: bytes) -> None:
         name, found = self._output.name, xxhash.xxh3_128()

@@ -196,6 +196,21 @@ def test_a_signal_ends_all_processes_at_once_and_leaves_nothing(start, tmp_path,
     wait_for(lambda: not processes_of(process.pid))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words", ["convert {0}/a.warc {0}/new.warc.zst --level 19", "index {0}/a.warc -o {0}/new.cdxj"]
+)
+def test_a_signal_ends_work_on_parts_of_a_file_and_leaves_nothing(start, tmp_path, words) -> None:
+    (tmp_path / "a.warc").write_bytes(Foreign().record(noise(20_000)).plain().bytes() * 4000)
+    process = start(*words.format(tmp_path).split(), "--jobs", 2, start_new_session=True)
+    wait_for(lambda: len(list(tmp_path.glob("**/.seekwarc-*/[0-9]*"))) == 2, 60)
+    os.killpg(process.pid, signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=20)
+    assert (process.returncode, stdout, stderr) == (130, b"", b"seekwarc: stopped\n")
+    assert os.listdir(tmp_path) == ["a.warc"]
+    wait_for(lambda: not processes_of(process.pid))
+
+
 def processes_of(group: int) -> list[str]:
     found = []
     for status in Path("/proc").glob("[0-9]*/stat"):

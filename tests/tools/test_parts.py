@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +14,17 @@ import pytest
 
 from seekwarc import tools
 from seekwarc.errors import ChecksumError, SeekWarcError
+from seekwarc.scale.split import Split
+from seekwarc.storage.source import RangeSource
+from seekwarc.tools import converting
+from seekwarc.tools import parts as parts_of_files
+from seekwarc.tools.convert_parts import Converted, ConvertPart
+from seekwarc.tools.outcome import Job, Status
+from seekwarc.tools.progress import counting
+from seekwarc.tools.work import JobContext
+from seekwarc.tools.workers import run_in_order
 from seekwarc.write.file_layout import FileLayout
+from tests.support.outcomes import Heard
 from tests.support.parts import FORMS, Parts, archive, damaged, pairs, shared, small_parts
 from tests.support.writing import small_dictionary
 
@@ -136,3 +148,59 @@ def test_a_part_that_was_written_wrong_is_found(tmp_path, parts, monkeypatch) ->
     assert "cannot be read back" in told
     assert not there
     assert os.listdir(tmp_path) == ["a.warc"]
+
+
+@pytest.mark.parametrize("form", ["zst", "gz"])
+def test_progress_is_that_of_one_process(tmp_path, parts, form) -> None:
+    path = tmp_path / "a.warc"
+    for data in (archive(form), damaged(archive(form), 5)):
+        path.write_bytes(data)
+        read: list[int] = []
+        watch = counting(str(path), read.append)
+        tools.index(
+            path,
+            tmp_path / "a.cdxj",
+            on_problem=lambda _: None,
+            existing="overwrite",
+            on_progress=watch,
+            processes=3,
+        )
+        assert sum(read) == len(data)
+
+
+class Dying(ConvertPart):
+    """Work whose process is killed in the middle of the file."""
+
+    def __call__(self, part: Split, source: RangeSource, spool: str) -> Converted:
+        if part.start > 30_000:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__call__(part, source, spool)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("work", [ConvertPart, Dying])
+def test_processes_make_the_same_file_even_if_one_is_killed(tmp_path, monkeypatch, work) -> None:
+    for name, value in (("MIN_SIZE", 1), ("MIN_PART", 4096), ("MAX_PART", 4096)):
+        monkeypatch.setattr(parts_of_files, name, value)
+    monkeypatch.setattr(converting, "ConvertPart", work)
+    path = tmp_path / "a.warc"
+    path.write_bytes(archive("zst"))
+    assert converted(path, 2) == converted(path, 1)
+    assert os.listdir(tmp_path) == ["a.warc"]
+    monkeypatch.undo()
+
+
+@pytest.mark.slow
+def test_a_slow_part_does_not_let_the_others_pile_up(tmp_path) -> None:
+    jobs = [Job(str(number)) for number in range(12)]
+    heard = Heard()
+    outcomes = run_in_order(jobs, begun_before, heard, processes=2, ahead=4, folder=str(tmp_path))
+    assert [outcome.job for outcome in outcomes] == jobs
+    assert max(int(event) for _, event in heard.events[:4]) < 4
+
+
+def begun_before(job: Job, context: JobContext) -> tuple[Status, object]:
+    context.emit(job.source)
+    if job.source == "0":
+        time.sleep(0.5)
+    return Status.DONE, None
