@@ -19,8 +19,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import BinaryIO, Final, NamedTuple
 
-import xxhash
-
 from seekwarc.errors import ChecksumError, FormatError
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
@@ -52,7 +50,7 @@ class Converted(NamedTuple):
     spool: str
     records: int
     digest: bytes
-    """XXH3 of its content, to find out whether what was just written is what was read."""
+    """BLAKE2 of its content, to find out whether what was just written is what was read."""
     frames: Sequence[array[int]] = ()
     """Stored size, content size and checksum of each frame that the table at the file's end lists."""
 
@@ -68,7 +66,7 @@ class ConvertPart:
 
     def __call__(self, part: Split, source: RangeSource, spool: str) -> Converted:
         """Write the part into the spool."""
-        content = xxhash.xxh3_128()
+        content = hashlib.blake2b()
         with (
             open(spool, "xb") as target,
             closing(ArchiveFile(Fetcher(PartSource(source, part)), ReadOptions.of(**self.limits))) as file,
@@ -123,7 +121,7 @@ class Joined:
         """Write the end of the file; return the SHA-256 of its content when all of it was compared."""
         if self._assembly is not None:
             self._assembly.end_file()
-        self._read_back(xxhash.xxh3_128_digest(b""))
+        self._read_back(hashlib.blake2b().digest())
         self._wait(0)
         return self._sha256.hexdigest()
 
@@ -148,7 +146,7 @@ class Joined:
             self._waiting.popleft()
 
     def _compare(self, stored: BinaryIO, part: Split, digest: bytes) -> None:
-        name, found = self._output.name, xxhash.xxh3_128()
+        name, found = self._output.name, hashlib.blake2b()
         try:
             with stored, closing(PartSource(open_source(stored), part)) as source:
                 for data in content_of(source, part.start, max_dictionary_size=sys.maxsize):

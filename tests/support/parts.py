@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from seekwarc import tools
+from seekwarc.errors import SeekWarcError
 from seekwarc.tools import parts, workers
 from seekwarc.tools.outcome import Job, Outcome, Status
 from seekwarc.tools.progress import counting
@@ -107,3 +111,36 @@ def damaged(data: bytes, number: int) -> bytes:
     flipped = bytearray(data)
     flipped[place] ^= 0x10
     return bytes(flipped)
+
+
+def indexed(path: Path, processes: int, **options: Any) -> list[object]:
+    """Return all that comes of indexing a file."""
+    target = path.with_name(f"{processes}.cdxj")
+    problems: list[str] = []
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        done = tools.index(
+            path,
+            target,
+            on_problem=lambda problem: problems.append(str(problem)),
+            existing="overwrite",
+            processes=processes,
+            **options,
+        )
+    assert sorted(it.name for it in path.parent.iterdir() if it.name.startswith(".")) == []
+    return [done, target.read_bytes(), problems, [str(it.message) for it in told]]
+
+
+def converted(path: Path, processes: int, to: str = "zst", **options: Any) -> list[object]:
+    """Return all that comes of converting a file."""
+    target = path.with_name(f"{processes}.warc.{to}")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            done = tools.convert(path, target, existing="overwrite", processes=processes, **options)
+        except SeekWarcError as error:
+            return [type(error), str(error), target.exists(), [str(it.message) for it in told]]
+    assert sorted(it.name for it in path.parent.iterdir() if it.name.startswith(".")) == []
+    data = target.read_bytes()
+    target.unlink()
+    return [done, data, [str(it.message) for it in told]]

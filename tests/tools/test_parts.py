@@ -2,69 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from seekwarc import tools
-from seekwarc.errors import ChecksumError, SeekWarcError
-from seekwarc.scale.split import Split
-from seekwarc.storage.source import RangeSource
-from seekwarc.tools import converting
-from seekwarc.tools import parts as parts_of_files
-from seekwarc.tools.convert_parts import Converted, ConvertPart
+from seekwarc.errors import SeekWarcError
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.progress import counting
 from seekwarc.tools.work import JobContext
 from seekwarc.tools.workers import run_in_order
-from seekwarc.write.file_layout import FileLayout
+from tests.cli.conftest import wait_for
 from tests.support.outcomes import Heard
-from tests.support.parts import FORMS, Parts, archive, damaged, pairs, shared, small_parts
-from tests.support.writing import small_dictionary
+from tests.support.parts import FORMS, Parts, archive, converted, damaged, indexed, pairs, shared, small_parts
 
 
 @pytest.fixture
 def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
     return small_parts(monkeypatch)
-
-
-def indexed(path: Path, processes: int, **options: Any) -> list[object]:
-    """Return all that comes of indexing a file."""
-    target = path.with_name(f"{processes}.cdxj")
-    problems: list[str] = []
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        done = tools.index(
-            path,
-            target,
-            on_problem=lambda problem: problems.append(str(problem)),
-            existing="overwrite",
-            processes=processes,
-            **options,
-        )
-    assert sorted(it.name for it in path.parent.iterdir() if it.name.startswith(".")) == []
-    return [done, target.read_bytes(), problems, [str(it.message) for it in told]]
-
-
-def converted(path: Path, processes: int, to: str = "zst", **options: Any) -> list[object]:
-    """Return all that comes of converting a file."""
-    target = path.with_name(f"{processes}.warc.{to}")
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        try:
-            done = tools.convert(path, target, existing="overwrite", processes=processes, **options)
-        except SeekWarcError as error:
-            return [type(error), str(error), target.exists(), [str(it.message) for it in told]]
-    assert sorted(it.name for it in path.parent.iterdir() if it.name.startswith(".")) == []
-    data = target.read_bytes()
-    target.unlink()
-    return [done, data, [str(it.message) for it in told]]
 
 
 MAKERS: dict[str, Callable[[Path, int], list[object]]] = {"index": indexed, "convert": converted}
@@ -119,37 +76,6 @@ def test_the_first_problem_is_raised_as_by_one_process(tmp_path, parts) -> None:
     assert told[0] == told[1]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"tables": "every"}, {"tables": "none"}, {"dictionary": small_dictionary()}, {"frame_size": "64K"}],
-)
-def test_options_of_new_files_hold_in_parts(tmp_path, parts, options) -> None:
-    path = tmp_path / "a.warc"
-    path.write_bytes(archive("zst"))
-    assert converted(path, 3, **options) == converted(path, 1, **options)
-    assert parts.done > 10
-
-
-@pytest.mark.parametrize("to", ["gz", "warc"])
-def test_other_forms_are_made_in_parts(tmp_path, parts, to) -> None:
-    path = tmp_path / "a.warc"
-    path.write_bytes(archive("zst"))
-    assert converted(path, 3, to) == converted(path, 1, to)
-    assert parts.done > 10
-
-
-def test_a_part_that_was_written_wrong_is_found(tmp_path, parts, monkeypatch) -> None:
-    path = tmp_path / "a.warc"
-    path.write_bytes(archive("gz"))
-    pour = FileLayout.pour
-    monkeypatch.setattr(FileLayout, "pour", lambda self, data: pour(self, data[:-9] + b"x" + data[-8:]))
-    kind, told, there, _ = converted(path, 3)
-    assert kind is ChecksumError
-    assert "cannot be read back" in told
-    assert not there
-    assert os.listdir(tmp_path) == ["a.warc"]
-
-
 @pytest.mark.parametrize("form", ["zst", "gz"])
 def test_progress_is_that_of_one_process(tmp_path, parts, form) -> None:
     path = tmp_path / "a.warc"
@@ -168,39 +94,17 @@ def test_progress_is_that_of_one_process(tmp_path, parts, form) -> None:
         assert sum(read) == len(data)
 
 
-class Dying(ConvertPart):
-    """Work whose process is killed in the middle of the file."""
-
-    def __call__(self, part: Split, source: RangeSource, spool: str) -> Converted:
-        if part.start > 30_000:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().__call__(part, source, spool)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("work", [ConvertPart, Dying])
-def test_processes_make_the_same_file_even_if_one_is_killed(tmp_path, monkeypatch, work) -> None:
-    for name, value in (("MIN_SIZE", 1), ("MIN_PART", 4096), ("MAX_PART", 4096)):
-        monkeypatch.setattr(parts_of_files, name, value)
-    monkeypatch.setattr(converting, "ConvertPart", work)
-    path = tmp_path / "a.warc"
-    path.write_bytes(archive("zst"))
-    assert converted(path, 2) == converted(path, 1)
-    assert os.listdir(tmp_path) == ["a.warc"]
-    monkeypatch.undo()
-
-
 @pytest.mark.slow
 def test_a_slow_part_does_not_let_the_others_pile_up(tmp_path) -> None:
-    jobs = [Job(str(number)) for number in range(12)]
-    heard = Heard()
-    outcomes = run_in_order(jobs, begun_before, heard, processes=2, ahead=4, folder=str(tmp_path))
-    assert [outcome.job for outcome in outcomes] == jobs
-    assert max(int(event) for _, event in heard.events[:4]) < 4
+    jobs = [Job(str(tmp_path / str(number))) for number in range(12)]
+    outcomes = run_in_order(jobs, slow_at_first, Heard(), processes=2, ahead=4, folder=str(tmp_path))
+    assert [(outcome.job, outcome.result) for outcome in outcomes] == [(job, False) for job in jobs]
 
 
-def begun_before(job: Job, context: JobContext) -> tuple[Status, object]:
-    context.emit(job.source)
-    if job.source == "0":
-        time.sleep(0.5)
-    return Status.DONE, None
+def slow_at_first(job: Job, _: JobContext) -> tuple[Status, object]:
+    path = Path(job.source)
+    path.touch()
+    if path.name == "0":
+        wait_for(path.with_name("3").exists, 60)
+        time.sleep(0.2)
+    return Status.DONE, path.name == "0" and path.with_name("4").exists()
