@@ -198,7 +198,8 @@ def large_records(file: ArchiveFile, min_size: int) -> Iterator[Record]:
 
     Tables only tell where to look. In a file that is near, the frames of each record are scanned; in one that
     is far, the record's own table must be there, and its last frame must end where that says. So the length
-    of each is its own. What is damaged, cut off, or not what the tables say, is left out.
+    of each is its own. In a .warc.gz a sidecar tells where to look. What is damaged, cut off, or not what
+    the tables say, is left out.
     """
     links = file.tables.links
     if links:

@@ -67,7 +67,8 @@ def splits(
             one, or several.
         target_bytes: Stored bytes of a part, about. Of parts of a payload: bytes of the payload.
         inside_records: Cut the payloads of records that are larger than `target_bytes`, too. Such a record is
-            in no part of kind "records", but one or more of kind "payload".
+            in no part of kind "records", but one or more of kind "payload". In a .warc.gz only records that a
+            sidecar lists are cut.
         delimiter: Cut payloads only after these bytes: after a line feed, each line is in one part. Where
             none comes within 16 MiB, the part is longer.
         index: An index, as `Index` takes it, that tells where records begin in files whose tables do not,
