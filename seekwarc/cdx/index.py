@@ -29,8 +29,9 @@ from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import Entry
 from seekwarc.collection.revisits import is_alone, resolve
 from seekwarc.errors import FormatError, SeekWarcError, UnsupportedError
-from seekwarc.format.cdxj import CdxjLine, date_digits, timestamp_of
+from seekwarc.format.cdxj import CdxjLine, date_digits, parse_line, timestamp_of
 from seekwarc.format.dates import WarcDate, date_of_digits
+from seekwarc.format.seektable import TableChoice
 from seekwarc.format.surt import surt
 from seekwarc.format.words import counted
 from seekwarc.options import shown
@@ -277,11 +278,10 @@ class Index(Closing):
     def _captures(self, lines: Iterator[IndexLine]) -> Iterator[Capture]:
         for line in lines:
             try:
-                parsed = CdxjLine.parse(line.data)
+                parts = parse_line(line.data)
             except FormatError as error:
                 raise error.located(line.source, line.offset) from None
-            place = line.source, line.offset
-            yield Capture(parsed.key, parsed.timestamp, parsed.fields, *place, self._open)
+            yield Capture(*parts, line.source, line.offset, self._open)
 
     def _between(self, start: bytes, stop: bytes) -> Iterator[IndexLine]:
         return takewhile(lambda line: line.head < stop, self._lines.ascending(start))
@@ -339,6 +339,9 @@ class Index(Closing):
             FormatError: The name leads out of the folder of the files.
             SourceError: The file cannot be opened.
         """
+        reader = self._readers.get(filename)
+        if reader is not None:
+            return reader
         with self._lock:
             reader = self._readers.get(filename)
             if reader is None:
@@ -356,10 +359,16 @@ class Index(Closing):
             FormatError: Another record is there, or the file's name leads out of the folder of the files.
             SourceError: The file cannot be opened.
         """
-        record = self.reader(entry.filename).record_at(entry.offset, entry.length, table=entry.table)
-        if entry.uri is not None and surt(record.target_uri or "") != surt(entry.uri):
+        return self._record(entry.filename, entry.offset, entry.length, entry.table, entry.uri)
+
+    def _record(
+        self, filename: str, offset: int, length: int | None, table: TableChoice, uri: str | None
+    ) -> Record:
+        record = self.reader(filename).record_at(offset, length, table=table)
+        found = record.target_uri
+        if uri is not None and uri != found and surt(found or "") != surt(uri):
             raise FormatError(
-                f"the index has {entry.uri} here, but the file {record.target_uri}: the index is not "
+                f"the index has {uri} here, but the file {found}: the index is not "
                 "of this file; make it again with `seekwarc index`",
                 source=record.source,
                 offset=record.offset,
@@ -381,11 +390,10 @@ class Index(Closing):
 
     def _open(self, capture: Capture, resolve: bool) -> Record:  # noqa: FBT001
         try:
-            place = capture.filename, capture.offset, capture.length
-            entry = Entry(*place, uri=capture.uri, table=capture.table)
+            place = capture.filename, capture.offset, capture.length, capture.table
         except FormatError as error:
             raise error.located(capture.source, capture.place) from None
-        record = self.record(entry)
+        record = self._record(*place, capture.uri)
         return self.resolved(record) if resolve else record
 
 

@@ -13,11 +13,11 @@ where the search meets them, because its result would be wrong.
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, SourceError
@@ -48,15 +48,12 @@ MAX_REMEMBERED: Final = 4 << 20
 """Bytes of first lines of blocks that are remembered; those of the first search are the most useful."""
 FEW_LINES: Final = 512
 """Bytes of a few lines, which are read one by one rather than searched."""
-NEWLINE: Final = 0x0A
 MAX_BLOCK_SIZE: Final = 8 << 20
 """Blocks of clusters usually have 300 to 3000 lines, which is 0.1 to 1.5 MiB."""
 MAX_CELL_SIZE: Final = 1 << 20
 """URLs have some hundred bytes, and the longest that crawlers keep some ten thousand."""
 MAX_GROUP_SIZE: Final = 256 << 20
 """The row groups of Common Crawl's index have some 100 MB."""
-
-_LINE = re.compile(rb"[^\n]*+\n|[^\n]++\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +86,7 @@ class IndexLimits:
         check_options(self)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredLine:
+class StoredLine(NamedTuple):
     """A line and where it is stored."""
 
     data: bytes
@@ -157,11 +153,24 @@ class StoredLines(SortedLines):
         self._size: int = source.size
         self._block = lru_cache(MAX_BLOCKS)(self._read_block)
         self._known: dict[int, StoredLine | None] = {}
+        self._blocks = -(-source.size // BLOCK)
+        # Heads of first lines that searches have met, each with its block: they are not compared again.
+        self._met: list[tuple[bytes, int]] = []
         self._room = MAX_REMEMBERED
 
     @override
     def ascending(self, wanted: bytes) -> Iterator[StoredLine]:
-        return in_order(self._forward(self._position(wanted)))
+        return self._from(self._nearby(self._block_before(wanted), wanted), wanted)
+
+    def _from(self, offset: int, wanted: bytes) -> Iterator[StoredLine]:
+        before = b""
+        for line in self._forward(offset):
+            head = line.head
+            if before or head >= wanted:
+                if head < before:
+                    raise _unsorted(line)
+                before = head
+                yield line
 
     @override
     def descending(self, wanted: bytes) -> Iterator[StoredLine]:
@@ -178,41 +187,41 @@ class StoredLines(SortedLines):
 
     def _position(self, wanted: bytes) -> int:
         """Return where the first line begins that sorts at or after `wanted`."""
-        for line in self._forward(self._nearby(self._block_before(wanted), wanted)):
-            if line.head >= wanted:
-                return line.offset
-        return self._size
+        line = next(self.ascending(wanted), None)
+        return line.offset if line is not None else self._size
 
     def _nearby(self, number: int, wanted: bytes) -> int:
         """Search a block; return where a line begins shortly before the first that sorts after `wanted`."""
-        low = self._start(number)
         base = max(number, 0) * BLOCK
         data = self._block(base // BLOCK) if self._size else b""
-        high = base + len(data)
+        low, high = self._start(number) - base, len(data)
         while high - low > FEW_LINES:
             middle = (low + high) // 2
-            begin = data.find(b"\n", middle - base, high - base) + 1
-            head = line_head(data, begin) if begin else None
-            # A head that reaches the end of the block may be cut off.
-            if head is not None and begin + len(head) < len(data) and head < wanted:
-                low = base + begin
+            begin = data.find(b"\n", middle, high) + 1
+            # A line that is cut off by the end of the block may be too short to compare.
+            if begin and data[begin : begin + len(wanted)] < wanted and begin + len(wanted) <= len(data):
+                low = begin
             else:
                 high = middle
-        return low
+        return base + low
 
     def _block_before(self, wanted: bytes) -> int:
         """Return the last block whose first line sorts before `wanted`, or -1."""
-        low, high = -1, -(-self._size // BLOCK)
-        lowest, highest = b"", None
+        met = self._met
+        place = bisect_left(met, (wanted, -1))
+        lowest, low = met[place - 1] if place else (b"", -1)
+        highest, high = met[place] if place < len(met) else (None, self._blocks)
         while high - low > 1:
             middle = (low + high) // 2
             line = self._first_line(middle)
             if line is None:
-                high = middle
+                high = self._blocks = min(middle, self._blocks)
                 continue
             head = line.head
             if head < lowest or (highest is not None and head > highest):
                 raise _unsorted(line)
+            if middle in self._known:
+                insort(met, (head, middle))
             if head < wanted:
                 low, lowest = middle, head
             else:
@@ -267,24 +276,24 @@ class StoredLines(SortedLines):
     def _forward(self, offset: int, stop: int | None = None) -> Iterator[StoredLine]:
         """Yield the lines of [offset, stop), both at the beginning of a line; reads get larger and larger."""
         stop = self._size if stop is None else stop
-        number, skip = divmod(offset, BLOCK)
-        rest = self._block(number)[skip:] if offset < stop else b""
-        position = offset + len(rest)
+        number, index = divmod(offset, BLOCK)
+        rest = self._block(number) if offset < stop else b""
+        position = offset + len(rest) - index
         step = BLOCK
-        while offset < stop:
+        while True:
             at_end = position >= self._size
-            begin = offset
-            for match in _LINE.finditer(rest):
-                if match[0][-1] != NEWLINE and not at_end:
+            while offset < stop:
+                end = rest.find(b"\n", index) + 1
+                if not end and not at_end:
                     break
-                if offset >= stop:
-                    return
-                if line := match[0].rstrip(b"\r\n"):
+                end = end or len(rest)
+                if line := rest[index:end].rstrip(b"\r\n"):
                     yield StoredLine(line, self.name, offset)
-                offset += len(match[0])
-            rest = rest[offset - begin :]
-            if at_end:
+                offset += end - index
+                index = end
+            if at_end or offset >= stop:
                 return
+            rest, index = rest[index:], 0
             if len(rest) > MAX_LINE_SIZE:
                 raise self._too_long(offset)
             # The next block is cached, for another search may need it; longer reads are not.

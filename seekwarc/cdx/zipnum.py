@@ -11,7 +11,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Final
@@ -96,7 +96,7 @@ class ZipNumCluster(SortedLines):
         lines = self._block_lines(block)
         try:
             for line in search(lines):
-                yield replace(line, offset=block.offset)
+                yield line._replace(offset=block.offset)
         except FormatError as error:
             # The error has an offset in the decompressed block, which the file does not have.
             raise type(error)(error.message, source=lines.name, offset=block.offset) from error

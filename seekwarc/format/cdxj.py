@@ -30,6 +30,7 @@ __all__ = [
     "date_digits",
     "is_capture",
     "line_head",
+    "parse_line",
     "timestamp_of",
 ]
 
@@ -66,17 +67,7 @@ class CdxjLine:
     @staticmethod
     def parse(data: bytes) -> CdxjLine:
         """Parse a line, with or without its line break."""
-        key, _, rest = data.rstrip(b"\r\n").decode("utf-8", "surrogateescape").partition(" ")
-        timestamp, _, value = rest.partition(" ")
-        if not key or not _TIMESTAMP.fullmatch(timestamp) or not value.startswith("{"):
-            raise FormatError(f"not a line of CDXJ (key, date, JSON object): {data[:MAX_SHOWN]!r}")
-        try:
-            found = json.loads(value)
-        except (ValueError, RecursionError) as error:
-            reason = str(error) or type(error).__name__
-            raise FormatError(f"this line has malformed JSON, {reason}: {data[:MAX_SHOWN]!r}") from error
-        fields = {name: _text(value) for name, value in found.items() if value is not None}
-        return CdxjLine(key, timestamp, fields)
+        return CdxjLine(*parse_line(data))
 
     def build(self) -> bytes:
         """Return the line with its line break, all in ASCII.
@@ -193,6 +184,20 @@ def is_capture(kind: str | None, media_type: str | None) -> bool:
     Others only describe a capture, as do resources of application/warc-fields, which are notes of crawlers.
     """
     return kind in ("response", "revisit") or (kind == "resource" and media_type != FIELDS_TYPE)
+
+
+def parse_line(data: bytes) -> tuple[str, str, dict[str, str]]:
+    """Return key, date and fields of a line, with or without its line break."""
+    key, _, rest = data.rstrip(b"\r\n").decode("utf-8", "surrogateescape").partition(" ")
+    timestamp, _, value = rest.partition(" ")
+    if not key or not _TIMESTAMP.fullmatch(timestamp) or not value.startswith("{"):
+        raise FormatError(f"not a line of CDXJ (key, date, JSON object): {data[:MAX_SHOWN]!r}")
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError) as error:
+        reason = str(error) or type(error).__name__
+        raise FormatError(f"this line has malformed JSON, {reason}: {data[:MAX_SHOWN]!r}") from error
+    return key, timestamp, {name: _text(value) for name, value in found.items() if value is not None}
 
 
 def line_head(data: bytes, start: int = 0) -> bytes | None:

@@ -12,11 +12,12 @@ from seekwarc.format.seektable import TableTrust
 from seekwarc.format.words import counted
 from seekwarc.options import integer
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.read.gzip_members import gzip_records, small_record_at
+from seekwarc.read.by_offset import record_at
+from seekwarc.read.gzip_members import gzip_records
 from seekwarc.read.options import ReaderOptions, ReadOptions
-from seekwarc.read.plain import plain_record_at, plain_records
-from seekwarc.read.sequential import StreamBody, StreamedRecords, streamed_to_end
-from seekwarc.read.zstd_records import framed_record_at, framed_records
+from seekwarc.read.plain import plain_records
+from seekwarc.read.sequential import StreamedRecords
+from seekwarc.read.zstd_records import framed_records
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable
@@ -395,34 +396,7 @@ class Reader(Closing):
             RangeError: `offset` is negative, `length` not positive, or one of them not a number.
         """
         offset = _number("offset", offset, 0)
-        length = _number("length", length, 1) if length is not None else None
-        file = self._file
-        file.prefetch_record(offset, length, table)
-        size = file.source.size
-        if length is not None and size is not None:
-            # An index may lie: beyond the file there is nothing.
-            length = max(min(length, size - offset), 1)
-        # A pipe is read once, in order: its dictionary before the record, and that as a stream.
-        is_pipe = file.source.is_pipe
-        if is_pipe:
-            file.begin()
-        window = file.record_window(offset, length)
-        compression = file.detect(window, offset)
-        if compression == "none" and not is_pipe:
-            return plain_record_at(file, window, offset, own=True, length=length)
-        if compression == "zst" and not is_pipe:
-            record = framed_record_at(file, window, offset, length, table)
-        else:
-            record = None if is_pipe else small_record_at(file, window, offset, length)
-            if record is None:
-                record = StreamedRecords(file, window, offset, compression, tolerant=True).step()
-                if record is not None and isinstance(record.body, StreamBody):
-                    record.body.leave(table)
-            if file.strict and not is_pipe:
-                streamed_to_end(file, offset, compression)
-        if record is None:
-            raise FormatError("no record starts here", source=self.name, offset=offset)
-        return record
+        return record_at(self._file, offset, None if length is None else _number("length", length, 1), table)
 
 
 def _raise(error: FormatError) -> None:

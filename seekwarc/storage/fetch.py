@@ -74,9 +74,9 @@ class Fetcher(SourceWrapper):
     @property
     def size(self) -> int | None:  # type: ignore[override]  # found out by the first request
         """See `RangeSource.size`. If the size is unknown, this reads the end of the object and keeps it."""
-        if self.known_size is None and not self.is_pipe:
+        if self._size is None and self.known_size is None and not self.is_pipe:
             self.prefetch((), end=True)
-        return self._source.size
+        return self._size if self._size is not None else self._source.size
 
     @property
     @override

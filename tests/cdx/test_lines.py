@@ -49,6 +49,20 @@ def test_every_line_is_found(number: int) -> None:
     assert line.source == "a.cdxj"
 
 
+def test_what_earlier_searches_met_changes_no_later_one() -> None:
+    rng = random.Random(2)
+    found = stored(DATA)
+    for _ in range(100):
+        wanted = rng.choice(LINES)[: rng.randrange(40)]
+        after, before = expected(LINES, wanted)
+        first = [line.data for _, line in zip(range(3), found.ascending(wanted), strict=False)]
+        assert first == after[:3]
+        if rng.random() < 0.1:
+            assert [line.data for _, line in zip(range(3), found.descending(wanted), strict=False)] == before[
+                :3
+            ]
+
+
 def test_lines_after_and_before_any_key_are_in_order() -> None:
     rng = random.Random(1)
     places = [

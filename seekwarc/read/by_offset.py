@@ -1,0 +1,63 @@
+"""One record by its offset, whatever the file is compressed with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seekwarc.errors import FormatError
+from seekwarc.frames.scan import Window
+from seekwarc.read.gzip_members import small_record_at
+from seekwarc.read.plain import plain_record_at
+from seekwarc.read.sequential import StreamBody, StreamedRecords, streamed_to_end
+from seekwarc.read.zstd_records import framed_record_at
+
+if TYPE_CHECKING:
+    from seekwarc.format.seektable import TableChoice
+    from seekwarc.frames.pieces import Compression
+    from seekwarc.read.archive_file import ArchiveFile
+    from seekwarc.read.record import Record
+
+__all__ = ["record_at"]
+
+
+def record_at(file: ArchiveFile, offset: int, length: int | None, table: TableChoice) -> Record:
+    """Return the record at a stored offset; see `Reader.record_at`."""
+    source = file.source
+    is_near = source.policy.is_near
+    if not is_near:
+        file.prefetch_record(offset, length, table)
+    size = source.size
+    if length is not None and size is not None:
+        # An index may lie: beyond the file there is nothing.
+        length = max(min(length, size - offset), 1)
+    # A pipe is read once, in order: its dictionary before the record, and that as a stream.
+    is_pipe = size is None and source.is_pipe
+    if is_pipe:
+        file.begin()
+    if is_near and not is_pipe:
+        window = Window(source, limit=offset + length if length is not None else None)
+    else:
+        window = file.record_window(offset, length)
+    compression = file.detect(window, offset)
+    if compression == "none" and not is_pipe:
+        return plain_record_at(file, window, offset, own=True, length=length)
+    if compression == "zst" and not is_pipe:
+        record = framed_record_at(file, window, offset, length, table)
+    else:
+        record = None if is_pipe else small_record_at(file, window, offset, length)
+        if record is None:
+            record = _streamed_record_at(file, window, offset, compression, table)
+        if file.strict and not is_pipe:
+            streamed_to_end(file, offset, compression)
+    if record is None:
+        raise FormatError("no record starts here", source=file.name, offset=offset)
+    return record
+
+
+def _streamed_record_at(
+    file: ArchiveFile, window: Window, offset: int, compression: Compression, table: TableChoice
+) -> Record | None:
+    record = StreamedRecords(file, window, offset, compression, tolerant=True).step()
+    if record is not None and isinstance(record.body, StreamBody):
+        record.body.leave(table)
+    return record
