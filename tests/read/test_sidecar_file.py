@@ -235,6 +235,9 @@ def test_a_remote_sidecar_takes_two_requests(archive: Archive) -> None:
             server.forget()
             assert record.payload.pread(MIDDLE + 200_000, 100) == archive.payload[MIDDLE + 200_000 :][:100]
             assert len(server.asked) <= 2
+            server.forget()
+            assert record.payload.pread(100_000, 1_200_000) == archive.payload[100_000:1_300_000]
+            assert len(server.asked) <= 6
 
 
 @pytest.mark.needs("module:obstore")
