@@ -57,6 +57,7 @@ STATUS = {
     TableStatus.NONE: "no seek table; frames found by scanning",
     TableStatus.UNUSABLE: "seek table not usable; frames found by scanning",
     TableStatus.SINGLE: "one frame, which needs no seek table",
+    TableStatus.BLOCKS: "one frame; what does not compress is read by range, unverified",
     TableStatus.UNCOMPRESSED: "not compressed",
     TableStatus.SEGMENTS: "joined of several records",
     TableStatus.SIDECAR: "points listed by a sidecar",
@@ -227,7 +228,7 @@ def _print_frames(table: SeekTable, offset: int) -> None:
 def _reading_json(table: SeekTable | None, plan: ReadPlan, *, frames: bool) -> dict[str, object]:
     data: dict[str, object] = {
         "frames": len(table) if table is not None else None,
-        "plan": picked(plan, "ranges", "bytes_fetched", "bytes_decoded", "frames"),
+        "plan": picked(plan, "ranges", "bytes_fetched", "bytes_decoded", "frames", "is_verified"),
     }
     if frames and table is not None:
         data["frame_list"] = [table[number]._asdict() for number in range(len(table))]

@@ -167,6 +167,7 @@ class SegmentsBody(RecordBody):
             tuple(part for plan in plans for part in plan.ranges),
             sum(plan.bytes_decoded for plan in plans),
             sum(plan.frames for plan in plans),
+            all(plan.is_verified for plan in plans),
         )
 
     def stored_end(self) -> int:

@@ -6,6 +6,7 @@ the magic numbers of WARC use are from "Zstandard Compression for WARC Files 1.0
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from struct import Struct
 from typing import Final, NamedTuple
@@ -14,6 +15,8 @@ from seekwarc.errors import FormatError, LimitError, TruncatedError
 from seekwarc.format.buffer import Buffer
 
 __all__ = [
+    "BLOCK_HEADER_SIZE",
+    "COMPRESSED_BLOCK",
     "DICTIONARY_FRAME_MAGIC",
     "DICTIONARY_MAGIC",
     "FRAME_MAGIC",
@@ -21,6 +24,8 @@ __all__ = [
     "MAX_BLOCK_SIZE",
     "MAX_FRAME_HEADER_SIZE",
     "PADDING_MAGIC",
+    "RAW_BLOCK",
+    "RLE_BLOCK",
     "SEEK_TABLE_MAGIC",
     "SKIPPABLE_HEADER_SIZE",
     "FrameHeader",
@@ -29,6 +34,7 @@ __all__ = [
     "measure_frame",
     "parse_frame_header",
     "parse_skippable_header",
+    "raw_block_headers",
     "raw_frames",
     "skippable_frame",
     "walk_blocks",
@@ -46,11 +52,15 @@ SKIPPABLE_HEADER_SIZE: Final = 8
 MAX_FRAME_HEADER_SIZE: Final = 18
 MAX_BLOCK_SIZE: Final = 128 << 10
 """Largest Block_Maximum_Size (RFC 8878, section 3.1.1.2.4)."""
+BLOCK_HEADER_SIZE: Final = 3
 MAX_SKIPPABLE_DATA: Final = 0xFFFF_FFFF
 
 _U32 = Struct("<I")
 _SKIPPABLE = Struct("<II")
-_RAW, _RLE, _COMPRESSED, _RESERVED = range(4)
+RAW_BLOCK: Final = 0
+RLE_BLOCK: Final = 1
+COMPRESSED_BLOCK: Final = 2
+_RESERVED: Final = 3
 
 
 class FrameHeader(NamedTuple):
@@ -66,6 +76,11 @@ class FrameHeader(NamedTuple):
     """Dictionary_ID, 0 where the field is absent."""
     has_checksum: bool
     """Whether four bytes of Content_Checksum end the frame."""
+
+    @property
+    def block_size(self) -> int:
+        """Block_Maximum_Size (RFC 8878, section 3.1.1.2.4)."""
+        return min(self.window_size, MAX_BLOCK_SIZE)
 
 
 class _Layout(NamedTuple):
@@ -206,14 +221,27 @@ def raw_frames(contents: Sequence[Buffer], checksums: Sequence[int], dictionary_
         for start in range(0, max(size, 1), MAX_BLOCK_SIZE):
             block = view[start : start + MAX_BLOCK_SIZE]
             is_last = start + MAX_BLOCK_SIZE >= size
-            parts += [(len(block) << 3 | _RAW << 1 | is_last).to_bytes(3, "little"), block]
+            parts += [(len(block) << 3 | RAW_BLOCK << 1 | is_last).to_bytes(3, "little"), block]
         parts.append(_U32.pack(checksum))
         frames.append(b"".join(parts))
     return frames
 
 
-def walk_blocks(data: Buffer, position: int) -> tuple[int, bool]:
-    """Skip the blocks of a frame whose headers lie in `data`.
+def raw_block_headers(frame: FrameHeader, content_size: int, frame_size: int) -> array[int]:
+    """Return the block headers of a frame in which each block is raw, and as large as it may be.
+
+    None of them if a frame of that size has others. If it may have just these, the sizes do not prove it:
+    others can add up to the same.
+    """
+    count = -(-content_size // frame.block_size)
+    rest = content_size - (count - 1) * frame.block_size
+    if frame_size != frame.size + count * BLOCK_HEADER_SIZE + content_size + 4 * frame.has_checksum:
+        return array("I")
+    return array("I", [frame.block_size << 3]) * (count - 1) + array("I", [rest << 3 | 1])
+
+
+def walk_blocks(data: Buffer, position: int, headers: array[int] | None = None) -> tuple[int, bool]:
+    """Skip the blocks of a frame whose headers lie in `data`, and add these to `headers` as numbers.
 
     A compressed frame does not state its size, so its end is found block by block. Only the three bytes of
     each block header are read (RFC 8878, section 3.1.1.2), never the block itself: a block may end beyond
@@ -226,7 +254,9 @@ def walk_blocks(data: Buffer, position: int) -> tuple[int, bool]:
         kind = header >> 1 & 3
         if kind == _RESERVED or size > MAX_BLOCK_SIZE:
             raise FormatError("a block header of this Zstandard frame is damaged")
-        position += 4 if kind == _RLE else 3 + size
+        if headers is not None:
+            headers.append(header)
+        position += 4 if kind == RLE_BLOCK else 3 + size
         if header & 1:
             return position, True
     return position, False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Final
 
+from seekwarc.errors import TruncatedError
 from seekwarc.frames.cache import FrameCache
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.storage.fetch import Fetcher
@@ -44,6 +45,11 @@ class FrameContext:
         with self._lock:
             self._stats.bytes_decoded += decoded
             self._stats.cache_hits += cache_hits
+
+    def cut(self, record: int) -> TruncatedError:
+        """Return the error that the file ends inside the record at an offset."""
+        text = "the file ends inside this record"
+        return TruncatedError(text, source=self.source.name, offset=record)
 
     def scratch(self, size: int) -> memoryview:
         """Return a buffer that this thread may use until it asks for the next one."""

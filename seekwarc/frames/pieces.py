@@ -6,7 +6,7 @@ never by a frame's or a record's size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from typing import Final, Literal, NamedTuple
@@ -35,6 +35,7 @@ __all__ = [
     "FrameObserver",
     "Piece",
     "detect",
+    "end_of_empty_frames",
     "pieces_from",
     "skippable_frame_at",
     "whole_frame",
@@ -227,6 +228,18 @@ def skippable_frame_at(window: Window, offset: int, size: int) -> EmptyFrame:
     if not window.take(offset + size - 1, 1):
         raise cut_frame(window.source, offset, size)
     return EmptyFrame(offset + size, anchor)
+
+
+def end_of_empty_frames(end: int, empty_frames: Iterable[EmptyFrame], record_offset: int) -> int:
+    """Return where the frames without content after a record end.
+
+    They belong to the record, but for a table that lists other records too (spec-notes, section 6.5).
+    """
+    for empty in empty_frames:
+        if empty.anchor is not None and empty.anchor < record_offset:
+            break
+        end = empty.end
+    return end
 
 
 def whole_frame(window: Window, offset: int, header: FrameHeader) -> bytes:

@@ -24,7 +24,7 @@ from contextlib import suppress
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from seekwarc.errors import ChecksumError, FormatError, LimitError, SeekWarcError, TruncatedError
+from seekwarc.errors import ChecksumError, FormatError, LimitError, SeekWarcError
 from seekwarc.format.seektable import FrameEntry, SeekTable
 from seekwarc.frames.cache import FrameKey
 from seekwarc.frames.context import FrameContext
@@ -62,6 +62,9 @@ class ReadPlan(NamedTuple):
     """Content bytes that would be decompressed; 0 where the stored bytes are the content."""
     frames: int
     """Frames that would be decoded; 0 where the content is not in frames that can be reached."""
+    is_verified: bool = False
+    """Whether all of it would be compared with the checksums of frames or gzip members, where these have
+    one. False where the range is read as it is stored, or decoding stops within a frame."""
 
     @property
     def bytes_fetched(self) -> int:
@@ -112,7 +115,7 @@ class FrameRun:
         requests = plan_requests(self._spans([wanted]), gap=policy.gap, max_size=policy.max_request)
         ranges = tuple((request.start, request.stop) for request in requests)
         sizes = self.table.content_sizes[wanted.start : wanted.stop]
-        return ReadPlan(ranges, sum(sizes), len(sizes) - sizes.count(0))
+        return ReadPlan(ranges, sum(sizes), len(sizes) - sizes.count(0), is_verified=True)
 
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
         """Return content bytes [start, stop); the caller has checked that there are as many."""
@@ -229,16 +232,12 @@ class FrameRun:
         start += self.offset
         data = self._context.source.read(start, start + size)
         if len(data) < size:
-            raise self._cut()
+            raise self._context.cut(self.offset)
         return data
 
     def _key(self, frame: FrameEntry) -> FrameKey:
         start = self.offset + frame.stored_start
         return start, start + frame.stored_size, frame.content_size
-
-    def _cut(self) -> TruncatedError:
-        text = "the file ends inside this record"
-        return TruncatedError(text, source=self._context.source.name, offset=self.offset)
 
     def _numbers(self, runs: Iterable[range]) -> Iterator[int]:
         sizes = self.table.content_sizes
@@ -268,7 +267,7 @@ class FrameRun:
         spans = self._spans(runs, len(at_hand))
         for request, data in source.fetch(spans, in_flight=in_flight, room=self._context.room):
             if len(data) < request.stop - request.start:
-                raise self._cut()
+                raise self._context.cut(self.offset)
             yield array("Q", islice(numbers, request.ranges)), request.start - self.offset, memoryview(data)
 
     def _decode_all(self, runs: list[range], target: _Target) -> None:

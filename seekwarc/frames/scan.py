@@ -21,7 +21,9 @@ from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError, SourceError, TruncatedError
 from seekwarc.format.zstd import (
+    BLOCK_HEADER_SIZE,
     FRAME_MAGIC,
+    MAX_BLOCK_SIZE,
     MAX_FRAME_HEADER_SIZE,
     SKIPPABLE_HEADER_SIZE,
     FrameHeader,
@@ -36,6 +38,7 @@ from seekwarc.storage.source import RangeSource
 
 __all__ = [
     "CHEAP_READ",
+    "MAX_BLOCKS",
     "UNSEEN",
     "Frame",
     "ScannedRun",
@@ -44,6 +47,7 @@ __all__ = [
     "frame_at",
     "frame_start_at",
     "frames_from",
+    "scan_blocks",
     "scan_run",
 ]
 
@@ -53,7 +57,6 @@ CHEAP_READ: Final = 4 << 10
 FIRST_READ: Final = 16 << 10
 MAX_READ: Final = 1 << 20
 CHECKSUM_SIZE: Final = 4
-BLOCK_HEADER_SIZE: Final = 3
 LAST_BLOCK: Final = 1
 """Bit of a block header's first byte (RFC 8878, section 3.1.1.2.1)."""
 FRAME_BEGINNING: Final = MAX_FRAME_HEADER_SIZE + BLOCK_HEADER_SIZE
@@ -62,6 +65,10 @@ PEEK: Final = 32
 UNSEEN: Final = -1
 """In the place of a checksum that a frame does not have, or that was not looked at."""
 MAX_PEEK: Final = 64 << 10
+FULL_BLOCK_HEADER: Final = MAX_BLOCK_SIZE << 3
+FULL_BLOCK: Final = FULL_BLOCK_HEADER.to_bytes(BLOCK_HEADER_SIZE, "little")
+MAX_BLOCKS: Final = 1 << 20
+"""Blocks of a frame of which a list is kept: 128 GiB of raw ones."""
 
 
 class Frame(NamedTuple):
@@ -258,6 +265,21 @@ def scan_run(source: Fetcher, offset: int, size: int) -> ScannedRun:
         peeks.count()
 
 
+def scan_blocks(source: Fetcher, frame: int, header: FrameHeader) -> tuple[array[int], int]:
+    """Return the block headers of the frame at an offset, no more than about `MAX_BLOCKS`, and its end."""
+    headers = array("I")
+    peeks = _Peeks(source, frame)
+    try:
+        end = peeks.blocks_end(frame + header.size, headers) + CHECKSUM_SIZE * header.has_checksum
+    except FormatError as error:
+        raise error.located(source.name, frame) from None
+    finally:
+        peeks.count()
+    if end > (source.size or 0):
+        raise cut_frame(source, frame)
+    return headers, end
+
+
 def _scan_far(source: Fetcher, offset: int, size: int) -> ScannedRun:
     run = ScannedRun()
     for frame in frames_from(Window(source), offset):
@@ -349,14 +371,22 @@ class _Peeks:
         self._base = position
         return data, 0
 
-    def blocks_end(self, position: int) -> int:
+    def blocks_end(self, position: int, headers: array[int] | None = None) -> int:
         """Return the offset after the last block of the frame whose first block is at `position`."""
         done = False
         while not done:
             data, index = self.at(position, BLOCK_HEADER_SIZE)
+            if headers is not None:
+                # What does not compress is in very many blocks, each of the same size and read alone.
+                while data.startswith(FULL_BLOCK, index):
+                    headers.append(FULL_BLOCK_HEADER)
+                    position += BLOCK_HEADER_SIZE + MAX_BLOCK_SIZE
+                    data, index = self.at(position, BLOCK_HEADER_SIZE)
+                if len(headers) > MAX_BLOCKS:
+                    headers = None
             if len(data) - index < BLOCK_HEADER_SIZE:
                 raise TruncatedError("the file ends inside this frame")
-            after, done = walk_blocks(data, index)
+            after, done = walk_blocks(data, index, headers)
             position += after - index
         return position
 

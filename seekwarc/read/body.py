@@ -50,6 +50,9 @@ class TableStatus(StrEnum):
     """A table is there but cannot be trusted; the frames' headers were scanned."""
     SINGLE = "single"
     """The record is one frame, which needs no table."""
+    BLOCKS = "blocks"
+    """The record is one large frame: what does not compress can be reached by range, and is not verified;
+    everything else is read from its beginning."""
     UNCOMPRESSED = "uncompressed"
     """The file is not compressed, so that any byte can be read as it is."""
     SEGMENTS = "segments"
@@ -162,8 +165,7 @@ class RecordBody(ABC):
 
     def cut(self) -> TruncatedError:
         """Return the error of a record that goes on after the end of its file."""
-        text = "the file ends inside this record"
-        return TruncatedError(text, source=self.file.name, offset=self.offset)
+        return self.file.frames.cut(self.offset)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -199,7 +201,7 @@ class WholeBody(RecordBody):
     def plan(self, start: int, stop: int) -> ReadPlan:
         if stop <= start:
             return ReadPlan((), 0, 0)
-        return ReadPlan(((self.offset, self._end),), self._size, self._frames_decoded)
+        return ReadPlan(((self.offset, self._end),), self._size, self._frames_decoded, is_verified=True)
 
     def _content(self) -> bytes | memoryview:
         # What an iteration has just decoded is not in the cache, which would cost a lock for each record.

@@ -168,8 +168,9 @@ class Extent:
         Args:
             start: Position of the first byte, 0 or more.
             length: Bytes wanted; fewer come where the extent ends before, none after its end.
-            verify: Decode whole frames and check them. Without it decoding may stop where the range ends,
-                and damage may go unnoticed.
+            verify: Decode whole frames and check them, but not those of more than 32 MiB: see
+                `ReadPlan.is_verified`. Without it decoding may stop where the range ends, and damage may go
+                unnoticed.
             decoded: Count in the body with its content codings (gzip, deflate, br, zstd) undone.
                 Such a body can only be decoded from its beginning, which each call does again: for more than
                 a few ranges use `open(decoded=True)`.
@@ -299,8 +300,8 @@ class Extent:
     def plan(self, start: SupportsIndex, stop: SupportsIndex) -> ReadPlan:
         """Tell what reading [start, stop) costs, without fetching any frame.
 
-        The record's seek table is loaded if it was not yet, and of a chunked body the chunks up to `stop` are
-        read: that is the only I/O.
+        The record's seek table, or the headers of the blocks of a large frame, are read if they were not yet,
+        and of a chunked body the chunks up to `stop`: that is the only I/O.
 
         Raises:
             RangeError: A negative or inverted range.

@@ -24,13 +24,13 @@ from seekwarc.read.record import Record
 from seekwarc.read.resync import (
     NEARBY_BEFORE,
     LaterRecords,
+    check_trailer,
     next_record,
     note_deviation,
     swallowed_record,
     too_large,
     too_small,
 )
-from seekwarc.read.sequential import check_trailer
 
 if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader

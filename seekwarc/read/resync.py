@@ -43,6 +43,7 @@ __all__ = [
     "NEARBY_BEFORE",
     "SHARED",
     "LaterRecords",
+    "check_trailer",
     "is_end",
     "is_followed",
     "next_record",
@@ -78,6 +79,14 @@ def too_small(stated: int, surplus: int) -> str:
 def too_large(stated: int, found: int) -> str:
     """Say that a block would reach into the next record."""
     return f"Content-Length {stated} is too large: the next record begins after {found} bytes of the block"
+
+
+def check_trailer(file: ArchiveFile, offset: int, trailer: bytes) -> None:
+    """Refuse other line breaks after a block than CRLF CRLF, if the file is read strictly."""
+    if file.strict and trailer != RECORD_END:
+        raise FormatError(
+            f"the record is followed by {trailer[:16]!r}, not by CRLF CRLF", source=file.name, offset=offset
+        )
 
 
 def note_deviation(record: Record, kind: str, problem: str, content_length: int | None = None) -> None:

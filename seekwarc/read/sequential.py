@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Final, cast
 
 from seekwarc.compiling import mypyc_attr, override
@@ -12,6 +12,7 @@ from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.seektable import TableTrust
 from seekwarc.format.warc import RECORD_END, RECORD_MAGIC, is_record_magic
 from seekwarc.format.words import counted
+from seekwarc.frames.pieces import end_of_empty_frames
 from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import CHEAP_READ
 from seekwarc.read.body import CUT_OFF, RecordBody, TableStatus, record_size
@@ -20,6 +21,7 @@ from seekwarc.read.resync import (
     NEARBY,
     NEARBY_BEFORE,
     SHARED,
+    check_trailer,
     is_end,
     is_followed,
     next_record,
@@ -31,13 +33,14 @@ from seekwarc.read.resync import (
 if TYPE_CHECKING:
     from seekwarc.format.seektable import SeekTable, TableChoice
     from seekwarc.format.warc import RecordHeader
-    from seekwarc.frames.pieces import Compression, EmptyFrame
+    from seekwarc.frames.blocks import BlockRange, FrameBlocks
+    from seekwarc.frames.pieces import Compression
     from seekwarc.frames.points import SpanRun
     from seekwarc.frames.scan import Window
     from seekwarc.frames.stream import ContentStream, Head, Mark
     from seekwarc.read.archive_file import ArchiveFile
 
-__all__ = ["StreamBody", "StreamedRecords", "end_of_empty_frames", "streamed_group", "streamed_to_end"]
+__all__ = ["StreamBody", "StreamedRecords", "streamed_group", "streamed_to_end"]
 
 NO_SPANS: Final = (None,)
 SHORT_READ: Final = 64 << 10
@@ -57,7 +60,17 @@ class StreamBody(RecordBody):
         limit: Offset that no more than what is wanted is read beyond.
     """
 
-    __slots__ = ("_base", "_compression", "_is_passed", "_limit", "_lock", "_runs", "_stream", "last_frame")
+    __slots__ = (
+        "_base",
+        "_compression",
+        "_is_passed",
+        "_limit",
+        "_lock",
+        "_runs",
+        "_stream",
+        "blocks",
+        "last_frame",
+    )
 
     def __init__(
         self,
@@ -79,6 +92,7 @@ class StreamBody(RecordBody):
         self._lock = threading.Lock()
         self._is_passed = live is not None
         self._runs: tuple[SpanRun | None] | None = None
+        self.blocks: FrameBlocks | None = None
         self.last_frame: int | None = None
         """The frame or member that the record ends in, where that goes on with another record."""
 
@@ -92,7 +106,7 @@ class StreamBody(RecordBody):
         for name, value in state.items():
             setattr(self, name, value)
         # A copy reads the record from its beginning, in a stream of its own.
-        self._stream = None
+        self._stream = self.blocks = None
         self._base = 0
         self._lock = threading.Lock()
         self._is_passed = False
@@ -100,6 +114,8 @@ class StreamBody(RecordBody):
     @property
     @override
     def table_status(self) -> TableStatus:
+        if self.blocks is not None:
+            return TableStatus.BLOCKS
         return TableStatus.STREAM if self._spans() is None else TableStatus.SIDECAR
 
     @property
@@ -121,15 +137,19 @@ class StreamBody(RecordBody):
             self._runs = (self.file.spans(self.offset, record_size(self.header)) if is_member else None,)
         return self._runs[0]
 
-    def _way(self, start: int, stop: int) -> SpanRun | None:
-        """Return the spans if they are the way to a range, and None if the stream is."""
+    def _way(self, start: int, stop: int, *, verify: bool = True) -> SpanRun | BlockRange | None:
+        """Return the spans or blocks if they are the way to a range, and None if the stream is."""
         stream = self._stream
-        if stream is not None and (self._is_passed or stop <= SHORT_READ):
-            # What an iteration decompresses anyway, and the head of a record, which was read with its header.
-            ahead = self._base + start - stream.position
-            if 0 <= ahead <= SHORT_READ:
-                return None
-        return self._spans()
+        is_next = 0 <= start - (stream.position - self._base if stream is not None else 0) <= SHORT_READ
+        if self.blocks is not None:
+            # What is read in order is decompressed, so that at its end the frame's checksum is compared.
+            found = None if verify and is_next else self.blocks.find(start, stop)
+            if found is not None and not found.is_there():
+                found = self.blocks = None
+            return found
+        # What an iteration decompresses anyway, and the head of a record, which was read with its header.
+        is_free = stream is not None and (self._is_passed or stop <= SHORT_READ)
+        return None if is_free and is_next else self._spans()
 
     @property
     def is_in_frames(self) -> bool:
@@ -138,24 +158,24 @@ class StreamBody(RecordBody):
 
     @override
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
-        spans = self._way(start, stop)
+        spans = self._way(start, stop, verify=verify)
         if spans is not None:
             return spans.read(start, stop, verify=verify)
         if stop - start <= SHORT_READ:
             # Should the file end before: what there is can still be read, even from a pipe.
-            return self.read_some(start, stop, stop - start)
+            return self._look(start, stop, stop - start)
         return self.read_long(start, stop, verify=verify)
 
-    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:  # noqa: ARG002
-        """See `RecordBody.read_into`; what is decompressed to its end is always verified."""
+    @override
+    def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
         filled = 0
         while filled < len(out):
             with out[filled:] as rest:
-                filled += self.read_up_to_cut(start + filled, rest)
+                filled += self.read_up_to_cut(start + filled, rest, verify=verify)
 
     @override
     def read_up_to_cut(self, start: int, out: memoryview, *, verify: bool = True) -> int:
-        spans = self._way(start, start + len(out))
+        spans = self._way(start, start + len(out), verify=verify)
         if spans is not None:
             spans.read_into(start, out, verify=verify)
             return len(out)
@@ -180,9 +200,10 @@ class StreamBody(RecordBody):
 
     @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
-        spans = self._way(start, min(start + least, stop))
-        if spans is not None:
-            return spans.read_some(start, stop, least)
+        spans = self._way(start, min(start + least, stop), verify=False)
+        return self._look(start, stop, least) if spans is None else spans.read_some(start, stop, least)
+
+    def _look(self, start: int, stop: int, least: int) -> bytes:
         least = min(least, stop - start)
         wanted = min(stop - start, max(least, CHEAP_READ))
         with self._lock:
@@ -201,10 +222,10 @@ class StreamBody(RecordBody):
         return self._stream
 
     def plan(self, start: int, stop: int) -> ReadPlan:
-        """See `RecordBody.plan`: at the most, and without a sidecar all from the record's beginning on."""
+        """See `RecordBody.plan`: at the most, all from the record's beginning on."""
         if stop <= start:
             return ReadPlan((), 0, 0)
-        spans = self._spans()
+        spans = self._spans() if self.blocks is None else self.blocks.find(start, stop)
         if spans is not None:
             return spans.plan(start, stop)
         end = self.file.source.size or self.offset
@@ -221,32 +242,12 @@ class StreamBody(RecordBody):
         return file.frame_end(self.last_frame or self.offset, self._compression)
 
 
-def end_of_empty_frames(end: int, empty_frames: Iterable[EmptyFrame], record_offset: int) -> int:
-    """Return where the frames without content after a record end.
-
-    They belong to the record, but for a table that lists other records too (spec-notes, section 6.5).
-    """
-    for empty in empty_frames:
-        if empty.anchor is not None and empty.anchor < record_offset:
-            break
-        end = empty.end
-    return end
-
-
 def streamed_to_end(file: ArchiveFile, offset: int, compression: Compression) -> Record | None:
     """Return the record at `offset` after decompressing all of it; None at the end of the file."""
     records = StreamedRecords(file, file.window(), offset, compression, tolerant=True)
     record = records.step()
     records.finish()
     return record
-
-
-def check_trailer(file: ArchiveFile, offset: int, trailer: bytes) -> None:
-    """Refuse other line breaks after a block than CRLF CRLF, if the file is read strictly."""
-    if file.strict and trailer != RECORD_END:
-        raise FormatError(
-            f"the record is followed by {trailer[:16]!r}, not by CRLF CRLF", source=file.name, offset=offset
-        )
 
 
 class StreamedRecords:

@@ -24,13 +24,21 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from seekwarc.compiling import mypyc_attr, override
-from seekwarc.errors import FormatError
+from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.seektable import SeekTable, TableChoice, TableReference, TableTrust
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
-from seekwarc.format.zstd import MAX_FRAME_HEADER_SIZE, measure_frame
-from seekwarc.frames.pieces import EmptyFrame, skippable_frame_at, whole_frame
+from seekwarc.format.zstd import (
+    COMPRESSED_BLOCK,
+    MAX_FRAME_HEADER_SIZE,
+    FrameHeader,
+    measure_frame,
+    parse_frame_header,
+    raw_block_headers,
+)
+from seekwarc.frames.blocks import FrameBlocks
+from seekwarc.frames.pieces import EmptyFrame, end_of_empty_frames, skippable_frame_at, whole_frame
 from seekwarc.frames.run import FrameRun, ReadPlan
-from seekwarc.frames.scan import Window, frame_at, frame_start_at
+from seekwarc.frames.scan import Window, frame_at, frame_start_at, scan_blocks
 from seekwarc.frames.verify import MAX_FRAME_CONTENT
 from seekwarc.read.body import RecordBody, TableStatus, WholeBody, record_size
 from seekwarc.read.file_tables import TABLE_OVERHEAD, ClaimedFrames, own_table_tail, read_table_before
@@ -43,7 +51,7 @@ from seekwarc.read.known_frames import (
     table_after,
 )
 from seekwarc.read.record import Record
-from seekwarc.read.sequential import StreamBody, end_of_empty_frames
+from seekwarc.read.sequential import StreamBody
 
 if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader
@@ -211,6 +219,10 @@ class ZstdBody(RecordBody):
 
     def _searched(self, size: int) -> _Found:
         problem = None
+        large = self._large_frame(size)
+        if large is not None and large.content_size == size:
+            # Whatever a table says, there is one frame.
+            return self._in_blocks(large, size, None)
         for find in self._ways():
             try:
                 frames = find(size)
@@ -218,7 +230,39 @@ class ZstdBody(RecordBody):
                     return self._checked(frames, problem)
             except FormatError as error:
                 problem = problem or error.message
-        return self._scan(size, problem)
+        return self._in_blocks(large, size, problem) if large is not None else self._scan(size, problem)
+
+    def _large_frame(self, size: int) -> FrameHeader | None:
+        """Return the header of the record's first frame, if that may hold all of a large record."""
+        if size <= MAX_FRAME_CONTENT:
+            return None
+        # What was read to find the record has it.
+        head = self._head or self.file.source.read(self.offset, self.offset + MAX_FRAME_HEADER_SIZE)
+        frame = parse_frame_header(head)
+        return frame if frame.content_size in (None, size) else None
+
+    def _in_blocks(self, frame: FrameHeader, size: int, problem: str | None) -> _Found:
+        """Find the blocks of a record that is one large frame."""
+        file, stream, known = self.file, self._stream(), None
+        is_far = file.source.policy.is_far
+        headers = array("I")
+        if is_far:
+            # A request for each block would take longer than reading all of them.
+            headers = raw_block_headers(frame, size, self._length) if self._length else headers
+        else:
+            try:
+                headers, end = scan_blocks(file.source, self.offset, frame)
+                if frame.content_size:
+                    sizes = array("Q", [end - self.offset]), array("Q", [size])
+                    known = KnownFrames(self.offset, SeekTable(*sizes))
+            except TruncatedError:
+                # What comes before the cut can still be read.
+                if file.strict:
+                    raise
+        stored = sum(header >> 3 for header in headers if header >> 1 & 3 != COMPRESSED_BLOCK)
+        if not file.strict and 2 * stored >= size:
+            stream.blocks = FrameBlocks(file.frames, self.offset, frame, headers, is_claimed=is_far)
+        return _Found(stream, stream.table_status, problem, known)
 
     def _ways(self) -> tuple[Callable[[int], KnownFrames | ClaimedFrames | None], ...]:
         choice = self._choice

@@ -16,16 +16,23 @@ from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.seektable import TableTrust
 from seekwarc.format.warc import RECORD_END, whole_record_header
-from seekwarc.format.zstd import FrameHeader, measure_frame, parse_frame_header
+from seekwarc.format.zstd import (
+    BLOCK_HEADER_SIZE,
+    RAW_BLOCK,
+    FrameHeader,
+    measure_frame,
+    parse_frame_header,
+)
 from seekwarc.frames.ahead import BatchesAhead, Small, alone_then_ahead
 from seekwarc.frames.batch import frames_ahead
 from seekwarc.frames.decoder import CodecError
-from seekwarc.frames.pieces import WHOLE_FRAME, whole_frame
+from seekwarc.frames.pieces import WHOLE_FRAME, end_of_empty_frames, whole_frame
 from seekwarc.frames.scan import Window, frame_start_at
+from seekwarc.frames.verify import MAX_FRAME_CONTENT
 from seekwarc.read.body import TableStatus, record_size
 from seekwarc.read.record import Record
-from seekwarc.read.resync import SHARED, note_deviation, too_large
-from seekwarc.read.sequential import check_trailer, end_of_empty_frames, streamed_group, streamed_to_end
+from seekwarc.read.resync import SHARED, check_trailer, note_deviation, too_large
+from seekwarc.read.sequential import streamed_group, streamed_to_end
 from seekwarc.read.zstd_body import (
     MAX_BLANK_FRAME,
     FrameBody,
@@ -61,6 +68,14 @@ def _decode_first(file: ArchiveFile, offset: int, frame: bytes, header: FrameHea
     return content
 
 
+def _raw_beginning(window: Window, offset: int, frame: FrameHeader) -> bytes:
+    """Return what is in memory of the content of a frame's first block, if that is a raw one."""
+    place = offset + frame.size
+    block = int.from_bytes(window.take(place, BLOCK_HEADER_SIZE), "little")
+    is_raw = block >> 1 & 3 == RAW_BLOCK
+    return window.at_hand(place + BLOCK_HEADER_SIZE, block >> 3) if is_raw else b""
+
+
 def _read_header(file: ArchiveFile, window: Window, offset: int) -> RecordHeader:
     stream = file.stream(window, offset, "zst")
     try:
@@ -91,11 +106,14 @@ def framed_record_at(
             offset = empty.end
     frame = whole_frame(window, offset, header)
     content = _decode_first(file, offset, frame, header) if frame else b""
-    end = find_header_end(content)
+    # The first block of a film may be much longer than what was fetched from afar.
+    is_short = bool(content) or file.strict or not file.source.policy.is_far
+    beginning = content if is_short else _raw_beginning(window, offset, header)
+    end = find_header_end(beginning)
     if end < 0:
         record_header = _read_header(file, window, offset)
     else:
-        record_header = file.parse_header(content[:end], offset)
+        record_header = file.parse_header(beginning[:end], offset)
         if record_size(record_header) == len(content):
             check_trailer(file, offset, content[-len(RECORD_END) :])
             return Record(FrameBody(file, offset, record_header, offset + len(frame)), length=length)
@@ -190,7 +208,9 @@ def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterat
                 continue
         body = ZstdBody(file, offset, record_header, table=file.table_trust)
         record = Record(body)
-        goes_on = record.size > header.content_size
+        # A large frame is not decoded to see how it ends, as those of a record in several are not.
+        is_large = record.size == header.content_size > MAX_FRAME_CONTENT
+        goes_on = is_large or record.size > header.content_size
         data_end = None
         # Frames that do not fit the record have no end.
         with suppress(FormatError):
