@@ -100,7 +100,10 @@ class SpanRun(FrameRun):
         try:
             content = self._inflate(frame, stored, frame.content_size)
             if xxhash.xxh64_intdigest(content) != frame.checksum:
-                raise ChecksumError("the content's checksum is not the one in the sidecar")
+                raise ChecksumError(
+                    "the content's checksum is not the one in the sidecar; make that again, or open with "
+                    "sidecar=False"
+                )
         except FormatError as error:
             raise self._named(error, frame) from error
         self._context.count(decoded=len(content))
