@@ -3,10 +3,10 @@
   seekwarc convert crawl.warc.gz crawl.warc.zst
   seekwarc convert crawls/ --to-dir seekable/ --jobs 4 --keep-going --json > report.jsonl
 
-SRC is a .warc, .warc.gz or .warc.zst, recognized by its content; or, with the extra `warcio`, an ARC file
-(.arc, .arc.gz), whose records get headers of WARC. The compression of DST follows from its
-name, or from --to. An existing DST is refused unless --force is given. The new file is decompressed and
-compared with SRC before it gets its name. `-` is standard input or standard output.
+SRC is a .warc, .warc.gz or .warc.zst, recognized by its content, or an ARC file (.arc, .arc.gz), whose
+records get headers of WARC. The compression of DST follows from its name, or from --to. An existing DST is
+refused unless --force is given. The new file is decompressed and compared with SRC before it gets its name.
+`-` is standard input or standard output.
 
 With --to-dir, each FILE, and each WARC file in or below a folder, is converted into a file in DIR. A file
 that exists already and decompresses to the same bytes is skipped, so the same command continues after an
@@ -24,7 +24,7 @@ import io
 import os
 import re
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from seekwarc.cli.arguments import add_flag, add_json_argument
@@ -55,7 +55,6 @@ from seekwarc.errors import (
     SeekWarcError,
     SourceError,
     TargetExistsError,
-    UnsupportedError,
 )
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
@@ -64,7 +63,6 @@ from seekwarc.frames.pieces import Compression
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.resync import SHARED
-from seekwarc.tools.arc import is_arc
 from seekwarc.tools.converting import Conversion, convert, holds_same
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.training import Gain, GainMeter, train
@@ -153,21 +151,7 @@ class _Converting:
         with warnings.catch_warnings():
             # Such a file is mended by what is done here.
             warnings.filterwarnings("ignore", f".*{re.escape(SHARED)}", FormatWarning)
-            return Status.DONE, self._made(job, source, target, context)
-
-    def _made(self, job: Job, source: str | BinaryIO, target: str | BinaryIO, context: JobContext) -> _Made:
-        if is_arc(source):
-            try:
-                from seekwarc.compat.warcio.arc import warc_of_arc  # it needs warcio
-            except ImportError as error:
-                text = "this is an ARC file, and to convert it needs: pip install 'seekwarc[warcio]'"
-                raise UnsupportedError(text, source=job.source) from error
-
-            with warc_of_arc(job.source, on_progress=context.on_progress) as warc:
-                made = self._convert(job, warc, target, context)
-            size = os.path.getsize(job.source)
-            return replace(made, conversion=replace(made.conversion, source_size=size))
-        return self._convert(job, source, target, context)
+            return Status.DONE, self._convert(job, source, target, context)
 
     def _convert(
         self, job: Job, source: str | BinaryIO, target: str | BinaryIO, context: JobContext

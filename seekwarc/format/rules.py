@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Final
 
 from seekwarc.errors import FormatError
+from seekwarc.format.arc import ArcHeader
 from seekwarc.format.conditions import RECORD_TYPES
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.header_fields import TOKEN, whole_number
@@ -60,22 +61,18 @@ def _matching(pattern: str) -> Callable[[str], object]:
     return re.compile(pattern, re.ASCII).fullmatch
 
 
-def _remembering(check: Callable[[str], object]) -> Callable[[str], object]:
+def _parsed_by(parse: Callable[[str], object]) -> Callable[[str], bool]:
     """Return a check that remembers its last values: many records of a file share a date and a type."""
-    known = lru_cache(64)(check)
-    return lambda value: known(value) if len(value) <= MAX_REMEMBERED else check(value)
 
-
-def _parsed_by(
-    parse: Callable[[str], object], form: Callable[[str], object] = lambda _: True
-) -> Callable[[str], object]:
     def check(value: str) -> bool:
         try:
-            return bool(form(value) and parse(value))
+            parse(value)
         except FormatError:
             return False
+        return True
 
-    return _remembering(check)
+    known = lru_cache(64)(check)
+    return lambda value: known(value) if len(value) <= MAX_REMEMBERED else check(value)
 
 
 _is_w3c_date = _matching(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?Z)?)?)?")
@@ -83,6 +80,7 @@ _is_date_1_0 = _matching(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _is_ipv4 = _matching(r"\d{1,3}(?:\.\d{1,3}){3}")
 # A digest value should be a token; base64 needs characters that tokens may not have, and is in use.
 _DIGEST: Final = rf"{TOKEN}:[!#$%&'*+\-.^_`|~0-9A-Za-z/=]+"
+_is_instant = _parsed_by(WarcDate.parse)
 
 
 def _is_bracketed_uri(value: str) -> bool:
@@ -120,8 +118,8 @@ _ID = Form("a URI in angle brackets, such as <urn:uuid:...>", _is_bracketed_uri,
 _URI = Form("a URI in the characters of RFC 3986 (all others percent-encoded)", is_uri, _is_uri_1_0, URI)
 _DATE = Form(
     "a UTC date such as 2026-11-21T09:30:00Z",
-    _parsed_by(WarcDate.parse, _is_w3c_date),
-    _parsed_by(WarcDate.parse, _is_date_1_0),
+    lambda value: _is_w3c_date(value) and _is_instant(value),
+    lambda value: _is_date_1_0(value) and _is_instant(value),
 )
 _NUMBER = Form("a number", _matching(r"[0-9]+"), pattern=r"[0-9]+")
 _WORD = Form("a token", _matching(TOKEN), pattern=TOKEN)
@@ -129,7 +127,7 @@ _LABELLED = Form(
     "a labelled digest such as sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", _matching(_DIGEST), pattern=_DIGEST
 )
 _MEDIA = Form("a media type such as text/html", _parsed_by(MediaType.parse))
-_ADDRESS = Form("an IPv4 or IPv6 address", _remembering(_is_address))
+_ADDRESS = Form("an IPv4 or IPv6 address", _is_address)
 _TEXT = Form("text", lambda value: value != "")
 
 _ALL = RECORD_TYPES
@@ -438,7 +436,10 @@ def _shape(header: RecordHeader) -> tuple[re.Pattern[bytes], list[Callable[[str]
 
 
 def check_header(header: RecordHeader) -> list[Finding]:
-    """Check a record header against the standard: its grammar, then its fields."""
+    """Check a record header against the standard: its grammar, then its fields; of an ARC file, its form."""
+    if isinstance(header, ArcHeader):
+        kind, problem = header.get("WARC-Type") or "", header.problem
+        return [Finding("form", Severity.ERROR, "Archive-length", kind, "", problem)] if problem else []
     if known_shapes.has(header.raw):
         return []
     if _COMMON.fullmatch(header.raw):

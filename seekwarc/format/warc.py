@@ -12,10 +12,10 @@ strict.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from seekwarc.errors import FormatError, UnsupportedError
+from seekwarc.errors import FormatError
 from seekwarc.format.buffer import Buffer
 from seekwarc.format.header_fields import (
     MAX_DIGITS,
@@ -30,21 +30,20 @@ from seekwarc.format.header_fields import (
 from seekwarc.format.values import decode_words, without_brackets
 
 __all__ = [
-    "ARC_FILE",
-    "ARC_MAGIC",
     "HEADER_END",
     "MAX_BLANK_BYTES",
     "MAX_HEADER_SIZE",
     "RECORD_BEGINNING",
     "RECORD_END",
     "RECORD_MAGIC",
+    "WARC",
+    "Grammar",
     "RecordHeader",
     "build_record_header",
     "edit_header",
     "is_record_magic",
     "may_begin_record",
     "parse_record_header",
-    "whole_record_header",
 ]
 
 HEADER_END: Final = b"\r\n\r\n"
@@ -62,13 +61,6 @@ RECORD_BEGINNING: Final = re.compile(
     rb"[Ww][Aa][Rr][Cc]/[0-9]{1,4}\.[0-9]{1,4}[ \t]{0,8}\r{0,2}\n[!-9;-~]{1,64}[ \t:]"
 )
 """A version line and the name of a field: what is taken for a record where none is expected."""
-
-ARC_MAGIC: Final = b"filedesc"
-ARC_FILE: Final = (
-    "this is an ARC file, the format of web archives before WARC; `seekwarc convert old.arc.gz new.warc.zst` "
-    "makes a WARC file of it, with pip install 'seekwarc[warcio]'"
-)
-"""What to do about it."""
 
 _VERSION = re.compile(rb"(?i:warc)/(\d{1,4}\.\d{1,4})[ \t]*(\r{0,2})\n")
 _TOO_MANY_RETURNS = b"\r\r"
@@ -92,6 +84,7 @@ class RecordHeader(FieldMapping):
         raw: All bytes of the header, from the version line to the blank line, both included.
         content_length: Length of the block in bytes (clause 5.3); the first value where the field is
             repeated.
+        record_size: Bytes of the whole record, decompressed: header, block, and the line breaks after it.
 
     Example:
         >>> with seekwarc.open("crawl.warc.zst") as archive:
@@ -100,17 +93,22 @@ class RecordHeader(FieldMapping):
         ('revisit', '1.1', 67)
     """
 
-    __slots__ = ("content_length",)
+    __slots__ = ("content_length", "record_size")
 
     def __init__(self, raw: bytes, content_length: int) -> None:
         self.raw = raw  # One call less, for each record.
         self.content_length = content_length
+        self.record_size = len(raw) + content_length + len(RECORD_END)
 
     def __repr__(self) -> str:
         return f"<RecordHeader {self.get('WARC-Type')} {self.uri('WARC-Target-URI') or ''}>"
 
-    def __reduce__(self) -> tuple[type[RecordHeader], tuple[bytes, int]]:
+    def __reduce__(self) -> tuple[type[RecordHeader], tuple[object, ...]]:
         return RecordHeader, (self.raw, self.content_length)
+
+    def with_length(self, content_length: int) -> RecordHeader:
+        """Return the same header for a block of another length than it states."""
+        return RecordHeader(self.raw, content_length)
 
     @property
     def _pairs(self) -> tuple[tuple[str, str], ...]:
@@ -175,8 +173,6 @@ def parse_record_header(raw: bytes, *, strict: bool = False) -> RecordHeader:
         raise FormatError(f"a record header of {len(raw)} bytes exceeds the limit of {MAX_HEADER_SIZE}")
     is_usual = raw.startswith(_USUAL_VERSIONS) and not raw.endswith(_LAST_RETURNS)
     if not is_usual and _VERSION.match(raw) is None:
-        if raw.startswith(ARC_MAGIC):
-            raise UnsupportedError(ARC_FILE)
         raise FormatError(f"no WARC record starts here: found {raw[:16]!r}")
     field = _CONTENT_LENGTH.search(raw)
     digits = field[1] if field is not None else None
@@ -186,16 +182,59 @@ def parse_record_header(raw: bytes, *, strict: bool = False) -> RecordHeader:
     return header
 
 
-def whole_record_header(content: Buffer) -> RecordHeader | None:
-    """Return the header of a record without a problem that is all of `content`, its end included."""
-    end = find_header_end(content)
-    if end < 0 or content[-len(RECORD_END) :] != RECORD_END:
-        return None
-    try:
-        header = parse_record_header(bytes(content[:end]), strict=True)
-    except FormatError:
-        return None
-    return header if end + header.content_length + len(RECORD_END) == len(content) else None
+class Grammar:
+    """How the records of a file begin and end: as WARC has it here, or ARC (`format.arc`).
+
+    Attributes:
+        beginning: What is taken for a record where none is expected.
+        after_gap: The same, after the line breaks that come before a record.
+        gaps: These line breaks, the usual ones first.
+        end: What follows every block, if anything has to.
+        is_arc: Whether this is the grammar of an ARC file.
+    """
+
+    def __init__(
+        self, beginning: bytes, gaps: tuple[bytes, ...], end: bytes, *, is_arc: bool = False
+    ) -> None:
+        self.beginning = re.compile(rb"(?m:^)(?:%s)" % beginning if is_arc else beginning)
+        self.after_gap = re.compile(rb"(?:%s)(?=%s)" % (b"|".join(gaps), beginning))
+        self.gaps = gaps
+        self.end = end
+        self.is_arc = is_arc
+
+    def header_end(self, data: Buffer, start: int = 0) -> int:
+        """Return the index after the header at `start`, or -1 if `data` does not have all of it."""
+        return find_header_end(data, start)
+
+    def begins(self, data: bytes) -> bool:
+        """Return whether bytes begin as a record does. `begins_at` gives them enough."""
+        return is_record_magic(data)
+
+    def may_begin(self, data: bytes) -> bool:
+        """Return the same of bytes of which more are to come."""
+        return may_begin_record(data)
+
+    def begins_at(self, look: Callable[[int], bytes]) -> bool:
+        """Return whether a record begins where `look` returns as many bytes from as it is asked for."""
+        return self.begins(look(len(RECORD_MAGIC)))
+
+    def parse(self, raw: bytes) -> RecordHeader:
+        """Parse the header of a record."""
+        return parse_record_header(raw)
+
+    def whole(self, content: Buffer) -> RecordHeader | None:
+        """Return the header of a record without a problem that is all of `content`, its end included."""
+        end = find_header_end(content)
+        if end < 0 or content[-len(RECORD_END) :] != RECORD_END:
+            return None
+        try:
+            header = parse_record_header(bytes(content[:end]), strict=True)
+        except FormatError:
+            return None
+        return header if header.record_size == len(content) else None
+
+
+WARC: Final = Grammar(RECORD_BEGINNING.pattern, (b"\r\n\r\n", b"\n\n"), RECORD_END)
 
 
 def edit_header(header: RecordHeader, remove: Iterable[str], add: Iterable[tuple[str, str]]) -> RecordHeader:

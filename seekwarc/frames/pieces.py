@@ -12,8 +12,9 @@ from functools import partial
 from typing import Final, Literal, NamedTuple
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
+from seekwarc.format.arc import ARC_MAGIC
 from seekwarc.format.seektable import MAX_TABLE_SIZE, SeekTable, max_table_size_at
-from seekwarc.format.warc import ARC_FILE, ARC_MAGIC, is_record_magic
+from seekwarc.format.warc import is_record_magic
 from seekwarc.format.zstd import (
     MAX_FRAME_HEADER_SIZE,
     SEEK_TABLE_MAGIC,
@@ -77,14 +78,12 @@ def detect(head: bytes, name: str, offset: int = 0) -> Compression:
     """Tell the compression of a file, or of a record in it, by its first bytes, or raise UnsupportedError."""
     if head[:2] == b"\x1f\x8b":
         return "gz"
-    if is_record_magic(head):
+    if is_record_magic(head) or (not offset and head[:8] == ARC_MAGIC[:8]):
         return "none"
     magic = int.from_bytes(head[:4], "little")
     if head[:4] == b"\x28\xb5\x2f\xfd" or is_skippable(magic):
         return "zst"
-    if head.startswith(ARC_MAGIC):
-        problem = ARC_FILE
-    elif head:
+    if head:
         what = "not a WARC file" if offset == 0 else "no record starts here"
         problem = f"{what}: found {head[:8]!r}, not WARC/, a gzip member or a Zstandard frame"
     elif offset == 0:

@@ -21,14 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
-from seekwarc.format.header_fields import find_header_end
-from seekwarc.format.warc import (
-    MAX_BLANK_BYTES,
-    MAX_HEADER_SIZE,
-    RECORD_END,
-    is_record_magic,
-    may_begin_record,
-)
+from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, RECORD_END, RECORD_MAGIC, WARC, Grammar
 from seekwarc.frames.pieces import EmptyFrame, Piece
 from seekwarc.storage.stopping import checkpoint
 
@@ -70,8 +63,10 @@ class ContentStream:
         *,
         plain: bool,
         tap: Callable[[bytes], object] | None = None,
+        grammar: Grammar = WARC,
     ) -> None:
         self._pieces = pieces
+        self.grammar = grammar
         self._plain = plain
         self._tap = tap
         self._data: bytes | bytearray = b""
@@ -118,7 +113,7 @@ class ContentStream:
             if piece.first:
                 self._pass_frame()
                 self._begin_frame(piece.offset)
-                if is_record_magic(piece.data) and len(self._heads) < MAX_HEADS:
+                if self.grammar.begins(piece.data) and len(self._heads) < MAX_HEADS:
                     self._heads.append(Head(self._produced, piece.offset, self._last))
             if piece.end is not None:
                 self.frame_end = piece.end
@@ -191,9 +186,9 @@ class ContentStream:
         """Read a record header, blank line included, or what there is of it if the file ends inside it."""
         with self._lock:
             searched = self._index
-            while (end := find_header_end(self._data, searched)) < 0:
+            while (end := self.grammar.header_end(self._data, searched)) < 0:
                 head = bytes(self._data[self._index : self._index + 5])
-                if not may_begin_record(head) or self._at_hand() > MAX_HEADER_SIZE:
+                if not self.grammar.may_begin(head) or self._at_hand() > MAX_HEADER_SIZE:
                     raise FormatError(f"no complete record header starts here: found {head!r}")
                 searched = max(self._at_hand() - 3, 0)
                 if not self._pull():
@@ -202,6 +197,22 @@ class ContentStream:
             header = bytes(self._data[self._index : end])
             self._index = end
             return header
+
+    def begins_record(self) -> bool:
+        """Return whether a record begins at the next byte."""
+        return self.grammar.begins_at(self._next_bytes)
+
+    def _next_bytes(self, size: int) -> bytes:
+        is_magic = size <= len(RECORD_MAGIC)
+        with self._lock:
+            try:
+                # A longer line ends with its frame: beyond it, `passed` would be that of another record.
+                while self._at_hand() < size and (is_magic or self.frame_is_open) and self._pull():
+                    pass
+            except FormatError:
+                if is_magic:
+                    raise
+            return bytes(self._data[self._index : self._index + size])
 
     def read_blank_lines(self) -> bytes:
         """Read the CR and LF bytes between two records, `MAX_BLANK_BYTES` at most."""

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from seekwarc.errors import FormatError, FormatWarning, TruncatedError
+from seekwarc.errors import FormatError, FormatWarning, TruncatedError, UnsupportedError
+from seekwarc.format.arc import ARC_MAGIC
 from seekwarc.format.seektable import TableChoice, TableReference, TableTrust
-from seekwarc.format.warc import RecordHeader, parse_record_header
+from seekwarc.format.warc import WARC, Grammar, RecordHeader
 from seekwarc.frames.context import FrameContext
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.dictionary import Dictionary, load_dictionary
@@ -19,6 +20,7 @@ from seekwarc.frames.pieces import Compression, Piece, detect, pieces_from
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
 from seekwarc.read.file_tables import MAX_LINKS, FileTables, own_table_tail
+from seekwarc.read.grammar import grammar_of
 from seekwarc.read.options import DEFAULTS, ReadOptions
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.system import default_threads
@@ -38,6 +40,7 @@ ONE_READ: Final = 64 << 10
 """A record known to take no more than this in the file is fetched whole."""
 RECORD_HEAD: Final = 16 << 10
 """What is fetched of a larger one to read its header."""
+GRAMMAR_READ: Final = 4 << 10
 FILE_HEAD: Final = 32 << 10
 FILE_HEAD_AFAR: Final = 64 << 10
 """Has all of a dictionary of the usual size: another round trip would cost more than these bytes."""
@@ -78,6 +81,7 @@ class ArchiveFile:
         self._is_sidecar_sought = False
         self._opened = False
         self._compression: Compression | None = None
+        self._grammar: Grammar | None = None
         self.warned = False
         """Set it to suppress warnings, where deviations are found by other means."""
         self._told: set[str] = set()
@@ -145,8 +149,33 @@ class ArchiveFile:
 
     def detect(self, window: Window, offset: int) -> Compression:
         """Tell what the file is compressed with at `offset`."""
-        self._compression = detect(window.take(offset, MAGIC_SIZE), self.name, offset)
+        head = window.take(offset, MAGIC_SIZE)
+        try:
+            self._compression = detect(head, self.name, offset)
+        except UnsupportedError:
+            # Records of an ARC file begin with a URL: only the beginning of the file tells what they are.
+            is_plain = self._compression == "none" or self.source.read(0, 2) == ARC_MAGIC[:2]
+            if not head or not self.grammar.is_arc or not is_plain:
+                raise
+            self._compression = "none"
         return self._compression
+
+    @property
+    def grammar(self) -> Grammar:
+        """How the records of the file begin and end: as its first bytes tell."""
+        if self._compression == "zst":
+            return WARC
+        if self._grammar is None:
+            self._grammar = grammar_of(self._pipe_window or Window(self.source, first_read=GRAMMAR_READ))
+        return self._grammar
+
+    def refuse_arc(self) -> None:
+        """Raise an error if it is an ARC file, whose records cannot be copied as they are."""
+        if self.grammar.is_arc:
+            raise UnsupportedError(
+                "an ARC file has no records of WARC to copy: `seekwarc convert` makes a WARC file of it",
+                source=self.name,
+            )
 
     def begin(self) -> tuple[Window, Compression]:
         """Open a window at the beginning, tell the compression, and load the dictionary.
@@ -157,6 +186,9 @@ class ArchiveFile:
         compression = self.detect(window, 0)
         if compression == "zst":
             _ = self.decoder.dictionary
+        elif self._pipe_window is not None:
+            # What it tells is passed by what is read next.
+            _ = self.grammar
         return window, compression
 
     def without_records(self) -> FormatError:
@@ -221,12 +253,12 @@ class ArchiveFile:
         pieces = pieces_from(
             window, offset, compression, self.decoder, strict=self.strict, threads=self.frames.threads
         )
-        return ContentStream(pieces, plain=compression == "none", tap=count)
+        return ContentStream(pieces, plain=compression == "none", tap=count, grammar=self.grammar)
 
     def parse_header(self, raw: bytes, offset: int) -> RecordHeader:
         """Parse a record header; errors name the place."""
         try:
-            header = parse_record_header(raw)
+            header = self.grammar.parse(raw)
         except FormatError as error:
             raise error.located(self.name, offset) from None
         if (problem := header.problem) is not None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import TruncatedError
-from seekwarc.format.warc import RECORD_END, RecordHeader
+from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.run import ReadPlan
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class TableStatus(StrEnum):
 
 def record_size(header: RecordHeader) -> int:
     """Return how many bytes the whole record has, decompressed."""
-    return len(header.raw) + header.content_length + len(RECORD_END)
+    return header.record_size
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -183,7 +183,7 @@ class WholeBody(RecordBody):
         self.header = header
         self.skip = 0
         self._end = end
-        self._size = len(header.raw) + header.content_length + len(RECORD_END)
+        self._size = header.record_size
 
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:  # noqa: ARG002
         """See `RecordBody.read`; it is always verified."""

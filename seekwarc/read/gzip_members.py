@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import TruncatedError
-from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END, whole_record_header
+from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
 from seekwarc.frames.ahead import Small
 from seekwarc.frames.cache import FrameKey
 from seekwarc.frames.inflate import gzip_codec
@@ -59,6 +59,7 @@ class MemberBody(WholeBody):
             frames.count(cache_hits=1)
             return content
         _, content = _small_member(Window(self.file.source), self.offset) or (0, b"")
+        content = content[: self._size]
         if len(content) != self._size:
             text = "this gzip member is not what it was"
             raise TruncatedError(text, source=self.file.name, offset=self.offset)
@@ -74,10 +75,10 @@ def small_record_at(file: ArchiveFile, window: Window, offset: int, length: int 
     # The member's last bytes state its size.
     size = int.from_bytes(window.take(offset + length - SIZE_BYTES, SIZE_BYTES), "little")
     member = _small_member(window, offset) if size <= SMALL_MEMBER else None
-    header = whole_record_header(member[1]) if member is not None else None
+    header = file.grammar.whole(member[1]) if member is not None else None
     if member is None or header is None:
         return None
-    end, content = offset + member[0], member[1]
+    end, content = offset + member[0], member[1][: header.record_size]
     file.frames.count(decoded=len(content))
     file.frames.cache.latest = ((offset, end, len(content)), content)
     return Record(MemberBody(file, offset, header, end))
@@ -115,10 +116,11 @@ def _small_records(file: ArchiveFile, window: Window, records: _MemberRecords) -
 class _MemberRecords:
     """Makes records of small members; `is_over` once a member neither is a record nor belongs to one."""
 
-    __slots__ = ("_begin", "_blank", "_file", "_latest", "_waiting", "end", "is_over")
+    __slots__ = ("_begin", "_blank", "_file", "_grammar", "_latest", "_waiting", "end", "is_over")
 
     def __init__(self, file: ArchiveFile, offset: int) -> None:
         self._file = file
+        self._grammar = file.grammar
         self._waiting: Record | None = None
         self._latest: tuple[FrameKey, bytes | memoryview] = ((-1, -1, -1), b"")
         self._blank = 0
@@ -127,7 +129,7 @@ class _MemberRecords:
 
     def add(self, end: int, content: bytes | memoryview) -> Record | None:
         """Add the next member and return the record before it, if that is known to be complete now."""
-        header = whole_record_header(content)
+        header = self._grammar.whole(content)
         if header is None:
             if self._waiting is not None and _is_blank(content, strict=self._file.strict):
                 # A member without content, or of line breaks alone, as some writers put between records.
@@ -140,7 +142,7 @@ class _MemberRecords:
         complete = self.release()
         self._begin, self.end = self.end, end
         self._waiting = Record(MemberBody(self._file, self._begin, header, end))
-        self._latest = ((self._begin, end, len(content)), content)
+        self._latest = ((self._begin, end, header.record_size), content[: header.record_size])
         self._blank = len(RECORD_END)
         return complete
 

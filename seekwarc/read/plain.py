@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.header_fields import find_header_end
-from seekwarc.format.warc import (
-    MAX_BLANK_BYTES,
-    MAX_HEADER_SIZE,
-    RECORD_END,
-    RECORD_MAGIC,
-    is_record_magic,
-    may_begin_record,
-)
+from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE
 from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import CHEAP_READ, Window
+from seekwarc.read.archive_file import MAGIC_SIZE
 from seekwarc.read.body import CUT_OFF, RecordBody, TableStatus
 from seekwarc.read.record import Record
 from seekwarc.read.resync import (
@@ -121,24 +115,25 @@ def plain_record_at(
     would give it. `length` is that up to the next record, where known.
     """
     size = HEADER_READ
+    grammar = file.grammar
     while True:
         data, index = window.reach(offset, offset + size)
-        end = find_header_end(data, index)
+        end = grammar.header_end(data, index)
         if end < 0:
             # It may lead beyond the limit, which only an index states.
             data, index = window.get(offset, offset + size)
-            end = find_header_end(data, index)
+            end = grammar.header_end(data, index)
         if end >= 0:
             header = file.parse_header(data[index:end], offset)
             record = Record(PlainBody(file, offset, header, window if own else None))
             if own:
                 _look_at_end(file, window, record, length)
             return record
-        found = data[index : index + len(RECORD_MAGIC)]
+        found = data[index : index + MAGIC_SIZE]
         is_cut = len(data) - index < size
-        if is_cut and found and may_begin_record(found):
+        if is_cut and found and grammar.may_begin(found):
             raise TruncatedError("the file ends inside this record header", source=file.name, offset=offset)
-        if not is_record_magic(found) or is_cut or size > MAX_HEADER_SIZE:
+        if not grammar.may_begin(found) or is_cut or size > MAX_HEADER_SIZE:
             raise FormatError(
                 f"no complete record header starts here: found {data[index : index + 16]!r}",
                 source=file.name,
@@ -174,7 +169,7 @@ def _see_through(record: Record, later: LaterRecords) -> int | None:
     begin = record.offset + len(record.header.raw)
     following = later.first_after(begin)
     if following is not None:
-        found = max(following - begin - len(RECORD_END), 0)
+        found = max(following - begin - len(record.body.file.grammar.gaps[0]), 0)
         note_deviation(record, "length", too_large(record.content_length, found), found)
         record.note_length(following - record.offset)
     return following
@@ -204,8 +199,8 @@ def _following(file: ArchiveFile, window: Window, record: Record, begin: int, en
     """Return where the next record begins, and tell what is wrong with the end of this one."""
     size = file.source.size or 0
     following = _blank_end(window, end)
-    trailer = window.take(end, following - end) if file.strict else RECORD_END
-    if following < size and not is_record_magic(window.take(following, len(RECORD_MAGIC))):
+    trailer = window.take(end, following - end) if file.strict else file.grammar.end
+    if following < size and not file.grammar.begins_at(partial(window.take, following)):
         following = _real_end(file, record, begin, end)
     check_trailer(file, record.offset, trailer)
     return following
@@ -217,9 +212,9 @@ def _real_end(file: ArchiveFile, record: Record, begin: int, end: int) -> int:
     following = _blank_end(window, end)
     if not file.may_mend(2 * NEARBY_BEFORE):
         return following
-    swallowed, is_doubtful = swallowed_record(window, begin, end)
+    swallowed, is_doubtful = swallowed_record(file.grammar, window, begin, end)
     if swallowed is not None:
-        found = max(swallowed - begin - len(RECORD_END), 0)
+        found = max(swallowed - begin - len(file.grammar.gaps[0]), 0)
         note_deviation(record, "length", too_large(record.content_length, found), found)
         return swallowed
     if is_doubtful:

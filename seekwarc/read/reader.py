@@ -184,6 +184,11 @@ class Reader(Closing):
         return self._file.detect(self._file.window(), 0)
 
     @property
+    def is_arc(self) -> bool:
+        """Whether this is an ARC file, whose records have the fields that WARC would have for them."""
+        return self._file.grammar.is_arc
+
+    @property
     def dictionary(self) -> Dictionary | None:
         """The dictionary of a .warc.zst file; None if it has none."""
         return self._file.decoder.dictionary if self.compression == "zst" else None

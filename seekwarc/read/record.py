@@ -9,7 +9,7 @@ from seekwarc.errors import LimitError, SeekWarcError
 from seekwarc.format.header_fields import parse_fields
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, is_http_block, parse_http_head
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
-from seekwarc.format.warc import RECORD_END, RecordHeader
+from seekwarc.format.warc import RecordHeader
 from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.read.body import CUT_OFF
 from seekwarc.read.chunked_payload import ChunkedExtent
@@ -170,7 +170,7 @@ class Record(DefinedFields):
         """
         self._problem = problem
         if content_length is not None:
-            self.header = self.body.header = RecordHeader(self.header.raw, content_length)
+            self.header = self.body.header = self.header.with_length(content_length)
             self._payload = None
 
     @property
@@ -180,13 +180,13 @@ class Record(DefinedFields):
 
     @property
     def whole(self) -> Extent:
-        """The whole record: header, block and the two line breaks after it."""
+        """The whole record: header, block and, of WARC, the two line breaks after it."""
         return Extent(self.body, 0, self.size)
 
     @property
     def size(self) -> int:
         """Length in bytes of the whole record, decompressed."""
-        return len(self.header.raw) + self.content_length + len(RECORD_END)
+        return self.header.record_size
 
     @property
     def block(self) -> Extent:

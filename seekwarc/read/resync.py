@@ -14,20 +14,11 @@ a header in the middle of a page is not.
 from __future__ import annotations
 
 import contextlib
-import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import FormatError
-from seekwarc.format.header_fields import find_header_end
-from seekwarc.format.warc import (
-    MAX_BLANK_BYTES,
-    RECORD_BEGINNING,
-    RECORD_END,
-    RECORD_MAGIC,
-    is_record_magic,
-    may_begin_record,
-    parse_record_header,
-)
+from seekwarc.format.warc import MAX_BLANK_BYTES, Grammar
 from seekwarc.frames.scan import Window
 
 if TYPE_CHECKING:
@@ -67,9 +58,6 @@ SHARED: Final = (
     "but their offsets lead to the first one only. `seekwarc convert` mends that"
 )
 
-BLANK_LINES: Final = (b"\r\n\r\n", b"\n\n")
-_AFTER_BLANK_LINE = re.compile(rb"(?:\r\n\r\n|\n\n)(?=" + RECORD_BEGINNING.pattern + rb")")
-
 
 def too_small(stated: int, surplus: int) -> str:
     """Say that a block is followed by bytes of its own."""
@@ -83,7 +71,7 @@ def too_large(stated: int, found: int) -> str:
 
 def check_trailer(file: ArchiveFile, offset: int, trailer: bytes) -> None:
     """Refuse other line breaks after a block than CRLF CRLF, if the file is read strictly."""
-    if file.strict and trailer != RECORD_END:
+    if file.strict and trailer != file.grammar.end and file.grammar.end:
         raise FormatError(
             f"the record is followed by {trailer[:16]!r}, not by CRLF CRLF", source=file.name, offset=offset
         )
@@ -95,10 +83,10 @@ def note_deviation(record: Record, kind: str, problem: str, content_length: int 
     record.note_problem(problem, content_length)
 
 
-def is_end(rest: bytes) -> bool:
+def is_end(grammar: Grammar, rest: bytes) -> bool:
     """Tell whether these bytes may follow a block: line breaks, then a record or the end of the file."""
     after = rest.lstrip(b"\r\n")
-    return not after or (len(after) < len(rest) and may_begin_record(after))
+    return not after or (len(after) < len(rest) and grammar.may_begin(after))
 
 
 def next_record(stream: ContentStream, position: int) -> int | None:
@@ -106,26 +94,26 @@ def next_record(stream: ContentStream, position: int) -> int | None:
 
     Something between that looks like a record ends the search: it must not be passed unread.
     """
-    size = 4 << 10
+    size, grammar = 4 << 10, stream.grammar
     while True:
         try:
             data = stream.look(position, size)
         except FormatError:
             # Damage is near: if the bytes before it were not enough, nothing is.
             return None
-        lookalike = RECORD_BEGINNING.search(data)
+        lookalike = grammar.beginning.search(data)
         first = lookalike.start() if lookalike is not None else len(data)
         head = stream.head_after(position)
         if head is not None and head.position <= position + first:
             return head.position
         if lookalike is not None:
-            return position + first if data.endswith(BLANK_LINES, 0, first) else None
+            return position + first if data.endswith(grammar.gaps, 0, first) else None
         if len(data) < size or size >= NEARBY:
             return None
         size *= 4
 
 
-def swallowed_record(window: Window, begin: int, end: int) -> tuple[int | None, bool]:
+def swallowed_record(grammar: Grammar, window: Window, begin: int, end: int) -> tuple[int | None, bool]:
     """Look for the record that begins within a block, without compression, which should end at `end`.
 
     A block may hold an archive whose records look as real ones do. So the records must lead one to the next,
@@ -133,18 +121,18 @@ def swallowed_record(window: Window, begin: int, end: int) -> tuple[int | None, 
     without one, and whether something in the block looks like a record: to pass the block might be to pass
     records.
     """
-    start = max(begin - len(RECORD_END), end - NEARBY_BEFORE)
+    start = max(begin - len(grammar.gaps[0]), end - NEARBY_BEFORE)
     data = window.take(start, end - start + NEARBY_BEFORE)
     # Chains that meet go on together: none is followed twice.
     seen: set[int] = set()
-    for match in _AFTER_BLANK_LINE.finditer(data):
+    for match in grammar.after_gap.finditer(data):
         position = match.end()
         if position >= end - start:
             break
         while 0 <= position < end - start and position not in seen:
             seen.add(position)
-            position = _end_of_record(data, position)
-        if position >= end - start and _follows(data, position, window, start):
+            position = _end_of_record(grammar, data, position)
+        if position >= end - start and _follows(grammar, window, start + position):
             return start + match.end(), True
     return None, bool(seen)
 
@@ -163,6 +151,7 @@ class LaterRecords:
         self._file = file
         self._size = file.source.size or 0
         self._window = Window(file.source)
+        self._grammar = file.grammar
         self._last: int | None = None
         """Where the last record begins that ends with the file; -1 without one; None if that is not known."""
 
@@ -178,9 +167,8 @@ class LaterRecords:
 
     def _is_cut(self) -> bool:
         # A record that is whole ends with a blank line: most files that are cut off do not.
-        return not self._file.source.read(max(self._size - len(RECORD_END), 0), self._size).endswith(
-            BLANK_LINES
-        )
+        gaps = self._grammar.gaps
+        return not self._file.source.read(max(self._size - len(gaps[0]), 0), self._size).endswith(gaps)
 
     def _may_look(self, begin: int) -> bool:
         rest = self._size - begin
@@ -200,39 +188,39 @@ class LaterRecords:
 
     def _beginnings(self, begin: int) -> Iterator[tuple[int, int, int]]:
         """Yield offset, offset of the block and its length of what looks like a record after a blank line."""
-        offset = max(begin - len(RECORD_END), 0)
+        grammar = self._grammar
+        offset = max(begin - len(grammar.gaps[0]), 0)
         while offset < self._size:
             data, index = self._window.get(offset, offset + SEARCH_STEP + MAX_HEADER)
             # Each header ends before the next one's blank line: nothing is looked at twice.
-            for match in _AFTER_BLANK_LINE.finditer(data, index):
+            for match in grammar.after_gap.finditer(data, index):
                 position = match.end()
                 if position >= index + SEARCH_STEP:
                     break
-                stop = find_header_end(data, position)
+                stop = grammar.header_end(data, position)
                 with contextlib.suppress(FormatError):
                     if stop >= 0:
-                        header = parse_record_header(data[position:stop])
+                        header = grammar.parse(data[position:stop])
                         start = offset - index
                         yield start + position, start + stop, header.content_length
             # A blank line may lie across two steps.
-            offset += SEARCH_STEP - len(RECORD_END)
+            offset += SEARCH_STEP - len(grammar.gaps[0])
 
 
-def _end_of_record(data: bytes, position: int) -> int:
+def _end_of_record(grammar: Grammar, data: bytes, position: int) -> int:
     """Return where the record after the one at `position` should begin; -1 if no record is there."""
-    stop = find_header_end(data, position)
-    if stop < 0 or not RECORD_BEGINNING.match(data, position):
+    stop = grammar.header_end(data, position)
+    if stop < 0 or not grammar.beginning.match(data, position):
         return -1
     try:
-        header = parse_record_header(data[position:stop])
+        header = grammar.parse(data[position:stop])
     except FormatError:
         return -1
-    return stop + header.content_length + len(RECORD_END)
+    return stop + header.content_length + len(grammar.gaps[0])
 
 
-def _follows(data: bytes, position: int, window: Window, start: int) -> bool:
-    after = data[position : position + 5] or window.take(start + position, len(RECORD_MAGIC))
-    return not after or is_record_magic(after)
+def _follows(grammar: Grammar, window: Window, offset: int) -> bool:
+    return not window.take(offset, 1) or grammar.begins_at(partial(window.take, offset))
 
 
 def is_followed(file: ArchiveFile, damage: int, compression: Compression) -> bool:

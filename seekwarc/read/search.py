@@ -22,8 +22,7 @@ from itertools import chain, islice
 from typing import Final
 
 from seekwarc.errors import FormatError
-from seekwarc.format.header_fields import find_header_end
-from seekwarc.format.warc import RECORD_BEGINNING, RecordHeader, may_begin_record, parse_record_header
+from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.pieces import Compression, Piece, pieces_from
 from seekwarc.frames.scan import Frame, Window, frame_at, frames_from
 from seekwarc.read.archive_file import ArchiveFile
@@ -42,11 +41,7 @@ MIN_HINTS: Final = 10_000
 BYTES_PER_HINT: Final = 64
 """Frames and table entries are followed while there are no more of them than a file of that size may have."""
 
-_BEGINNINGS: Final[dict[Compression, re.Pattern[bytes]]] = {
-    "zst": re.compile(rb"\x28\xb5\x2f\xfd"),
-    "gz": re.compile(rb"\x1f\x8b\x08"),
-    "none": RECORD_BEGINNING,
-}
+_BEGINNINGS: Final = {"zst": re.compile(rb"\x28\xb5\x2f\xfd"), "gz": re.compile(rb"\x1f\x8b\x08")}
 
 
 class RecordSearch:
@@ -66,16 +61,16 @@ class RecordSearch:
         """Return the header of the record that begins at `offset`, None if none does."""
         file = self._file
         pieces = pieces_from(window or Window(file.source), offset, self._compression, file.decoder)
-        content = b""
+        content, grammar = b"", file.grammar
         with contextlib.suppress(FormatError):
             for piece in islice(pieces, MAX_PIECES):
                 if not isinstance(piece, Piece):
                     break
                 content += piece.data
-                end = find_header_end(content)
+                end = grammar.header_end(content)
                 if end >= 0:
-                    return parse_record_header(content[:end])
-                if len(content) > MAX_HEADER or not may_begin_record(content):
+                    return grammar.parse(content[:end])
+                if len(content) > MAX_HEADER or not grammar.may_begin(content):
                     break
         return None
 
@@ -222,17 +217,18 @@ class RecordSearch:
 
     def _lookalikes(self, offset: int, end: int | None = None) -> Iterator[int]:
         window = Window(self._file.source)
-        plain = self._compression == "none"
+        plain, grammar = self._compression == "none", self._file.grammar
+        beginning = _BEGINNINGS.get(self._compression, grammar.beginning)
         # What a header that begins in a step may need lies within one step and a header.
         while (end is None or offset < end) and (data := window.take(offset, SEARCH_STEP + MAX_HEADER)):
             blank, lures = -1, 0
-            for match in _BEGINNINGS[self._compression].finditer(data):
+            for match in beginning.finditer(data):
                 start = match.start()
                 if start >= SEARCH_STEP:
                     break
                 if plain:
                     if start >= blank:
-                        blank, lures = find_header_end(data, start), 0
+                        blank, lures = grammar.header_end(data, start), 0
                         if blank < 0:
                             break
                     lures += 1

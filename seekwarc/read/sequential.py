@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.seektable import TableTrust
-from seekwarc.format.warc import RECORD_END, RECORD_MAGIC, is_record_magic
 from seekwarc.format.words import counted
 from seekwarc.frames.pieces import end_of_empty_frames
 from seekwarc.frames.run import ReadPlan
@@ -277,6 +276,7 @@ class StreamedRecords:
         self._compression: Compression = compression
         self._stream = stream if stream is not None else file.stream(window, offset, compression, tap)
         self._limit = window.limit
+        self._gap = file.grammar.gaps[0]
         self._tolerant = tolerant
         self._record: Record | None = None
         self._begin = 0
@@ -314,7 +314,7 @@ class StreamedRecords:
             raw = stream.read_header()
         except FormatError as error:
             raise error.located(file.name, mark.offset) from None
-        if find_header_end(raw, max(len(raw) - 4, 0)) < 0:
+        if file.grammar.header_end(raw, max(len(raw) - 4, 0)) < 0:
             raise TruncatedError(
                 "the file ends inside this record's header", source=file.name, offset=mark.offset
             )
@@ -360,20 +360,20 @@ class StreamedRecords:
         if is_shared:
             note_deviation(record, "shared", SHARED)
         elif is_longer:
-            before = max(stop - len(RECORD_END), self._block_start)
+            before = max(stop - len(self._gap), self._block_start)
             self._shorten(record, stop, self._stream.look(before, stop - before))
 
     def _beyond_frame(self, stop: int) -> tuple[bool, bool]:
         """Tell whether the frame that ends at `stop` has another record, and whether the block is longer."""
-        stream, end = self._stream, self._block_end
+        stream, end, grammar = self._stream, self._block_end, self._file.grammar
         if end <= stop:
-            return is_record_magic(stream.look(end, stop - end).lstrip(b"\r\n")), False
-        if not is_record_magic(stream.look(stop, len(RECORD_MAGIC))) or end - stop > NEARBY:
+            return grammar.begins(stream.look(end, stop - end).lstrip(b"\r\n")), False
+        if not grammar.begins_at(partial(stream.look, stop)) or end - stop > NEARBY:
             return False, False
         if not self._file.may_mend(end - stop):
             return False, False
-        rest = stream.look(end - 1, 2 * len(RECORD_END))
-        return False, not rest or not is_end(rest[1:])
+        rest = stream.look(end - 1, 8)
+        return False, not rest or not is_end(grammar, rest[1:])
 
     @property
     def _block_start(self) -> int:
@@ -381,7 +381,7 @@ class StreamedRecords:
         return self._begin + (len(record.header.raw) if record is not None else 0)
 
     def _shorten(self, record: Record, stop: int, before: bytes) -> None:
-        length = stop - self._block_start - (len(RECORD_END) if before == RECORD_END else 0)
+        length = stop - self._block_start - (len(self._gap) if before.endswith(self._gap) else 0)
         length = max(length, 0)
         note_deviation(record, "length", too_large(record.content_length, length), length)
         self._block_end = self._block_start + length
@@ -412,7 +412,7 @@ class StreamedRecords:
         try:
             self.trailer = stream.read_blank_lines()
             mark = stream.mark()
-            if self._tolerant and mark is not None and not is_record_magic(stream.look(mark.position, 5)):
+            if self._tolerant and mark is not None and not stream.begins_record():
                 if self._go_back(record):
                     return
                 mark = self._pass_surplus(record)
@@ -470,7 +470,7 @@ class StreamedRecords:
         self._shorten(record, head.position, head.before)
         self._stream = file.stream(file.window(), head.offset, self._compression)
         self.next_offset, self.at_frame = head.offset, True
-        self.trailer = head.before if head.before == RECORD_END else b""
+        self.trailer = head.before if head.before == self._gap else b""
         record.note_length(head.offset - record.offset)
         return True
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.seektable import TableTrust
-from seekwarc.format.warc import RECORD_END, whole_record_header
+from seekwarc.format.warc import RECORD_END, WARC
 from seekwarc.format.zstd import (
     BLOCK_HEADER_SIZE,
     RAW_BLOCK,
@@ -135,7 +135,7 @@ def _small_record_at(file: ArchiveFile, window: Window, offset: int, length: int
     if measured is None or measured[0] - index != length or not MAX_BLANK_FRAME < measured[1] <= WHOLE_FRAME:
         return None
     frame = data[index : measured[0]]
-    header = whole_record_header(_decode_first(file, offset, frame, parse_frame_header(frame)))
+    header = WARC.whole(_decode_first(file, offset, frame, parse_frame_header(frame)))
     if header is None:
         return None
     return Record(FrameBody(file, offset, header, offset + length), length=length)
@@ -250,7 +250,7 @@ def _single_frame_records(
     with closing(alone_then_ahead(offset, one_by_one, ahead, file.frames.count)) as frames:
         for end, content, followed in frames:
             file.frames.cache.latest = ((offset, end, len(content)), content)
-            header = whole_record_header(content)
+            header = WARC.whole(content)
             if header is None:
                 return offset
             size = end - offset

@@ -19,7 +19,7 @@ __all__ = ["expand", "refuse_empty", "walk"]
 
 T = TypeVar("T")
 
-_ARCHIVE = re.compile(r"\.(mega)?warc(\.(gz|zstd?))?$", re.IGNORECASE)
+_ARCHIVE = re.compile(r"\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?)$", re.IGNORECASE)
 STORES: Final = tuple(f"{scheme}://" for scheme in SCHEMES if not scheme.startswith("http"))
 """URLs whose objects can be listed. In the URL of a web server, `?` begins the query."""
 
@@ -32,9 +32,10 @@ def expand(
 ) -> Iterator[str | T]:
     """Yield the given files, those in the given folders, and those that match the given patterns.
 
-    In a folder and its subfolders, WARC files are recognized by name: .warc, .warc.gz, .warc.zst. Hidden
-    files are skipped. In a pattern (`crawls/*.warc.zst`), `**` means folders at any depth; a file that has
-    this very name is taken instead. In an object store, a URL that ends with a slash is a folder.
+    In a folder and its subfolders, WARC and ARC files are recognized by name: .warc, .warc.gz, .warc.zst,
+    .arc, .arc.gz. Hidden files are skipped. In a pattern (`crawls/*.warc.zst`), `**` means folders at any
+    depth; a file that has this very name is taken instead. In an object store, a URL that ends with a slash
+    is a folder.
 
     Each file comes once unless `repeat`, those of a folder or pattern in path order. A plain name need not
     exist; what is not a name is yielded as it is.

@@ -1,34 +1,113 @@
-"""Telling ARC files, the format of web archives before WARC, from all others."""
+"""Records of ARC files as WARC records, to be written into WARC files.
+
+The fields of the line get their names in WARC, as warcio has them, and the digests of block and payload are
+added. WARC-Record-ID is made of the line and the block: the same record gets the same one whenever, and from
+whatever compression, it is converted. What has no URL of HTTP becomes a resource, since its block has no HTTP
+head. Fields that WARC has no name for, such as those of version 2, are lost; a malformed date is left out.
+"""
 
 from __future__ import annotations
 
-import os
-from contextlib import closing
-from typing import BinaryIO, Final
+import hashlib
+from collections.abc import Callable, Iterator
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, Final, Protocol, cast
+from uuid import NAMESPACE_URL, uuid5
 
-from seekwarc.format.warc import ARC_MAGIC
-from seekwarc.frames.inflate import gzip_codec
-from seekwarc.storage.opening import open_source
+from seekwarc.errors import FormatError
+from seekwarc.format.arc import ArcHeader
+from seekwarc.format.digest import Digest
+from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header
+from seekwarc.read.digests import BlockDigests
+from seekwarc.read.record import Record
+from seekwarc.read.sequential import StreamedRecords
+from seekwarc.write.block_reader import ReadableStream
 
-__all__ = ["is_arc"]
+__all__ = ["RecordSink", "copy_arc_records", "warc_content", "warc_header", "warc_record"]
 
-HEAD_SIZE: Final = 64 << 10
-"""Stored bytes within which a gzip member gives its first content."""
+STEP: Final = 1 << 20
+MAX_IN_MEMORY: Final = 16 << 20
+"""A larger block waits in a temporary file until its digests are known."""
 
 
-def is_arc(source: str | os.PathLike[str] | BinaryIO) -> bool:
-    """Tell whether a file is an ARC file, compressed with gzip or not. Pipes are not read: False."""
-    if not isinstance(source, str | os.PathLike):
-        return False
-    name = os.fspath(source)
-    if "://" not in name and os.path.exists(name) and not os.path.isfile(name):
-        # To open a named pipe is to take what is in it.
-        return False
-    with closing(open_source(source)) as stored:
-        head = stored.read(0, HEAD_SIZE)
-    codec = gzip_codec()
-    try:
-        head = codec.inflater().decompress(head, len(ARC_MAGIC)) if head[:2] == b"\x1f\x8b" else head
-    except codec.errors:
-        return False
-    return head.startswith(ARC_MAGIC)
+class RecordSink(Protocol):
+    """What a conversion writes to: a `Writer`, or one of the classes here."""
+
+    def write_raw(
+        self, header: RecordHeader, block: ReadableStream, *, trailer: Callable[[], bytes]
+    ) -> object:
+        """See `Writer.write_raw`."""
+
+
+class _Tapped:
+    """Shows all that is read of a block."""
+
+    def __init__(self, file: BinaryIO, tap: Callable[[bytes], object]) -> None:
+        self._file = file
+        self._tap = tap
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self._tap(data)
+        return data
+
+
+def warc_header(header: ArcHeader, *digests: tuple[str, str]) -> RecordHeader:
+    """Return the header of the WARC record, with these digests, and an ID made of them and the line."""
+    text = "\n".join([header.raw.decode("latin-1"), *(value for _, value in digests)])
+    added = [("WARC-Record-ID", f"<{uuid5(NAMESPACE_URL, text).urn}>"), *digests]
+    return edit_header(header.warc, (), added)
+
+
+def warc_record(record: Record) -> tuple[RecordHeader, BinaryIO]:
+    """Read a record of an ARC file, and return the header of the WARC record and the block.
+
+    Raises:
+        FormatError: The block cannot be read, or its length is not known.
+    """
+    header, http = cast("ArcHeader", record.header), record.http
+    if header.problem is not None:
+        raise FormatError(header.problem, source=record.source, offset=record.offset)
+    digests = BlockDigests(http, block=hashlib.sha1(), payload=hashlib.sha1())  # noqa: S324
+    spool = SpooledTemporaryFile(max_size=MAX_IN_MEMORY)  # noqa: SIM115
+    with record.block.open() as block:
+        while data := block.read(STEP):
+            digests.add(data)
+            spool.write(data)
+    named = [("WARC-Block-Digest", digests.block)]
+    if digests.finish() and http is not None:
+        named.append(("WARC-Payload-Digest", digests.payload))
+    spool.seek(0)
+    made = [(name, str(Digest.of("sha1", it.digest()))) for name, it in named if it is not None]
+    return warc_header(header, *made), cast("BinaryIO", spool)
+
+
+def warc_content(records: StreamedRecords) -> Iterator[bytes]:
+    """Yield what `copy_arc_records` writes."""
+    for record in records:
+        header, block = warc_record(record)
+        yield header.raw
+        with block:
+            while data := block.read(STEP):
+                yield data
+        yield RECORD_END
+
+
+def copy_arc_records(
+    tap: Callable[[bytes], object],
+    records: StreamedRecords,
+    sink: RecordSink,
+    on_record: Callable[[Record], object] | None = None,
+) -> int:
+    """Write the records of an ARC file as WARC records, and show the tap all of it; return their number."""
+    count = 0
+    for record in records:
+        if on_record is not None:
+            on_record(record)
+        header, block = warc_record(record)
+        tap(header.raw)
+        with block:
+            sink.write_raw(header, _Tapped(block, tap), trailer=lambda: RECORD_END)
+        tap(RECORD_END)
+        count += 1
+    return count

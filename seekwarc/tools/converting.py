@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import BinaryIO, Final, Unpack
 
 from seekwarc.errors import ChecksumError, FormatError
@@ -22,6 +23,7 @@ from seekwarc.scale.split import Split
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource
 from seekwarc.storage.streams import PipeSource
+from seekwarc.tools.arc import copy_arc_records
 from seekwarc.tools.convert_parts import ConvertPart, Joined
 from seekwarc.tools.parts import cut, in_parts
 from seekwarc.tools.progress import Progress, no_progress
@@ -67,7 +69,7 @@ class Conversion:
 
 
 def content_digest(source: RangeSource, *, max_dictionary_size: int = MAX_DICTIONARY_SIZE) -> str:
-    """Return the SHA-256, in hexadecimal, of everything that a file decompresses to."""
+    """Return the SHA-256, in hexadecimal, of everything that a file decompresses to, an ARC file as WARC."""
     digest = hashlib.sha256()
     for data in content_of(source, max_dictionary_size=max_dictionary_size):
         digest.update(data)
@@ -189,11 +191,13 @@ def convert(
 ) -> Conversion:
     """Write all records of a file, byte for byte, into a new file with another compression.
 
+    The records of an ARC file get headers of WARC.
+
         done = tools.convert("crawl.warc.gz", "crawl.warc.zst", level=9)
         print(done.records, done.source_size, done.target_size)
 
     Args:
-        source: .warc, .warc.gz or .warc.zst, recognized by content; may be a pipe.
+        source: .warc, .warc.gz, .warc.zst, .arc or .arc.gz, recognized by content; may be a pipe.
         target: The new file; may be a pipe.
         compression: "zst", "gz" or "none"; from the target's name unless given.
         verify: Decompress the new file and compare it before it gets its name.
@@ -226,11 +230,12 @@ def convert(
     refuse_same_file(stored.name, target)
     stored = on_progress(stored, "converting")
     with Reader(stored, **(limits or {})) as archive:
-        records = archive.in_order(on_data, mended=["shared"])
+        is_arc = archive.is_arc
+        records = archive.in_order(None if is_arc else on_data, mended=["shared"])
         opened = open_output(target, existing=existing)
         output = _CheckedOutput(opened, digest.hexdigest if verify else None, on_progress)
         try:
-            if isinstance(opened, PathOutput) and on_record is None:
+            if isinstance(opened, PathOutput) and on_record is None and not is_arc:
                 parts = cut(source, processes, **(limits or {}))
                 work = ConvertPart(
                     compression, _checked(opened, compression, options), limits or {}, processes
@@ -243,7 +248,8 @@ def convert(
             output.abort()
             raise
         try:
-            count = copy_records(records, sink, on_record)
+            copy = partial(copy_arc_records, on_data) if is_arc else copy_records
+            count = copy(records, sink, on_record)
             sink.close()
         except BaseException:
             sink.abort()

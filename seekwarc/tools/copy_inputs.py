@@ -113,6 +113,7 @@ def _part(
     try:
         file = ArchiveFile(Fetcher(source), limits)
         compression = file.detect(file.window(), 0)
+        file.refuse_arc()
         dictionary, table_each = None, None
         if compression == "zst":
             dictionary = file.decoder.dictionary

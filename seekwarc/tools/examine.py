@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.warc import RECORD_END, RecordHeader
+from seekwarc.format.warc import RecordHeader
 from seekwarc.format.words import counted
 from seekwarc.frames.audit import FrameAudit
 from seekwarc.frames.pieces import Compression, EmptyFrame, Piece, pieces_from
@@ -108,7 +108,7 @@ def examine(
         if not reach.is_known(offset):
             reach = _Reach(None)
             reached = reach.measured(reached)
-        stream = ContentStream(reached, plain=compression == "none")
+        stream = ContentStream(reached, plain=compression == "none", grammar=file.grammar)
         walk = _Walk(StreamedRecords(file, window, offset, compression, stream=stream), stream)
         try:
             yield from walk.intact(on_record, reach, file.name)
@@ -149,7 +149,7 @@ class _Walk:
             on_record(record, self._finish)
             self._finish()
             # If damage follows, the line breaks may be part of it, so they are not reported.
-            trailer = self._records.trailer if self._following is None else RECORD_END
+            trailer = self._records.trailer if self._following is None else record.body.file.grammar.end
             yield Intact(record, self.end, trailer)
             self.record = None
             if self._following is not None:

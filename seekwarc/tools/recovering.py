@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Final, Unpack, cast
 
 from seekwarc.errors import FormatError, NotFoundError, SourceError, TruncatedError
+from seekwarc.format.arc import ArcHeader
 from seekwarc.format.digest import Hasher
 from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header
 from seekwarc.frames.dictionary import Dictionary
@@ -31,6 +32,7 @@ from seekwarc.read.search import RecordSearch
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable
+from seekwarc.tools.arc import warc_header, warc_record
 from seekwarc.tools.examine import Damage, Intact, examine
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.block_reader import BlockSource, ReadableStream, as_stream
@@ -221,6 +223,11 @@ class _Saver:
             finish()
             return RECORD_END
 
+        if isinstance(record.header, ArcHeader):
+            header, spool = warc_record(record)
+            with spool:
+                writer.write_raw(header, spool, trailer=trailer)
+            return
         with record.block.open() as block:
             # A malformed digest says nothing about the record; `verify` reports it.
             digest = record.block_digest
@@ -292,6 +299,7 @@ class _Saver:
         ]
         if before is not None or ranges:
             fields.append((MISSING, ", ".join([*([before] if before is not None else []), *ranges])))
+        header = warc_header(header) if isinstance(header, ArcHeader) else header
         edited = edit_header(header, (*(name for name, _ in fields), "WARC-Block-Digest"), fields)
         writer.write_raw(edited, block, trailer=RECORD_END)
         self._result.truncated += 1

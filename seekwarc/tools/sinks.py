@@ -11,7 +11,7 @@ import zlib
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from typing import Final, Protocol
+from typing import Final
 
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
@@ -27,6 +27,7 @@ from seekwarc.read.record import Record
 from seekwarc.read.sequential import StreamedRecords
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import RangeSource
+from seekwarc.tools.arc import RecordSink, warc_content
 from seekwarc.write.assembly import RecordAssembly
 from seekwarc.write.block_reader import BlockSource, ReadableStream
 from seekwarc.write.file_layout import ExistingFile
@@ -57,23 +58,17 @@ def zst_form(options: WriteOptions) -> Form:
 def content_of(
     source: RangeSource, start: int = 0, *, max_dictionary_size: int = MAX_DICTIONARY_SIZE
 ) -> Iterator[bytes]:
-    """Yield everything that a file decompresses to, from some frame or member on."""
+    """Yield everything that a file decompresses to, from some frame or member on; an ARC file as WARC."""
     file = ArchiveFile(Fetcher(source), ReadOptions(max_dictionary_size=max_dictionary_size))
     window, compression = file.begin()
+    if file.grammar.is_arc:
+        yield from warc_content(StreamedRecords(file, window, start, compression))
+        return
     pieces = pieces_from(window, start, compression, file.decoder, threads=file.frames.threads)
     with closing(pieces):
         for piece in pieces:
             if isinstance(piece, Piece):
                 yield piece.data
-
-
-class RecordSink(Protocol):
-    """What a conversion writes to: a `Writer`, or one of the classes here."""
-
-    def write_raw(
-        self, header: RecordHeader, block: ReadableStream, *, trailer: Callable[[], bytes]
-    ) -> object:
-        """See `Writer.write_raw`."""
 
 
 def copy_records(

@@ -15,6 +15,7 @@ from queue import SimpleQueue
 from typing import BinaryIO, Final, Protocol, Unpack
 
 from seekwarc.errors import FormatError, LimitError, SourceError, TruncatedError
+from seekwarc.format.arc import ArcHeader
 from seekwarc.format.rules import check_header
 from seekwarc.format.warc import RECORD_END
 from seekwarc.format.words import counted
@@ -388,7 +389,7 @@ class Verifier:
         self.result.records += 1
         if self._listener is not None:
             self._listener.on_intact(found)
-        if found.trailer != RECORD_END:
+        if found.trailer != RECORD_END and not isinstance(record.header, ArcHeader):
             text = f"the record is followed by {found.trailer[:16]!r}, not by CRLF CRLF"
             self._note("trailer", record.offset, text, record=record)
         # Whatever its trailer: other tables than this record's own may begin with it.

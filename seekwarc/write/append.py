@@ -127,6 +127,8 @@ def existing_file(
                 f"{archive.compression!r}; {CONVERT}",
                 source=archive.name,
             )
+        if archive.is_arc:
+            raise UnsupportedError(f"an ARC file cannot be continued; {CONVERT}", source=archive.name)
         found_ends = _ends(archive, repair=repair)
         if found_ends is None:
             return None

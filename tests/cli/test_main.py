@@ -138,12 +138,9 @@ def test_a_folder_is_no_file(command, tmp_path, words) -> None:
 
 
 JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01" + bytes(100)
-ARC = b"filedesc://IAH-2008.arc 0.0.0.0 20080430204825 text/plain 76\n1 0 InternetArchive\n"
 STRANGE = {
     "empty": b"",
     "one byte": b"W",
-    "arc": ARC,
-    "arc.gz": gzip_member(ARC),
     "jpeg": JPEG,
     "random": bytes(range(7, 256)) * 9,
     "text": b"WARC is a file format.\n" * 40,

@@ -13,12 +13,12 @@ from seekwarc.format.header_fields import find_header_end, format_fields, parse_
 from seekwarc.format.warc import (
     MAX_HEADER_SIZE,
     RECORD_BEGINNING,
+    WARC,
     build_record_header,
     edit_header,
     is_record_magic,
     may_begin_record,
     parse_record_header,
-    whole_record_header,
 )
 from tests.support.reading import time_limit
 from tests.support.rounds import rounds
@@ -160,7 +160,7 @@ def test_an_unusable_content_length_is_refused(value: bytes) -> None:
 
 def test_the_header_of_a_record_that_is_all_of_a_unit() -> None:
     header = b"WARC/1.1\r\nContent-Length: 3\r\n\r\n"
-    found = whole_record_header(header + b"abc\r\n\r\n")
+    found = WARC.whole(header + b"abc\r\n\r\n")
     assert found is not None
     assert (found.raw, found.content_length) == (header, 3)
 
@@ -185,7 +185,7 @@ def test_the_header_of_a_record_that_is_all_of_a_unit() -> None:
     ],
 )
 def test_a_unit_that_is_no_whole_record_has_no_header(content: bytes) -> None:
-    assert whole_record_header(content) is None
+    assert WARC.whole(content) is None
 
 
 def test_a_missing_content_length_is_refused() -> None:

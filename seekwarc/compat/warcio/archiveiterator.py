@@ -15,7 +15,7 @@ from warcio.utils import BUFF_SIZE
 from seekwarc.compat.warcio.errors import LoadError, TruncatedLoadError, as_load_error
 from seekwarc.compat.warcio.recordloader import ParseOptions, SeekableRecord
 from seekwarc.compat.warcio.sources import ForwardFile
-from seekwarc.errors import FormatError
+from seekwarc.errors import FormatError, UnsupportedError
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_MAGIC, is_record_magic
 from seekwarc.format.zstd import FRAME_MAGIC, is_skippable
 from seekwarc.read.plain import PlainBody
@@ -200,11 +200,15 @@ class ArchiveIterator(warcio.archiveiterator.ArchiveIterator):  # type: ignore[m
         yield from super()._iterate_records()
 
     def _open_records(self) -> Iterator[Record]:
-        self._archive = Reader(self._source)
-        if not self._source.is_pipe:
-            return self._archive.between(self.offset) if self.offset else iter(self._archive)
-        self._stream = self._archive.in_order(tolerant=True)
-        return iter(self._stream)
+        archive = self._archive = Reader(self._source)
+        if self._source.is_pipe:
+            self._stream = archive.in_order(tolerant=True)
+            records = iter(self._stream)
+        else:
+            records = archive.between(self.offset) if self.offset else iter(archive)
+        if archive.is_arc:
+            raise UnsupportedError("warcio reads ARC files", source=archive.name)
+        return records
 
     def _look_back(self, record: Record) -> None:
         """Count what was wrong with a record, which is known when it is passed."""
