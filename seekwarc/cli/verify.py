@@ -167,7 +167,13 @@ class _Verifying:
                 return Status.SKIPPED, None
             check = ProfileCheck() if self.options.profile else None
             limits = limit_options(self.options)
-            verifier = Verifier(source, on_progress=context.on_progress, listener=check, **limits)
+            verifier = Verifier(
+                source,
+                on_progress=context.on_progress,
+                listener=check,
+                processes=context.processes,
+                **limits,
+            )
             for problem in verifier:
                 context.emit((problem, verifier.result.codes[problem.code]))
         result = verifier.result

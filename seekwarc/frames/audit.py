@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import xxhash
 
@@ -39,7 +39,7 @@ from seekwarc.format.zstd import (
 from seekwarc.frames.pieces import EmptyFrame, Piece
 from seekwarc.frames.scan import Window
 
-__all__ = ["AuditedFrame", "FrameAudit", "FrameKind", "Report"]
+__all__ = ["AuditedFrame", "AuditedFrames", "FrameAudit", "FrameKind", "Report"]
 
 GUARANTEED_WINDOW: Final = 8 << 20
 """Window_Size that every decoder must support."""
@@ -80,6 +80,53 @@ class AuditedFrame(NamedTuple):
     """The seek table in it, whether it agrees with its frames or not."""
 
 
+class AuditedFrames(NamedTuple):
+    """What tables list, of the frames of a file from some place on."""
+
+    offsets: array[int]
+    stored: array[int]
+    contents: array[int]
+    checksums: array[int]
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return no frames."""
+        return cls(array("Q"), array("Q"), array("Q"), array("I"))
+
+    def extend(self, others: AuditedFrames) -> None:
+        """Add the frames after these."""
+        for column, more in zip(self, others, strict=True):
+            column.extend(more)
+
+    def cut(self, count: int) -> None:
+        """Leave no more than the first frames."""
+        for column in self:
+            del column[count:]
+
+    def difference(self, table: SeekTable, anchor: int, offset: int) -> tuple[str, str] | None:
+        """Tell in what a table differs from the frames before its offset, and what requirement it breaks."""
+        if not len(table):
+            return "it lists nothing", "W17"
+        first = bisect_left(self.offsets, anchor)
+        if first == len(self.offsets) or self.offsets[first] != anchor:
+            return f"they begin at {anchor}, where no intact frame does", "W18"
+        count = bisect_left(self.offsets, offset) - first
+        if count != len(table):
+            return f"it lists {counted(len(table), 'frame')}, and there are {count}", "W18"
+        for number in range(count):
+            entry = table[number]
+            found = (self.stored[first + number], self.contents[first + number])
+            listed = (entry.stored_size, entry.content_size)
+            if found != listed:
+                text = f"frame {number} is listed with (stored, content) sizes {listed}, and has {found}"
+                return text, "W18"
+            checksum = self.checksums[first + number]
+            if entry.checksum not in (None, checksum):
+                text = f"frame {number} is listed with checksum {entry.checksum:08x}, and has {checksum:08x}"
+                return text, "W19"
+        return None
+
+
 class FrameAudit:
     """Watches frames go by, in order, and reports what is wrong with them.
 
@@ -93,15 +140,16 @@ class FrameAudit:
         dictionary_id: int,
         report: Report,
         on_frame: Callable[[AuditedFrame], object] | None = None,
+        *,
+        before: AuditedFrames | None = None,
     ) -> None:
         self._window = window
         self._dictionary_id = dictionary_id
         self._report = report
         self._on_frame = on_frame
-        self._offsets = array("Q")
-        self._stored = array("Q")
-        self._contents = array("Q")
-        self._checksums = array("I")
+        self.frames = before if before is not None else AuditedFrames.none()
+        """What was read; begins with what others have read of the file before."""
+        self._offsets, self._stored, self._contents, self._checksums = self.frames
         self._hash = xxhash.xxh64()
         self._content = 0
         self._offset = -1
@@ -109,6 +157,8 @@ class FrameAudit:
         self._kind = FrameKind.CONTENT
         self._table: SeekTable | None = None
         self.tables: dict[int, list[tuple[int, int]]] = {}
+        self.unknown: list[tuple[int, int, SeekTable]] = []
+        """Offset, anchor and value of each table that lists frames before the first that was read."""
         self.last_table: tuple[int, int] | None = None
         """Anchor and end of the table that the file ends with, if it does."""
 
@@ -220,8 +270,10 @@ class FrameAudit:
         self._kind = FrameKind.BROKEN_TABLE
         self.last_table = (anchor, offset + size)
         if self._offsets and 0 < self._offsets[0] > anchor:
-            return  # It lists frames before damage too, which were not counted.
-        problem = self._difference(table, anchor)
+            # It lists frames before damage too, which were not counted.
+            self.unknown.append((offset, anchor, table))
+            return
+        problem = self.frames.difference(table, anchor, offset)
         if problem is None:
             self._kind = FrameKind.TABLE
             self.tables.setdefault(anchor, []).append((offset, table.content_size))
@@ -241,26 +293,3 @@ class FrameAudit:
             self._report("frame-size", 0, text, "W30")
         if not header.has_checksum:
             self._report("frame-checksum", 0, "the compressed dictionary has no Content_Checksum", "W30")
-
-    def _difference(self, table: SeekTable, anchor: int) -> tuple[str, str] | None:
-        """Tell in what a table differs from the frames before it, and which requirement that breaks."""
-        if not len(table):
-            return "it lists nothing", "W17"
-        first = bisect_left(self._offsets, anchor)
-        if first == len(self._offsets) or self._offsets[first] != anchor:
-            return f"they begin at {anchor}, where no intact frame does", "W18"
-        count = len(self._offsets) - first
-        if count != len(table):
-            return f"it lists {counted(len(table), 'frame')}, and there are {count}", "W18"
-        for number in range(count):
-            entry = table[number]
-            found = (self._stored[first + number], self._contents[first + number])
-            listed = (entry.stored_size, entry.content_size)
-            if found != listed:
-                text = f"frame {number} is listed with (stored, content) sizes {listed}, and has {found}"
-                return text, "W18"
-            checksum = self._checksums[first + number]
-            if entry.checksum not in (None, checksum):
-                text = f"frame {number} is listed with checksum {entry.checksum:08x}, and has {checksum:08x}"
-                return text, "W19"
-        return None

@@ -12,23 +12,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from queue import SimpleQueue
-from typing import BinaryIO, Final, Protocol, Unpack
+from typing import BinaryIO, Final, NamedTuple, Protocol, Unpack
 
 from seekwarc.errors import FormatError, LimitError, SourceError, TruncatedError
 from seekwarc.format.arc import ArcHeader
 from seekwarc.format.rules import check_header
+from seekwarc.format.seektable import SeekTable
 from seekwarc.format.warc import RECORD_END
 from seekwarc.format.words import counted
-from seekwarc.frames.audit import AuditedFrame, FrameAudit
+from seekwarc.frames.audit import AuditedFrame, AuditedFrames, FrameAudit
 from seekwarc.frames.scan import Window
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.digests import DigestVerdict
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.record import Record
+from seekwarc.scale.split import Split
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeReadable
+from seekwarc.storage.source import RangeReadable, RangeSource
 from seekwarc.tools.examine import Damage, Intact, examine
+from seekwarc.tools.parts import PartSource, cut, in_parts
 from seekwarc.tools.progress import Progress, no_progress
 
 __all__ = [
@@ -205,6 +208,7 @@ def verify(
     target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
     *,
     on_problem: Callable[[Problem], object] = lambda _: None,
+    processes: int = 1,
     **limits: Unpack[ReadLimits],
 ) -> Verification:
     """Check a file: its structure, every checksum, every seek table, the rules of WARC, every digest.
@@ -215,6 +219,7 @@ def verify(
     Args:
         target: A path, a URL, the bytes, a binary file object that can seek, or a source.
         on_problem: Called with each problem as it is found.
+        processes: How many processes may work on parts of a large local file; see `index`.
         **limits: Limits of reading; see `Reader`.
 
     Returns:
@@ -223,7 +228,7 @@ def verify(
     Raises:
         SourceError: The file cannot be opened or read, or is a pipe.
     """
-    verifier = Verifier(target, **limits)
+    verifier = Verifier(target, processes=processes, **limits)
     for problem in verifier:
         on_problem(problem)
     return verifier.result
@@ -276,12 +281,20 @@ class Verifier:
         *,
         on_progress: Progress = no_progress,
         listener: VerifyListener | None = None,
+        processes: int = 1,
+        begin: int = 0,
         **options: Unpack[ReadLimits],
     ) -> None:
         source = open_source(target)
         if source.is_pipe:
             raise SourceError("a pipe cannot be verified; store it in a file first", source=source.name)
-        self._file = ArchiveFile(Fetcher(on_progress(source, "verifying")), ReadOptions.of(**options))
+        parts = cut(source.name, processes, **options) if listener is None else []
+        self._parts = parts if parts and parts[0].identity == source.version else []
+        self._processes = processes
+        self._begin: int | None = begin
+        self._limits = options
+        self._stored = on_progress(source, "verifying")
+        self._file = ArchiveFile(Fetcher(self._stored), ReadOptions.of(**options))
         # What a `Reader` warns of once is one of the problems here.
         self._file.warned = True
         self.result = Verification(source.name, stored_size=self._file.source.size or 0)
@@ -289,7 +302,10 @@ class Verifier:
         # Frames are checked in another thread. Problems found there wait here, or are only counted.
         self._found: SimpleQueue[Problem] = SimpleQueue()
         self._counting = threading.Lock()
-        self._audit: FrameAudit | None = None
+        self.audit: FrameAudit | None = None
+        """What was last found of frames; None of files without."""
+        self._frames: AuditedFrames | None = None
+        """Frames of parts, for the tables after them."""
 
     def __iter__(self) -> Iterator[Problem]:
         try:
@@ -316,25 +332,51 @@ class Verifier:
             return
 
         def audit(window: Window) -> FrameAudit:
-            if self._audit is not None:
+            if self.audit is not None:
                 # After damage, a new audit begins.
-                result.tables += sum(map(len, self._audit.tables.values()))
+                result.tables += sum(map(len, self.audit.tables.values()))
             number = dictionary.id if dictionary else 0
             on_frame = self._listener.on_audit(window, number) if self._listener is not None else None
-            self._audit = FrameAudit(window, number, self._note, on_frame)
-            return self._audit
+            self.audit = FrameAudit(window, number, self._note, on_frame, before=self._frames)
+            self._frames = None
+            return self.audit
 
-        for stretch in examine(file, compression, self._check, audit):
+        yield from self._join_parts()
+        if self._begin is None:
+            return
+        for stretch in examine(file, compression, self._check, audit, begin=self._begin):
             if isinstance(stretch, Intact):
                 self._end(stretch)
             else:
                 self._add_damage(stretch)
             yield
-        if self._audit is not None:
-            self._check_last_table(self._audit)
+        if self.audit is not None:
+            self._check_last_table(self.audit)
         if not result.records:
             self._note("empty", 0, "no record could be read")
         yield
+
+    def _join_parts(self) -> Iterator[None]:
+        """Take what other processes find of parts without damage, and go on after them."""
+        if not self._parts:
+            return
+        result, frames = self.result, AuditedFrames.none()
+        for part in in_parts(self._stored, self._parts, _VerifyPart(self._limits), self._processes, None):
+            count = len(frames.offsets)
+            frames.extend(part.frames)
+            if any(frames.difference(table, anchor, offset) for offset, anchor, table in part.tables):
+                frames.cut(count)
+                break
+            found = part.result
+            result.records += found.records
+            result.digests += found.digests
+            result.tables += found.tables + len(part.tables)
+            for key, kind in found.kinds.items():
+                result.kinds.setdefault(key, ProblemKind(kind.first)).count += kind.count
+            for problem in part.problems:
+                self._found.put(problem)
+            yield
+            self._begin, self._frames = part.stop, frames
 
     def _note(
         self,
@@ -394,7 +436,7 @@ class Verifier:
             self._note("trailer", record.offset, text, record=record)
         # Whatever its trailer: other tables than this record's own may begin with it.
         found_size = len(record.header.raw) + record.content_length + len(found.trailer)
-        tables = self._audit.tables if self._audit is not None else {}
+        tables = self.audit.tables if self.audit is not None else {}
         for anchor in [it for it in list(tables) if record.offset <= it < found.end]:
             for offset, size in tables.pop(anchor):
                 self.result.tables += 1
@@ -424,6 +466,35 @@ class Verifier:
         if last is not None and last[0] != 0 and last[1] == self.result.stored_size:
             text = f"the file ends in a seek table of the frames from {last[0]} on, not of the whole file"
             self._note("table-end", last[0], text)
+
+
+class _VerifiedPart(NamedTuple):
+    """What was found of a part without damage."""
+
+    stop: int | None
+    result: Verification
+    problems: list[Problem]
+    frames: AuditedFrames
+    tables: list[tuple[int, int, SeekTable]]
+    """Those that list frames of earlier parts, which were not compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class _VerifyPart:
+    """Verifies a part; see `tools.parts.PartWork`."""
+
+    limits: ReadLimits
+
+    def __call__(self, part: Split, source: RangeSource, spool: str) -> _VerifiedPart | None:  # noqa: ARG002
+        verifier = Verifier(PartSource(source, part), begin=part.start, **self.limits)
+        # A table at the end of a part is not one at the end of the file.
+        verifier.result.stored_size = source.size or 0
+        problems = list(verifier)
+        if not verifier.result.is_sound:
+            return None
+        audit = verifier.audit
+        frames, tables = (audit.frames, audit.unknown) if audit is not None else (AuditedFrames.none(), [])
+        return _VerifiedPart(part.stop, verifier.result, problems, frames, tables)
 
 
 def _broken_by(error: FormatError) -> str:

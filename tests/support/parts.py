@@ -144,3 +144,9 @@ def converted(path: Path, processes: int, to: str = "zst", **options: Any) -> li
     data = target.read_bytes()
     target.unlink()
     return [done, data, [str(it.message) for it in told]]
+
+
+def verified(path: Path, processes: int) -> list[object]:
+    """Return all that comes of verifying a file."""
+    problems: list[object] = []
+    return [tools.verify(path, on_problem=problems.append, processes=processes), sorted(map(str, problems))]

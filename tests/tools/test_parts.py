@@ -16,7 +16,18 @@ from seekwarc.tools.work import JobContext
 from seekwarc.tools.workers import run_in_order
 from tests.cli.conftest import wait_for
 from tests.support.outcomes import Heard
-from tests.support.parts import FORMS, Parts, archive, converted, damaged, indexed, pairs, shared, small_parts
+from tests.support.parts import (
+    FORMS,
+    Parts,
+    archive,
+    converted,
+    damaged,
+    indexed,
+    pairs,
+    shared,
+    small_parts,
+    verified,
+)
 
 
 @pytest.fixture
@@ -24,7 +35,11 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
     return small_parts(monkeypatch)
 
 
-MAKERS: dict[str, Callable[[Path, int], list[object]]] = {"index": indexed, "convert": converted}
+MAKERS: dict[str, Callable[[Path, int], list[object]]] = {
+    "index": indexed,
+    "convert": converted,
+    "verify": verified,
+}
 
 
 @pytest.mark.parametrize("form", FORMS)
