@@ -358,8 +358,6 @@ class Verifier:
 
     def _join_parts(self) -> Iterator[None]:
         """Take what other processes find of parts without damage, and go on after them."""
-        if not self._parts:
-            return
         result, frames = self.result, AuditedFrames.none()
         for part in in_parts(self._stored, self._parts, _VerifyPart(self._limits), self._processes, None):
             count = len(frames.offsets)
@@ -367,11 +365,10 @@ class Verifier:
             if any(frames.difference(table, anchor, offset) for offset, anchor, table in part.tables):
                 frames.cut(count)
                 break
-            found = part.result
-            result.records += found.records
-            result.digests += found.digests
-            result.tables += found.tables + len(part.tables)
-            for key, kind in found.kinds.items():
+            result.records += part.result.records
+            result.digests += part.result.digests
+            result.tables += part.result.tables + len(part.tables)
+            for key, kind in part.result.kinds.items():
                 result.kinds.setdefault(key, ProblemKind(kind.first)).count += kind.count
             for problem in part.problems:
                 self._found.put(problem)
@@ -487,7 +484,7 @@ class _VerifyPart:
 
     def __call__(self, part: Split, source: RangeSource, spool: str) -> _VerifiedPart | None:  # noqa: ARG002
         verifier = Verifier(PartSource(source, part), begin=part.start, **self.limits)
-        # A table at the end of a part is not one at the end of the file.
+        # What ends a part does not end the file.
         verifier.result.stored_size = source.size or 0
         problems = list(verifier)
         if not verifier.result.is_sound:
