@@ -219,7 +219,7 @@ def _sha1_in_base32(raw: bytes) -> str:
 
 
 def _base32(value: str) -> bytes:
-    # Six times as fast as base64.b32decode, which is written in Python. What is not base32 is no number.
+    # Six times as fast as base64.b32decode, which is written in Python. Other characters make it fail.
     number = int(value.encode("ascii").translate(_BASE32_TO_DIGITS), 32) >> len(value) * 5 % 8
     return number.to_bytes(len(value) * 5 // 8, "big")
 
