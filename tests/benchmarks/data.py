@@ -24,6 +24,7 @@ import rapidgzip
 import zstandard
 
 import seekwarc
+from seekwarc import tools
 from tests.benchmarks.gzipped import write_member, write_members
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "LARGE_RECORDS",
     "LEVEL",
     "MIB",
+    "PAGES",
     "SMALL_RECORDS",
     "VIDEO_FRAME",
     "Data",
@@ -44,6 +46,8 @@ MIB = 1 << 20
 LEVEL = 3
 HEAD = b"HTTP/1.1 200 OK\r\nServer: benchmark\r\nContent-Type: text/plain\r\n\r\n"
 SMALL_RECORDS = 30_000
+PAGES = {"0.9 KB": (856, 20_000), "12 KB": (12_700, 4_000)}
+"""Bytes of a body, and how many of them."""
 LARGE_RECORDS = 16
 """Of a sixteenth of the large payloads each: 64 MiB at full size."""
 VIDEO_FRAME = 128 * KIB
@@ -221,6 +225,31 @@ class Data:
                     target.append_data(piece)
 
         return self._made(f"array-{'shuffle' if shuffle else 'plain'}.b2frame", make)
+
+    def pages(self, name: str) -> list[tuple[str, bytes]]:
+        """Return URIs and bodies of the responses of a size; see `PAGES`."""
+        size, count = PAGES[name]
+        content = content_of(self.text)
+        places = random.Random(size).choices(range(len(content) - size), k=count)
+        return [(f"http://example.org/{n}", content[at : at + size]) for n, at in enumerate(places)]
+
+    def paged(self, name: str, kind: str) -> Path:
+        """Return a file of these responses, .warc.zst or .warc.gz, with digests."""
+
+        def make(path: Path) -> None:
+            with seekwarc.open(path, "w", level=LEVEL) as out:
+                for uri, body in self.pages(name):
+                    out.write_response(uri, body, status=200, http_headers={"Content-Type": "text/html"})
+
+        return self._made(f"pages-{PAGES[name][0]}.warc.{kind}", make)
+
+    def indexed(self, file: Path) -> Path:
+        """Return a CDXJ of one of these files."""
+
+        def make(path: Path) -> None:
+            tools.index([file], path)
+
+        return self._made(f"{file.name}.cdxj", make)
 
     @cached_property
     def small(self) -> Path:
