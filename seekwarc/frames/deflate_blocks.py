@@ -97,7 +97,8 @@ def blocks_from(take: Take, bit: int, window: bytes, *, exact: bool = False) -> 
 
 def last_content(window: bytes, content: bytes) -> bytes:
     """Return the last 32 KiB of both."""
-    return content[-MAX_WINDOW:] if len(content) >= MAX_WINDOW else (window + content)[-MAX_WINDOW:]
+    missing = MAX_WINDOW - len(content)
+    return window[-missing:] + content if missing > 0 else content[-MAX_WINDOW:]
 
 
 def _some(take: Take, start: int, size: int) -> bytes:

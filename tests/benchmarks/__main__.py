@@ -6,6 +6,7 @@
     python -m tests.benchmarks --files          bytes and requests of records that are read as files
     python -m tests.benchmarks --tables         records as tables, beside what others write
     python -m tests.benchmarks --dropin         programs that read through warcio, and with ours in its place
+    python -m tests.benchmarks --foreign        ranges in files that nobody converted, beside others' indexes
     python -m tests.benchmarks --serve          ranges over HTTP, beside nginx and pywb: needs wrk
     python -m tests.benchmarks --scale          parts of files, read by one process and by two; planning and
                                                 gathering: 4 GiB with --size 4096
@@ -115,6 +116,13 @@ def measure_dropin(folder: Path) -> int:
     return 0
 
 
+def measure_foreign(folder: Path, size: int) -> int:
+    from tests.benchmarks.foreign import as_foreign_table, measure  # noqa: PLC0415
+
+    print(as_foreign_table(measure(folder, size)))
+    return 0
+
+
 def measure_serve(folder: Path) -> int:
     from tests.benchmarks.serving import as_serving_table, measure  # noqa: PLC0415
 
@@ -151,6 +159,7 @@ def main() -> int:
     parser.add_argument("--tables", action="store_true", help="measure tables of records, beside others")
     parser.add_argument("--daft", type=Path, metavar="PYTHON", help="with --tables: a Python that has Daft")
     parser.add_argument("--dropin", action="store_true", help="measure what reads through warcio instead")
+    parser.add_argument("--foreign", action="store_true", help="measure files that nobody converted instead")
     parser.add_argument("--serve", action="store_true", help="measure ranges over HTTP instead")
     parser.add_argument("--scale", action="store_true", help="measure work on parts of files instead")
     parser.add_argument("--instructions", action="store_true", help="count instructions instead")
@@ -186,6 +195,7 @@ def measured(options: argparse.Namespace) -> int:
     others = {
         "serve": partial(measure_serve, options.folder),
         "scale": partial(measure_scale, options.folder, options.size),
+        "foreign": partial(measure_foreign, options.folder, options.size),
         "files": partial(measure_files, options.folder, options.size),
         "tables": partial(measure_tables, options.folder, options.daft),
         "dropin": partial(measure_dropin, options.folder),

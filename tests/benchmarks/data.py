@@ -176,14 +176,21 @@ class Data:
     @cached_property
     def gzipped(self) -> Path:
         """A .warc.gz of the text: a member for each record."""
+        return self._gzipped("text", self.text)
 
+    @cached_property
+    def gzipped_film(self) -> Path:
+        """The same of what does not compress."""
+        return self._gzipped("film", self.video)
+
+    def _gzipped(self, name: str, plain: Path) -> Path:
         def make(path: Path) -> None:
-            with path.open("wb") as file, seekwarc.open(self.warc(self.text)) as archive:
+            with path.open("wb") as file, seekwarc.open(self.warc(plain)) as archive:
                 for record in archive:
                     with record.whole.open() as source:
                         write_member(source.read, file.write)
 
-        return self._made("text.warc.gz", make)
+        return self._made(f"{name}.warc.gz", make)
 
     @cached_property
     def indexed_gzip_index(self) -> Path:
