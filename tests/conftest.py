@@ -102,6 +102,7 @@ SAME_IN_ANY_BUILD = {
     "tests/test_system.py::test_tests_pass_without_posix": "seekwarc.system is not compiled",
     "tests/test_wheel.py": "it builds wheels of its own",
     "tests/typing/": "type checkers read the sources",
+    "tests/write/test_file_layout.py::test_a_file_with_too_many_frames": "it makes a limit smaller",
 }
 """Tests that show no more of a compiled package: `--compiled` leaves them out; the pure one has them."""
 QUICK = 4

@@ -120,7 +120,7 @@ class HeaderDraft:
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return iter([*self._added, *self._given])
 
-    def add(self, name: str, value: str | None) -> None:
+    def add(self, name: str, value: object) -> None:
         """Add a field, unless there is one of that name or the value is None."""
         key = name.lower()
         if value is not None and key not in self._first:

@@ -31,7 +31,7 @@ _UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def response_head(
-    status: int,
+    status: object,
     reason: str | None,
     pairs: list[tuple[str, str]],
     body: Block,

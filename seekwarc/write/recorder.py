@@ -163,8 +163,10 @@ class Recorder:
 
     def note_copy(self, written: Written) -> None:
         """Remember the payload of a record that was copied; warn if it would have been a revisit."""
+        if self._dedup is None:
+            return
         digest = DefinedFields(written.header).payload_digest
-        if self._dedup is None or digest is None:
+        if digest is None:
             return
         if not self._warned and written.type in ("response", "resource") and self._dedup.find(digest):
             self._warned = True
