@@ -486,12 +486,10 @@ class _VerifyPart:
         verifier = Verifier(PartSource(source, part), begin=part.start, **self.limits)
         # What ends a part does not end the file.
         verifier.result.stored_size = source.size or 0
-        problems = list(verifier)
-        if not verifier.result.is_sound:
-            return None
-        audit = verifier.audit
+        problems, audit = list(verifier), verifier.audit
         frames, tables = (audit.frames, audit.unknown) if audit is not None else (AuditedFrames.none(), [])
-        return _VerifiedPart(part.stop, verifier.result, problems, frames, tables)
+        found = _VerifiedPart(part.stop, verifier.result, problems, frames, tables)
+        return found if verifier.result.is_sound else None
 
 
 def _broken_by(error: FormatError) -> str:
