@@ -15,6 +15,7 @@ from seekwarc import TableStatus, tools
 from seekwarc.errors import ChecksumError, FormatError, SourceError, TargetExistsError
 from seekwarc.tools import sidecars
 from tests.support.foreign import CRLF2, warc_header
+from tests.support.rangeserver import RangeServer
 from tests.support.sidecars import mixed
 from tests.support.sources import Pipe
 
@@ -41,7 +42,7 @@ def path(data: bytes, tmp_path: Path) -> Path:
     return path
 
 
-def check_ranges(path: Path, **options) -> None:
+def check_ranges(path: Path | str, **options) -> None:
     rnd = random.Random(4)
     with seekwarc.open(path, cache_size=0, **options) as archive:
         found = [it for it in archive if it.content_length > SMALLEST]
@@ -118,6 +119,12 @@ def test_on_many_cores_points_are_found_by_rapidgzip(path, monkeypatch):
     assert tools.sidecar(path, **OPTIONS).records == 2
     assert len(found) == 1
     check_ranges(path)
+
+
+def test_the_sidecar_of_a_url_is_written_here(data, tmp_path):
+    with RangeServer(data) as server:
+        assert tools.sidecar(server.url, tmp_path / "a.seek", **OPTIONS).records == 2
+        check_ranges(server.url, sidecar=tmp_path / "a.seek")
 
 
 def test_damage_does_not_keep_other_records_out(data, tmp_path):
