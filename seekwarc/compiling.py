@@ -4,7 +4,8 @@
 `typing.override` where Python may be older than 3.12. mypy checks that there is such a method.
 
 Compiled classes that others may derive from, or that are pickled without a `__reduce__` of their own, say
-`allow_interpreted_subclasses`: mypyc allows either only then.
+`allow_interpreted_subclasses`: mypyc allows either only then. Frozen dataclasses that are copied or
+pickled say `native_class=False`: a compiled one refuses to be filled in.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import DIGITS, WarcDate, date_of_digits, is_digits
 from seekwarc.format.digest import Digest
@@ -53,6 +54,7 @@ _USUAL_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}
 _NO_MARKS: Final = str.maketrans("", "", "-T:")
 
 
+@mypyc_attr(native_class=False)
 @dataclass(frozen=True, slots=True)
 class CdxjLine:
     """A line of an index. Its fields are parsed when they are read."""

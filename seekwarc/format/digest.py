@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final, Literal, Protocol, cast
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError
 from seekwarc.format.buffer import Buffer
 
@@ -65,6 +66,7 @@ class Hasher(Protocol):
         """Return the digest of all bytes so far."""
 
 
+@mypyc_attr(native_class=False)
 @dataclass(frozen=True, slots=True)
 class Digest:
     """A digest as a record header states it, of a known algorithm or not.

@@ -16,6 +16,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError
 from seekwarc.format.arc import ArcHeader
 from seekwarc.format.conditions import RECORD_TYPES
@@ -97,6 +98,7 @@ def _is_address(value: str) -> bool:
     return address.version == 6 or bool(_is_ipv4(value))
 
 
+@mypyc_attr(native_class=False)
 @dataclass(frozen=True, slots=True)
 class Form:
     """How the value of a field is written."""
@@ -137,6 +139,7 @@ _WITHOUT_EVENT = frozenset({"warcinfo", "conversion", "continuation"})
 _WITHOUT_PAYLOAD = frozenset({"warcinfo", "metadata"})
 
 
+@mypyc_attr(native_class=False)
 @dataclass(frozen=True, slots=True)
 class FieldRule:
     """What clause 5 says of one field."""
@@ -188,6 +191,7 @@ Values = dict[str, list[str]]
 """Values of each field, by its name in lower case."""
 
 
+@mypyc_attr(native_class=False)
 @dataclass(frozen=True, slots=True)
 class Condition:
     """A rule about a field that depends on the values of others."""
@@ -274,6 +278,7 @@ CONDITIONS: Final = (
 """What clauses 5 and 6 say of several fields together."""
 
 
+@mypyc_attr(native_class=False)
 @dataclass(frozen=True, slots=True)
 class Finding:
     r"""A rule that a record header breaks.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError
 from seekwarc.format.buffer import Buffer
 from seekwarc.format.chunked import ChunkedBody
@@ -105,6 +106,7 @@ class DigestVerdict(StrEnum):
         return self is not DigestVerdict.INVALID
 
 
+@mypyc_attr(native_class=False)
 @dataclass(frozen=True, slots=True)
 class DigestCheck:
     """A digest of a record, and what came of checking it.

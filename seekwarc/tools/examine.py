@@ -20,6 +20,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.warc import RecordHeader
 from seekwarc.format.words import counted
@@ -53,6 +54,7 @@ class Intact:
     """The line breaks after its block."""
 
 
+@mypyc_attr(native_class=False)
 @dataclass(frozen=True, slots=True)
 class Damage:
     """A range of the file from which no record could be read."""

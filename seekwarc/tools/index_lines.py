@@ -18,6 +18,7 @@ from urllib.parse import urljoin
 
 from seekwarc.cdx.lines import MAX_CELL_SIZE
 from seekwarc.collection.entry import with_next
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, TYPE_FIELD, CdxjLine, is_capture
 from seekwarc.format.chunked import ChunkedBody
@@ -53,6 +54,7 @@ OnProblem: TypeAlias = Callable[[FormatError], object]
 """Called with each problem that keeps records out of the index."""
 
 
+@mypyc_attr(native_class=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineOptions:
     """Which records get lines, and what is in these; see `index`."""

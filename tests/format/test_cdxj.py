@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import pytest
 from hypothesis import given
@@ -69,6 +70,7 @@ def test_what_is_written_is_read_back(uri: str, date: WarcDate, fields: dict[str
     made = CdxjLine.make(uri, date, fields)
     stored = made.build()
     assert stored.count(b"\n") == 1
+    assert pickle.loads(pickle.dumps(made)) == made
     assert CdxjLine.parse(stored) == made
     assert made.date == date
     assert line_head(stored) == f"{made.key} {made.timestamp}".encode()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import copy
 import gzip
 import hashlib
 import itertools
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 import seekwarc
 from seekwarc.errors import FormatError
 from seekwarc.format.http import HttpHead, parse_http_head
+from seekwarc.format.warc import parse_record_header
 from seekwarc.read.digests import (
     BlockDigests,
     DigestCheck,
@@ -428,3 +431,10 @@ def test_what_is_said_of_files_by_other_tools(samples: Path, name: str, expected
     with seekwarc.open(samples / name) as archive:
         found = [check.verdict for record in archive for check in record.check_digests()]
     assert set(found) == expected
+
+
+def test_what_is_found_is_copied_and_pickled() -> None:
+    header = parse_record_header(b"WARC/1.1\r\nWARC-Date: x\r\nContent-Length: 0\r\n\r\n")
+    check = DigestCheck("WARC-Block-Digest", "sha1:AB", DigestVerdict.VALID)
+    for found in [seekwarc.Digest("sha1", "AB"), check, *seekwarc.check_header(header)]:
+        assert pickle.loads(pickle.dumps(found)) == copy.copy(found) == copy.deepcopy(found) == found
